@@ -1,9 +1,21 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { ClosingLine } from './test/closing-line.ts';
 
 // React's production build is the one that ships, and the console's tests take a third less with it. Known before the first file is compiled:
 // the two builds want different code for JSX.
 process.env.NODE_ENV = 'production';
+
+/** A fresh clone knows no durations, and vitest begins with the largest files. These are small and take minutes: begun last, one core waits for them. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const long =
+      /\/contract\/flows\/|interrupted\.test\.|tunnel-server\.test\.|\/real\/(?:deploy-catalog|ban|operate|route|deploy-built|update)\b|fresh-clone/;
+    const isLong = ({ moduleId }: TestSpecification) => long.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 // Colour is decided once per process, so what must be seen in colour and what must be seen without run apart.
 const common = { env: { COLUMNS: '100', LINES: '40', TZ: 'UTC' }, testTimeout: 20_000, hookTimeout: 120_000 };
@@ -11,6 +23,7 @@ const common = { env: { COLUMNS: '100', LINES: '40', TZ: 'UTC' }, testTimeout: 2
 export default defineConfig({
   test: {
     reporters: ['default', new ClosingLine()],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -55,7 +68,7 @@ export default defineConfig({
           // An engine that shares two cores with everything else misses a limit now and then; the report names what needed a second try.
           retry: process.env.CI ? 1 : 0,
           // Mostly they wait for an engine, or for their turn at one: see test/real/turns.ts.
-          maxWorkers: 4,
+          maxWorkers: 6,
           sequence: { groupOrder: 2 },
         },
       },
@@ -66,7 +79,7 @@ export default defineConfig({
           include: ['test/packaging/**/*.test.ts'],
           testTimeout: 240_000,
           hookTimeout: 300_000,
-          maxWorkers: 4,
+          maxWorkers: 6,
           sequence: { groupOrder: 2 },
         },
       },

@@ -1,19 +1,16 @@
 import { homedir } from 'node:os';
+import { reportMistake, runCommandLine } from './cli/run-command-line.ts';
 import { ownPaths } from './config/paths.ts';
-import { runCommandLine, tellMistake } from './terminal/run-command-line.ts';
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const interruptedCode = 130;
-/** What still hangs after the verb has ended (a keychain that never answers) does not keep the process. */
+/** A keychain that never answers must not keep the process after the command has ended. */
 const lingerMs = 500;
-/** An engine on this machine is asked, and has answered, in less; nobody waits longer for the first frame. */
+/** An engine on this machine is queried, and answers, in less. */
 const askedLimitMs = 40;
 const answeredLimitMs = 25;
 
-/**
- * Ends the process although a thread of it hangs. Node waits for all of its threads when it ends, also for one that a keychain never answers; a program
- * that takes the place of the process does not.
- */
+/** Node waits for all of its threads, also for one that a keychain never answers; a program that replaces the process does not. */
 function exitAtOnce(code?: number): void {
   const { execve } = process;
   if (execve)
@@ -23,76 +20,71 @@ function exitAtOnce(code?: number): void {
   process.exit(code);
 }
 
-/** The first signal asks to end, the second ends. Not that of a window which is closed: the shell, the terminal and the kernel all send it. */
-function onSignal(heard: () => void): () => void {
-  let asked = false;
-  const hear = (signal: NodeJS.Signals) => {
-    if (asked && signal === 'SIGHUP') return;
-    if (asked) exitAtOnce(interruptedCode);
-    asked = true;
-    heard();
+/** The first signal requests the end, the second forces it. A closed window sends several: from the shell, the terminal and the kernel. */
+function onSignal(interrupt: () => void): () => void {
+  let isRequested = false;
+  const handle = (signal: NodeJS.Signals) => {
+    if (isRequested && signal === 'SIGHUP') return;
+    if (isRequested) exitAtOnce(interruptedCode);
+    isRequested = true;
+    interrupt();
   };
-  for (const signal of signals) process.on(signal, hear);
+  for (const signal of signals) process.on(signal, handle);
   return () => {
-    for (const signal of signals) process.off(signal, hear);
+    for (const signal of signals) process.off(signal, handle);
   };
 }
 
 const { stdin, stdout, stderr, env } = process;
 const argv = process.argv.slice(2);
-const around = {
+const environment = {
   stdin,
   stdout,
   stderr,
   env,
   paths: ownPaths(env, env.HOME || homedir()),
-  // The build puts it in, in exactly these words.
+  // The build replaces this expression.
   version: process.env.QUARTERDECK_VERSION ?? '0.0.0',
 };
 
-/** Nobody waits for what is thrown out of a timer or a stream. */
+/** For what is thrown out of a timer or a stream. */
 const onMistake = (thrown: unknown) => {
   listenForMistakes(false);
-  tellMistake(thrown, argv, around).then(
+  reportMistake(thrown, argv, environment).then(
     (exitCode) => exitAtOnce(exitCode),
     () => exitAtOnce(1),
   );
 };
 function listenForMistakes(listen: boolean): void {
-  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
-    if (listen) process.on(event, onMistake);
-    else process.off(event, onMistake);
-  }
+  for (const event of ['uncaughtException', 'unhandledRejection']) process[listen ? 'on' : 'off'](event, onMistake);
 }
 
 listenForMistakes(true);
 runCommandLine(argv, {
-  ...around,
-  openDeck: async (options) => {
-    const { openDeck } = await import('./terminal/open-deck.ts');
-    const opening = openDeck(options);
+  ...environment,
+  createApp: async (options) => {
+    const { createApp } = await import('./app/create-app.ts');
+    const opening = createApp(options);
     // While the settings and the catalog are read.
     void import('./engine/dockerode-engine.ts').then(() => import('dockerode'));
     return opening;
   },
   openConsole: async (context) => {
-    const opened = await context.deck();
-    // Loading the screen takes the thread for as long as an engine needs for its answers, and what is known by then is on the first frame.
+    const opened = await context.app();
+    // Loading the screen takes as long as an engine needs to answer: what is known by then is on the first frame.
     await opened.fleet.asked(askedLimitMs);
-    const { runConsole, openOwnFilters } = await import('./console/run-console.tsx');
+    const { runConsole, openOwnFilters } = await import('./console/run-console.ts');
     const filters = openOwnFilters(context.options);
     await Promise.all([filters.loaded, opened.fleet.settle(AbortSignal.timeout(answeredLimitMs), { listed: true }).catch(() => undefined)]);
-    const deck = opened.engineMissing
-      ? await (await import('./terminal/practice-offer.ts')).offerPractice(context, opened, stderr)
-      : opened;
-    // The console has a screen to restore before it can tell.
+    const app = opened.engineMissing ? await (await import('./cli/practice-offer.ts')).offerPractice(context, opened, stderr) : opened;
+    // The console restores the screen first.
     listenForMistakes(false);
     const settings = {
-      ...deck.settings,
+      ...app.settings,
       ...(!context.options.colour && { theme: 'mono' as const }),
-      practice: deck.options.practice !== undefined,
+      practice: app.options.practice !== undefined,
     };
-    return runConsole(deck, settings, { stdin, stdout }, filters).finally(() => listenForMistakes(true));
+    return runConsole(app, settings, { stdin, stdout }, filters).finally(() => listenForMistakes(true));
   },
   onSignal,
 }).then((exitCode) => {

@@ -3,13 +3,14 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
 /**
- * How it went in one plain line, the last, for whoever reads it with a program: `2834 passed, 0 failed, 133 skipped`. Above it what passed
- * only at a second try, and why not at the first: a race that nobody looks at comes back.
+ * Prints the result as one plain line, the last, for programs that read it: `2834 passed, 0 failed, 133 skipped`. Above it: groups that were skipped because this
+ * machine lacks something, and tests that passed only at the second try, with the failure of the first, so that neither is overlooked.
  */
 export class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const counts = { passed: 0, failed: 0, skipped: 0 };
     const retried: string[] = [];
+    const skipped: string[] = [];
     for (const module of modules) {
       for (const test of module.children.allTests()) {
         const { state } = test.result();
@@ -18,8 +19,12 @@ export class ClosingLine implements Reporter {
       }
       // A file that cannot be loaded has no tests, and where a hook fails those behind it count as skipped.
       for (const group of [module, ...module.children.allSuites()]) if (group.errors().length > 0) counts.failed++;
+      for (const { name, fullName } of [...module.children.allSuites(), ...module.children.allTests('skipped')])
+        if (name.includes('(skipped: ') && !name.includes('QUARTERDECK_TEST_LONG'))
+          skipped.push(`${module.relativeModuleId} > ${fullName}`);
     }
     const lines = [
+      ...skipped,
       ...retried.map((name) => `passed at the second try: ${name}`),
       `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`,
     ];

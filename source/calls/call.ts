@@ -4,26 +4,25 @@ import type { ContainerDetail, Engine, EngineFacts } from '../engine/engine.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 
-/** Where the services of one deployed component are; what a call is made against. */
+/** The services of one deployed component. */
 export interface CallTarget {
   entry: CatalogEntry;
-  /** What the component is called here, for sentences and the commands in them, where that is not its entry's id. */
+  /** The component's name here, for messages and the commands in them, if it differs from its entry's id. */
   name?: string;
   host: Host;
   engine: Engine;
-  /** What the engine said about itself. Without it, ports that are not published count as not reachable. */
   engineFacts?: EngineFacts;
-  /** By the catalog's service names, the containers that are these services, whatever they are called themselves. */
+  /** The containers of these services, by the catalog's service names, whatever the containers are named. */
   containers: ReadonlyMap<string, ContainerDetail>;
-  /** Containers of other projects in whose network one of these is: their ports are published there (R15). */
+  /** Containers of other projects whose network one of these uses: their ports are published there (R15). */
   gateways?: readonly ContainerDetail[];
-  /** False in read-only mode: exec calls are then not made. */
+  /** False in read-only mode: exec calls are then skipped. */
   execAllowed: boolean;
 }
 
-/** What came back. The same for every kind of call, so that conditions read alike. Raw text: clean before showing. */
+/** The same for every kind of call, so that conditions have one form. Raw text: clean before showing. */
 export interface CallAnswer {
-  /** Did it come to an answer? False when not reachable, timed out, not allowed, or not an expected status. */
+  /** Whether there was a response. False if unreachable, timed out, not allowed, or if the status is not an expected one. */
   ok: boolean;
   /** HTTP status, exit code of an exec, otherwise 0. */
   status: number;
@@ -32,7 +31,7 @@ export interface CallAnswer {
   /** First 64 KiB of the body or output. */
   text: string;
   headers: Readonly<Record<string, string>>;
-  /** Why `ok` is false, one sentence. */
+  /** The reason if `ok` is false, one sentence. */
   failure: string;
   tookMs: number;
 }
@@ -42,7 +41,7 @@ export interface CallRequest {
   call: ComponentCall;
   inputs?: Readonly<Record<string, string>>;
   signal: AbortSignal;
-  /** Needed by calls that do not only read. */
+  /** Required by calls that change something. */
   grant?: Grant;
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { type ConditionFacts, evaluate, fillTemplate, holds, sayingOf } from './conditions.ts';
+import { type ConditionFacts, evaluate, fillTemplate, holds, probedState, processorMs, runGuarded } from './conditions.ts';
 
 const facts = (json: unknown, more: Partial<ConditionFacts> = {}): ConditionFacts => ({
   answer: { ok: true, status: 200, json, text: 'raw', headers: { 'x-version': '2.3' }, failure: '' },
@@ -62,21 +62,28 @@ describe('holds', () => {
   });
 
   it('is not frozen by a pattern that backtracks for ever', () => {
-    const begin = performance.now();
+    const begin = processorMs();
     const verdict = holds(
       'text.matches("^(a+)+$")',
       facts({}, { answer: { ok: true, status: 200, json: null, text: `${'a'.repeat(60)}!`, headers: {}, failure: '' } }),
     );
     expect(verdict).toMatchObject({ holds: false, reason: expect.stringContaining('took longer') });
-    expect(performance.now() - begin).toBeLessThan(2000);
+    expect(processorMs() - begin).toBeLessThan(1000);
     expect(holds('text.matches("^ra")', facts({}))).toEqual({ holds: true });
+  });
+
+  it('has the same answer on a machine that is too busy to run it at once', () => {
+    const asleep = new Int32Array(new SharedArrayBuffer(4));
+    // Waits without using the CPU, like a process that others preempt.
+    const run = () => Atomics.wait(asleep, 0, 0, 150) === 'timed-out';
+    expect(runGuarded({ slow: true, run }, {})).toBe(true);
   });
 
   it('is not frozen by loops over a huge answer', () => {
     const huge = Array.from({ length: 15_000 }, (_, index) => index);
-    const begin = performance.now();
+    const begin = processorMs();
     expect(holds('json.all(a, json.all(b, json.all(c, a + b + c >= 0)))', facts(huge)).holds).toBe(false);
-    expect(performance.now() - begin).toBeLessThan(2000);
+    expect(processorMs() - begin).toBeLessThan(1000);
   });
 
   it('is not upset by an answer nested a thousand deep or with half a million values', () => {
@@ -101,6 +108,31 @@ describe('holds', () => {
         expect(holds(`json.n == ${number}`, facts({ n: number }))).toEqual({ holds: true });
       }),
     );
+  });
+});
+
+describe('a condition that refers to a call', () => {
+  const seen = { ok: true, status: 200, json: { open: true }, text: '', headers: {} };
+  const failed = { ok: false, status: 503, json: { open: true }, text: 'busy', headers: {} };
+
+  it.each([
+    ['calls.config.status == 200', true, false, false],
+    ['calls.config.status != 200', false, false, false],
+    ['!(calls.config.status == 200)', false, false, false],
+    ['has(calls.config.json.open) && calls.config.json.open == true', true, false, false],
+    ['calls.config.text == "busy" || calls.config.status == 503', false, false, false],
+    ['calls.config.status == 503 || age == 90', true, true, true],
+    ['age == 90 && calls.config.ok', true, false, false],
+    ['age == 90 && !calls.config.ok', false, true, false],
+  ])('%s: %s, when it failed %s, and when it was not made %s', (when, made, whenFailed, whenMissing) => {
+    expect(holds(when, facts({}, { calls: { config: seen } })).holds).toBe(made);
+    expect(holds(when, facts({}, { calls: { config: failed } })).holds).toBe(whenFailed);
+    expect(holds(when, facts({}, { calls: {} })).holds).toBe(whenMissing);
+  });
+
+  it('may say why it failed', () => {
+    const why = { ...failed, failure: 'No answer.' };
+    expect(fillTemplate('{calls.config.failure} {calls.config.text}', facts({}, { calls: { config: why } }))).toBe('No answer. ?');
   });
 });
 
@@ -131,21 +163,26 @@ describe('fillTemplate', () => {
   });
 });
 
-describe('sayingOf', () => {
+describe('probedState', () => {
   it('takes the first that holds', () => {
     const entry = {
       probe: {
         call: 'status',
         every: '15s',
-        says: [
-          { when: 'json.missing', word: 'never', tone: 'bad', detail: '' },
-          { when: 'json.sealed', word: 'sealed {json.progress}/{json.t}', tone: 'warn', detail: 'x' },
-          { when: 'true', word: 'ready', tone: 'good', detail: '' },
+        states: [
+          { when: 'json.missing', state: 'never', severity: 'error', detail: '' },
+          { when: 'json.sealed', state: 'sealed {json.progress}/{json.t}', severity: 'warning', detail: 'x' },
+          { when: 'true', state: 'ready', severity: 'ok', detail: '' },
         ],
       },
     } as unknown as CatalogEntry;
-    expect(sayingOf(entry, facts({ sealed: true, progress: 0, t: 3 }))).toEqual({ word: 'sealed 0/3', tone: 'warn', detail: 'x' });
-    expect(sayingOf(entry, facts({ sealed: false }))).toMatchObject({ word: 'ready' });
-    expect(sayingOf({} as CatalogEntry, facts({}))).toBeUndefined();
+    expect(probedState(entry, facts({ sealed: true, progress: 0, t: 3 }))).toEqual({
+      id: 'sealed',
+      label: 'sealed 0/3',
+      severity: 'warning',
+      detail: 'x',
+    });
+    expect(probedState(entry, facts({ sealed: false }))).toMatchObject({ id: 'ready', label: 'ready' });
+    expect(probedState({} as CatalogEntry, facts({}))).toBeUndefined();
   });
 });

@@ -3,63 +3,64 @@ import type { CatalogEntry } from '../catalog/catalog.ts';
 import {
   compileExpression,
   type Expression,
-  type ExpressionScope,
   evaluationReason,
   isProblem,
   isTemplateProblem,
   readTemplate,
 } from '../catalog/expressions.ts';
+import { type State, stateId } from '../catalog/state.ts';
 import type { CallAnswer } from './call.ts';
-import { usualSayings } from './usual-sayings.ts';
+import { defaultStates } from './default-states.ts';
 
-/** What conditions and templates of component.yaml can ask about. Checks see the same without the answer of a call of their own. */
+/** Variables of conditions and templates in component.yaml. Checks have the same, without the response of a call of their own. */
 export interface ConditionFacts {
-  /** Of the probe's own call; missing in checks. */
+  /** Missing in checks. */
   answer?: Pick<CallAnswer, 'ok' | 'status' | 'json' | 'text' | 'headers' | 'failure'>;
   /** Seconds since the main container started. */
   ageSeconds: number;
-  /** Environment of the main service. */
   env: Readonly<Record<string, string>>;
-  /** Values of fields, as far as they are known. Never of secret ones. */
+  /** Never secret ones. */
   fields: Readonly<Record<string, string | number | boolean>>;
   ports: readonly { name: string; exposure: 'loopback' | 'lan' | 'public'; published: boolean }[];
-  /** Answers by the name of the call. */
+  /**
+   * A condition sees only `ok` and `failure` of a failed call, and nothing of a skipped one: all else that it uses is missing, so it is
+   * not true. Two forms do not depend on the response: `a || b` is true if either is, and `!calls.x.ok` is true if x failed.
+   */
   calls: Readonly<Record<string, Pick<CallAnswer, 'ok' | 'status' | 'json' | 'text' | 'headers'>>>;
   services: Readonly<Record<string, { state: string; health: string; uptime: number }>>;
 }
 
-export interface Verdict {
+interface Verdict {
   holds: boolean;
-  /** Why it could not be told; then it does not hold. */
+  /** Why the condition could not be evaluated; then it is not true. */
   reason?: string;
 }
 
-/** Does the condition hold? What cannot be evaluated, takes too long or is no yes or no does not hold, and says why. Never throws. */
+/** Evaluates a condition. One that cannot be evaluated, takes too long or is not a boolean is not true, and has a reason. Never throws. */
 export function holds(source: string, facts: ConditionFacts): Verdict {
-  const result = evaluate(source, facts);
-  if (result.reason !== undefined) return { holds: false, reason: result.reason };
-  if (typeof result.value !== 'boolean') return { holds: false, reason: `"${source}" is neither true nor false` };
-  return { holds: result.value };
+  const { value, reason } = evaluate(source, facts);
+  if (reason !== undefined) return { holds: false, reason };
+  if (typeof value !== 'boolean') return { holds: false, reason: `"${source}" is neither true nor false` };
+  return { holds: value };
 }
 
-/** Names of the calls whose answers a check's condition asks about. */
 export function callsOf(source: string): readonly string[] {
   const expression = compileExpression(source, 'check');
   return isProblem(expression) ? [] : [...expression.names.calls.keys()];
 }
 
-/** The value of an expression as plain data, or the reason why there is none. Never throws. */
+/** Returns the value of an expression as plain data, or the reason why there is none. Never throws. */
 export function evaluate(source: string, facts: ConditionFacts): { value?: unknown; reason?: string } {
-  const expression = compileExpression(source, scopeOf(facts));
+  const expression = compileExpression(source, facts.answer === undefined ? 'check' : 'probe');
   if (isProblem(expression)) return { reason: expression.message };
   try {
     return { value: plain(runGuarded(expression, variablesOf(facts)), 0) };
   } catch (thrown) {
-    return { reason: isTimeout(thrown) ? `took longer than ${limitMs} ms` : evaluationReason(thrown) };
+    return { reason: isTimeout(thrown) ? `took longer than ${limitMs} ms of processor time` : evaluationReason(thrown) };
   }
 }
 
-/** Fills a template. What cannot be evaluated becomes `?`, so that the rest can be read. Never throws. Raw text: clean before showing. */
+/** Parts that cannot be evaluated become `?`, so that the rest can be read. Never throws. Raw text: clean before showing. */
 export function fillTemplate(text: string, facts: ConditionFacts): string {
   const template = readTemplate(text);
   if (isTemplateProblem(template)) return text;
@@ -72,30 +73,30 @@ export function fillTemplate(text: string, facts: ConditionFacts): string {
     .join('');
 }
 
-/** What a probe says: the first of its sayings that holds, then of the usual ones; undefined when none does. */
-export function sayingOf(
-  entry: CatalogEntry,
-  facts: ConditionFacts,
-): { word: string; tone: 'good' | 'busy' | 'warn' | 'bad' | 'idle' | 'unknown'; detail: string } | undefined {
+/** Returns the first state of the probe whose condition is true, then the first default one; undefined if there is none. */
+export function probedState(entry: CatalogEntry, facts: ConditionFacts): (State & { detail: string }) | undefined {
   const fits = ({ when }: { when: string }) => holds(when, facts).holds;
-  const said = entry.probe?.says.find(fits) ?? usualSayings(entry).find(fits);
-  return said && { word: fillTemplate(said.word, facts), tone: said.tone, detail: fillTemplate(said.detail, facts) };
-}
-
-function scopeOf(facts: ConditionFacts): ExpressionScope {
-  return facts.answer === undefined ? 'check' : 'probe';
+  const found = entry.probe?.states.find(fits) ?? defaultStates(entry).find(fits);
+  return (
+    found && {
+      id: found.id ?? stateId(found.state),
+      label: fillTemplate(found.state, facts),
+      severity: found.severity,
+      detail: fillTemplate(found.detail, facts),
+    }
+  );
 }
 
 const variables = new WeakMap<ConditionFacts, Record<string, unknown>>();
 
-/** Facts as CEL wants them. One set of facts is asked many conditions, so it is kept as long as the facts are. */
+/** Converts facts for CEL. Many conditions use one set of facts, so the result is cached as long as the facts are. */
 function variablesOf(facts: ConditionFacts): Record<string, unknown> {
   let known = variables.get(facts);
   if (known === undefined) {
     const { answer, ageSeconds, ...rest } = facts;
     const budget = { left: nodeLimit };
     known = { age: celValue(ageSeconds, budget, 0) };
-    for (const [name, value] of Object.entries(rest)) known[name] = celValue(value, budget, 0);
+    for (const [name, value] of Object.entries({ ...rest, calls: withoutFailed(rest.calls) })) known[name] = celValue(value, budget, 0);
     if (answer)
       for (const name of ['ok', 'status', 'json', 'text', 'headers', 'failure'] as const)
         known[name] = celValue(answer[name] ?? null, budget, 0);
@@ -104,14 +105,17 @@ function variablesOf(facts: ConditionFacts): Record<string, unknown> {
   return known;
 }
 
-/** An answer of 64 KiB has fewer values than this unless it is rubbish. */
+/** See `ConditionFacts.calls`. */
+function withoutFailed(calls: ConditionFacts['calls']): Readonly<Record<string, object>> {
+  const seen = (answer: Partial<CallAnswer>) => (answer.ok ? answer : { ok: false, failure: answer.failure });
+  return Object.fromEntries(Object.entries(calls).map(([name, answer]) => [name, seen(answer)]));
+}
+
+/** A response of 64 KiB has fewer values than this unless it is invalid. */
 const nodeLimit = 20_000;
 const depthLimit = 40;
 
-/**
- * JSON has one kind of number, CEL has two that do not mix in sums: whole numbers become CEL's int, others its double (comparisons work
- * between both). Objects lose their prototype. Beyond the limits values are missing, and what asks for them does not hold.
- */
+/** Whole numbers become CEL's int, others its double. Objects lose their prototype. Beyond the limits values are missing. */
 export function celValue(value: unknown, budget: { left: number }, depth: number): unknown {
   if (--budget.left < 0 || depth > depthLimit) return null;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
@@ -132,13 +136,9 @@ function plain(value: unknown, depth: number): unknown {
   if (depth > depthLimit) return null;
   if (Array.isArray(value)) return value.map((item) => plain(item, depth + 1));
   if (value instanceof Map) return Object.fromEntries([...value].map(([key, member]) => [String(key), plain(member, depth + 1)]));
-  if (
-    typeof value === 'object' &&
-    value !== null &&
-    (Object.getPrototypeOf(value) === null || Object.getPrototypeOf(value) === Object.prototype)
-  ) {
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member, depth + 1)]));
-  }
+  const prototype: unknown = typeof value === 'object' && value !== null ? Object.getPrototypeOf(value) : undefined;
+  if (prototype === null || prototype === Object.prototype)
+    return Object.fromEntries(Object.entries(value as object).map(([key, member]) => [key, plain(member, depth + 1)]));
   return value;
 }
 
@@ -148,25 +148,39 @@ function textOf(value: unknown): string {
   return String(value);
 }
 
+/** CPU time: on a busy machine, wall-clock time would stop fast conditions. */
 const limitMs = 100;
+const longestWaitMs = 64 * limitMs;
 let guard: { context: { task: (() => unknown) | undefined }; script: Script } | undefined;
 
 /**
- * Loops over an answer and patterns matched against it can take for ever when the answer is hostile. The clock of `node:vm` is the one
- * thing that interrupts them; it costs a tenth of a millisecond, so the others run without.
+ * Loops over a hostile response and patterns matched against it can run forever. Only the timeout of `node:vm` interrupts them; it costs a
+ * tenth of a millisecond, so other expressions run without it. A run stopped before its CPU time is used up is repeated with a longer one.
  */
-export function runGuarded(expression: Expression, known: Record<string, unknown>, limit = limitMs): unknown {
-  if (!expression.slow) return expression.run(known);
+export function runGuarded({ slow, run }: Pick<Expression, 'slow' | 'run'>, known: Record<string, unknown>, limit = limitMs): unknown {
+  if (!slow) return run(known);
   guard ??= { context: createContext({ task: undefined }) as { task: (() => unknown) | undefined }, script: new Script('task()') };
-  guard.context.task = () => expression.run(known);
+  guard.context.task = () => run(known);
   try {
-    return guard.script.runInContext(guard.context, { timeout: limit });
+    for (let timeout = limit; ; timeout *= 4) {
+      const before = processorMs();
+      try {
+        return guard.script.runInContext(guard.context, { timeout });
+      } catch (thrown) {
+        if (!isTimeout(thrown) || processorMs() - before >= limit || timeout >= longestWaitMs) throw thrown;
+      }
+    }
   } finally {
     guard.context.task = undefined;
   }
 }
 
+export function processorMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
 function isTimeout(thrown: unknown): boolean {
-  // Made in the other context, so it is no Error of ours.
+  // Created in the other context, so it is not an instance of our Error.
   return typeof thrown === 'object' && thrown !== null && 'code' in thrown && thrown.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 }

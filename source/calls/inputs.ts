@@ -4,17 +4,13 @@ import { Fault } from '../faults/fault.ts';
 import { parseJson } from '../text/json-value.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
 
-/** Inputs of one call, checked against what it declares. */
 export class Inputs {
-  readonly #call: ComponentCall;
-  readonly #values: Readonly<Record<string, string>>;
+  private constructor(
+    private readonly call: ComponentCall,
+    private readonly values: Readonly<Record<string, string>>,
+  ) {}
 
-  private constructor(call: ComponentCall, values: Readonly<Record<string, string>>) {
-    this.#call = call;
-    this.#values = values;
-  }
-
-  /** Throws `usage.input` for what is missing, unknown or of the wrong type. A secret is never part of the message. */
+  /** Throws `usage.input` for missing, unknown or invalid inputs. A secret is never part of the message. */
   static async check(call: ComponentCall, values: Readonly<Record<string, string>>): Promise<Inputs> {
     const declared = Object.keys(call.inputs);
     if (declared.length === 0 && Object.keys(values).length === 0) return new Inputs(call, values);
@@ -26,25 +22,25 @@ export class Inputs {
     for (const [name, input] of Object.entries(call.inputs)) {
       const value = values[name];
       if (value === undefined || value === '') {
-        if (input.required) throw usage(`"${call.title}" needs ${name}: ${input.meaning}.`, `Provide a value for ${name}.`);
+        if (input.required) throw usage(`"${call.title}" needs ${name}: ${input.description}.`, `Provide a value for ${name}.`);
         continue;
       }
       const problem = checkValue(input, value);
-      if (problem !== undefined) throw usage(`${name}: ${problem}`, `It is the ${input.meaning}.`);
+      if (problem !== undefined) throw usage(`${name}: ${problem}`, `It is the ${input.description}.`);
     }
     return new Inputs(call, values);
   }
 
-  /** Undefined when the text asks for an optional input that was not given. */
+  /** Undefined if an optional input was not set. */
   fill(text: string, encode: (value: string) => string = (value) => value): string | undefined {
-    if (placeholdersIn(text).some((name) => Object.hasOwn(this.#call.inputs, name) && this.#value(name) === undefined)) return undefined;
+    if (placeholdersIn(text).some((name) => Object.hasOwn(this.call.inputs, name) && this.#value(name) === undefined)) return undefined;
     return fillPlaceholders(text, (name) => {
       const value = this.#value(name);
       return value === undefined ? undefined : encode(value);
     });
   }
 
-  /** Name and value of each entry; those that ask for an optional input that was not given are left out. */
+  /** Entries that use an unset optional input are left out. */
   fillRecord(record: Readonly<Record<string, string>>): [string, string][] {
     return Object.entries(record).flatMap(([name, text]): [string, string][] => {
       const filled = this.fill(text);
@@ -52,28 +48,20 @@ export class Inputs {
     });
   }
 
-  /** JSON with placeholders; one that is the whole text becomes a number, a list and so on, as its type says. */
+  /** Fills JSON with placeholders; one that is the whole text becomes a number, a list and so on, according to its type. */
   fillJson(value: unknown): unknown {
     if (typeof value === 'string') {
       const [only] = placeholdersIn(value);
-      if (only !== undefined && value === `<${only}>` && Object.hasOwn(this.#call.inputs, only)) return this.#typed(only);
+      if (only !== undefined && value === `<${only}>` && Object.hasOwn(this.call.inputs, only)) return this.#typed(only);
       return this.fill(value);
     }
     if (Array.isArray(value)) return value.map((item) => this.fillJson(item)).filter((item) => item !== undefined);
-    if (typeof value === 'object' && value !== null) {
-      return Object.fromEntries(
-        Object.entries(value)
-          .map(([key, member]) => [key, this.fillJson(member)])
-          .filter(([, member]) => member !== undefined),
-      );
-    }
-    return value;
+    if (typeof value !== 'object' || value === null) return value;
+    const filled = Object.entries(value).map(([key, member]) => [key, this.fillJson(member)]);
+    return Object.fromEntries(filled.filter(([, member]) => member !== undefined));
   }
 
-  /**
-   * Arguments of a program. An optional input that was not given takes the option before it along. A value that begins with a dash
-   * would be read as an option: throws `usage.input`.
-   */
+  /** An unset optional input removes the option before it too. A leading dash would be parsed as an option: throws `usage.input`. */
   fillArgv(argv: readonly string[]): string[] {
     const filled: string[] = [];
     for (const argument of argv) {
@@ -90,36 +78,31 @@ export class Inputs {
     return filled;
   }
 
+  get secrets(): string[] {
+    return Object.keys(this.call.inputs).filter((name) => this.call.inputs[name]?.secret && this.#value(name) !== undefined);
+  }
+
   isFile(text: string): boolean {
     const [only] = placeholdersIn(text);
-    return only !== undefined && (this.#call.inputs[only]?.file ?? false);
+    return only !== undefined && (this.call.inputs[only]?.file ?? false);
   }
 
   #value(name: string): string | undefined {
-    const value = Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
+    const value = Object.hasOwn(this.values, name) ? this.values[name] : undefined;
     return value === '' ? undefined : value;
   }
 
   #typed(name: string): unknown {
     const value = this.#value(name);
     if (value === undefined) return undefined;
-    switch (this.#call.inputs[name]?.type) {
-      case 'integer':
-        return Number(value);
-      case 'boolean':
-        return value === 'true';
-      case 'list':
-      case 'list of ip-address':
-      case 'cidr-list':
-        return value.split(',').map((item) => item.trim());
-      case 'object':
-        return parseJson(value) as unknown;
-      default:
-        return value;
-    }
+    const type = this.call.inputs[name]?.type;
+    if (type === 'integer') return Number(value);
+    if (type === 'boolean') return value === 'true';
+    if (type === 'object') return parseJson(value);
+    return type === 'list' || type === 'list of ip-address' || type === 'cidr-list' ? value.split(',').map((item) => item.trim()) : value;
   }
 }
 
 function usage(message: string, remedy: string): Fault {
-  return new Fault({ code: 'usage.input', message, remedy });
+  return new Fault('usage.input', message, remedy);
 }

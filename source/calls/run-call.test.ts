@@ -13,7 +13,7 @@ import { mintGrant } from '../grants/mint.ts';
 import type { Host } from '../hosts/host.ts';
 import { openLocalHost } from '../hosts/local-host.ts';
 import type { CallTarget } from './call.ts';
-import { runCall, standingOf } from './run-call.ts';
+import { runCall, stateOf } from './run-call.ts';
 
 const cleanups: (() => void)[] = [];
 afterEach(() => {
@@ -22,14 +22,14 @@ afterEach(() => {
 
 const never = () => new AbortController().signal;
 
-/** A call as component.yaml would declare it, defaults filled in. */
+/** Returns a call as component.yaml would declare it, defaults filled in. */
 function call(declared: Record<string, unknown>): ComponentCall {
   const component = componentSchema.parse({
     id: 'app',
     group: 'security',
     kind: 'k',
     deploy: 'compose',
-    product: { name: 'p', confidence: 'sure' },
+    product: { name: 'p' },
     calls: { it: { title: 'Ask', reads: true, limit: '500ms', ...declared } },
   });
   return component.calls['it'] as ComponentCall;
@@ -121,9 +121,9 @@ describe('an http call', () => {
       });
     });
     const inputs = {
-      folder: { type: 'string', meaning: 'folder' },
-      key: { type: 'secret-string', meaning: 'key', secret: true },
-      many: { type: 'integer', meaning: 'n', required: false },
+      folder: { type: 'string', description: 'folder' },
+      key: { type: 'secret-string', description: 'key', secret: true },
+      many: { type: 'integer', description: 'n', required: false },
     };
     const values = { folder: 'a b/c&d', key: 'k1' };
     const to = target(web);
@@ -138,7 +138,7 @@ describe('an http call', () => {
     await ask(
       to,
       call({
-        inputs: { ...inputs, opml: { type: 'string', meaning: 'file', file: true } },
+        inputs: { ...inputs, opml: { type: 'string', description: 'file', file: true } },
         http: { ...http, method: 'POST', multipart: { file: '<opml>', title: '<folder>' } },
       }),
       { ...values, opml: '<opml/>' },
@@ -162,6 +162,35 @@ describe('an http call', () => {
     expect(seen[4]?.body).toContain('name="title"\r\n\r\na b/c&d\r\n');
   });
 
+  it('refuses to send a login or a secret over plain HTTP to an address of the network', async () => {
+    const dialled: string[] = [];
+    const host = {
+      dial: async ({ host }: { host: string }) => Promise.reject(new Error(`no route ${dialled.push(host)}`)),
+    } as unknown as Host;
+    const published = (address: string, tls = false): CallTarget => {
+      const to = target(8180, { host, ports: [port({ tls })] });
+      const ports = [{ address, hostPort: 8180, containerPort: 80, protocol: 'tcp' as const }];
+      return { ...to, containers: new Map([['app', containerDetail({ ...to.containers.get('app'), ports })]]) };
+    };
+    const inputs = { key: { type: 'secret-string', description: 'key', secret: true, required: false } };
+    const withKey = call({ inputs, http: { method: 'GET', port: 'web', path: '/', headers: { 'x-api-key': '<key>' } } });
+    const withLogin = get('/', { basic: { user: 'me', password: 'x' } });
+    for (const refused of [ask(published('192.0.2.7'), withKey, { key: 'k1' }), ask(published('192.0.2.7'), withLogin)])
+      await expect(refused).rejects.toMatchObject({
+        code: 'refused.clear',
+        message: expect.stringMatching(
+          /^app \(192\.0\.2\.7:8180\) is plain HTTP to another machine: the (?:key|login) could be read on the way\.$/,
+        ),
+        remedy: 'Publish it on loopback, or reach it over ssh.',
+      });
+    expect(dialled).toEqual([]);
+    await ask(published('192.0.2.7'), withKey);
+    await ask(published('192.0.2.7'), get());
+    await ask(published('192.0.2.7', true), withLogin);
+    await ask(published('0.0.0.0'), withLogin);
+    expect(dialled).toEqual(['192.0.2.7', '192.0.2.7', '192.0.2.7', '127.0.0.1']);
+  });
+
   it('says when the answer is not an expected one, and what 401, 403, 429 and 503 mean (R34)', async () => {
     const web = await serve((request, response) => response.writeHead(Number(request.url?.slice(1))).end('x'));
     const expecting = (status: number) => ask(target(web), get(`/${status}`, { expect: [200] }));
@@ -169,9 +198,9 @@ describe('an http call', () => {
     expect(await expecting(403)).toMatchObject({ ok: false, status: 403, failure: 'It is up, but wants to know who asks (status 403).' });
     expect(await expecting(503)).toMatchObject({ ok: false, status: 503, failure: 'It is up, but busy (status 503).' });
     expect(await expecting(500)).toMatchObject({ ok: false, status: 500, failure: 'It answered with status 500, not 200.' });
-    // Without `expect` every answer counts.
+    // Without `expect`, every response counts.
     expect(await ask(target(web), get('/500'))).toMatchObject({ ok: true, status: 500 });
-    expect([0, 200, 302, 401, 403, 429, 503, 500].map((status) => standingOf({ status }))).toEqual([
+    expect([0, 200, 302, 401, 403, 429, 503, 500].map((status) => stateOf({ status }))).toEqual([
       'silent',
       'up',
       'up',
@@ -190,7 +219,7 @@ describe('an http call', () => {
       response.end();
     });
     const to = target(web);
-    const behind = get('/api/state', { query: { a: 'b' }, behind: 'PORTAL_URL' });
+    const behind = get('/api/state', { query: { a: 'b' }, publicUrl: 'PORTAL_URL' });
     await ask(to, behind);
     const container = containerDetail({ ...to.containers.get('app'), env: [['PORTAL_URL', 'https://auth.example.org:8443/']] });
     await ask({ ...to, containers: new Map([['app', container]]) }, behind);
@@ -344,7 +373,7 @@ describe('an http call', () => {
 describe('inputs', () => {
   const banning = call({
     reads: false,
-    inputs: { ip: { type: 'ip-address', meaning: 'address to ban' } },
+    inputs: { ip: { type: 'ip-address', description: 'address to ban' } },
     http: { method: 'POST', port: 'web', path: '/ban/<ip>' },
   });
   const grant = () => mintGrant('ban', 'operate', never());
@@ -369,7 +398,7 @@ describe('inputs', () => {
   it('cannot smuggle a header', async () => {
     const web = await serve((_, response) => response.end());
     const declared = call({
-      inputs: { key: { type: 'string', meaning: 'key' } },
+      inputs: { key: { type: 'string', description: 'key' } },
       http: { method: 'GET', port: 'web', path: '/', headers: { 'X-Key': '<key>' } },
     });
     await expect(ask(target(web), declared, { key: 'a\r\nX-Admin: 1' })).rejects.toMatchObject({ code: 'usage.input' });
@@ -449,7 +478,7 @@ describe('an exec call', () => {
     } as unknown as Partial<Engine>;
     const ban = call({
       reads: false,
-      inputs: { ip: { type: 'ip-address', meaning: 'address' }, reason: { type: 'string', meaning: 'why', required: false } },
+      inputs: { ip: { type: 'ip-address', description: 'address' }, reason: { type: 'string', description: 'why', required: false } },
       exec: { service: 'app', argv: ['cscli', 'decisions', 'add', '--ip', '<ip>', '--reason', '<reason>'] },
     });
     const run = (inputs: Record<string, string>) =>
@@ -473,7 +502,7 @@ describe('an exec call', () => {
         },
       }),
     } as unknown as Partial<Engine>;
-    const inputs = { share: { type: 'secret-string', meaning: 'key share', secret: true } };
+    const inputs = { share: { type: 'secret-string', description: 'key share', secret: true } };
     const withGrant = (declared: ComponentCall) =>
       runCall(target(1, { engine }), {
         name: 'x',

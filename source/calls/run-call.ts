@@ -3,44 +3,41 @@ import type { ContainerDetail } from '../engine/engine.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import { parsedJson } from '../text/json-value.ts';
+import { durationMs } from '../text/quantities.ts';
 import type { CallAnswer, CallTarget, RunCall } from './call.ts';
 import { findAddress, isForwarded } from './find-address.ts';
-import { bodyLimitBytes, buildRequest, type HttpArrival, type HttpRequest, sendRequest } from './http-call.ts';
+import { buildRequest } from './http-call.ts';
+import { bodyLimitBytes, httpEndpointOf, requirePrivate } from './http-client.ts';
+import { collect, exchange, type HttpAnswer, type HttpRequest } from './http-exchange.ts';
 import { Inputs } from './inputs.ts';
 
 type Answer = Omit<CallAnswer, 'tookMs'>;
 
-/** What a call is made with, once it may be made. */
 interface Making {
   target: CallTarget;
   call: ComponentCall;
   inputs: Inputs;
   signal: AbortSignal;
   grant: Grant | undefined;
-  /** Given a way to ask what has arrived, for the case that the rest does not come in time. */
-  arrived(soFar: () => HttpArrival): void;
+  /** Receives a function that returns the data that has arrived, for the case that the rest does not arrive in time. */
+  arrived(soFar: () => HttpAnswer): void;
 }
 
 /**
- * Makes one declared call. Whatever is wrong over there (not running, not published, silent, slow, rubbish) is an answer with `ok` false
- * and a sentence. Rejects with `usage.input` for wrong inputs, `refused.grant` when the call changes something and nobody granted it,
- * and with the signal's reason.
+ * Problems of the component (not running, not published, silent, slow, invalid response) are a response with `ok` false and a message.
+ * Rejects with `usage.input`, `refused.grant`, `refused.clear` (a login or secret over plain HTTP to another machine), the signal's reason.
  */
 export const runCall: RunCall = async (target, { call, inputs = {}, signal, grant }) => {
   signal.throwIfAborted();
   if (!call.reads && grant === undefined) {
-    throw new Fault({
-      code: 'refused.grant',
-      message: `"${call.title}" changes something and may only run inside an act.`,
-      remedy: 'Ask for a grant first.',
-    });
+    throw new Fault('refused.grant', `"${call.title}" changes something and may only run inside an act.`, 'Ask for a grant first.');
   }
   const checked = await Inputs.check(call, inputs);
-  const limitMs = milliseconds(call.limit);
+  const limitMs = durationMs(call.limit);
   const clock = AbortSignal.timeout(limitMs);
   const all = AbortSignal.any([signal, clock, ...(grant ? [grant.signal] : [])]);
   const begin = performance.now();
-  let arrival: (() => HttpArrival) | undefined;
+  let arrival: (() => HttpAnswer) | undefined;
   const finish = (answer: Answer): CallAnswer => ({ ...answer, tookMs: Math.round(performance.now() - begin) });
   try {
     const making: Making = { target, call, inputs: checked, signal: all, grant, arrived: (soFar) => (arrival = soFar) };
@@ -48,28 +45,20 @@ export const runCall: RunCall = async (target, { call, inputs = {}, signal, gran
   } catch (thrown) {
     signal.throwIfAborted();
     grant?.signal.throwIfAborted();
-    if (clock.aborted) {
-      const seconds = `${limitMs / 1000} s`;
-      return finish(
-        arrival
-          ? { ...httpAnswer(arrival(), call), ok: false, failure: `The answer was not complete within ${seconds}.` }
-          : failed(`No answer within ${seconds}.`),
-      );
-    }
-    if (thrown instanceof Fault && (thrown.kind === 'usage' || thrown.kind === 'refused')) throw thrown;
-    const failure = isNotForwarded(thrown, target.entry)
-      ? 'Not reachable: nothing answers there. What runs in a cluster is here only while its port is forwarded.'
-      : sentence(messageOf(thrown));
+    const isLate = clock.aborted;
+    if (!isLate && thrown instanceof Fault && (thrown.kind === 'usage' || thrown.kind === 'refused')) throw thrown;
+    const isNotForwarded = thrown instanceof Fault && thrown.kind === 'unreachable' && isForwarded(target.entry);
+    const failure = isLate
+      ? `${arrival ? 'The answer was not complete' : 'No answer'} within ${limitMs / 1000} s.`
+      : isNotForwarded
+        ? 'Not reachable: nothing answers there. What runs in a cluster is here only while its port is forwarded.'
+        : sentence(messageOf(thrown));
     return finish(arrival ? { ...httpAnswer(arrival(), call), ok: false, failure } : failed(failure));
   }
 };
 
-function isNotForwarded(thrown: unknown, entry: CallTarget['entry']): boolean {
-  return thrown instanceof Fault && thrown.kind === 'unreachable' && isForwarded(entry);
-}
-
-/** How a component stands, as far as a status tells: 401 and 403 mean that it is up, 429 and 503 that it is busy (R34). */
-export function standingOf({ status }: Pick<CallAnswer, 'status'>): 'up' | 'locked' | 'busy' | 'failing' | 'silent' {
+/** 401 and 403 mean that it is up, 429 and 503 that it is busy (R34). */
+export function stateOf({ status }: Pick<CallAnswer, 'status'>): 'up' | 'locked' | 'busy' | 'failing' | 'silent' {
   if (status === 0) return 'silent';
   if (status === 401 || status === 403) return 'locked';
   if (status === 429 || status === 503) return 'busy';
@@ -87,20 +76,19 @@ async function make(making: Making): Promise<Answer> {
 }
 
 async function callHttp({ target, call, inputs, signal, arrived }: Making, http: NonNullable<ComponentCall['http']>): Promise<Answer> {
-  const request = asBehind(buildRequest(http, inputs), target, http.behind);
-  const address = findAddress(target, http.port);
-  if (typeof address === 'string') return failed(address);
-  const tls = target.entry.ports.some(({ name, tls: speaksTls }) => name === http.port && speaksTls);
-  const stream = await target.host.dial({ host: address.host, port: address.port }, signal);
-  return httpAnswer(await sendRequest(stream, { request, address, tls, signal, arrival: arrived }), call);
+  const request = asBehind(buildRequest(http, inputs), target, http.publicUrl);
+  const endpoint = httpEndpointOf(target, http.port);
+  const [secret = http.basic && 'login'] = inputs.secrets;
+  if (secret !== undefined) requirePrivate(endpoint, { what: `the ${secret}` });
+  return httpAnswer(await exchange(endpoint, request, signal, (response) => collect(response, bodyLimitBytes, arrived)), call);
 }
 
-/** What the reverse proxy says of where a request came to. Nothing where the component does not know its public address. */
+/** Returns the reverse proxy's headers about the original request. Empty if the component does not know its public address. */
 function asBehind(request: HttpRequest, { entry, containers }: CallTarget, variable: string | undefined): HttpRequest {
   const main = entry.services.find((service) => service.main)?.name;
   const env = new Map(containers.get(main ?? '')?.env);
   const address = variable === undefined ? '' : (env.get(variable) ?? '');
-  // Some take a bare name, and hear from the proxy that it is an https one.
+  // Some accept a bare name, and learn from the proxy that it uses https.
   const url = address === '' || /^https?:\/\//i.test(address) ? address : `https://${address}`;
   if (!URL.canParse(url)) return request;
   const { protocol, host } = new URL(url);
@@ -109,17 +97,16 @@ function asBehind(request: HttpRequest, { entry, containers }: CallTarget, varia
   return { ...request, headers: { ...request.headers, ...headers } };
 }
 
-function httpAnswer({ status, headers, body, whole }: HttpArrival, call: ComponentCall): Answer {
+function httpAnswer({ status, headers, text, json }: HttpAnswer, call: ComponentCall): Answer {
   const expected = call.http?.expect;
   const ok = expected === undefined || expected.includes(status);
-  const text = body.toString('utf8');
-  return { ok, status, headers, text, json: whole ? parsedJson(text) : undefined, failure: ok ? '' : unexpected(status, expected ?? []) };
+  return { ok, status, headers, text, json, failure: ok ? '' : unexpected(status, expected ?? []) };
 }
 
 function unexpected(status: number, expected: readonly number[]): string {
-  const standing = standingOf({ status });
-  if (standing === 'locked') return `It is up, but wants to know who asks (status ${status}).`;
-  if (standing === 'busy') return `It is up, but busy (status ${status}).`;
+  const state = stateOf({ status });
+  if (state === 'locked') return `It is up, but wants to know who asks (status ${status}).`;
+  if (state === 'busy') return `It is up, but busy (status ${status}).`;
   return `It answered with status ${status}, not ${expected.join(' or ')}.`;
 }
 
@@ -146,7 +133,7 @@ async function callExec({ target, call, inputs, signal, grant }: Making, exec: N
   return { ...answer, ok: true, failure: '' };
 }
 
-/** Long enough for an engine's port forwarder to find out that nothing listens behind it: it accepts first and closes then. */
+/** Enough time for an engine's port forwarder to find that nothing listens behind it: it accepts first and then closes. */
 const forwarderGraceMs = 150;
 
 async function callTcp({ target, signal }: Making, port: string): Promise<Answer> {
@@ -174,7 +161,7 @@ async function callFile({ target, inputs, signal }: Making, file: NonNullable<Co
   const container = running(target, file.service);
   if (typeof container === 'string') return failed(container);
   const path = inputs.fill(file.path) ?? file.path;
-  // One byte more than is kept tells whether this is all of it.
+  // One byte beyond the limit shows whether this is everything.
   const content = await target.engine.readFile(container.id, path, { signal, limitBytes: bodyLimitBytes + 1 });
   if (content === undefined) return failed(`There is no file ${path} in the container of ${file.service}.`);
   const text = textOf(content);
@@ -187,7 +174,7 @@ async function callEngine({ target, signal }: Making, service: string): Promise<
   const detail = await target.engine.inspect(known.id, signal);
   if (!detail) return failed(`The container of ${service} is gone.`);
   const { state, health, exitCode, restartCount, env, argv, devices, startedMs } = detail;
-  // The engine tells times by its machine's clock.
+  // The engine's times use its machine's clock.
   const aheadMs = target.host.link ? ((await target.host.facts(signal)).clockAheadMs ?? 0) : 0;
   const uptime = state === 'running' && startedMs !== undefined ? Math.max(0, Math.floor((Date.now() + aheadMs - startedMs) / 1000)) : 0;
   const json = { state, health, exitCode, restarts: restartCount, env: Object.fromEntries(env), uptime, argv, devices };
@@ -211,16 +198,11 @@ function failed(failure: string): Answer {
   return { ok: false, status: 0, json: undefined, text: '', headers: {}, failure };
 }
 
-/** Whoever does not listen to the signal is left behind. */
+/** Abandons work that ignores the signal. */
 function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
-}
-
-function milliseconds(limit: string): number {
-  const [, number = '3', unit = 's'] = /^(\d+)(ms|s|m)$/.exec(limit) ?? [];
-  return Number(number) * (unit === 'ms' ? 1 : unit === 's' ? 1000 : 60_000);
 }

@@ -1,19 +1,25 @@
+import type { YamlPath } from '../yaml/document.ts';
 import { type Draft, inComponent, inCompose, type RuleFinding, servicesOf, unknown } from './draft.ts';
 
-/** A variable that is a secret by its name, handed to a program as an argument: everybody on the host could read it there. */
-export const secretArgument = /(?<![A-Z_]=["']?)\$\{?[A-Z_]*(?:PASSWORD|PASSWD|SECRET|TOKEN)/;
+/** A variable that is a secret by its name, passed to a program as an argument: every user of the host could read it there. */
+const secretArgument = /(?<![A-Z_]=["']?)\$\{?[A-Z_]*(?:PASSWORD|PASSWD|SECRET|TOKEN)/;
 
-/** The name under which a backup knows a mount: its volume, or its target where it is a folder of the host. */
+export function* secretArguments(path: YamlPath, argv: readonly string[] | undefined, remedy: string): Generator<RuleFinding> {
+  const reported = argv?.findIndex((word) => secretArgument.test(word)) ?? -1;
+  if (reported >= 0) yield inComponent([...path, reported], 'A secret would be seen in the arguments of a program.', remedy);
+}
+
+/** The name in backups: a folder of the host has that of its target. */
 export function volumeNameOf({ source, target }: { source: string; target: string }): string {
   return source === '' || /^[./~]/.test(source) ? target : source;
 }
 
-/** What lies in `files/` is part of the component's folder, which a backup holds anyway. */
+/** Files in `files/` are part of the component's folder, which a backup always contains. */
 function isOwnFile(source: string): boolean {
   return /^(?:\.\/)?files(?:\/|$)/.test(source);
 }
 
-/** Every volume has exactly one item: what nobody thought of is found out when it is needed. */
+/** A forgotten volume would only be noticed on restore. */
 export function* checkBackup(draft: Draft): Generator<RuleFinding> {
   const { component, compose } = draft;
   if (!compose) return;
@@ -35,26 +41,16 @@ export function* checkBackup(draft: Draft): Generator<RuleFinding> {
     else if (covered.has(item.volume))
       yield inComponent([...path, 'volume'], `"${item.volume}" has two items.`, 'Keep one: a volume is saved in one way.');
     covered.add(item.volume);
-    for (const [at, name] of [['service', item.service] as const, ...item.with.map((name, each) => [`with.${each}`, name] as const)]) {
-      if (name !== undefined && !names.includes(name)) yield unknown([...path, ...at.split('.').map(pathPart)], 'service', name, names);
-    }
     if (
       item.service !== undefined &&
       names.includes(item.service) &&
       !mounts.some(({ service, volume }) => service === item.service && volume === item.volume)
     )
       yield inComponent([...path, 'service'], `"${item.service}" does not mount "${item.volume}".`, 'Name a service that does.');
-    for (const kind of ['dump', 'restore'] as const) {
-      const told = item[kind]?.findIndex((word) => secretArgument.test(word)) ?? -1;
-      if (told >= 0)
-        yield inComponent(
-          [...path, kind, told],
-          'A secret would be seen in the arguments of a program.',
-          'Give it in the environment of that program: PGPASSWORD="$POSTGRES_PASSWORD" pg_dump.',
-        );
-    }
+    const remedy = 'Give it in the environment of that program: PGPASSWORD="$POSTGRES_PASSWORD" pg_dump.';
+    for (const kind of ['dump', 'restore'] as const) yield* secretArguments([...path, kind], item[kind], remedy);
   }
-  // An operator's own catalog may be older than backups: it is told, and still works.
+  // An operator's own catalog may be older than backups: this is reported, and the entry still works.
   const seen = new Set<string>();
   for (const { volume, path, inMemory } of mounts) {
     if (inMemory || covered.has(volume) || seen.has(volume)) continue;
@@ -63,11 +59,9 @@ export function* checkBackup(draft: Draft): Generator<RuleFinding> {
       ...inCompose(
         path,
         `Nothing says how "${volume}" is backed up.`,
-        `Add it in component.yaml: backup: [{id: data, volume: ${volume}, way: stop}], or way: skip and why.`,
+        `Add it in component.yaml: backup: [{id: data, volume: ${volume}, method: stop}], or method: skip and why.`,
       ),
       level: draft.own ? 'warning' : 'error',
     };
   }
 }
-
-const pathPart = (part: string) => (/^\d+$/.test(part) ? Number(part) : part);

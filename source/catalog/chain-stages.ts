@@ -1,9 +1,8 @@
-/** How a release gets into the library (R55, line 347 of the specification), in its order. Apart from the schema, so that start-up does not load the validator. */
+/** From a release to the library, in order (R55). Apart from the schema, so that start-up does not load the validator. */
 export const chainStages = ['release', 'request', 'download', 'import', 'scan'] as const;
 
 export type ChainStage = (typeof chainStages)[number];
 
-/** As headings say them. */
 export const chainStageTitles: Readonly<Record<ChainStage, string>> = {
   release: 'Release at an indexer',
   request: 'Download request',

@@ -1,7 +1,6 @@
 import type { CatalogEntry, CatalogProblem } from './catalog.ts';
 import { loadFolder } from './load-folder.ts';
 
-/** Checks and joins the whole built-in catalog. `widePorts`: see `readWidePorts`. */
 export async function compileCatalog(
   folder: string,
   widePorts?: ReadonlySet<string>,
@@ -9,10 +8,7 @@ export async function compileCatalog(
   return loadFolder(folder, { own: false, widePorts });
 }
 
-/**
- * The ports that the specification allows beyond loopback, out of the annex of its port list: rows
- * `| 53/tcp | \`dns-filter\` | all | rule-2 (DNS on 53) |` become `dns-filter 53/tcp` (R7).
- */
+/** The specification lists them in the annex of its port list: `| 53/tcp | \`dns-filter\` | all |` becomes `dns-filter 53/tcp` (R7). */
 export function readWidePorts(markdown: string): Set<string> {
   const annex = markdown.slice(markdown.indexOf('## Annex'));
   return new Set(
@@ -20,7 +16,7 @@ export function readWidePorts(markdown: string): Set<string> {
   );
 }
 
-/** `file:line:column field: message remedy`, the way compilers say it and editors understand it. */
+/** The compiler format that editors understand. */
 export function problemText({ file, line, column, field, message, remedy, rule }: CatalogProblem): string {
   return `${file}:${line}:${column}: ${field === '' ? '' : `${field}: `}${message} ${remedy}${rule?.startsWith('R') ? ` (${rule})` : ''}`;
 }

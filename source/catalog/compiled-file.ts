@@ -1,9 +1,6 @@
 import type { CatalogEntry } from './catalog.ts';
 
-/**
- * What lists, ports and the recognition of images need of every entry. All else is read when an entry is first asked for it: a console shows a dozen
- * components, and the catalog has ten times as many.
- */
+/** What lists, ports and image recognition need of every entry. The rest is read on first access: few entries are shown. */
 const headKeys = [
   'id',
   'group',
@@ -16,19 +13,18 @@ const headKeys = [
   'own',
   'services',
   'ports',
-  'speaks',
+  'api',
   'site',
 ] as const;
 
-/** The first line of `dist/catalog.json`. Behind it comes a line for each entry with what its head leaves out, in the same order. */
+/** The first line of `dist/catalog.json`. A line for each entry follows, with the fields that its head omits, in the same order. */
 interface CompiledHead {
   schema: 2;
-  /** Keys that any of these lines has. */
+  /** Keys that occur in any of these lines. */
   further: string[];
   entries: Pick<CatalogEntry, (typeof headKeys)[number]>[];
 }
 
-/** Entries as the build writes them to `dist/catalog.json`: JSON, a line of heads and then a line each. */
 export function writeCompiled(entries: readonly CatalogEntry[]): string {
   const heads = new Set<string>(headKeys);
   const part = (entry: CatalogEntry, wanted: (key: string) => boolean) =>
@@ -42,10 +38,7 @@ export function writeCompiled(entries: readonly CatalogEntry[]): string {
   return [head, ...rests].map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-/**
- * Those entries again, out of the file's bytes: lines become text when they are read. Throws an Error that says what is wrong with the file; a line that is
- * damaged is found when it is read.
- */
+/** A line is decoded on first access, and damage in it noticed then. Throws an Error that names the problem in the file. */
 export function readCompiled(bytes: Buffer): CatalogEntry[] {
   const [first = bytes, ...lines] = linesOf(bytes);
   const { schema, further, entries } = JSON.parse(first.toString('utf8')) as CompiledHead;
@@ -82,7 +75,7 @@ function linesOf(bytes: Buffer): Buffer[] {
     lines.push(bytes.subarray(start, end));
     start = end + 1;
   }
-  // What stands behind the last line: nothing, where the file is whole.
+  // Text after the last line: empty if the file is complete.
   lines.push(bytes.subarray(start));
   return lines;
 }

@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const remove of removals.splice(0)) await remove();
 });
 
-/** Entries that depend on each other like this, and what is told of them. */
+/** Entries with these dependencies, and the problems reported for them. */
 async function load(needs: Record<string, readonly string[]>, { more = '', besides = [] as readonly CatalogEntry[] } = {}) {
   const files = Object.entries(needs).flatMap(([id, dependsOn]) => [
     [`${id}/component.yaml`, soundComponent.replace('id: notes', `id: ${id}`).concat(`dependsOn: [${dependsOn.join(', ')}]\n${more}`)],
@@ -21,7 +21,7 @@ async function load(needs: Record<string, readonly string[]>, { more = '', besid
   const { entries, problems } = await loadFolder(made.folder, { own: true, besides });
   return {
     entries,
-    told: problems.map(({ level, file, line, field, message }) => ({
+    reported: problems.map(({ level, file, line, field, message }) => ({
       level,
       file: file.slice(made.folder.length + 1),
       line,
@@ -35,8 +35,8 @@ const line = soundComponent.split('\n').length;
 
 describe('components that depend on each other in a circle', () => {
   it('are told once, at the dependency of the first, and can be used', async () => {
-    const { entries, told } = await load({ bread: ['butter'], butter: ['bread'] });
-    expect(told).toEqual([
+    const { entries, reported } = await load({ bread: ['butter'], butter: ['bread'] });
+    expect(reported).toEqual([
       {
         level: 'warning',
         file: 'bread/component.yaml',
@@ -49,8 +49,8 @@ describe('components that depend on each other in a circle', () => {
   });
 
   it('are told with the way round, and each circle by itself', async () => {
-    const { told } = await load({ a: ['b'], b: ['c'], c: ['x', 'a'], x: [], y: ['z'], z: ['y', 'a'] });
-    expect(told.map(({ file, field, message }) => [file, field, message])).toEqual([
+    const { reported } = await load({ a: ['b'], b: ['c'], c: ['x', 'a'], x: [], y: ['z'], z: ['y', 'a'] });
+    expect(reported.map(({ file, field, message }) => [file, field, message])).toEqual([
       ['a/component.yaml', 'dependsOn[0]', 'Components depend on each other in a circle: a, b, c, a.'],
       ['y/component.yaml', 'dependsOn[0]', '"y" and "z" depend on each other.'],
     ]);
@@ -59,7 +59,7 @@ describe('components that depend on each other in a circle', () => {
   it('are told of an own entry that closes a circle with a built-in one, and not of built-in ones alone', async () => {
     const builtIn = (await wholeCatalog()).entries;
     const pair = { more: '', besides: builtIn };
-    expect((await load({ 'model-runtime': ['llm-proxy'] }, pair)).told).toEqual([
+    expect((await load({ 'model-runtime': ['llm-proxy'] }, pair)).reported).toEqual([
       {
         level: 'warning',
         file: 'model-runtime/component.yaml',
@@ -68,12 +68,12 @@ describe('components that depend on each other in a circle', () => {
         message: '"model-runtime" and "llm-proxy" depend on each other.',
       },
     ]);
-    expect((await load({ lamp: ['tunnel-agent'] }, pair)).told).toEqual([]);
+    expect((await load({ lamp: ['tunnel-agent'] }, pair)).reported).toEqual([]);
   });
 
   it('say why, where both are meant', async () => {
-    const { told } = await load({ bread: ['butter'], butter: ['bread'] }, { more: 'justifies: {dependsOn: neither tastes alone}\n' });
-    expect(told).toEqual([]);
+    const { reported } = await load({ bread: ['butter'], butter: ['bread'] }, { more: 'justifies: {dependsOn: neither tastes alone}\n' });
+    expect(reported).toEqual([]);
   });
 
   it('are found in a long chain too', () => {

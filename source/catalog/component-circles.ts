@@ -1,46 +1,39 @@
 import type { CatalogEntry } from './catalog.ts';
 
-/**
- * Where a way through the dependencies comes back to itself, from these starts: one circle for each dependency that closes one, in its order. Without those there is
- * none left. A chain may be of any length.
- */
-export function circlesOf<T>(starts: Iterable<T>, needsOf: (one: T) => readonly T[]): T[][] {
+/** One cycle for each dependency that closes one, in order: without those dependencies none remains. A chain may have any length. */
+export function circlesOf<T>(starts: Iterable<T>, needsOf: (node: T) => readonly T[]): T[][] {
   const circles: T[][] = [];
   const done = new Set<T>();
   for (const start of starts) {
-    const way: { one: T; left: T[] }[] = [];
-    const places = new Map<T, number>();
-    const enter = (one: T) => {
-      if (done.has(one)) return;
-      done.add(one);
-      places.set(one, way.length);
-      way.push({ one, left: [...needsOf(one)].reverse() });
+    const chain: { node: T; left: T[] }[] = [];
+    const enter = (node: T) => {
+      if (done.has(node)) return;
+      done.add(node);
+      chain.push({ node, left: [...needsOf(node)].reverse() });
+      positions.set(node, chain.length - 1);
     };
+    const positions = new Map<T, number>();
     enter(start);
-    for (let last = way.at(-1); last !== undefined; last = way.at(-1)) {
+    for (let last = chain.at(-1); last !== undefined; last = chain.at(-1)) {
       const next = last.left.pop();
       if (next === undefined) {
-        way.pop();
-        places.delete(last.one);
+        chain.pop();
+        positions.delete(last.node);
         continue;
       }
-      const place = places.get(next);
-      if (place !== undefined) circles.push(way.slice(place).map(({ one }) => one));
+      const position = positions.get(next);
+      if (position !== undefined) circles.push(chain.slice(position).map(({ node }) => node));
       else enter(next);
     }
   }
   return circles;
 }
 
-export interface DependencyCircle {
-  /** Whose `dependsOn` it is told at, and where in it. */
-  id: string;
-  index: number;
-  message: string;
-}
-
-/** Circles of `dependsOn` through one of these entries, but for those of which an entry says why. `besides` are those that others have written. */
-export function dependencyCircles(entries: readonly CatalogEntry[], besides: ReadonlyMap<string, CatalogEntry>): DependencyCircle[] {
+/** Cycles through one of these entries, except those that an entry justifies. `id` and `index` are the `dependsOn` that is reported. */
+export function dependencyCircles(
+  entries: readonly CatalogEntry[],
+  besides: ReadonlyMap<string, CatalogEntry>,
+): { id: string; index: number; message: string }[] {
   const own = new Map(entries.map((entry) => [entry.id, entry]));
   const entryOf = (id: string) => own.get(id) ?? besides.get(id);
   return circlesOf([...own.keys()].sort(), (id) => entryOf(id)?.dependsOn ?? []).flatMap((circle) => {

@@ -7,8 +7,8 @@ afterEach(async () => {
   for (const remove of removals.splice(0)) await remove();
 });
 
-/** `level line:column message remedy` of this rule, for the sound entry with one piece of compose.yaml replaced. */
-async function told(from: string, to: string, component = soundComponent): Promise<string[]> {
+/** Returns `level line:column message remedy` of this rule, for the valid entry with one piece of compose.yaml replaced. */
+async function reported(from: string, to: string, component = soundComponent): Promise<string[]> {
   expect(soundCompose.split(from)).toHaveLength(2);
   const made = await catalogFolder({ 'notes/component.yaml': component, 'notes/compose.yaml': soundCompose.replace(from, () => to) });
   removals.push(made.remove);
@@ -58,14 +58,14 @@ describe('a compose file of the right form', () => {
     ],
     ['a duration that is none', deps, `${deps}    healthcheck: {interval: 30 s}\n`, /^error 6:29 "30 s" is no duration\. Write a number/],
   ])('has %s', async (_, from, to, expected) => {
-    expect(await told(from, to)).toEqual([expect.stringMatching(expected)]);
+    expect(await reported(from, to)).toEqual([expect.stringMatching(expected)]);
   });
 
   it('has a list for its environment, in which quotes and spaces count', async () => {
     const list =
       '    environment:\n      - APP_SECRET="${APP_SECRET:?kept}"\n      - SIGNUP =${SIGNUP:-true}\n      - SIGNUP=a\n      - SIGNUP=b\n';
     const whole = soundCompose.slice(soundCompose.indexOf(map), soundCompose.indexOf('    volumes:\n'));
-    expect(await told(whole, list)).toEqual([
+    expect(await reported(whole, list)).toEqual([
       'warning 9:9 In a list the quotes belong to the value of APP_SECRET. Put the whole entry into quotes, or write a map.',
       'error 10:9 The space before the equals sign would belong to the name. Write SIGNUP=${SIGNUP:-true}.',
       'warning 12:9 SIGNUP is there twice, and the last one counts. Keep one of the two.',
@@ -74,7 +74,7 @@ describe('a compose file of the right form', () => {
 
   it('has the numbers of its ports, whatever component.yaml says of them', async () => {
     const port = 'exposure: loopback, web: true';
-    const said = (more: string) => told('[db]', '[ db ]', soundComponent.replace(port, `${port}, ${more}`));
+    const said = (more: string) => reported('[db]', '[ db ]', soundComponent.replace(port, `${port}, ${more}`));
     expect(await said('number: 9999')).toEqual([
       'warning 12:64 "web" is 8300 in compose.yaml, which is what counts, and not 9999. Remove number: it is for ports that compose.yaml does not tell.',
     ]);
@@ -84,12 +84,12 @@ describe('a compose file of the right form', () => {
 
   it('may wait for a job that ends', async () => {
     const job = soundComponent.replace('db: {role: database}', 'db: {role: job, oneShot: true}');
-    expect(await told('[db]', '{db: {condition: service_completed_successfully}}', job)).toEqual([]);
+    expect(await reported('[db]', '{db: {condition: service_completed_successfully}}', job)).toEqual([]);
   });
 
   it('may take from its surroundings what is no field, and hold durations of several units', async () => {
     expect(
-      await told(
+      await reported(
         '    volumes:\n',
         '      LANG:\n    healthcheck: {test: [CMD, "true"], interval: 1m30s, timeout: "${SIGNUP:-5s}"}\n    volumes:\n',
       ),

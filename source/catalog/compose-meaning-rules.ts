@@ -1,37 +1,23 @@
-import { type JsonObject, objectOf } from '../text/json-value.ts';
-import {
-  type Draft,
-  inComponent,
-  inCompose,
-  type LintRule,
-  portAnnotation,
-  portsOf,
-  type RuleFinding,
-  servicesOf,
-  variableOf,
-} from './draft.ts';
+import { type JsonObject, mapOf } from '../text/json-value.ts';
+import { type Draft, inComponent, inCompose, portAnnotation, portsOf, type RuleFinding, servicesOf, variableOf, warning } from './draft.ts';
 import { interpolate } from './interpolation.ts';
 
-/** What has the right form, and is refused all the same, or comes to something else than whoever wrote it wants. */
-export const meaningRules: readonly LintRule[] = [{ id: 'meaning', check: checkMeaning }];
-
-const asMap = (value: unknown): JsonObject => objectOf(value) ?? {};
-
-function* checkMeaning(draft: Draft): Generator<RuleFinding> {
+/** Well-formed settings that are refused all the same, or that have an effect other than the author intended. */
+export function* checkMeaning(draft: Draft): Generator<RuleFinding> {
   yield* portsTwice(draft);
   yield* portsSaidTwice(draft);
-  const services = asMap(asMap(draft.composeDocument?.value)['services']);
+  const services = mapOf(mapOf(draft.composeDocument?.value)['services']);
   for (const { name, networkMode } of servicesOf(draft)) {
-    const value = asMap(services[name]);
+    const value = mapOf(services[name]);
     const path = ['services', name];
     if (!/^[\w.-]+$/.test(name))
       yield inCompose(path, `"${name}" cannot be the name of a service.`, 'Use letters, digits, dots, dashes and underscores.', 'key');
     if (networkMode !== undefined && value['networks'] !== undefined)
       yield inCompose([...path, 'networks'], 'A service has networks or a network_mode, not both.', 'Remove one of the two.', 'key');
     yield* environment(draft, name, value['environment']);
-    yield* healthcheck(asMap(value['healthcheck']), [...path, 'healthcheck']);
-    for (const [needed, one] of Object.entries(asMap(value['depends_on'])))
-      if (asMap(one)['condition'] === 'service_completed_successfully' && draft.component.services[needed]?.oneShot === false)
+    yield* healthcheck(mapOf(value['healthcheck']), [...path, 'healthcheck']);
+    for (const [needed, one] of Object.entries(mapOf(value['depends_on'])))
+      if (mapOf(one)['condition'] === 'service_completed_successfully' && draft.component.services[needed]?.oneShot === false)
         yield inCompose(
           [...path, 'depends_on', needed, 'condition'],
           `"${name}" would wait for ever: "${needed}" does not end by itself.`,
@@ -40,7 +26,7 @@ function* checkMeaning(draft: Draft): Generator<RuleFinding> {
   }
 }
 
-/** On the same address: the engine starts one of them. */
+/** The engine can start only one of them. */
 function* portsTwice(draft: Draft): Generator<RuleFinding> {
   const seen = new Map<string, string>();
   for (const { service, host, protocol, address, path } of portsOf(draft)) {
@@ -53,31 +39,33 @@ function* portsTwice(draft: Draft): Generator<RuleFinding> {
   }
 }
 
-/** Of a port that compose.yaml publishes, its numbers stand there. */
 function* portsSaidTwice(draft: Draft): Generator<RuleFinding> {
   for (const [name, { number, container }] of Object.entries(draft.component.ports)) {
     const published = portsOf(draft).filter((port) => portAnnotation(draft.component, port)?.[0] === name);
     const [first] = published;
     if (first === undefined) continue;
-    const told = (key: string, written: number, inForce: number | undefined): RuleFinding => ({
-      ...inComponent(
-        ['ports', name, key],
-        `"${name}" is ${inForce ?? 'another'} in compose.yaml, which is what counts, and not ${written}.`,
-        `Remove ${key}: it is for ports that compose.yaml does not tell.`,
-      ),
-      level: 'warning',
-    });
-    if (number !== undefined && !published.some(({ host }) => host === number)) yield told('number', number, first.host);
+    const reported = (key: string, written: number, inForce: number | undefined): RuleFinding =>
+      warning(
+        inComponent(
+          ['ports', name, key],
+          `"${name}" is ${inForce ?? 'another'} in compose.yaml, which is what counts, and not ${written}.`,
+          `Remove ${key}: it is for ports that compose.yaml does not tell.`,
+        ),
+      );
+    if (number !== undefined && !published.some(({ host }) => host === number)) yield reported('number', number, first.host);
     if (container !== undefined && !published.some((port) => port.container === container || port.range.first === container))
-      yield told('container', container, first.container);
+      yield reported('container', container, first.container);
   }
 }
 
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one short rule for each mistake in a list or a map
 function* environment({ component }: Draft, service: string, value: unknown): Generator<RuleFinding> {
-  const fields = new Map(component.fields.flatMap((field) => (field.goes === 'environment' ? [[variableOf(field), field] as const] : [])));
+  const fields = new Map(
+    component.fields.flatMap((field) => (field.target === 'environment' ? [[variableOf(field), field] as const] : [])),
+  );
   const written = Array.isArray(value)
     ? value.map((text, index) => ({ path: ['services', service, 'environment', index], text: String(text) }))
-    : Object.entries(asMap(value)).flatMap(([name, one]) =>
+    : Object.entries(mapOf(value)).flatMap(([name, one]) =>
         one === null ? [{ path: ['services', service, 'environment', name], text: name }] : [],
       );
   const seen = new Set<string>();
@@ -96,13 +84,11 @@ function* environment({ component }: Draft, service: string, value: unknown): Ge
       };
     if (/\s$/.test(name))
       yield inCompose(path, `The space before the equals sign would belong to the name.`, `Write ${name.trim()}=${(rest ?? '').trim()}.`);
-    if (rest !== undefined && /^(["']).*\1$/s.test(rest))
-      yield {
-        ...inCompose(path, `In a list the quotes belong to the value of ${name}.`, 'Put the whole entry into quotes, or write a map.'),
-        level: 'warning',
-      };
-    if (seen.has(name))
-      yield { ...inCompose(path, `${name} is there twice, and the last one counts.`, 'Keep one of the two.'), level: 'warning' };
+    if (rest !== undefined && /^(["']).*\1$/s.test(rest)) {
+      const message = `In a list the quotes belong to the value of ${name}.`;
+      yield warning(inCompose(path, message, 'Put the whole entry into quotes, or write a map.'));
+    }
+    if (seen.has(name)) yield warning(inCompose(path, `${name} is there twice, and the last one counts.`, 'Keep one of the two.'));
     seen.add(name);
   }
 }
@@ -111,12 +97,10 @@ const durationKeys = ['interval', 'timeout', 'start_period', 'start_interval'];
 
 function* healthcheck(value: JsonObject, path: readonly PropertyKey[]): Generator<RuleFinding> {
   const { test } = value;
-  if (Array.isArray(test) && test.length > 0 && !['CMD', 'CMD-SHELL', 'NONE'].includes(String(test[0])))
-    yield inCompose(
-      [...path, 'test', 0],
-      `A test that is a list begins with CMD, CMD-SHELL or NONE, not with ${String(test[0])}.`,
-      `Write [CMD, ${test.map(String).join(', ')}].`,
-    );
+  if (Array.isArray(test) && test.length > 0 && !['CMD', 'CMD-SHELL', 'NONE'].includes(String(test[0]))) {
+    const message = `A test that is a list begins with CMD, CMD-SHELL or NONE, not with ${String(test[0])}.`;
+    yield inCompose([...path, 'test', 0], message, `Write [CMD, ${test.map(String).join(', ')}].`);
+  }
   for (const key of durationKeys) {
     const written = value[key];
     if (typeof written === 'string' && !/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))*$/.test(interpolate(written)))

@@ -9,8 +9,8 @@ afterEach(async () => {
 
 const justified = ['extends', 'build', 'include', 'privileged'].map((key) => `${key}: for a test`).join(', ');
 
-/** What is told of compose.yaml in which this has been replaced, as `line:column message remedy`. */
-async function told(from: string, to: string, files: Record<string, string> = {}, wanted = 'error'): Promise<string[]> {
+/** Problems reported for compose.yaml with this replacement, as `line:column message remedy`. */
+async function reported(from: string, to: string, files: Record<string, string> = {}, wanted = 'error'): Promise<string[]> {
   expect(soundCompose.split(from), `"${from}" must be there once`).toHaveLength(2);
   const made = await catalogFolder({
     'notes/component.yaml': soundComponent.replace(
@@ -44,7 +44,7 @@ describe('what compose.yaml names', () => {
       'a condition that there is not',
       '[db]',
       '{db: {condition: service_helthy}}',
-      /^5:34 There is no condition "service_helthy"\. Did you mean "service_healthy"\?$/,
+      /^5:34 "condition" must be one of service_started, .* Did you mean "service_healthy"\?$/,
     ],
     [
       'the network of a service that is not there',
@@ -63,14 +63,19 @@ describe('what compose.yaml names', () => {
       '',
       /^13:9 "data" does not stand in the volumes at the top of the file\. Add it there: volumes: \{data: \{\}\}\.$/,
     ],
-    ['volumes in a list', 'volumes:\n  data: {}', 'volumes: [data]', /^17:1 "volumes" must be a map of names to values\. Write each/],
+    [
+      'volumes in a list',
+      'volumes:\n  data: {}',
+      'volumes: [data]',
+      /^17:10 "volumes" must be a map of names to values, and compose refuses the whole file\. Write a map/,
+    ],
     ['a network that is not declared', ...also('networks: [default, inner]'), /^6:25 "inner" does not stand in the networks at the top/],
     ['a secret that is not declared', ...also('secrets: [{source: pw}]'), /^6:15 "pw" does not stand in the secrets at the top/],
     [
       'a mount of another type',
       '- data:/data',
       '- {type: volum, source: data, target: /data}',
-      /^13:16 There is no mount of type "volum"\. Did you mean "volume"\?$/,
+      /^13:16 "type" must be one of bind, .* Did you mean "volume"\?$/,
     ],
     [
       'a mount at no place',
@@ -107,21 +112,21 @@ describe('what compose.yaml names', () => {
     ],
     ['a service without anything', 'volumes:\n  data', '  more:\nvolumes:\n  data', /^17:8 The service "more" is empty\. Add image/],
   ])('is told where it is %s', async (_, from, to, expected) => {
-    expect(await told(from, to)).toContainEqual(expect.stringMatching(expected));
+    expect(await reported(from, to)).toContainEqual(expect.stringMatching(expected));
   });
 
   it.each([
     ['SIGNUP: "${SIGNUP:-true}"', 'SIGNUP: on', '10:15', 'on'],
     ['SIGNUP: "${SIGNUP:-true}"', 'SIGNUP: 2026-01-01', '10:15', '2026-01-01'],
     ['- data:/data', '- data:/data\n    devices: [22:22]', '14:15', '22:22'],
-  ])('is a warning where older programs read another value: %s becomes %s', async (from, to, place, written) => {
-    expect(await told(from, to, {}, 'warning')).toEqual([
-      `${place} "${written}" is text for docker compose, and something else for compose programs in Python. Put it into quotes: "${written}".`,
+  ])('is a warning where older programs read another value: %s becomes %s', async (from, to, position, written) => {
+    expect(await reported(from, to, {}, 'warning')).toEqual([
+      `${position} "${written}" is text for docker compose, and something else for compose programs in Python. Put it into quotes: "${written}".`,
     ]);
   });
 
   it.each(['app', 'y', '1000:1000', '127.0.0.1:22:22', './a:/a', '8300:80'])('is no warning that %s is text', async (written) => {
-    expect(await told('SIGNUP: "${SIGNUP:-true}"', `SIGNUP: ${written}`, {}, 'warning')).toEqual([]);
+    expect(await reported('SIGNUP: "${SIGNUP:-true}"', `SIGNUP: ${written}`, {}, 'warning')).toEqual([]);
   });
 
   it.each([
@@ -134,6 +139,6 @@ describe('what compose.yaml names', () => {
     ],
     ['a database before it that is well', '[db]', '{db: {condition: service_healthy}}'],
   ])('may be %s', async (_, from, to) => {
-    expect(await told(from, to, { 'notes/files/app.env': '' })).toEqual([]);
+    expect(await reported(from, to, { 'notes/files/app.env': '' })).toEqual([]);
   });
 });

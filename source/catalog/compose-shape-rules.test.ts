@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const remove of removals.splice(0)) await remove();
 });
 
-/** What the rule, or reading, says of this compose file. */
+/** Problems that the rule, or the parser, reports for this compose file. */
 async function shapes(compose: string, { own = true, justifies = '' } = {}): Promise<CatalogProblem[]> {
   const made = await catalogFolder({
     'notes/component.yaml': soundComponent.replace('\nvolumes:\n', `\njustifies: {${justifies}}\nvolumes:\n`),
@@ -23,10 +23,10 @@ async function shapes(compose: string, { own = true, justifies = '' } = {}): Pro
 const levels = { nobody: undefined, 'the older': 'warning', all: 'error' } as const;
 
 describe('a compose file', () => {
-  // test/real/compose-shapes.test.ts asks the programs themselves.
+  // test/real/compose-shapes.test.ts runs the programs themselves.
   it.each([...inService.map((one) => ({ ...one, top: false })), ...atTop.map((one) => ({ ...one, top: true }))])(
     'with "$written" is refused by $refusal',
-    async ({ written, refusal, told, top }) => {
+    async ({ written, refusal, reported, top }) => {
       const [first, ...more] = await shapes(shapeFile({ written, refusal }, top));
       expect([first?.level, ...more]).toEqual([levels[refusal]]);
       if (first === undefined) return;
@@ -36,7 +36,7 @@ describe('a compose file', () => {
           .findIndex((line) => line.trim() === written) + 1,
       );
       expect(`${first.message} ${first.remedy}`).toMatch(
-        told ?? (refusal === 'all' ? /and compose refuses the whole file\./ : /^docker-compose 1\.29 .*refuses the whole file/),
+        reported ?? (refusal === 'all' ? /and compose refuses the whole file\./ : /^docker-compose 1\.29 .*refuses the whole file/),
       );
     },
   );
@@ -66,6 +66,13 @@ describe('a compose file', () => {
     ],
   ])('with "%s" is another for an older program', async (written, message) => {
     expect(await shapes(shapeFile({ written, refusal: 'nobody' }, false))).toMatchObject([{ level: 'warning', message }]);
+  });
+
+  it.each([
+    ['healthcheck: {test: [CMD, "true"], retries: many}', '"retries" must be a whole number, and compose refuses the whole file.'],
+    ['init: "${OWNER:-perhaps}"', '"init" must be true or false, and compose refuses the whole file.'],
+  ])('is refused where "%s" comes to another kind of value', async (written, message) => {
+    expect(await shapes(shapeFile({ written, refusal: 'all' }, false))).toMatchObject([{ level: 'error', message }]);
   });
 
   it('may use what nobody here knows, where the entry says why', async () => {

@@ -1,262 +1,173 @@
-import type { YamlPath } from '../config/yaml-document.ts';
-import { type JsonObject, objectOf } from '../text/json-value.ts';
-import { nearestName } from '../text/nearest-name.ts';
+import { z } from 'zod';
+// The schema of the Compose Specification (github.com/compose-spec/compose-spec, Apache License 2.0), as dclint carries it.
+import specification from '../../node_modules/dclint/schemas/compose.schema.json' with { type: 'json' };
+import { nameRemedy, nearestName } from '../text/nearest-name.ts';
 import { shownValue } from '../text/shown-value.ts';
-import { composeShapes, leftOutByPodman, requiredKeys, type Shape } from './compose-shapes.ts';
-import { type Draft, inCompose, type LintRule, type RuleFinding } from './draft.ts';
+import type { YamlPath } from '../yaml/document.ts';
+import { keysOf, nodesAt, type SchemaNode } from '../yaml/json-schema.ts';
+import { valueAt } from '../yaml/schema-issues.ts';
+import { olderFindings, podman, python } from './compose-older.ts';
+import { type Draft, inCompose, type RuleFinding, warning } from './draft.ts';
 import { interpolate, variablesIn } from './interpolation.ts';
 
-/** What compose programs make of the form of compose.yaml: what all of them refuse, and what the older ones do. */
-export const shapeRules: readonly LintRule[] = [{ id: 'shapes', check: checkShapes }];
+/** With another name for its draft, zod would look for `$defs`. */
+const readSchema = () => z.fromJSONSchema({ ...specification, $schema: 'http://json-schema.org/draft-07/schema#' } as SchemaNode);
+/** Loaded with the first file that needs it: that takes 50 ms. */
+let schema: z.ZodType | undefined;
 
-const python = 'docker-compose 1.29';
-const podman = 'podman-compose 1.0.3';
-const newer = 'Do without it, or have docker compose 2 or later on every host.';
-
-function* checkShapes(draft: Draft): Generator<RuleFinding> {
-  const value = draft.composeDocument?.value;
-  if (value === undefined || value === null) return;
-  const walk = new Walk(draft);
-  walk.shape('file', value, []);
-  walk.texts();
-  yield* walk.findings;
+/** Forms that all compose programs refuse, and forms that older ones refuse. */
+export function* checkShapes(draft: Draft): Generator<RuleFinding> {
+  if (draft.composeDocument?.value == null) return;
+  const value = filledIn(draft.composeDocument.value);
+  yield* variables(draft);
+  schema ??= readSchema();
+  const mistakes = (schema.safeParse(value).error?.issues ?? []).map((issue) => mistakesOf(issue));
+  for (const alternatives of mistakes) yield* mistake(draft, alternatives, value);
+  yield* plainTexts(value);
+  for (const { path, part, message, remedy } of olderFindings(value)) {
+    const { id } = draft.component;
+    const written = valueAt(value, path);
+    if (path[0] === 'name' && path.length === 1 && written !== id)
+      yield inCompose(path, `A project called ${shownValue(written)} would not be recognised as "${id}" once it runs.`, remedy);
+    else yield older(draft, path, message, remedy, part);
+  }
 }
 
-/** `text|[@port]` taken apart. Brackets are never in one another here but for what they hold as a whole. */
-function alternativesOf(kind: string): string[] {
-  const parts: string[] = [];
-  let depth = 0;
-  let part = '';
-  for (const letter of kind) {
-    if (letter === '[' || letter === '{') depth++;
-    if (letter === ']' || letter === '}') depth--;
-    if (letter === '|' && depth === 0) {
-      parts.push(part);
-      part = '';
-    } else part += letter;
-  }
-  return [...parts, part];
+/** As compose does before it validates. */
+function filledIn(value: unknown): unknown {
+  if (typeof value === 'string') return interpolate(value);
+  if (Array.isArray(value)) return value.map(filledIn);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, filledIn(inner)]));
 }
 
-const bare = (alternative: string) => alternative.replace(/^\+/, '');
+/** Keys whose values may be any text in the schema, because of variables: after interpolation, compose accepts only valid ones. */
+const plainKinds: readonly (readonly [words: string, fits: RegExp, keys: RegExp])[] = [
+  [
+    'true or false',
+    /^(?:true|false|yes|no|on|off|y|n|)$/i,
+    /^(?:attach|attachable|disable|enable_ipv[46]|init|internal|nocopy|oom_kill_disable|privileged|read_only|stdin_open|tty)$/,
+  ],
+  [
+    'a whole number',
+    /^\s*-?\d*\s*$/,
+    /^(?:cpu_count|cpu_percent|hard|max_attempts|mem_swappiness|oom_score_adj|parallelism|pids|replicas|retries|scale|soft)$/,
+  ],
+];
+/** Maps whose names and values are the operator's own. */
+const freeMaps = /^(?:annotations|args|driver_opts|environment|extra_hosts|labels|options|storage_opt|sysctls|x-.*)$/;
 
-class Walk {
-  readonly findings: RuleFinding[] = [];
-  readonly #draft: Draft;
-
-  constructor(draft: Draft) {
-    this.#draft = draft;
+function* plainTexts(value: unknown, path: YamlPath = []): Generator<RuleFinding> {
+  if (typeof value !== 'object' || value === null || freeMaps.test(String(path.at(-1)))) return;
+  for (const [key, inner] of Object.entries(value)) {
+    const at = [...path, Array.isArray(value) ? Number(key) : key];
+    // Names of services, volumes and networks are free.
+    const kind = path.length > 1 ? plainKinds.find(([, , keys]) => keys.test(key)) : undefined;
+    if (kind && typeof inner === 'string' && !kind[1].test(inner))
+      yield inCompose(at, `"${key}" must be ${kind[0]}, and compose refuses the whole file.`, `Write ${kind[0]}.`);
+    yield* plainTexts(inner, at);
   }
+}
 
-  /** What older programs cannot fill in. 1.29 ends a default at its first brace, and takes a dollar sign in it for one. */
-  texts(): void {
-    for (const { path, text } of this.#draft.composeDocument?.scalars() ?? []) {
-      for (const { name, operator, word } of variablesIn(text)) {
-        if (operator === '+')
-          this.#older(
-            path,
-            `${python} refuses the whole file over \${${name}:+...}, and ${podman} leaves it as it stands.`,
-            'Use a default, or a variable that is set.',
-          );
-        else if (operator === '-' && variablesIn(word).length > 0)
-          this.#older(
-            path,
-            `${python} and ${podman} do not fill in a variable inside the default of ${name}.`,
-            'Write the default out, or use two variables.',
-          );
-      }
-    }
-  }
+/** Harmless if every host has a newer program. */
+function older({ own }: Draft, path: YamlPath, message: string, remedy: string, part: 'key' | 'value' = 'value'): RuleFinding {
+  return { ...inCompose(path, message, remedy, part), level: own ? 'warning' : 'error' };
+}
 
-  shape(name: string, value: unknown, path: YamlPath): void {
-    const shape = composeShapes[name];
-    if (shape === undefined || !isMap(value)) return;
-    for (const [key, inner] of Object.entries(value)) {
-      if (key.startsWith('x-')) {
-        if (name === 'dependency' || name === 'blkio')
-          this.#older([...path, key], `${python} refuses the whole file: it takes no ${key} here.`, newer, 'key');
-        continue;
-      }
-      const at = [...path, key];
-      const kind = shape[key] ?? shape[`+${key}`];
-      if (kind === undefined) {
-        this.#unknown(name, shape, key, at);
-        continue;
-      }
-      const podmanWay = podmanSays(name, key, inner);
-      if (shape[key] === undefined) this.#newKey(name, key, inner, at);
-      else if (podmanWay !== undefined) this.#older(at, `${podmanWay}.`, keyRemedies[`${name}.${key}`] ?? newer, 'key');
-      this.#value(kind, inner, at, shape[key] !== undefined);
-    }
-    for (const key of requiredKeys[name] ?? [])
-      if (!Object.hasOwn(value, key))
-        this.findings.push(inCompose(path, `"${key}" is missing here, and compose refuses the whole file.`, 'Add it.', 'key'));
-  }
-
-  /** @param known does 1.29 know what this is a value of? Otherwise all of it has been told. */
-  #value(kind: string, value: unknown, path: YamlPath, known: boolean): void {
-    const alternatives = alternativesOf(kind);
-    const fitting = alternatives.find((alternative) => fits(bare(alternative), value));
-    if (fitting === undefined) {
-      this.#wrong(alternatives, value, path);
-      return;
-    }
-    const isOld = !fitting.startsWith('+');
-    if (known && !isOld) {
-      const also = path.at(-2) === 'env_file' ? `, and ${podman} breaks off` : '';
-      this.#older(path, `${python} takes no ${kindOf(value)} here, and refuses the whole file${also}.`, remedyFor(path, value));
-    }
-    this.#inside(bare(fitting), value, path, known && isOld);
-  }
-
-  #inside(kind: string, value: unknown, path: YamlPath, known: boolean): void {
-    if (kind.startsWith('@')) {
-      // What 1.29 does not know at all is told at its key alone.
-      const before = this.findings.length;
-      this.shape(kind.slice(1), value, path);
-      if (!known)
-        this.findings.splice(before, Number.POSITIVE_INFINITY, ...this.findings.slice(before).filter(({ level }) => level === undefined));
-    } else if (Array.isArray(value) && kind !== 'any') {
-      const inner = kind.slice(1, kind.lastIndexOf(']'));
-      const seen = new Set<string>();
-      for (const [index, one] of value.entries()) {
-        this.#value(inner, one, [...path, index], known);
-        const text = JSON.stringify(one);
-        if (known && kind.endsWith('!') && seen.has(text))
-          this.#older([...path, index], `${python} refuses the whole file: this stands there twice.`, 'Keep one of the two.');
-        seen.add(text);
-      }
-    } else if (isMap(value) && kind !== 'any') {
-      const inner = kind.slice(1, -1);
-      for (const [key, one] of Object.entries(value)) this.#value(inner, one, [...path, key], known);
-    }
-  }
-
-  #unknown(name: string, shape: Shape, key: string, path: YamlPath): void {
-    const near = nearestName(key, Object.keys(shape).map(bare));
-    // Services and the top of the file have lists of their own.
-    if (name === 'file' || name === 'service') {
-      if (Object.hasOwn(this.#draft.component.justifies, key))
-        this.findings.push({
-          ...inCompose(
-            path,
-            `No compose program that is known here takes "${key}".`,
-            near ? `Did you mean "${near}"?` : 'Remove it.',
-            'key',
-          ),
-          level: 'warning',
-        });
-    } else if (near === undefined)
-      this.findings.push({
-        ...inCompose(
+/** Interpolation that older programs do not support. 1.29 ends a default at its first brace, and treats a dollar sign in it literally. */
+function* variables(draft: Draft): Generator<RuleFinding> {
+  for (const { path, text } of draft.composeDocument?.scalars() ?? []) {
+    for (const { name, operator, word } of variablesIn(text)) {
+      if (operator === '+')
+        yield older(
+          draft,
           path,
-          `No compose program that is known here takes "${key}" at this place.`,
-          'Remove it, or move it to where it belongs.',
-          'key',
-        ),
-        level: 'warning',
-      });
-    else
-      this.findings.push(
-        inCompose(path, `"${key}" is not known here, and compose refuses the whole file.`, `Did you mean "${near}"?`, 'key'),
-      );
-  }
-
-  #newKey(name: string, key: string, value: unknown, path: YamlPath): void {
-    if (key === 'include') return;
-    const { id } = this.#draft.component;
-    if (name === 'file' && key === 'name' && interpolate(String(value)) !== id) {
-      const message = `A project called ${shownValue(value)} would not be recognised as "${id}" once it runs.`;
-      this.findings.push(inCompose(path, message, keyRemedies['file.name'] ?? ''));
-      return;
+          `${python} refuses the whole file over \${${name}:+...}, and ${podman} leaves it as it stands.`,
+          'Use a default, or a variable that is set.',
+        );
+      else if (operator === '-' && variablesIn(word).length > 0)
+        yield older(
+          draft,
+          path,
+          `${python} and ${podman} do not fill in a variable inside the default of ${name}.`,
+          'Write the default out, or use two variables.',
+        );
     }
-    const also = podmanSays(name, key, value);
-    this.#older(
-      path,
-      `${python} refuses the whole file: it does not know "${key}" here${also ? `, and ${also}` : ''}.`,
-      keyRemedies[`${name}.${key}`] ?? newer,
-      'key',
-    );
-  }
-
-  #wrong(alternatives: readonly string[], value: unknown, path: YamlPath): void {
-    const last = path.at(-1);
-    const what = typeof last === 'number' ? `"${String(path.at(-2))}[${last}]"` : `"${String(last)}"`;
-    if (value === null) {
-      this.findings.push(inCompose(path, `${what} is empty, and compose refuses the whole file.`, 'Give it a value, or remove the line.'));
-      return;
-    }
-    const wanted = [...new Set(alternatives.map((alternative) => wordsOf(bare(alternative))))];
-    const written = this.#draft.composeDocument?.scalar(path)?.written ?? '';
-    const remedy =
-      wanted.includes('text') && !isMap(value) && !Array.isArray(value)
-        ? `Put it into quotes: "${written}".`
-        : `Write ${wanted.join(' or ')}.`;
-    this.findings.push(inCompose(path, `${what} must be ${wanted.join(' or ')}, and compose refuses the whole file.`, remedy));
-  }
-
-  #older(path: YamlPath, message: string, remedy: string, part: 'key' | 'value' = 'value'): void {
-    // With a newer program on every host it does no harm.
-    this.findings.push({ ...inCompose(path, message, remedy, part), level: this.#draft.own ? 'warning' : 'error' });
   }
 }
 
-const keyRemedies: Readonly<Record<string, string>> = {
-  'port.host_ip': 'Write the port in one line: "${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8080}:80".',
-  'service.develop': 'Remove it: nothing is built here.',
-  'file.name': 'Remove it: the project is called like the component.',
-  'reservations.devices': 'Name the device under devices, or have another compose program on every host.',
+type Mistake = Exclude<z.core.$ZodIssue, z.core.$ZodIssueInvalidUnion>;
+
+/** For a value that matches none of several shapes, those of the closest shape: its errors are the deepest. */
+function mistakesOf(issue: z.core.$ZodIssue, around: readonly PropertyKey[] = []): Mistake[] {
+  const path = [...around, ...issue.path];
+  if (issue.code !== 'invalid_union') return [{ ...issue, path }];
+  const all = issue.errors.flat().flatMap((inner) => mistakesOf(inner, path));
+  const depths = all.map((one) => one.path.length + (one.code === 'unrecognized_keys' ? 1 : 0));
+  return all.filter((_, index) => depths[index] === Math.max(...depths));
+}
+
+function* mistake(draft: Draft, all: readonly Mistake[], value: unknown): Generator<RuleFinding> {
+  const [first] = all;
+  if (first === undefined) return;
+  const { path } = first;
+  const refused = 'and compose refuses the whole file';
+  if (first.code === 'unrecognized_keys') {
+    for (const key of first.keys) yield* unknownKey(draft, [...path, key]);
+    return;
+  }
+  if (first.code === 'custom') {
+    yield older(draft, path, `${python} refuses the whole file: this stands there twice.`, 'Keep one of the two.');
+    return;
+  }
+  const written = valueAt(value, path);
+  const last = path.at(-1);
+  if (written === undefined) {
+    yield inCompose(path.slice(0, -1), `"${String(last)}" is missing here, ${refused}.`, 'Add it.', 'key');
+    return;
+  }
+  const what = typeof last === 'number' ? `"${String(path.at(-2))}[${last}]"` : `"${String(last)}"`;
+  if (written === null) {
+    yield inCompose(path, `${what} is empty, ${refused}.`, 'Give it a value, or remove the line.');
+    return;
+  }
+  const wanted = [...new Set(all.map(wordsOf))];
+  const isText = wanted.includes('text') && typeof written !== 'object';
+  const asText = `Put it into quotes: "${draft.composeDocument?.scalar(path)?.written ?? ''}".`;
+  const otherwise =
+    first.code === 'invalid_value' ? nameRemedy(String(written), first.values.map(String), '') : `Write ${wanted.join(' or ')}.`;
+  yield inCompose(path, `${what} must be ${wanted.join(' or ')}, ${refused}.`, isText ? asText : otherwise);
+}
+
+function* unknownKey({ component }: Draft, path: YamlPath): Generator<RuleFinding> {
+  const key = String(path.at(-1));
+  const isListed = path.length === 1 || (path.length === 3 && path[0] === 'services');
+  // Services and the top level have their own lists, and service names have a rule.
+  if ((path.length === 2 && path[0] === 'services') || (isListed && !Object.hasOwn(component.justifies, key))) return;
+  const near = nearestName(key, keysOf(nodesAt(specification, path.slice(0, -1))));
+  const meant = near === undefined ? undefined : `Did you mean "${near}"?`;
+  if (meant !== undefined && !isListed) {
+    yield inCompose(path, `"${key}" is not known here, and compose refuses the whole file.`, meant, 'key');
+    return;
+  }
+  const message = `No compose program that is known here takes "${key}"${isListed ? '' : ' at this place'}.`;
+  const otherwise = isListed ? 'Remove it.' : 'Remove it, or move it to where it belongs.';
+  yield warning(inCompose(path, message, meant ?? otherwise, 'key'));
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map of names to values',
+  record: 'a map of names to values',
+  null: 'empty',
 };
 
-/** What podman-compose makes of something that others take, where that is not the same. */
-function podmanSays(name: string, key: string, value: unknown): string | undefined {
-  if (name === 'service' && leftOutByPodman.has(key)) return `${podman} leaves ${key} out`;
-  if (name === 'mountedVolume' && key === 'subpath') return `${podman} mounts the whole volume`;
-  if (name === 'mount' && key === 'type' && value === 'image') return `${podman} knows no mount of type image, and breaks off`;
-  if (name === 'reservations' && key === 'devices') return `${podman} leaves reserved devices out`;
-  // We spell it so: it takes nothing else.
-  if (name === 'joined' && key !== 'aliases') return `podman-compose is told no more of a network than its name, and not ${key}`;
-  return undefined;
+function wordsOf(issue: Mistake): string {
+  if (issue.code === 'invalid_type') return kinds[issue.expected] ?? issue.expected;
+  if (issue.code === 'invalid_value') return `one of ${issue.values.join(', ')}`;
+  return issue.message.replace(/^Invalid \w+: must /, 'text that must ');
 }
-
-function remedyFor(path: YamlPath, value: unknown): string {
-  if (path.at(-2) === 'env_file') return 'Write the path alone: ./files/NAME.';
-  if (path.at(-1) === 'pull_policy') return 'Write always, never or if_not_present.';
-  return value === null ? 'Remove the line, or give it a value.' : newer;
-}
-
-function fits(kind: string, value: unknown): boolean {
-  if (kind === 'any') return true;
-  if (kind.startsWith('@') || kind.startsWith('{')) return isMap(value);
-  if (kind.startsWith('[')) return Array.isArray(value);
-  if (kind.startsWith('=')) return typeof value === 'string' && kind.slice(1).split('/').includes(interpolate(value));
-  // Both kinds of program make of a text what is wanted.
-  const text = typeof value === 'string' ? interpolate(value) : undefined;
-  switch (kind) {
-    case 'text':
-      return text !== undefined;
-    case 'nothing':
-      return value === null;
-    case 'truth':
-      return typeof value === 'boolean' || (text !== undefined && /^(?:true|false|yes|no|on|off|y|n|)$/i.test(text));
-    case 'whole':
-      return text === undefined ? Number.isInteger(value) : /^\s*-?\d*\s*$/.test(text);
-    default:
-      return text === undefined ? typeof value === 'number' : text === '' || Number.isFinite(Number(text));
-  }
-}
-
-function wordsOf(kind: string): string {
-  if (kind.startsWith('@') || kind.startsWith('{')) return 'a map of names to values';
-  if (kind.startsWith('[')) return 'a list';
-  if (kind.startsWith('=')) return kind.slice(1).split('/').join(', ');
-  return { whole: 'a whole number', number: 'a number', truth: 'true or false', nothing: 'empty' }[kind] ?? kind;
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'empty value';
-  if (Array.isArray(value)) return 'list';
-  return isMap(value) ? 'map' : shownValue(value);
-}
-
-const isMap = (value: unknown): value is JsonObject => objectOf(value) !== undefined;

@@ -1,20 +1,16 @@
-/**
- * What every component with such a database needs, written once: how its database is saved and brought back, how a new password gets into it, and how one is
- * seen to be right. All of it runs in the container of the database, with what that has in its environment; a new password comes on stdin.
- */
+/** Programs for every component with such a database. They run in its container, with its environment; a new password comes on stdin. */
 interface DatabasePrograms {
   dump: readonly string[];
   restore: readonly string[];
   rotate: readonly string[];
-  proves: readonly string[];
-  source: string;
+  verify: readonly string[];
 }
 
 export const databasePrograms = ['postgresql', 'mysql', 'mysql-root'] as const;
 
 const script = (...lines: string[]): readonly string[] => ['sh', '-ec', `${lines.join('\n')}\n`];
 
-/** The names that the images of MariaDB and MySQL give to the same things. */
+/** Variable names of the MariaDB and MySQL images for the same settings. */
 const mysqlNames = [
   'client=$(command -v mariadb || command -v mysql)',
   'dumper=$(command -v mariadb-dump || command -v mysqldump)',
@@ -26,16 +22,16 @@ const asRoot = [
   'MYSQL_PWD="$MARIADB_ROOT_PASSWORD"; [ -n "$MYSQL_PWD" ] || MYSQL_PWD="$MYSQL_ROOT_PASSWORD"',
   'export MYSQL_PWD',
 ];
-/** Into a string of SQL, which goes to the client's stdin: its arguments are seen by all. */
+/** As an SQL string, which is passed on the client's stdin: all users can see its arguments. */
 const readNew = ['IFS= read -r new', String.raw`new=$(printf %s "$new" | sed -e 's/\\/\\\\/g' -e "s/'/''/g")`];
 
-/** Whoever may log in: an answer is all that is wanted. */
+/** The login may fail: any response shows that the server is up. */
 const mysqlAnswers =
   'admin=$(command -v mariadb-admin || command -v mysqladmin); "$admin" --protocol=tcp --host="$(hostname)" --user=nobody ping >/dev/null 2>&1 || exit 126';
 
 const mysqlDump: Pick<DatabasePrograms, 'dump' | 'restore'> = {
   dump: script(...asRoot, 'exec "$dumper" --user=root --single-transaction --quick --routines --events --hex-blob "$name"'),
-  // Beside the old one first: a dump that does not go in leaves that as it is. A copy that breaks off ends in something that is no SQL.
+  // Beside the old database first, which stays if a dump fails to load. An interrupted dump ends in invalid SQL.
   restore: script(
     ...asRoot,
     'beside="${name}_restored"',
@@ -66,29 +62,27 @@ const programs: Readonly<Record<(typeof databasePrograms)[number], DatabaseProgr
       `alter role current_user password :'new';`,
       'SQL',
     ),
-    // By the container's own address: the image trusts loopback without a password.
-    proves: script(
+    // Uses the container's own address: the image trusts loopback without a password.
+    verify: script(
       'IFS= read -r PGPASSWORD; export PGPASSWORD',
-      // psql ends alike for a wrong password and for a server that is still starting.
+      // psql exits with the same code for a wrong password and for a server that is still starting.
       'pg_isready --quiet --host="$(hostname)" || exit 126',
       `exec psql --quiet --no-psqlrc --no-password --host="$(hostname)" --username="$POSTGRES_USER" --dbname="$POSTGRES_DB" --command='select 1'`,
     ),
-    source: String.raw`product (PostgreSQL: pg_dump, pg_restore, ALTER ROLE, psql's \getenv; its image's pg_hba.conf)`,
   },
   mysql: {
     ...mysqlDump,
     rotate: script(...asRoot, ...readNew, 'exec "$client" --user=root <<SQL', `alter user '$user'@'%' identified by '$new';`, 'SQL'),
-    proves: script(
+    verify: script(
       ...mysqlNames,
       'IFS= read -r MYSQL_PWD; export MYSQL_PWD',
       mysqlAnswers,
       `exec "$client" --protocol=tcp --host="$(hostname)" --user="$user" --execute='select 1' "$name"`,
     ),
-    source: 'product (MariaDB: mariadb-dump, ALTER USER; docker-library/mariadb and mysql: their variables)',
   },
   'mysql-root': {
     ...mysqlDump,
-    // Its image makes root for this machine and for every other.
+    // Its image creates root for this machine and for every other host.
     rotate: script(
       ...asRoot,
       ...readNew,
@@ -97,17 +91,15 @@ const programs: Readonly<Record<(typeof databasePrograms)[number], DatabaseProgr
       `alter user 'root'@'localhost' identified by '$new';`,
       'SQL',
     ),
-    proves: script(
+    verify: script(
       ...mysqlNames,
       'IFS= read -r MYSQL_PWD; export MYSQL_PWD',
       mysqlAnswers,
       `exec "$client" --user=root --execute='select 1'`,
     ),
-    source: 'product (MariaDB: ALTER USER; docker-library/mariadb and mysql: their variables)',
   },
 };
 
-/** The argv of one of these programs, and where it is from. */
-export function databaseProgram(name: (typeof databasePrograms)[number], part: 'dump' | 'restore' | 'rotate' | 'proves') {
-  return { argv: [...programs[name][part]], source: programs[name].source };
+export function databaseProgram(name: (typeof databasePrograms)[number], part: keyof DatabasePrograms) {
+  return { argv: [...programs[name][part]] };
 }

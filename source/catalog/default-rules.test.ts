@@ -11,8 +11,8 @@ const field = 'default: "true"}';
 const text = 'SIGNUP: "${SIGNUP:-true}"';
 type Edit = readonly [from: string, to: string];
 
-/** `file line:column message remedy` of what is told of the sound entry with these edits. */
-async function told({ component = [], compose = [] }: { component?: readonly Edit[]; compose?: readonly Edit[] }): Promise<string[]> {
+/** Returns `file line:column message remedy` of the problems reported for the valid entry with these edits. */
+async function reported({ component = [], compose = [] }: { component?: readonly Edit[]; compose?: readonly Edit[] }): Promise<string[]> {
   const edited = (sound: string, edits: readonly Edit[]) =>
     edits.reduce((so, [from, to]) => {
       expect(so.split(from)).toHaveLength(2);
@@ -31,23 +31,23 @@ async function told({ component = [], compose = [] }: { component?: readonly Edi
 }
 
 describe('a default', () => {
-  it.each<[string, Parameters<typeof told>[0], RegExp]>([
+  it.each<[string, Parameters<typeof reported>[0], RegExp]>([
     [
       'that differs from the one of compose.yaml',
       { component: [[field, 'default: "false"}']] },
-      /^warning component\.yaml 16:70 The default of "SIGNUP" is "false" here and "true" in compose\.yaml, which is what is deployed\. Make both the same: there it stands in line 10\.$/,
+      /^warning component\.yaml 16:72 The default of "SIGNUP" is "false" here and "true" in compose\.yaml, which is what is deployed\. Make both the same: there it stands in line 10\.$/,
     ],
     [
       'that compose.yaml does not have',
       { compose: [[text, 'SIGNUP: "${SIGNUP}"']] },
-      /^warning component\.yaml 16:70 The default of "SIGNUP" is "true" here, and compose\.yaml has none: SIGNUP is empty unless somebody sets it\. Write \$\{SIGNUP:-true\} there\.$/,
+      /^warning component\.yaml 16:72 The default of "SIGNUP" is "true" here, and compose\.yaml has none: SIGNUP is empty unless somebody sets it\. Write \$\{SIGNUP:-true\} there\.$/,
     ],
     ['where compose.yaml wants a value', { compose: [[text, 'SIGNUP: "${SIGNUP:?say it}"']] }, /compose\.yaml has none/],
     ['that is empty in compose.yaml', { compose: [[text, 'SIGNUP: "${SIGNUP:-}"']] }, /here and nothing in compose\.yaml/],
     [
       'of what compose.yaml sets for good',
       { compose: [[text, 'SIGNUP: "false"']] },
-      /^warning component\.yaml 16:70 .* compose\.yaml sets SIGNUP to "false" for good\. Write \$\{SIGNUP:-true\} there, so that it can be set, or the same here\.$/,
+      /^warning component\.yaml 16:72 .* compose\.yaml sets SIGNUP to "false" for good\. Write \$\{SIGNUP:-true\} there, so that it can be set, or the same here\.$/,
     ],
     [
       'that is not the same everywhere',
@@ -60,15 +60,17 @@ describe('a default', () => {
       /^warning compose\.yaml 10:15 The default of SIGNUP does not fit: "perhaps" /,
     ],
   ])('%s is told once, with its place', async (_, edits, expected) => {
-    expect(await told(edits)).toEqual([expect.stringMatching(expected)]);
+    expect(await reported(edits)).toEqual([expect.stringMatching(expected)]);
   });
 
-  it.each<[string, Parameters<typeof told>[0]]>([
+  it.each<[string, Parameters<typeof reported>[0]]>([
     ['is the same', {}],
     [
       'is a number',
       {
-        component: [['type: string-boolean, goes: environment, default: "true"', 'type: string-integer, goes: environment, default: 10']],
+        component: [
+          ['type: string-boolean, target: environment, default: "true"', 'type: string-integer, target: environment, default: 10'],
+        ],
         compose: [[text, 'SIGNUP: "${SIGNUP:-10}"']],
       },
     ],
@@ -77,6 +79,6 @@ describe('a default', () => {
     ['is left to the program at one place', { compose: [[text, `${text}\n      ALSO: "\${SIGNUP:-}"`]] }],
     ['goes into the configuration', { component: [['default: dark', 'default: light']] }],
   ])('may stay as it %s', async (_, edits) => {
-    expect(await told(edits)).toEqual([]);
+    expect(await reported(edits)).toEqual([]);
   });
 });

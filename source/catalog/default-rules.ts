@@ -1,26 +1,28 @@
-import type { YamlPath } from '../config/yaml-document.ts';
 import { shownValue } from '../text/shown-value.ts';
+import type { YamlPath } from '../yaml/document.ts';
 import type { ComposeFile } from './compose-file.ts';
-import { type Draft, inComponent, inCompose, type LintRule, type RuleFinding, servicesOf, variableOf } from './draft.ts';
+import { type Draft, inComponent, inCompose, type RuleFinding, servicesOf, variableOf, warning } from './draft.ts';
+import { isPattern } from './field-rules.ts';
 import { checkValue } from './field-types.ts';
 import { interpolate } from './interpolation.ts';
 
-/*
- * Two files can say what is so as long as nobody chose. What is deployed has what compose.yaml says; the form begins with it, and what equals it is not written down. The
- * default of a field is what `catalog show` tells, and counts alone for files that are filled in.
- */
-export const defaultRules: readonly LintRule[] = [{ id: 'defaults', check: checkDefaults }];
-
 type Variable = NonNullable<ReturnType<ComposeFile['variables']['get']>>[number];
 
-function* checkDefaults(draft: Draft): Generator<RuleFinding> {
+/**
+ * Two files can define a default. A deployment uses the one in compose.yaml; the form starts with it, and a value equal to it is not
+ * stored. The default of a field is shown by `catalog show`, and is the only one for files that are filled in.
+ */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: compares both defaults for each variable, and then for fields without one
+export function* checkDefaults(draft: Draft): Generator<RuleFinding> {
   const { component, compose, composeDocument } = draft;
-  const lineOf = (path: YamlPath) => composeDocument?.place(path).line ?? 1;
+  const lineOf = (path: YamlPath) => composeDocument?.position(path).line ?? 1;
   const fields = component.fields.map((field, index) => ({ field, index, variable: variableOf(field) }));
-  for (const [name, places] of compose?.variables ?? []) {
+  for (const [name, positions] of compose?.variables ?? []) {
     const declared = fields.find(({ variable }) => variable === name);
     if (declared?.field.secret) continue;
-    const presets = places.filter(({ operator }) => operator === '-').map((place) => ({ ...place, value: interpolate(place.word) }));
+    const presets = positions
+      .filter(({ operator }) => operator === '-')
+      .map((position) => ({ ...position, value: interpolate(position.word) }));
     yield* several(name, presets, lineOf);
     const [preset] = presets;
     if (!declared) continue;
@@ -31,25 +33,23 @@ function* checkDefaults(draft: Draft): Generator<RuleFinding> {
     if (field.default === undefined || (preset && sameText(preset.value, field.default))) continue;
     const path = ['fields', index, 'default'];
     const said = `The default of "${field.name}" is ${shownValue(String(field.default))} here`;
-    if (preset === undefined)
-      yield warning(
-        inComponent(
-          path,
-          `${said}, and compose.yaml has none: ${name} is empty unless somebody sets it.`,
-          `Write \${${name}:-${field.default}} there.`,
-        ),
-      );
-    else
-      yield warning(
-        inComponent(
-          path,
-          `${said} and ${preset.value === '' ? 'nothing' : shownValue(preset.value)} in compose.yaml, which is what is deployed.`,
-          `Make both the same: there it stands in line ${lineOf(preset.path)}.`,
-        ),
-      );
+    const deployed = preset?.value === '' ? 'nothing' : shownValue(preset?.value);
+    yield warning(
+      preset === undefined
+        ? inComponent(
+            path,
+            `${said}, and compose.yaml has none: ${name} is empty unless somebody sets it.`,
+            `Write \${${name}:-${field.default}} there.`,
+          )
+        : inComponent(
+            path,
+            `${said} and ${deployed} in compose.yaml, which is what is deployed.`,
+            `Make both the same: there it stands in line ${lineOf(preset.path)}.`,
+          ),
+    );
   }
   for (const { field, index, variable } of fields) {
-    if (field.secret || field.goes !== 'environment' || field.default === undefined || variable === undefined) continue;
+    if (field.secret || field.target !== 'environment' || field.default === undefined || variable === undefined) continue;
     const written = servicesOf(draft).flatMap(({ environment }) => environment.get(variable) ?? []);
     if (written.length === 0 || compose?.variables.has(variable)) continue;
     const preset = field.default;
@@ -64,7 +64,7 @@ function* checkDefaults(draft: Draft): Generator<RuleFinding> {
   }
 }
 
-/** An empty one beside another leaves that place to itself; two that differ cannot both be what the form begins with. */
+/** An empty default leaves the value to the other one; two different ones cannot both be the form's initial value. */
 function* several(
   name: string,
   presets: readonly (Variable & { value: string })[],
@@ -81,18 +81,11 @@ function* several(
   );
 }
 
-const warning = (finding: RuleFinding): RuleFinding => ({ ...finding, level: 'warning' });
-
-/** A number in component.yaml may be written otherwise: 1.0 is 1. */
+/** A number in component.yaml may be written in another form: 1.0 is 1. */
 const sameText = (value: string, preset: string | number | boolean): boolean =>
   value === String(preset) || (typeof preset === 'number' && value.trim() !== '' && Number(value) === preset);
 
-/** What is wrong with the field itself is told elsewhere. */
-function fits({ type, enum: values, pattern }: Draft['component']['fields'][number]): boolean {
-  try {
-    new RegExp(pattern ?? '');
-  } catch {
-    return false;
-  }
-  return type !== 'enum' || values !== undefined;
+/** Problems of the field itself are reported elsewhere. */
+function fits({ type, enum: values, pattern = '' }: Draft['component']['fields'][number]): boolean {
+  return isPattern(pattern) && (type !== 'enum' || values !== undefined);
 }

@@ -1,72 +1,56 @@
-import type { YamlDocument, YamlPath } from '../config/yaml-document.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
+import type { YamlDocument, YamlPath } from '../yaml/document.ts';
 import type { ComposeFile, ComposePort, ComposeService } from './compose-file.ts';
 import { parseImage } from './images.ts';
 import type { Component } from './schema.ts';
 
-/** A catalog folder that has been read and fits the schema, before it is joined into an entry. What the rules look at. */
+/** A catalog folder that matches the schema, before it is joined into an entry. The input of the rules. */
 export interface Draft {
   component: Component;
   componentDocument: YamlDocument;
   /** Missing for entries that do not deploy. */
   compose: ComposeFile | undefined;
   composeDocument: YamlDocument | undefined;
-  /** What lies under `files/`, folders too, as compose.yaml would name it when it is delivered: `files/config/server.hcl`. */
+  /** Paths under `files/`, folders too, as compose.yaml would name them after delivery: `files/config/server.hcl`. */
   files: ReadonlySet<string>;
-  /** Texts of those that are filled in first, by their path in the catalog: `files/haproxy.cfg.liquid`. */
+  /** Texts of the templates among them, by their path in the catalog: `files/haproxy.cfg.liquid`. */
   templates: ReadonlyMap<string, string>;
-  /** JSON Schemas beside component.yaml, by name. */
   schemas: ReadonlyMap<string, string>;
-  /** From the operator's own catalog folder? */
   own: boolean;
-  /** Names of the folder and of the one above it, where the catalog is grouped. */
   folderName: string;
   groupName: string | undefined;
   /** `id port/protocol` of every port that the specification allows beyond loopback (R7); undefined outside the built-in catalog. */
   widePorts: ReadonlySet<string> | undefined;
 }
 
-/** What a rule found. `file` says in which of the two files the path is. */
 export interface RuleFinding {
   file: 'component' | 'compose';
   /** In another file of the folder: `files/haproxy.cfg.liquid`. */
   below?: { path: string; line: number; column: number };
   path: YamlPath;
   part?: 'key' | 'value';
-  /** Characters into the text at that path. */
   offset?: number;
   message: string;
   remedy: string;
   level?: 'error' | 'warning';
 }
 
-/** One rule of the lint. */
 export interface LintRule {
   /** `R7` of the specification, or a name of our own. */
   id: string;
   check(draft: Draft): Iterable<RuleFinding>;
 }
 
+type Part = NonNullable<RuleFinding['part']>;
+
 const finding =
   (file: RuleFinding['file']) =>
-  (path: YamlPath, message: string, remedy: string, part: 'key' | 'value' = 'value'): RuleFinding => ({
-    file,
-    path,
-    part,
-    message,
-    remedy,
-  });
+  (path: YamlPath, message: string, remedy: string, part: Part = 'value'): RuleFinding => ({ file, path, part, message, remedy });
 export const inComponent = finding('component');
 export const inCompose = finding('compose');
+export const warning = (reported: RuleFinding): RuleFinding => ({ ...reported, level: 'warning' });
 
-/** Something names what is not there. */
-export function unknown(
-  path: YamlPath,
-  what: string,
-  written: string,
-  known: Iterable<string>,
-  part: 'key' | 'value' = 'value',
-): RuleFinding {
+export function unknown(path: YamlPath, what: string, written: string, known: Iterable<string>, part?: Part): RuleFinding {
   return inComponent(path, `There is no ${what} "${written}".`, nameRemedy(written, known, 'Declare it first, or remove this.'), part);
 }
 
@@ -90,13 +74,9 @@ export function portsOf(draft: Draft): ComposePort[] {
   return servicesOf(draft).flatMap(({ ports }) => ports);
 }
 
-/** The variable of compose.yaml that a field fills; undefined for fields that go elsewhere and name none. */
+/** Undefined for fields with another destination that name no variable of compose.yaml. */
 export function variableOf(field: Component['fields'][number]): string | undefined {
   return field.env ?? (/^[A-Z][A-Z0-9_]*$/.test(field.name) ? field.name : undefined);
-}
-
-export function isLoopback(address: string): boolean {
-  return address === '::1' || /^127\./.test(address);
 }
 
 export function repositoryOf(service: ComposeService): string | undefined {

@@ -1,17 +1,17 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
+import { namesLoopback } from '../text/loopback.ts';
 import { compileExpression, isProblem } from './expressions.ts';
 import { loadFolder } from './load-folder.ts';
-import { namesLoopback } from './names-loopback.ts';
 
 const removals: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const remove of removals.splice(0)) await remove();
 });
 
-const field = '  - {name: RUNTIME_URL, type: url, goes: environment}\n';
+const field = '  - {name: RUNTIME_URL, type: url, target: environment}\n';
 
-/** The sound entry twice, as `notes` and as `runtime`; each with more text, or with another compose file. */
+/** Loads the valid entry twice, as `notes` and as `runtime`; each with more text, or with another compose file. */
 async function load(more: { notes?: string; runtime?: string; notesCompose?: string; field?: string }) {
   const withField = soundComponent.replace('fields:\n', () => `fields:\n${more.field ?? field}`);
   const compose = soundCompose.replace('SIGNUP: ', () => 'RUNTIME_URL: "${RUNTIME_URL:-}"\n      SIGNUP: ');
@@ -70,7 +70,7 @@ describe('what components give to each other', () => {
   it('an error may name a check that every such component has', async () => {
     const found = (check: string) => load({ notes: `errors:\n  - {condition: c, outcome: o, check: ${check}}\n` });
     expect((await found('runtime-url-at-localhost')).found).toEqual([]);
-    // It keeps no secrets that the network must not see.
+    // It stores no secrets that the network must not see.
     expect((await found('wider-than-loopback')).found).toEqual(['errors[0].check: There is no check "wider-than-loopback".']);
   });
 
@@ -103,11 +103,11 @@ describe('the site of a component', () => {
 
 describe('addresses that a container follows', () => {
   it('may not default to the container itself, unless others follow them (R14)', async () => {
-    const inside = '  - {name: runtime address, type: url, goes: config, default: "http://localhost:1"}\n';
+    const inside = '  - {name: runtime address, type: url, target: config, default: "http://localhost:1"}\n';
     expect((await load({ field: `${inside}${field}` })).found).toEqual([
       'fields[0].default: The container of "runtime address" would look for http://localhost:1 inside itself.',
     ]);
-    expect((await load({ field: `${inside.replace('goes', 'reach: browser, goes')}${field}` })).found).toEqual([]);
+    expect((await load({ field: `${inside.replace('target', 'audience: browser, target')}${field}` })).found).toEqual([]);
     const name = inside.replace('url', 'hostname').replace('http://localhost:1', 'localhost');
     expect((await load({ field: `${name}${field}` })).found).toEqual([
       'fields[0].default: The container of "runtime address" would look for localhost inside itself.',
@@ -134,7 +134,7 @@ describe('addresses that a container follows', () => {
     ['', false],
   ])('%s names the loopback: %s (R14)', (address, expected) => {
     expect(namesLoopback(address)).toBe(expected);
-    // Conditions ask the same.
+    // Conditions use the same check.
     const asked = compileExpression('namesLoopback(env.URL)', 'check');
     expect(!isProblem(asked) && asked.run({ env: { URL: address } })).toBe(expected);
   });

@@ -2,18 +2,17 @@ import { nameRemedy } from '../text/nearest-name.ts';
 import { type Draft, inComponent, type RuleFinding, unknown, variableOf } from './draft.ts';
 import { compileExpression, type ExpressionScope, isProblem, isTemplateProblem, readTemplate, scopeVariables } from './expressions.ts';
 
-/** Conditions and templates: can they be read, and do they name what is there? */
 export function* checkExpressions(draft: Draft): Generator<RuleFinding> {
   const { component } = draft;
   const { probe } = component;
   if (probe) {
     const asked = new Set([probe.call, ...probe.also]);
     if (probe.version !== undefined) yield* checkExpression(draft, ['probe', 'version'], probe.version, 'probe', asked, 'any');
-    for (const [index, saying] of probe.says.entries()) {
-      const path = ['probe', 'says', index];
-      yield* checkExpression(draft, [...path, 'when'], saying.when, 'probe', asked, 'bool');
-      yield* checkTemplate(draft, [...path, 'word'], saying.word, 'probe', asked);
-      yield* checkTemplate(draft, [...path, 'detail'], saying.detail, 'probe', asked);
+    for (const [index, state] of probe.states.entries()) {
+      const path = ['probe', 'states', index];
+      yield* checkExpression(draft, [...path, 'when'], state.when, 'probe', asked, 'bool');
+      yield* checkTemplate(draft, [...path, 'state'], state.state, 'probe', asked);
+      yield* checkTemplate(draft, [...path, 'detail'], state.detail, 'probe', asked);
     }
   }
   for (const [index, check] of component.checks.entries()) {
@@ -24,9 +23,9 @@ export function* checkExpressions(draft: Draft): Generator<RuleFinding> {
   }
   for (const [index, { when, at }] of (component.configFile?.rules ?? []).entries())
     yield* checkExpression(draft, ['configFile', 'rules', index, 'when'], when, at.includes('*') ? 'entry' : 'config', new Set(), 'bool');
-  for (const [index, duty] of component.firstRun.entries()) {
-    if (duty.done !== undefined)
-      yield* checkExpression(draft, ['firstRun', index, 'done'], duty.done, 'check', new Set(Object.keys(component.calls)), 'bool');
+  for (const [index, task] of component.firstRun.entries()) {
+    if (task.done !== undefined)
+      yield* checkExpression(draft, ['firstRun', index, 'done'], task.done, 'check', new Set(Object.keys(component.calls)), 'bool');
   }
 }
 
@@ -58,7 +57,7 @@ function* checkTemplate(
     for (const [name, at] of expression.names.env) {
       if (secrets.has(name))
         yield {
-          ...inComponent(path, `This text would show the secret ${name} (R2).`, 'Say something about it instead, such as its length.'),
+          ...inComponent(path, `This text would show the secret ${name}.`, 'Say something about it instead, such as its length.'),
           offset: part.offset + at,
         };
     }
@@ -87,28 +86,25 @@ function* checkExpression(
       offset: shift,
     };
   }
-  const known: Record<'calls' | 'services', Iterable<string>> = {
-    calls: asked,
-    services: compose?.services.keys() ?? Object.keys(component.services),
-  };
-  for (const [kind, names] of Object.entries(known) as ['calls' | 'services', Iterable<string>][]) {
-    const list = [...names];
-    for (const [name, at] of expression.names[kind]) {
-      if (list.includes(name)) continue;
-      const declared = kind === 'calls' && Object.hasOwn(component.calls, name);
-      yield {
-        ...(declared
-          ? inComponent(
-              path,
-              `The call "${name}" is used here, but not made.`,
-              scope === 'probe' ? `Add it to the probe: also: [${name}].` : `Add it to this check: calls: [${name}].`,
-            )
-          : unknown(path, kind === 'calls' ? 'call' : 'service', name, kind === 'calls' ? Object.keys(component.calls) : list)),
-        offset: shift + at,
-      };
-    }
+  const calls = Object.keys(component.calls);
+  for (const [name, at] of expression.names.calls) {
+    if (asked.has(name)) continue;
+    const finding = calls.includes(name)
+      ? inComponent(
+          path,
+          `The call "${name}" is used here, but not made.`,
+          scope === 'probe' ? `Add it to the probe: also: [${name}].` : `Add it to this check: calls: [${name}].`,
+        )
+      : unknown(path, 'call', name, calls);
+    yield { ...finding, offset: shift + at };
   }
-  const fields = component.fields.map(({ name }) => name);
-  for (const [name, at] of expression.names.fields)
-    if (!fields.includes(name)) yield { ...unknown(path, 'field', name, fields), offset: shift + at };
+  const targets = {
+    services: ['service', [...(compose?.services.keys() ?? Object.keys(component.services))]],
+    fields: ['field', component.fields.map((field) => field.name)],
+  } as const;
+  for (const kind of ['services', 'fields'] as const) {
+    const [what, known] = targets[kind];
+    for (const [name, at] of expression.names[kind])
+      if (!known.includes(name)) yield { ...unknown(path, what, name, known), offset: shift + at };
+  }
 }

@@ -1,8 +1,8 @@
 import { type ASTNode, TypeError as CheckError, Environment, EvaluationError, ParseError, type ParseResult } from '@marcbachmann/cel-js';
-import { namesLoopback } from './names-loopback.ts';
+import { namesLoopback } from '../text/loopback.ts';
 import { quantityValue } from './quantity.ts';
 
-/** Where an expression stands, which decides what it can ask about. */
+/** Position of an expression, which decides its variables. */
 export type ExpressionScope = 'probe' | 'check' | 'config' | 'entry';
 
 const shared = ['age', 'env', 'fields', 'ports', 'services', 'calls'] as const;
@@ -16,38 +16,22 @@ export const scopeVariables: Readonly<Record<ExpressionScope, readonly string[]>
   entry: ['config', 'one', 'key'],
 };
 
-export interface ExpressionProblem {
+interface ExpressionProblem {
   message: string;
-  /** In the expression, from 0. */
   offset: number;
 }
 
-/** An expression that has been read and checked once and can be evaluated often. */
 export interface Expression {
-  readonly source: string;
-  /** `bool`, `string`, `dyn` when only the data can tell. */
+  /** `bool`, `string`, or `dyn` if only the data decides. */
   readonly type: string;
-  /** Names behind `calls.`, `fields.`, `services.` and `env.`, as far as they are written out. */
+  /** Names after `calls.`, `fields.`, `services.` and `env.`, as far as they are literal. */
   readonly names: Readonly<Record<'calls' | 'fields' | 'services' | 'env', ReadonlyMap<string, number>>>;
   /** Loops over data or matches patterns: hostile data can make it slow. */
   readonly slow: boolean;
-  /** Throws on what cannot be evaluated, such as a missing key. */
   run(variables: Readonly<Record<string, unknown>>): unknown;
 }
 
-const loops = new Set([
-  'all',
-  'exists',
-  'exists_one',
-  'existsOne',
-  'map',
-  'filter',
-  'matches',
-  'split',
-  'transformList',
-  'transformMap',
-  'sortBy',
-]);
+const loops = new Set('all exists exists_one existsOne map filter matches split transformList transformMap sortBy'.split(' '));
 const sourceLimit = 2000;
 
 const environments = new Map<ExpressionScope, Environment>();
@@ -63,9 +47,9 @@ function environmentOf(scope: ExpressionScope): Environment {
       limits: { maxAstNodes: 2000, maxDepth: 60, maxListElements: 200, maxMapEntries: 200, maxCallArguments: 16 },
     });
     for (const name of scopeVariables[scope]) environment.registerVariable(name, 'dyn');
-    // Text from outside may be anything: what is no text names nothing.
+    // External values may have any type: a value that is not text refers to no name.
     environment.registerFunction('namesLoopback(dyn): bool', (address: unknown) => typeof address === 'string' && namesLoopback(address));
-    // 500m and 2Gi can only be compared as numbers.
+    // 500m and 2Gi can be compared only as numbers.
     if (scope === 'config' || scope === 'entry')
       environment.registerFunction('quantity(dyn): double', (written: unknown) => quantityValue(String(written)));
     environments.set(scope, environment);
@@ -73,14 +57,11 @@ function environmentOf(scope: ExpressionScope): Environment {
   return environment;
 }
 
-/** Reads a CEL expression. What is wrong with it comes back as a problem with its place, never as an exception. Kept for the next time. */
+/** Never throws: errors are returned as a problem with its position. Results are cached. */
 export function compileExpression(source: string, scope: ExpressionScope): Expression | ExpressionProblem {
   const key = `${scope} ${source}`;
-  let known = compiled.get(key);
-  if (known === undefined) {
-    known = compileAnew(source, scope);
-    compiled.set(key, known);
-  }
+  const known = compiled.get(key) ?? compileAnew(source, scope);
+  compiled.set(key, known);
   return known;
 }
 
@@ -113,7 +94,7 @@ function compileAnew(source: string, scope: ExpressionScope): Expression | Expre
     }
     if ((node.op === 'rcall' || node.op === 'call') && loops.has(node.args[0])) slow = true;
   });
-  return { source, type: check.type ?? 'dyn', names, slow, run: (variables) => parsed(variables) as unknown };
+  return { type: check.type ?? 'dyn', names, slow, run: (variables) => parsed(variables) as unknown };
 }
 
 /** `calls.status`, `calls.?status`, `calls["status"]` */
@@ -145,17 +126,17 @@ function problemOf(thrown: unknown): ExpressionProblem {
   return { message: thrown instanceof Error ? (thrown.message.split('\n', 1)[0] ?? '') : String(thrown), offset: 0 };
 }
 
-/** One sentence about why an expression could not be evaluated, without the source listing the library adds. */
+/** Without the library's source listing. */
 export function evaluationReason(thrown: unknown): string {
   return problemOf(thrown).message;
 }
 
-/** Text with `{expression}` in it; `{{` and `}}` stand for the braces themselves. */
-export type Template = readonly (string | { source: string; offset: number })[];
+/** Text with `{expression}` in it; `{{` and `}}` are literal braces. */
+type Template = readonly (string | { source: string; offset: number })[];
 
-/** Takes a template apart. Braces and quotes inside an expression are respected. */
+/** Respects braces and quotes inside an expression. */
 export function readTemplate(text: string): Template | ExpressionProblem {
-  const parts: (string | { source: string; offset: number })[] = [];
+  const parts: Template[number][] = [];
   let plain = '';
   for (let at = 0; at < text.length; at++) {
     const sign = text[at];

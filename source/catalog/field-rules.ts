@@ -3,7 +3,6 @@ import { checkValue } from './field-types.ts';
 import { generate } from './generators.ts';
 import { isReserved } from './variable-names.ts';
 
-/** Of settings and secrets. */
 export const fieldRules: readonly LintRule[] = [
   { id: 'R2', check: secretsOutOfFiles },
   { id: 'R17', check: fieldValues },
@@ -11,18 +10,19 @@ export const fieldRules: readonly LintRule[] = [
   { id: 'R21', check: exclusiveDefaults },
 ];
 
+const isRequired = (name: string) => `Write \${${name}:?kept by Quarterdeck, use quarterdeck compose}.`;
+
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one rule for each position in which a secret or its default can be written
 function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFinding> {
   for (const [index, field] of component.fields.entries()) {
     if (field.type === 'secret-string' && !field.secret)
       yield inComponent(['fields', index], `"${field.name}" is of type secret-string, but not marked as a secret.`, 'Add secret: true.');
     if (field.generator && !field.secret)
       yield inComponent(['fields', index, 'generator'], `"${field.name}" is generated, so it is a secret.`, 'Add secret: true.');
-    if (field.secret && field.default !== undefined)
-      yield inComponent(
-        ['fields', index, 'default'],
-        `The secret "${field.name}" has a default that everybody knows.`,
-        'Remove the default.',
-      );
+    if (field.secret && field.default !== undefined) {
+      const message = `The secret "${field.name}" has a default that everybody knows.`;
+      yield inComponent(['fields', index, 'default'], message, 'Remove the default.');
+    }
     if (!field.secret) continue;
     const name = variableOf(field);
     if (name !== undefined && isReserved(name))
@@ -31,53 +31,42 @@ function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFindin
         `The secret ${name} could not be handed to the compose program: the shell or that program uses this name otherwise.`,
         'Give the variable another name: env, and the same in compose.yaml.',
       );
-    for (const { operator, word, path } of (name === undefined ? undefined : compose?.variables.get(name)) ?? []) {
+    if (name === undefined) continue;
+    for (const { operator, word, path } of compose?.variables.get(name) ?? [])
       if (operator === '-' && word !== '')
-        yield inCompose(
-          path,
-          `The secret ${name} has a default that everybody knows.`,
-          `Write \${${name}:?kept by Quarterdeck, use quarterdeck compose}.`,
-        );
-    }
-    for (const service of compose?.services.values() ?? []) {
-      const written = name === undefined ? undefined : service.environment.get(name);
+        yield inCompose(path, `The secret ${name} has a default that everybody knows.`, isRequired(name));
+    for (const { environment } of compose?.services.values() ?? []) {
+      const written = environment.get(name);
       if (written && !written.value.includes('$'))
-        yield inCompose(
-          written.path,
-          `The secret ${name} stands in the file.`,
-          `Write \${${name}:?kept by Quarterdeck, use quarterdeck compose}.`,
-        );
+        yield inCompose(written.path, `The secret ${name} stands in the file.`, isRequired(name));
     }
   }
 }
 
-/** Of a generated secret: enough to meet a pattern that only some of them fit. */
 const samples = 8;
 
 function* fieldValues({ component }: Draft): Generator<RuleFinding> {
   for (const [index, field] of component.fields.entries()) {
     const path = ['fields', index];
     if (field.type === 'enum' && !field.enum) yield inComponent(path, `"${field.name}" is an enum without values.`, 'Add enum: [...].');
-    if (field.pattern !== undefined && !isPattern(field.pattern))
+    if (field.pattern !== undefined && !isPattern(field.pattern)) {
       yield inComponent([...path, 'pattern'], `"${field.pattern}" is no regular expression.`, 'Correct it.');
-    else if (field.default !== undefined && (field.type !== 'enum' || field.enum)) {
-      const problem = checkValue(field, field.default);
-      if (problem !== undefined)
-        yield inComponent([...path, 'default'], `The default does not fit: ${problem}`, 'Change the default or the type.');
+      continue;
     }
-    if (field.generator === undefined || (field.pattern !== undefined && !isPattern(field.pattern))) continue;
+    const problem = field.default === undefined || (field.type === 'enum' && !field.enum) ? undefined : checkValue(field, field.default);
+    if (problem !== undefined)
+      yield inComponent([...path, 'default'], `The default does not fit: ${problem}`, 'Change the default or the type.');
     const { generator } = field;
-    const misfit = Array.from({ length: samples }, () => checkValue(field, generate(generator))).find((problem) => problem !== undefined);
-    if (misfit !== undefined)
-      yield inComponent(
-        [...path, 'generator'],
-        `What is generated does not fit: ${misfit}`,
-        'Change the generator, or length and pattern.',
-      );
+    if (generator === undefined) continue;
+    const misfit = Array.from({ length: samples }, () => checkValue(field, generate(generator))).find((found) => found !== undefined);
+    if (misfit !== undefined) {
+      const remedy = 'Change the generator, or length and pattern.';
+      yield inComponent([...path, 'generator'], `What is generated does not fit: ${misfit}`, remedy);
+    }
   }
 }
 
-function isPattern(pattern: string): boolean {
+export function isPattern(pattern: string): boolean {
   try {
     new RegExp(pattern);
     return true;
@@ -91,7 +80,7 @@ function* stringBooleans(draft: Draft): Generator<RuleFinding> {
   for (const service of servicesOf(draft)) {
     for (const [name, { path }] of service.environment) {
       const written = draft.composeDocument?.scalar(path);
-      // In the list form the whole entry NAME=value is text whatever the quotes.
+      // In the list form, the whole entry NAME=value is text, regardless of quotes.
       if (!names.has(name) || written === undefined || written.quoted || typeof path.at(-1) === 'number') continue;
       yield inCompose(path, `${name} must be a string of YAML.`, 'Put the value into quotes.');
     }
@@ -102,20 +91,16 @@ function* exclusiveDefaults({ component }: Draft): Generator<RuleFinding> {
   const withDefault = component.fields.filter((field) => field.default !== undefined);
   for (const field of withDefault) {
     const other = withDefault.find(({ name }) => field.excludes.includes(name));
-    if (other)
-      yield inComponent(
-        ['fields', component.fields.indexOf(field), 'default'],
-        `"${field.name}" and "${other.name}" exclude each other, but both have a default.`,
-        'Remove one of the defaults.',
-      );
+    if (other) {
+      const message = `"${field.name}" and "${other.name}" exclude each other, but both have a default.`;
+      yield inComponent(['fields', component.fields.indexOf(field), 'default'], message, 'Remove one of the defaults.');
+    }
   }
   for (const [index, set] of component.oneOf.entries()) {
     const given = set.filter((name) => withDefault.some((field) => field.name === name));
-    if (given.length > 1)
-      yield inComponent(
-        ['oneOf', index],
-        `Only one of ${given.join(' and ')} may be set, but both have a default.`,
-        'Remove one of the defaults.',
-      );
+    if (given.length > 1) {
+      const message = `Only one of ${given.join(' and ')} may be set, but both have a default.`;
+      yield inComponent(['oneOf', index], message, 'Remove one of the defaults.');
+    }
   }
 }

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkValue, type FieldRule } from './field-types.ts';
-import { fieldTypes } from './schema.ts';
+import { checkValue, type FieldRule, fieldTypes } from './field-types.ts';
 
-/** Per type: what fits, what does not. */
+/** Per type: valid and invalid values. */
 const cases: Record<FieldRule['type'], { fits: unknown[]; not: unknown[] }> = {
   string: { fits: ['', 'a b', 'two\nlines', 5, true], not: [null, {}, [], 'a\u001b[31m', 'a\u0000b'] },
   'secret-string': { fits: ['s3cr3t!'], not: ['', 'two\nlines', null, 'a\u0000b'] },
@@ -33,7 +32,7 @@ const cases: Record<FieldRule['type'], { fits: unknown[]; not: unknown[] }> = {
   email: { fits: ['ann@example.org'], not: ['ann', '@example.org', 'a b@c.d', 'ann@'] },
   timezone: {
     fits: ['Europe/Berlin', 'UTC', 'Etc/UTC', 'America/Argentina/Buenos_Aires', 'US/Eastern', 'Asia/Calcutta'],
-    // Written small it is found by this machine, and by no container.
+    // In lower case this machine resolves it, but no container does.
     not: ['Berlin', '+02:00', 'Mars/Base', 'europe/berlin', 'utc', 'AMERICA/NEW_YORK'],
   },
   duration: { fits: ['24h', '30d', '1h30m', '500ms', '720h'], not: ['24', 'soon', '1 h', '-1h', 'h'] },
@@ -113,7 +112,7 @@ describe('checkValue', () => {
     const rule: FieldRule = { type: 'secret-string', length: 32 };
     expect(checkValue(rule, 'x'.repeat(32))).toBeUndefined();
     expect(checkValue(rule, 'x'.repeat(31))).toBe('The value must be exactly 32 characters long, it has 31.');
-    // 33 bytes for the program that counts them.
+    // 33 bytes, for a program that counts bytes.
     expect(checkValue(rule, `${'x'.repeat(31)}é`)).toMatch(/counted in bytes/);
   });
 
@@ -141,7 +140,7 @@ describe('checkValue', () => {
     }
   });
 
-  // What explodes takes minutes; the rest may be others' work on the same machine.
+  // Catastrophic backtracking takes minutes; shorter delays may come from other load on the machine.
   it('never throws and is quick, whatever the value', { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(

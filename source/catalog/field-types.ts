@@ -1,24 +1,30 @@
 import { CronPattern } from 'croner';
 import ipaddr from 'ipaddr.js';
+import { isAddress as isIp } from '../text/address-span.ts';
 import { parseJson } from '../text/json-value.ts';
 import { shownValue } from '../text/shown-value.ts';
-import type { ComponentField, FieldType } from './schema.ts';
 
-/** What decides whether a value fits. */
-export type FieldRule = Pick<ComponentField, 'type'> &
-  Partial<Pick<ComponentField, 'name' | 'env' | 'enum' | 'pattern' | 'rule' | 'length' | 'secret'>>;
+/** The properties that decide whether a value is valid; `pattern`, `enum` and `length` narrow the type further. */
+export interface FieldRule {
+  type: FieldType;
+  name?: string;
+  env?: string;
+  enum?: readonly string[];
+  pattern?: string;
+  rule?: string;
+  length?: number;
+  secret?: boolean;
+}
 
-/**
- * What is wrong with a value, as one sentence that says what is expected (R17); undefined when it fits. Values come as text from a
- * command line or a form, or as YAML wrote them. A secret is never repeated in the sentence.
- */
+/** Returns a sentence that names what is expected (R17), never a secret. Values are text from a command line or a form, or YAML values. */
 export function checkValue(rule: FieldRule, value: unknown): string | undefined {
-  const problem = checks[rule.type](value, rule) ?? checkNarrowing(rule, value);
+  const check: Check = checks[rule.type];
+  const problem = check(value, rule) ?? checkNarrowing(rule, value);
   if (problem === undefined) return undefined;
   return rule.secret || rule.type === 'secret-string' ? `The value ${problem}.` : `${shownValue(value)} ${problem}.`;
 }
 
-/** Continues the sentence that begins with the value. */
+/** Continuation of a sentence that begins with the value. */
 type Check = (value: unknown, rule: FieldRule) => string | undefined;
 
 function checkNarrowing(rule: FieldRule, value: unknown): string | undefined {
@@ -30,13 +36,12 @@ function checkNarrowing(rule: FieldRule, value: unknown): string | undefined {
   // Programs count bytes, and a letter with an accent has two.
   if (rule.length !== undefined && !/^[ -~]*$/.test(text ?? ''))
     return 'must be of plain letters, digits and signs, as its length is counted in bytes';
-  // A regular expression tells few people what to write.
+  // A regular expression is no help for most people.
   if (rule.pattern !== undefined && !new RegExp(rule.pattern).test(text ?? ''))
     return rule.rule === undefined ? `does not have the form ${rule.pattern}` : `does not fit: ${rule.rule}`;
   return undefined;
 }
 
-/** A check of text alone. */
 const ofText =
   (check: (text: string, rule: FieldRule) => string | undefined): Check =>
   (value, rule) => {
@@ -49,7 +54,20 @@ const ofText =
 
 const unless = (holds: boolean, otherwise: string) => (holds ? undefined : otherwise);
 
-const checks: Record<FieldType, Check> = {
+const ofItems =
+  (fits: (item: string) => boolean, what: string, misfit: string): Check =>
+  (value, { secret }) => {
+    const items = itemsOf(value);
+    const wrong = items.find((item) => !fits(item));
+    if (items.length === 0) return `must be a list of ${what} with commas between them`;
+    return wrong === undefined ? undefined : `holds ${secret ? 'an entry' : shownValue(wrong)} that is ${misfit}`;
+  };
+
+const checkDuration = ofText((text) =>
+  unless(/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d|w|y))+$/.test(text), 'must be a duration, such as 24h or 30d'),
+);
+
+const checks = {
   string: (value) =>
     textOf(value) === undefined
       ? 'must be text'
@@ -78,9 +96,7 @@ const checks: Record<FieldType, Check> = {
   cidr: ofText((text) => unless(isCidr(text), 'must be a network, such as 10.8.0.0/24')),
   email: ofText((text) => unless(isEmail(text), 'must be a mail address')),
   timezone: ofText((text) => unless(isTimezone(text), 'must be a time zone, such as Europe/Berlin')),
-  duration: ofText((text) =>
-    unless(/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d|w|y))+$/.test(text), 'must be a duration, such as 24h or 30d'),
-  ),
+  duration: checkDuration,
   cron: ofText(checkCron),
   dn: ofText((text) => unless(isDn(text), 'must be a distinguished name, such as dc=example,dc=org')),
   'ldap-filter': ofText((text) =>
@@ -88,38 +104,26 @@ const checks: Record<FieldType, Check> = {
   ),
   list: (value) =>
     unless(itemsOf(value).length > 0 && itemsOf(value).every((item) => item !== ''), 'must be a list: entries with commas between them'),
-  // As the program reads it: one value with commas in it.
+  // As the program parses it: one value with commas in it.
   'comma-separated-list': (value) =>
     unless(typeof value === 'string' && value.split(',').every((item) => item.trim() !== ''), 'must be entries with commas between them'),
-  'list of ip-address': (value, { secret }) => {
-    const wrong = itemsOf(value).find((item) => !isIp(item));
-    if (itemsOf(value).length === 0) return 'must be a list of addresses with commas between them';
-    return wrong === undefined ? undefined : `holds ${secret ? 'an entry' : shownValue(wrong)} that is no IPv4 or IPv6 address`;
-  },
-  'cidr-list': (value, { secret }) => {
-    const wrong = itemsOf(value).find((item) => !isCidr(item));
-    if (itemsOf(value).length === 0) return 'must be a list of networks with commas between them';
-    return wrong === undefined ? undefined : `holds ${secret ? 'an entry' : shownValue(wrong)} that is no network, such as 10.8.0.0/24`;
-  },
+  'list of ip-address': ofItems(isIp, 'addresses', 'no IPv4 or IPv6 address'),
+  'cidr-list': ofItems(isCidr, 'networks', 'no network, such as 10.8.0.0/24'),
   map: (value) => unless(isObject(value), 'must be names with values, such as {"10.1.0.1": ["192.0.2.1:4242"]}'),
   object: (value) => unless(isObject(value), 'must be an object, such as {"key": "value"}'),
-  // As Kubernetes counts: what is requested is never negative.
+  // As in Kubernetes: a request is never negative.
   quantity: (value) =>
     unless(
       /^(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+|m|k|[MGTPE]|[KMGTPE]i)?$/.test(textOf(value) ?? ''),
       'must be a quantity, such as 500m, 2 or 512Mi',
     ),
   size: (value) => unless(/^\d+(?: ?[KMGT]i?B)?$/i.test(textOf(value) ?? ''), 'must be a size, such as 512 MB'),
-  schedule: ofText((text) =>
-    text.startsWith('@every ')
-      ? unless(
-          checks.duration(text.slice('@every '.length), { type: 'duration' }) === undefined,
-          'must name a duration after @every, such as @every 1h',
-        )
-      : checks.duration(text, { type: 'duration' }) === undefined
-        ? undefined
-        : checkCron(text) && 'must be a cron schedule, such as 0 2 * * *, or a duration, such as 1h',
-  ),
+  schedule: ofText((text, rule) => {
+    const isDuration = (written: string) => checkDuration(written, rule) === undefined;
+    if (text.startsWith('@every '))
+      return unless(isDuration(text.slice('@every '.length)), 'must name a duration after @every, such as @every 1h');
+    return isDuration(text) ? undefined : checkCron(text) && 'must be a cron schedule, such as 0 2 * * *, or a duration, such as 1h';
+  }),
   command: ofText((text) => unless(!text.includes('\n'), 'must be one line')),
   line: ofText((text) => unless(!text.includes('\n'), 'must be one line')),
   lines: (value) =>
@@ -133,7 +137,10 @@ const checks: Record<FieldType, Check> = {
     unless(/^[^\s/:]{1,15}$/.test(text) && text !== '.' && text !== '..', 'must be the name of a network interface, such as eth0'),
   ),
   group: () => 'names several settings at once: set each by its own name',
-};
+} satisfies Record<string, Check>;
+
+export type FieldType = keyof typeof checks;
+export const fieldTypes = Object.keys(checks) as FieldType[];
 
 const databaseSchemes = ['postgres', 'postgresql', 'mysql', 'mariadb', 'mongodb', 'mongodb+srv', 'redis', 'rediss', 'sqlite', 'sqlite3'];
 
@@ -145,11 +152,11 @@ function isInteger(text: string | undefined): boolean {
   return text !== undefined && /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text));
 }
 
-/** The specification has no type for ports: they are integers, or strings of one, that are called so. */
+/** The specification has no type for ports: they are integers, or strings of one, with a port name. */
 function checkInteger(value: unknown, { name, env }: FieldRule): string | undefined {
   const text = textOf(value);
   if (!isInteger(text)) return 'must be a whole number';
-  // In YAML 010 is 8, and JSON has no such numbers.
+  // In YAML, 010 is 8, and JSON has no such numbers.
   if (/^-?0\d/.test(text ?? '')) return 'must be a whole number without zeros in front';
   const isPort = [name, env].some((called) => called !== undefined && /port$/i.test(called));
   return unless(!isPort || (Number(text) >= 1 && Number(text) <= 65535), 'must be a port, from 1 to 65535');
@@ -178,10 +185,6 @@ function isAddress(text: string): boolean {
   return host === '' ? port !== undefined : isIp(host) || isHostname(host);
 }
 
-function isIp(text: string): boolean {
-  return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
-}
-
 function isCidr(text: string): boolean {
   return (ipaddr.IPv4.isValidCIDR(text) && isIp(text.split('/')[0] ?? '')) || ipaddr.IPv6.isValidCIDR(text);
 }
@@ -191,17 +194,14 @@ function isEmail(text: string): boolean {
   return at > 0 && at <= 64 && !/[\s<>()[\],;:\\"]/.test(text.slice(0, at)) && isHostname(text.slice(at + 1));
 }
 
-let knownZones: readonly string[] | undefined;
-function zones(): readonly string[] {
-  knownZones ??= [...Intl.supportedValuesOf('timeZone'), 'UTC', 'Etc/UTC', 'GMT'];
-  return knownZones;
-}
+let zones: readonly string[] | undefined;
 
 function isTimezone(text: string): boolean {
-  // Offsets such as +02:00 are fine for Intl, but not for TZ in a container, which looks for a file of that name and takes UTC where there is none.
+  // Offsets such as +02:00 are valid for Intl, but not for TZ in a container, which looks for a file of that name and falls back to UTC.
   if (!/^[A-Za-z]/.test(text)) return false;
   const lower = text.toLowerCase();
-  if (zones().some((zone) => zone !== text && zone.toLowerCase() === lower)) return false;
+  zones ??= [...Intl.supportedValuesOf('timeZone'), 'UTC', 'Etc/UTC', 'GMT'];
+  if (zones.some((zone) => zone !== text && zone.toLowerCase() === lower)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: text });
     return true;
@@ -228,7 +228,7 @@ function isDn(text: string): boolean {
   return new RegExp(`^${part}(?:[,+]\\s*${part})*$`, 'i').test(text);
 }
 
-/** Index behind the filter that begins at `at`, -1 when there is none. Products put `{placeholders}` into attributes and values. */
+/** Returns the index after the filter that begins at `at`, -1 if there is none. Products put `{placeholders}` into it. */
 function filterEnd(text: string, at: number, depth = 0): number {
   if (text[at] !== '(' || depth > 50) return -1;
   let next = at + 1;

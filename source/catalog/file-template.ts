@@ -1,18 +1,17 @@
 import { Liquid, LiquidError } from 'liquidjs';
 
-/** What is wrong with a template. Lines and columns count from 1. */
-export interface TemplateProblem {
+interface TemplateProblem {
   line: number;
   column: number;
   message: string;
 }
 
 const liquid = new Liquid({
-  // A misspelt name is to be found, not left out.
+  // A misspelt name must be an error, not an empty value.
   strictVariables: true,
   strictFilters: true,
   ownPropertyOnly: true,
-  // There is nothing to include: a template sees the component's settings alone.
+  // Includes are disabled: a template has access only to the component's settings.
   templates: {},
   relativeReference: false,
   trimTagRight: false,
@@ -21,7 +20,6 @@ const liquid = new Liquid({
   memoryLimit: 5_000_000,
 });
 
-/** Names that a template takes from outside, or what is wrong with it. */
 export function templateVariables(text: string): { names: readonly string[] } | { problem: TemplateProblem } {
   try {
     return { names: liquid.globalVariablesSync(text, { partials: false }) };
@@ -30,7 +28,7 @@ export function templateVariables(text: string): { names: readonly string[] } | 
   }
 }
 
-/** The filled-in text, or what is wrong with it. Every value is a text; what is not set is empty. */
+/** Unset values are empty texts. */
 export function fillFile(text: string, values: Readonly<Record<string, string>>): { text: string } | { problem: TemplateProblem } {
   try {
     return { text: String(liquid.parseAndRenderSync(text, values)) };

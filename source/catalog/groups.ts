@@ -1,14 +1,12 @@
-/** The seven groups of the specification, in its order (R1). Apart from the schema, so that start-up does not load the validator. */
+/** In the order of the specification (R1). Apart from the schema, so that start-up does not load the validator. */
 export const groups = ['security', 'ai', 'media', 'vpn', 'productivity', 'networking', 'cluster'] as const;
 
 export type Group = (typeof groups)[number];
 
-/** In the order of the groups, then by id. */
 export function byGroupThenId(a: { group: Group; id: string }, b: { group: Group; id: string }): number {
   return groups.indexOf(a.group) - groups.indexOf(b.group) || (a.id < b.id ? -1 : 1);
 }
 
-/** As headings say them. */
 export const groupTitles: Readonly<Record<Group | 'other', string>> = {
   security: 'Security & identity',
   ai: 'AI & language models',

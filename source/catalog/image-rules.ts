@@ -1,13 +1,11 @@
 import { type Draft, inCompose, type LintRule, type RuleFinding, servicesOf } from './draft.ts';
 import { parseImage } from './images.ts';
 
-/** Of tags. */
 export const imageRules: readonly LintRule[] = [
   { id: 'R82', check: tags },
   { id: 'R83', check: sameVersion },
 ];
 
-/** Tags that the specification states: repository to what the tag is or begins with. */
 const pins: readonly (readonly [RegExp, string])[] = [
   [/^docker\.io\/library\/postgres$/, '16'],
   [/^docker\.io\/library\/redis$/, '7'],
@@ -22,37 +20,39 @@ const pins: readonly (readonly [RegExp, string])[] = [
 ];
 
 function* tags(draft: Draft): Generator<RuleFinding> {
-  for (const service of servicesOf(draft)) {
-    const image = parseImage(service.image);
-    if (!image) continue;
-    const path = ['services', service.name, 'image'];
-    const { tag } = image;
-    const isExplained = draft.component.services[service.name]?.tagReason !== undefined;
-    const pin = pins.find(([repository]) => repository.test(image.repository))?.[1];
-    if (image.repository.startsWith('docker.io/powerdns/pdns-auth-')) {
-      if (!image.repository.endsWith(`-${pin}`))
-        yield inCompose(path, `The specification states pdns-auth-${pin}.`, `Use powerdns/pdns-auth-${pin}.`);
-      continue;
-    }
-    // An entry of one's own answers for its versions itself.
-    if (draft.own && isExplained) continue;
-    if (pin !== undefined) {
-      const stated = pin.replace(/^v/, '');
-      const written = tag?.replace(/^v/, '') ?? '';
-      if ((written !== stated && !/^[.-]/.test(written.slice(stated.length))) || !written.startsWith(stated))
-        yield inCompose(
-          path,
-          `The specification states version ${pin} for this image, not ${tag ?? 'a digest'}.`,
-          draft.own ? `Use the tag ${pin}, or say in component.yaml why not: tagReason at the service.` : `Use the tag ${pin}.`,
-        );
-    } else if (tag !== 'latest' && !isExplained) {
-      yield inCompose(
-        path,
-        `The tag ${tag ?? 'by digest'} is not "latest", and nobody says why.`,
-        `Use latest, or add tagReason to the service in component.yaml.`,
-      );
-    }
+  for (const { name, image } of servicesOf(draft)) {
+    const isExplained = draft.component.services[name]?.tagReason !== undefined;
+    const problem = tagProblem(parseImage(image), isExplained, draft.own);
+    if (problem) yield inCompose(['services', name, 'image'], ...problem);
   }
+}
+
+function tagProblem(
+  image: ReturnType<typeof parseImage>,
+  isExplained: boolean,
+  own: boolean,
+): [message: string, remedy: string] | undefined {
+  if (!image) return undefined;
+  const { repository, tag } = image;
+  const pin = pins.find(([pattern]) => pattern.test(repository))?.[1];
+  if (repository.startsWith('docker.io/powerdns/pdns-auth-'))
+    return repository.endsWith(`-${pin}`) ? undefined : [`The specification states pdns-auth-${pin}.`, `Use powerdns/pdns-auth-${pin}.`];
+  // Custom entries choose their versions themselves.
+  if (own && isExplained) return undefined;
+  if (pin !== undefined) {
+    const remedy = own ? `Use the tag ${pin}, or say in component.yaml why not: tagReason at the service.` : `Use the tag ${pin}.`;
+    const message = `The specification states version ${pin} for this image, not ${tag ?? 'a digest'}.`;
+    return isOfVersion(tag, pin) ? undefined : [message, remedy];
+  }
+  if (tag === 'latest' || isExplained) return undefined;
+  const message = `The tag ${tag ?? 'by digest'} is not "latest", and nobody says why.`;
+  return [message, 'Use latest, or add tagReason to the service in component.yaml.'];
+}
+
+/** `16-alpine` and `16.4` are of version 16, but not `160`. */
+function isOfVersion(tag: string | undefined, pin: string): boolean {
+  const [stated, written = ''] = [pin.replace(/^v/, ''), tag?.replace(/^v/, '')];
+  return written === stated || (written.startsWith(stated) && /^[.-]/.test(written.slice(stated.length)));
 }
 
 function* sameVersion(draft: Draft): Generator<RuleFinding> {
@@ -61,11 +61,9 @@ function* sameVersion(draft: Draft): Generator<RuleFinding> {
     return image && /\/wazuh\/wazuh-(?:manager|indexer|dashboard)$/.test(image.repository) ? [{ service, tag: image.tag }] : [];
   });
   for (const { service, tag } of versions) {
-    if (tag !== versions[0]?.tag)
-      yield inCompose(
-        ['services', service.name, 'image'],
-        `Manager, indexer and dashboard must have the same version, not ${versions[0]?.tag} and ${tag}.`,
-        `Use the tag ${versions[0]?.tag}.`,
-      );
+    if (tag !== versions[0]?.tag) {
+      const message = `Manager, indexer and dashboard must have the same version, not ${versions[0]?.tag} and ${tag}.`;
+      yield inCompose(['services', service.name, 'image'], message, `Use the tag ${versions[0]?.tag}.`);
+    }
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { imageText, parseImage } from './images.ts';
+import { parseImage } from './images.ts';
 
 const digest = `sha256:${'ab'.repeat(32)}`;
 
@@ -48,7 +48,7 @@ describe('parseImage', () => {
     expect(parseImage(written)).toBeUndefined();
   });
 
-  it('never throws, and reads its own writing the same again', { timeout: 60_000 }, () => {
+  it('never throws, and a repository that was read is read the same again', { timeout: 60_000 }, () => {
     const part = fc.stringMatching(/^[a-z0-9]{1,8}(?:[._-][a-z0-9]{1,4})?$/);
     const reference = fc
       .record({
@@ -63,18 +63,9 @@ describe('parseImage', () => {
         const parsed = parseImage(written);
         if (parsed === undefined) return;
         expect(parsed.repository.split('/').length).toBeGreaterThan(1);
-        expect(parseImage(imageText(parsed))).toEqual(parsed);
         expect(parseImage(`${parsed.repository}:x`)?.repository).toBe(parsed.repository);
       }),
       { numRuns: 1000 },
     );
-  });
-});
-
-describe('imageText', () => {
-  it('is how people write it', () => {
-    expect(imageText({ repository: 'docker.io/library/postgres', tag: '16', digest: undefined })).toBe('postgres:16');
-    expect(imageText({ repository: 'docker.io/vaultwarden/server', tag: 'latest', digest: undefined })).toBe('vaultwarden/server:latest');
-    expect(imageText({ repository: 'quay.io/keycloak/keycloak', tag: undefined, digest })).toBe(`quay.io/keycloak/keycloak@${digest}`);
   });
 });

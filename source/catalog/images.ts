@@ -1,10 +1,8 @@
-/** An image reference taken apart. */
-export interface ImageReference {
+interface ImageReference {
   /** Normalised and without tag: `docker.io/library/postgres`, `quay.io/keycloak/keycloak`, `registry.lan:5000/team/app`. */
   repository: string;
-  /** `latest` where the reference names neither tag nor digest. */
+  /** `latest` if the reference has neither tag nor digest. */
   tag: string | undefined;
-  /** `sha256:...` */
   digest: string | undefined;
 }
 
@@ -13,10 +11,8 @@ const tagPattern = /^\w[\w.-]{0,127}$/;
 const digestPattern = /^[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[0-9a-f]{32,}$/;
 const registryPattern = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:]+\])(?::\d{1,5})?$/i;
 
-/**
- * Reads an image reference as Docker does: `nginx` is `docker.io/library/nginx:latest`. Podman calls what was built on the machine
- * `localhost/name`; that prefix says nothing about what it is and is dropped. Undefined for ids and for what is no reference.
- */
+/** As Docker parses it. Podman's prefix `localhost/` of locally built images is dropped. Undefined for ids and invalid references. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: takes the reference apart from its end to its beginning
 export function parseImage(written: string): ImageReference | undefined {
   if (written.length > 512 || /^(?:sha256:)?[0-9a-f]{64}$/.test(written) || /^[0-9a-f]{12}$/.test(written)) return undefined;
   let rest = written;
@@ -52,12 +48,4 @@ export function parseImage(written: string): ImageReference | undefined {
   if (parts.length === 0 || !parts.every((part) => component.test(part))) return undefined;
   if (registry === 'docker.io' && parts.length === 1) parts.unshift('library');
   return { repository: [registry, ...parts].join('/'), tag, digest };
-}
-
-/** The shortest way to write it, as people know it: `postgres:16`, `quay.io/keycloak/keycloak:26`. */
-export function imageText({ repository, tag, digest }: ImageReference): string {
-  const bare = repository.replace(/^docker\.io\/(?:library\/(?=[^/]+$))?/, '');
-  // `docker.io/a.b/c` cut short would name a registry a.b.
-  const short = /^(?:localhost|[^/]*[.:][^/]*)\//.test(bare) ? repository : bare;
-  return `${short}${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`;
 }

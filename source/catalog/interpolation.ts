@@ -1,21 +1,19 @@
-/** A `${...}` or `$NAME` of a compose file. */
 export interface Variable {
   name: string;
   /** `-` default, `?` required, `+` replacement; empty for the plain forms. */
   operator: '' | '-' | '?' | '+';
   /** With a colon an empty value counts as unset. */
   colon: boolean;
-  /** What stands behind the operator: a default, a message or a replacement, as written. */
+  /** The text after the operator: a default, a message or a replacement, as written. */
   word: string;
 }
 
 export interface Interpolation {
   parts: readonly (string | Variable)[];
-  /** Where and why this is no valid text for compose; `parts` holds what stands before. */
   error?: { offset: number; message: string };
 }
 
-/** Takes apart what compose interpolates. `$$` is a dollar sign. Never throws. */
+/** Parses compose interpolation. `$$` is a dollar sign. Never throws. */
 export function readInterpolation(text: string): Interpolation {
   const parts: (string | Variable)[] = [];
   let plain = '';
@@ -58,17 +56,13 @@ export function readInterpolation(text: string): Interpolation {
   return { parts };
 }
 
-/** Every variable in the text, those inside defaults included. */
 export function variablesIn(text: string): Variable[] {
   return readInterpolation(text).parts.flatMap((part) =>
     typeof part === 'string' ? [] : [part, ...(part.word.includes('$') ? variablesIn(part.word) : [])],
   );
 }
 
-/**
- * The text as compose would make it from these values and the defaults in the file. A required variable without a value becomes
- * nothing: whether it is there is asked elsewhere.
- */
+/** As compose does it. A required variable without a value becomes empty: its presence is checked elsewhere. */
 export function interpolate(text: string, values: Readonly<Record<string, string>> = {}): string {
   return readInterpolation(text)
     .parts.map((part) => {

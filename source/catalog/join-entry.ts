@@ -1,11 +1,10 @@
+import { builtInChecks } from './built-in-checks.ts';
 import type { CatalogEntry, CatalogPort, CatalogService } from './catalog.ts';
 import type { ComposeFile } from './compose-file.ts';
 import { portAnnotation } from './draft.ts';
 import { parseImage } from './images.ts';
 import type { Component } from './schema.ts';
-import { standingChecks } from './standing-checks.ts';
 
-/** Joins what component.yaml says about a component with what compose.yaml says. Both have been checked. */
 export function joinEntry(component: Component, compose: ComposeFile | undefined, folder: string, own: boolean): CatalogEntry {
   const services = joinServices(component, compose);
   const ports = joinPorts(component, compose);
@@ -13,7 +12,7 @@ export function joinEntry(component: Component, compose: ComposeFile | undefined
     ...component,
     services,
     ports,
-    checks: [...component.checks, ...standingChecks({ ...component, services, ports })],
+    checks: [...component.checks, ...builtInChecks({ ...component, services, ports })],
     image: services.find(({ main }) => main)?.image ?? component.image ?? '',
     folder,
     own,
@@ -39,45 +38,28 @@ function joinServices(component: Component, compose: ComposeFile | undefined): C
       devices: service.devices,
       capAdd: service.capAdd,
       command: service.command,
-      ...(annotation?.tagReason !== undefined && { tagReason: annotation.tagReason }),
-      ...(annotation?.source !== undefined && { source: annotation.source }),
+      tagReason: annotation?.tagReason,
       ...(annotation && annotation.images.length > 0 && { images: annotation.images }),
-      ...(annotation?.irreplaceable !== undefined && { irreplaceable: annotation.irreplaceable }),
-      ...(annotation?.architectures && { architectures: annotation.architectures }),
+      irreplaceable: annotation?.irreplaceable,
+      architectures: annotation?.architectures,
     };
   });
 }
 
-/** In the order of component.yaml, which is the order in which a person wants to read them. */
+/** In the order of component.yaml, which is the reading order for people. */
 function joinPorts(component: Component, compose: ComposeFile | undefined): CatalogPort[] {
   const services = [...(compose?.services.values() ?? [])];
   const published = services.flatMap(({ ports }) => ports);
   return Object.entries(component.ports).flatMap(([name, annotation]): CatalogPort[] => {
-    const { role, exposure, fixed, web, tls, basis, source } = annotation;
-    const shared = {
-      name,
-      role,
-      exposure,
-      fixed,
-      web,
-      tls,
-      ...(basis !== undefined && { basis }),
-      ...(source !== undefined && { source }),
-    };
+    const { role, exposure, fixed, web, tls } = annotation;
+    const shared = { name, role, exposure, fixed, web, tls };
     const matching = published.filter((port) => portAnnotation(component, port)?.[0] === name);
     if (matching.length > 0)
       return matching.map(({ service, host, container, protocol }) => ({ ...shared, service, host, container, protocol }));
     if (annotation.number === undefined) return [];
     const onHost = services.find(({ networkMode }) => networkMode === 'host')?.name;
     const main = Object.entries(component.services).find(([, { main: isMain }]) => isMain)?.[0];
-    return [
-      {
-        ...shared,
-        service: annotation.service ?? onHost ?? main ?? '',
-        host: annotation.number,
-        container: annotation.number,
-        protocol: annotation.protocol ?? 'tcp',
-      },
-    ];
+    const service = annotation.service ?? onHost ?? main ?? '';
+    return [{ ...shared, service, host: annotation.number, container: annotation.number, protocol: annotation.protocol ?? 'tcp' }];
   });
 }

@@ -1,7 +1,6 @@
 import { type Draft, inComponent, inCompose, type LintRule, type RuleFinding, repositoryOf, servicesOf, variableOf } from './draft.ts';
 import type { Component } from './schema.ts';
 
-/** Of what components of one kind have in common. */
 export const kindRules: readonly LintRule[] = [
   { id: 'R28', check: mediaServers },
   { id: 'R29', check: databases },
@@ -11,7 +10,6 @@ export const kindRules: readonly LintRule[] = [
   { id: 'R55', check: chainFolders },
 ];
 
-/** Where media servers have their libraries, by custom. */
 const libraryMount = /^\/(?:data\/|mnt\/)?(?:media|movies|films|tv|tvshows|shows|series|music|videos?|photos|books|library)(?:\/|$)/;
 
 function* mediaServers(draft: Draft): Generator<RuleFinding> {
@@ -29,7 +27,6 @@ function* mediaServers(draft: Draft): Generator<RuleFinding> {
 }
 
 const databaseField = /^(?:DB_|KC_DB_URL$|DATABASE_URL$|DATASOURCES_|MYSQL_|gmysql-)|_POSTGRESQL__/;
-
 const databaseImage = /(?:^|[/-])(?:postgres|postgresql|postgis|pgvector|pgvecto-rs|mariadb|mysql|pg-gvm|timescaledb)(?:$|[/-])/;
 
 function* databases(draft: Draft): Generator<RuleFinding> {
@@ -39,53 +36,38 @@ function* databases(draft: Draft): Generator<RuleFinding> {
   );
   if (index < 0 || draft.compose === undefined) return;
   const stores = servicesOf(draft).filter((service) => databaseImage.test(repositoryOf(service) ?? ''));
-  const field = component.fields[index];
   if (stores.length === 0) {
-    yield inComponent(
-      ['fields', index],
-      `"${field?.name}" names a database, but compose.yaml has no service for one.`,
-      'Add a database service to compose.yaml.',
-    );
+    const message = `"${component.fields[index]?.name}" names a database, but compose.yaml has no service for one.`;
+    yield inComponent(['fields', index], message, 'Add a database service to compose.yaml.');
     return;
   }
   for (const service of servicesOf(draft)) {
     if (!component.services[service.name]?.main || stores.includes(service)) continue;
     const required = stores.filter((store) => store.profiles.length === 0);
     if (required.length > 0 && !required.some((store) => service.dependsOn.includes(store.name))) {
-      yield inCompose(
-        ['services', service.name],
-        `"${service.name}" does not wait for its database.`,
-        `Add depends_on: [${required[0]?.name}].`,
-        'key',
-      );
+      const message = `"${service.name}" does not wait for its database.`;
+      yield inCompose(['services', service.name], message, `Add depends_on: [${required[0]?.name}].`, 'key');
     }
   }
 }
 
 const vectorImage = /vector|pgvecto|(?:^|\/)immich-app\/postgres:/;
 
-/** A photo library whose search runs in the database ends at its start without the extension. */
+/** A photo library whose search runs in the database fails at start-up without the extension. */
 function* vectorSearch(draft: Draft): Generator<RuleFinding> {
   const services = servicesOf(draft);
   if (!services.some((service) => /(?:^|\/)immich-server$/.test(repositoryOf(service) ?? ''))) return;
   for (const service of services.filter((one) => databaseImage.test(repositoryOf(one) ?? ''))) {
-    if (!vectorImage.test(service.image))
-      yield inCompose(
-        ['services', service.name, 'image'],
-        `The database image ${service.image} has no vector search, without which the photo library does not start.`,
-        'Use the image with the extensions that the photo library names.',
-      );
-    else if (draft.component.services[service.name]?.irreplaceable === undefined)
-      yield inComponent(
-        ['services', service.name],
-        `Nobody is told that "${service.name}" cannot be another database image.`,
-        'Say it there: irreplaceable: it has the vector-search extensions.',
-        'key',
-      );
+    if (!vectorImage.test(service.image)) {
+      const message = `The database image ${service.image} has no vector search, without which the photo library does not start.`;
+      yield inCompose(['services', service.name, 'image'], message, 'Use the image with the extensions that the photo library names.');
+    } else if (draft.component.services[service.name]?.irreplaceable === undefined) {
+      const message = `Nobody is told that "${service.name}" cannot be another database image.`;
+      yield inComponent(['services', service.name], message, 'Say it there: irreplaceable: it has the vector-search extensions.', 'key');
+    }
   }
 }
 
-/** Kanban, wiki, RSS, notes and CMS components. */
 const writingKind = /^(?:kanban|wiki|(?:second )?rss reader|cms|notes|docs and notes)\b/i;
 
 function* writingTools({ component }: Draft): Generator<RuleFinding> {
@@ -105,38 +87,33 @@ function* writingTools({ component }: Draft): Generator<RuleFinding> {
     ],
     [
       'public base URL',
-      fields.some(({ type, reach }) => (type === 'url' || type === 'hostname') && (reach === 'browser' || reach === 'internet')),
-      'a field of type url with reach: browser',
+      fields.some(({ type, audience }) => (type === 'url' || type === 'hostname') && (audience === 'browser' || audience === 'internet')),
+      'a field of type url with audience: browser',
     ],
   ];
-  for (const [what, found, remedy] of wanted) {
-    if (!found && !Object.hasOwn(justifies, what))
-      yield inComponent(
-        ['fields'],
-        `A component of this kind takes a ${what}, and none is declared.`,
-        `Add ${remedy}, or say why there is none: justifies: {${what}: ...}.`,
-        'key',
-      );
+  for (const [what, found, missing] of wanted) {
+    if (!found && !Object.hasOwn(justifies, what)) {
+      const remedy = `Add ${missing}, or say why there is none: justifies: {${what}: ...}.`;
+      yield inComponent(['fields'], `A component of this kind takes a ${what}, and none is declared.`, remedy, 'key');
+    }
   }
 }
 
 function* openModels({ component }: Draft): Generator<RuleFinding> {
   if (component.group !== 'ai' || !/^(?:none|no\b)/i.test(component.auth)) return;
   for (const [name, { exposure }] of Object.entries(component.ports)) {
-    if (exposure !== 'loopback')
-      yield inComponent(
-        ['ports', name, 'exposure'],
-        'A model without authentication is open to the network.',
-        'Use exposure: loopback and put a proxy in front.',
-      );
+    if (exposure !== 'loopback') {
+      const message = 'A model without authentication is open to the network.';
+      yield inComponent(['ports', name, 'exposure'], message, 'Use exposure: loopback and put a proxy in front.');
+    }
   }
 }
 
-/** What a stage needs to be seen to go on: without it nobody can say whether two of them see the same folder. */
+/** Data that a stage needs for its checks: without it, it is unknown whether two stages see the same folder. */
 const chainHolds = { download: ['downloads'], import: ['downloads', 'library'], scan: ['library'] } as const;
 
 function* chainFolders({ component }: Draft): Generator<RuleFinding> {
-  const held = new Set(Object.values(component.volumes).map(({ holds }) => holds));
+  const held = new Set(Object.values(component.volumes).map(({ content }) => content));
   for (const [index, { stage }] of component.chain.entries()) {
     if (component.chain.findIndex((other) => other.stage === stage) < index)
       yield inComponent(['chain', index], `The stage "${stage}" stands there twice.`, 'Remove one.');

@@ -1,7 +1,7 @@
-import { meaningRules } from './compose-meaning-rules.ts';
+import { checkMeaning } from './compose-meaning-rules.ts';
 import { composeRules } from './compose-rules.ts';
-import { shapeRules } from './compose-shape-rules.ts';
-import { defaultRules } from './default-rules.ts';
+import { checkShapes } from './compose-shape-rules.ts';
+import { checkDefaults } from './default-rules.ts';
 import { type Draft, inComponent, type LintRule, type RuleFinding } from './draft.ts';
 import { fieldRules } from './field-rules.ts';
 import { groups } from './groups.ts';
@@ -9,15 +9,15 @@ import { imageRules } from './image-rules.ts';
 import { kindRules } from './kind-rules.ts';
 import { portRules } from './port-rules.ts';
 
-/** Rules of the specification that a catalog entry can break, one each. Every one has a test with an entry that breaks it. */
+/** Rules of the specification that a catalog entry can violate, one each. Every rule has a test with an entry that violates it. */
 export const lintRules: readonly LintRule[] = [
   { id: 'R1', check: groupAndName },
   ...composeRules,
-  ...shapeRules,
-  ...meaningRules,
+  { id: 'shapes', check: checkShapes },
+  { id: 'meaning', check: checkMeaning },
   ...portRules,
   ...fieldRules,
-  ...defaultRules,
+  { id: 'defaults', check: checkDefaults },
   ...kindRules,
   ...imageRules,
   { id: 'multipart', check: multipartFiles },
@@ -34,14 +34,9 @@ function* groupAndName({ component, folderName, groupName }: Draft): Generator<R
 }
 
 function* multipartFiles({ component }: Draft): Generator<RuleFinding> {
-  for (const [name, call] of Object.entries(component.calls)) {
-    if (call.http?.multipart && !Object.values(call.inputs).some(({ file }) => file)) {
-      yield inComponent(
-        ['calls', name, 'inputs'],
-        'A multipart body without a file.',
-        'Mark the input that is the file: file: true.',
-        'key',
-      );
-    }
+  for (const [name, { http, inputs }] of Object.entries(component.calls)) {
+    if (!http?.multipart || Object.values(inputs).some(({ file }) => file)) continue;
+    const remedy = 'Mark the input that is the file: file: true.';
+    yield inComponent(['calls', name, 'inputs'], 'A multipart body without a file.', remedy, 'key');
   }
 }

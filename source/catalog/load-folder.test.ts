@@ -17,18 +17,18 @@ async function load(files: Record<string, string>, options: Partial<LoadOptions>
   return { folder, ...loaded, problems: loaded.problems.map((problem) => ({ ...problem, file: problem.file.slice(folder.length + 1) })) };
 }
 
-const place = 'productivity/notes';
-const sound: Record<string, string> = { [`${place}/component.yaml`]: soundComponent, [`${place}/compose.yaml`]: soundCompose };
+const position = 'productivity/notes';
+const sound: Record<string, string> = { [`${position}/component.yaml`]: soundComponent, [`${position}/compose.yaml`]: soundCompose };
 
-/** One piece of text replaced; a test that replaces nothing would prove nothing. */
+/** Replaces one piece of text; a test that replaces nothing would prove nothing. */
 function broken(file: 'component' | 'compose', from: string, to: string): Record<string, string> {
-  const path = `${place}/${file}.yaml`;
+  const path = `${position}/${file}.yaml`;
   const text = sound[path] ?? '';
   expect(text.split(from).length, `"${from}" must be there once`).toBe(2);
   return { ...sound, [path]: text.replace(from, () => to) };
 }
 
-/** Where a piece of text stands, counted independently of the code under test. */
+/** Returns the position of a piece of text, counted independently of the code under test. */
 function positionOf(text: string, piece: string): { line: number; column: number } {
   const before = text.slice(0, text.indexOf(piece));
   return { line: before.split('\n').length, column: before.length - before.lastIndexOf('\n') };
@@ -41,7 +41,7 @@ describe('loadFolder', () => {
     expect(entries).toHaveLength(1);
     expect(entries[0]).toMatchObject({
       id: 'notes',
-      folder: place,
+      folder: position,
       own: false,
       image: 'notes/notes:latest',
       ports: [
@@ -83,8 +83,8 @@ describe('loadFolder', () => {
         '- data:/data',
         '- data:/data\n      - ./files/app.yml:/app.yml:ro\n      - ./files/sites:/sites:ro\n      - ./files/sites/deep/x:/x',
       ),
-      [`${place}/files/app.yml`]: '',
-      [`${place}/files/sites/deep/x`]: '',
+      [`${position}/files/app.yml`]: '',
+      [`${position}/files/sites/deep/x`]: '',
     });
     expect(problems).toEqual([]);
   });
@@ -166,14 +166,16 @@ describe('loadFolder', () => {
     expect(problems).toMatchObject([{ field: 'dependsOn[0]', message: 'It depends on itself.' }]);
   });
 
-  it('says of a forgotten colon and a moved line what it may be', async () => {
+  it('says where a colon is missing and which line is out of place', async () => {
     const colon = await load(broken('compose', '  app:\n', '  app\n'));
-    expect(colon.problems).toMatchObject([{ line: 2, message: 'There is no colon behind "app".' }]);
+    expect(colon.problems).toMatchObject([
+      { line: 2, message: 'There is no colon in this line.', remedy: 'Write app: value, or remove it.' },
+    ]);
     const moved = await load(broken('compose', '    image: notes', '   image: notes'));
-    expect(moved.problems).toMatchObject([{ line: 3, remedy: expect.stringMatching(/^Indent it by 4/) }]);
+    expect(moved.problems).toMatchObject([{ line: 4, remedy: 'Line it up with its neighbours, or remove the value above.' }]);
   });
 
-  // What is replaced, what it becomes, the text that the problem must point at, its field, the rule, message and remedy.
+  // The replaced text, its replacement, the text that the problem must point at, its field, the rule, message and remedy.
   const cases: [string, 'component' | 'compose', string, string, string, string, string | undefined, RegExp, RegExp][] = [
     [
       'a misspelt key',
@@ -212,7 +214,7 @@ describe('loadFolder', () => {
     [
       'a list where a map belongs',
       'component',
-      'volumes:\n  /data: {meaning: everything}',
+      'volumes:\n  /data: {description: everything}',
       'volumes: [/data]',
       '[/data]',
       'volumes',
@@ -278,19 +280,19 @@ describe('loadFolder', () => {
     [
       'a row of a list',
       'component',
-      'way: stop}',
-      'way: dump}',
+      'method: stop}',
+      'method: dump}',
       '{id: data, volume',
       'backup[0]',
       undefined,
-      /^"backup\[0\]": way: dump wants/,
+      /^"backup\[0\]": method: dump requires/,
       /./,
     ],
     [
       'a second document',
       'component',
-      'product: {name: Notes, confidence: sure}',
-      '---\nproduct: {name: Notes, confidence: sure}',
+      'product: {name: Notes}',
+      '---\nproduct: {name: Notes}',
       '---',
       '',
       undefined,
@@ -315,21 +317,11 @@ describe('loadFolder', () => {
       'exec: {service: xxxxxxxx, argv: [notes, count]}',
       'xxxxxxxx',
       'calls.count.exec.service',
-      'calls',
+      'references',
       /no service "xxxxxxxx"/,
       /^Use one of: app, db\.$/,
     ],
-    [
-      'broken YAML',
-      'component',
-      'product: {name: Notes, confidence: sure}',
-      'product: {name: Notes, confidence: sure',
-      'services:\n  app',
-      '',
-      undefined,
-      /./,
-      /./,
-    ],
+    ['broken YAML', 'component', 'product: {name: Notes}', 'product: {name: Notes', 'services:\n  app', '', undefined, /./, /./],
     [
       'broken YAML in compose.yaml',
       'compose',
@@ -358,7 +350,7 @@ describe('loadFolder', () => {
       "when: 'status == 200",
       "when: 'statsu == 200",
       'statsu',
-      'probe.says[0].when',
+      'probe.states[0].when',
       'expressions',
       /Unknown variable: statsu/,
       /Did you mean "status"/,
@@ -402,7 +394,7 @@ describe('loadFolder', () => {
       'loading {json.percent} %',
       'loading {json.percent %',
       '{json.percent %',
-      'probe.says[0].word',
+      'probe.states[0].state',
       'expressions',
       /never closed/,
       /double a brace/,
@@ -425,7 +417,7 @@ describe('loadFolder', () => {
       'call: helth',
       'helth',
       'probe.call',
-      'call-users',
+      'references',
       /no call "helth"/,
       /Did you mean "health"/,
     ],
@@ -445,7 +437,7 @@ describe('loadFolder', () => {
       'component',
       'title: Is it up?',
       'title: Is it up?\n    auth: basic',
-      'health\n  says',
+      'health\n  states',
       'probe.call',
       'call-users',
       /may not log in/,
@@ -480,7 +472,7 @@ describe('loadFolder', () => {
       'errors:\n  - {condition: c, outcome: o, check: many-note}\noperations:\n',
       'many-note}',
       'errors[0].check',
-      'call-users',
+      'references',
       /no check "many-note"/,
       /Did you mean "many-notes"/,
     ],
@@ -491,7 +483,7 @@ describe('loadFolder', () => {
       'http: {method: GET, port: wbe',
       'wbe',
       'calls.health.http.port',
-      'calls',
+      'references',
       /no port "wbe"/,
       /Did you mean "web"/,
     ],
@@ -502,7 +494,7 @@ describe('loadFolder', () => {
       'exec: {service: application',
       'application',
       'calls.count.exec.service',
-      'calls',
+      'references',
       /no service "application"/,
       /app, db/,
     ],
@@ -532,7 +524,7 @@ describe('loadFolder', () => {
       'a secret among arguments',
       'component',
       'argv: [notes, count]}',
-      'argv: [notes, <pin>]}\n    inputs: {pin: {type: secret-string, meaning: pin, secret: true}}',
+      'argv: [notes, <pin>]}\n    inputs: {pin: {type: secret-string, description: pin, secret: true}}',
       '<pin>',
       'calls.count.exec.argv[1]',
       'calls',
@@ -546,7 +538,7 @@ describe('loadFolder', () => {
       'excludes: [colors]',
       'colors',
       'fields[3].excludes[0]',
-      'fields',
+      'references',
       /no field "colors"/,
       /Did you mean "colours"/,
     ],
@@ -630,8 +622,8 @@ describe('loadFolder', () => {
     [
       'a mount that is not there',
       'component',
-      '  /data: {meaning',
-      '  /dta: {meaning',
+      '  /data: {description',
+      '  /dta: {description',
       '/dta',
       'volumes./dta',
       'volumes',
@@ -669,13 +661,13 @@ describe('loadFolder', () => {
       'services.app.volumes[1]',
       'backup',
       /Nothing says how "more" is backed up/,
-      /way: skip/,
+      /method: skip/,
     ],
     [
       'a backup of a volume that is not there',
       'component',
-      'volume: data, way',
-      'volume: dta, way',
+      'volume: data, method',
+      'volume: dta, method',
       'dta',
       'backup[0].volume',
       'backup',
@@ -685,8 +677,8 @@ describe('loadFolder', () => {
     [
       'a dump with a secret in its arguments',
       'component',
-      'way: stop}',
-      'way: dump, dump: [sh, -c, "mysqldump -p$DB_PASSWORD"], restore: [mysql]}',
+      'method: stop}',
+      'method: dump, dump: [sh, -c, "mysqldump -p$DB_PASSWORD"], restore: [mysql]}',
       '"mysqldump -p$DB_PASSWORD"',
       'backup[0].dump[2]',
       'backup',
@@ -756,25 +748,54 @@ describe('loadFolder', () => {
   });
 
   it('names one cause, not all that follows from it', async () => {
-    const told = async (files: Record<string, string>) =>
+    const reported = async (files: Record<string, string>) =>
       (await load({ ...sound, ...files })).problems.map(({ message, remedy }) => `${message} ${remedy}`);
-    expect(await told({ [`${place}/component.yaml`]: soundComponent.replaceAll(/^ {2}/gm, '\t') })).toEqual([
+    expect(await reported({ [`${position}/component.yaml`]: soundComponent.replaceAll(/^ {2}/gm, '\t') })).toEqual([
       'Tabs are not allowed as indentation. Indent with spaces, here and below.',
     ]);
-    expect(await told({ [`${place}/compose.yaml`]: '' })).toEqual(['"services" is missing. Add the map of services.']);
-    expect(await told({ [`${place}/component.yaml`]: '' })).toEqual([
+    expect(await reported({ [`${position}/compose.yaml`]: '' })).toEqual(['"services" is missing. Add the map of services.']);
+    expect(await reported({ [`${position}/component.yaml`]: '' })).toEqual([
       'The file must be a map of names to values, not empty. Write it, or remove the file.',
     ]);
     expect(
-      await told({ [`${place}/component.yaml`]: soundComponent.replace('volumes:\n  /data: {meaning: everything}', 'volumes:') }),
+      await reported({
+        [`${position}/component.yaml`]: soundComponent.replace('volumes:\n  /data: {description: everything}', 'volumes:'),
+      }),
     ).toEqual(['"volumes" must be a map of names to values, not empty. Give it a value, or remove the line.']);
-    const alone = await load({ [`${place}/component.yaml`]: soundComponent });
+    const alone = await load({ [`${position}/component.yaml`]: soundComponent });
     expect(alone.problems.map(({ field }) => field)).toEqual(['deploy']);
+  });
+
+  it('names the new key, or value, where an entry has one of before 1.0', async () => {
+    const reported = async (from: string, to: string) => {
+      const text = soundComponent.replace(from, to);
+      expect(text).not.toBe(soundComponent);
+      return (await load({ ...sound, [`${position}/component.yaml`]: text })).problems.map(({ message }) => message);
+    };
+    expect(await reported('  states:\n', '  says:\n')).toEqual(['"says" is now "states".']);
+    expect(await reported('state: loading', 'word: loading')).toEqual(['"word" is now "state".']);
+    expect(await reported('severity: busy', 'tone: busy')).toEqual(['"tone" is now "severity".']);
+    expect(await reported('severity: busy', 'severity: warn')).toEqual(['"warn" is now "warning".']);
+    expect(await reported('call: health\n', 'call: health\n  usual: false\n')).toEqual(['"usual" is now "defaults".']);
+    expect(await reported('target: config, default', 'goes: config, default')).toEqual(['"goes" is now "target".']);
+    expect(await reported('target: config}', 'target: config, reach: listen}')).toEqual(['"reach" is now "audience".']);
+    expect(await reported('target: config}', 'target: config, proves: {call: add, input: text}}')).toEqual(['"proves" is now "verify".']);
+    expect(await reported('{description: everything}', '{meaning: everything}')).toEqual(['"meaning" is now "description".']);
+    expect(await reported('{description: everything}', '{description: everything, holds: library}')).toEqual(['"holds" is now "content".']);
+    expect(await reported('method: stop', 'way: stop')).toEqual(['"way" is now "method".']);
+    expect(await reported('path: /health}', 'path: /health, behind: WEB_URL}')).toEqual(['"behind" is now "publicUrl".']);
+    expect(await reported('volumes:\n', 'chain: [{stage: scan, does: it, aside: true}]\nvolumes:\n')).toEqual([
+      '"aside" is now "optional".',
+    ]);
+    expect(await reported('volumes:\n', 'speaks: {name: oidc, port: web}\nvolumes:\n')).toEqual(['"speaks" is now "api".']);
+    expect(await reported('volumes:\n', 'api: {api: oidc, port: web}\nvolumes:\n')).toEqual(['"api" is now "name".']);
+    expect(await reported('volumes:\n', 'states: []\nvolumes:\n')).toEqual(['"states" is now "transitions".']);
+    expect(await reported('volumes:\n', 'sources: [a book]\nvolumes:\n')).toEqual(['"sources" is no longer used.']);
   });
 
   it('repeats no more of a value than it takes to find it', async () => {
     const { problems } = await load({
-      [`${place}/component.yaml`]: `"${'\\u0001x'.repeat(5000)}"`,
+      [`${position}/component.yaml`]: `"${'\\u0001x'.repeat(5000)}"`,
       'media/other/component.yaml': soundComponent.replace('group: productivity', `group: ${'x'.repeat(900)}`),
     });
     expect(problems).toHaveLength(2);
@@ -782,13 +803,13 @@ describe('loadFolder', () => {
   });
 
   it('refuses what cannot be delivered, which is neither a file nor a folder', async () => {
-    const { folder } = await load({ ...sound, [`${place}/files/app.yml`]: '' });
-    await symlink('nowhere', join(folder, place, 'files', 'gone'));
+    const { folder } = await load({ ...sound, [`${position}/files/app.yml`]: '' });
+    await symlink('nowhere', join(folder, position, 'files', 'gone'));
     const { problems } = await loadFolder(folder, { own: true });
     expect(problems).toMatchObject([
       {
         level: 'error',
-        file: join(folder, place, 'files/gone'),
+        file: join(folder, position, 'files/gone'),
         message: 'files/gone is neither a file nor a folder, and no link to one.',
       },
     ]);
@@ -801,10 +822,10 @@ describe('loadFolder', () => {
     ['files/app.conf.liquid', 'tz = {{ TZ }}\n', 2],
     ['extra.json', '{}\n', 2],
   ])('refuses a %s that is not UTF-8, and says where', async (name, text, line) => {
-    const { folder, remove } = await catalogFolder({ ...sound, [`${place}/${name}`]: text });
+    const { folder, remove } = await catalogFolder({ ...sound, [`${position}/${name}`]: text });
     removals.push(remove);
-    const file = join(folder, place, name);
-    // Latin-1, behind a sign that takes two bytes here and is one in the line.
+    const file = join(folder, position, name);
+    // Latin-1, after a character of two bytes that counts as one in the line.
     const wrong = Buffer.concat([Buffer.from('# é '), Buffer.from('kan\xe9l\n', 'latin1')]);
     await writeFile(file, line === 1 ? Buffer.concat([wrong, Buffer.from(text)]) : Buffer.concat([Buffer.from(text), wrong]));
     const { entries, problems } = await loadFolder(folder, { own: true });
@@ -862,14 +883,14 @@ describe('loadFolder', () => {
 
   it('tells no more than a person reads of a file that is another one', async () => {
     const other = `${soundComponent}${Array.from({ length: 500 }, (_, at) => `key${at}: 1\n`).join('')}`;
-    const { problems } = await load({ ...sound, [`${place}/component.yaml`]: other });
+    const { problems } = await load({ ...sound, [`${position}/component.yaml`]: other });
     expect(problems).toHaveLength(20);
     expect(problems.at(-1)?.message).toBe('"key19" and 480 more are not known here.');
   });
 
   it('refuses files that go round in circles, and one that no parser could hold', async () => {
-    const { folder } = await load({ ...sound, [`${place}/files/a`]: '' });
-    await symlink('..', join(folder, place, 'files', 'up'));
+    const { folder } = await load({ ...sound, [`${position}/files/a`]: '' });
+    await symlink('..', join(folder, position, 'files', 'up'));
     const { problems } = await loadFolder(folder, { own: true });
     expect(problems).toMatchObject([{ message: expect.stringMatching(/deeper than 8 folders, or its links go round in circles\.$/) }]);
     const big = await load(
@@ -906,7 +927,7 @@ describe('loadFolder', () => {
           fc.string(),
         ),
         async (file, at, length, inserted) => {
-          const path = `${place}/${file}.yaml`;
+          const path = `${position}/${file}.yaml`;
           const text = sound[path] ?? '';
           const start = at % text.length;
           await writeOwnFile(join(folder, path), text.slice(0, start) + inserted + text.slice(start + length));

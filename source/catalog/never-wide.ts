@@ -1,4 +1,4 @@
-/** Marked "(loopback)" in the specification although their siblings are wide: component to default host port (R8). */
+/** Marked "(loopback)" in the specification although similar ones are published wide: component to default host port (R8). */
 export const neverWide: Readonly<Record<string, number>> = {
   siem: 55000,
   'tunnel-server-ui': 51821,

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const remove of removals.splice(0)) await remove();
 });
 
-/** A compiled catalog with one entry, and an own folder with these files. */
+/** Prepares a compiled catalog with one entry, and an own folder with these files. */
 async function prepare(own: Record<string, string> = {}) {
   const { folder, remove } = await catalogFolder({
     'built-in/productivity/notes/component.yaml': soundComponent,

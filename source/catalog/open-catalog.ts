@@ -5,17 +5,12 @@ import { readCompiled } from './compiled-file.ts';
 import { byGroupThenId } from './groups.ts';
 
 export interface CatalogSources {
-  /** `dist/catalog.json` */
   compiledFile: string;
-  /** The operator's own catalog folder. Left out in read-only mode. */
+  /** The operator's own catalog folder. Not set in read-only mode. */
   ownFolder?: string;
 }
 
-/**
- * Opens the compiled catalog, which costs a few milliseconds, and the operator's own folder, which loads a YAML parser and a
- * validator. Own entries win over built-in ones of the same id; what is wrong with them is kept in `problems`.
- * Throws `failed.catalog` when the compiled catalog is missing or damaged.
- */
+/** Own entries replace built-in ones, and alone load the YAML parser and the validator. Throws `failed.catalog`. */
 export async function openCatalog({ compiledFile, ownFolder }: CatalogSources): Promise<Catalog> {
   const builtIn = await readBuiltIn(compiledFile);
   if (ownFolder === undefined) return catalogOf(builtIn, []);
@@ -30,7 +25,7 @@ export async function openCatalog({ compiledFile, ownFolder }: CatalogSources): 
   }
 }
 
-/** A catalog of these entries, in the order of the groups, then by id. */
+/** In the order of the groups, then by id. */
 export function catalogOf(entries: readonly CatalogEntry[], problems: readonly CatalogProblem[]): Catalog {
   const ordered = [...entries].sort(byGroupThenId);
   const byId = new Map(ordered.map((entry) => [entry.id, entry]));
@@ -48,10 +43,6 @@ async function readBuiltIn(file: string): Promise<readonly CatalogEntry[]> {
 }
 
 function damaged(file: string, reason: string): Fault {
-  return new Fault({
-    code: 'failed.catalog',
-    message: `The built-in catalog cannot be read: ${reason}.`,
-    remedy: 'Install Quarterdeck again; in a checkout run npm run build.',
-    where: { file },
-  });
+  const remedy = 'Install Quarterdeck again; in a checkout run npm run build.';
+  return new Fault('failed.catalog', `The built-in catalog cannot be read: ${reason}.`, remedy, { where: { file } });
 }

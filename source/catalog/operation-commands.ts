@@ -1,24 +1,14 @@
-import type { YamlPath } from '../config/yaml-document.ts';
 import { quotedWord } from '../text/quoted-word.ts';
+import type { YamlPath } from '../yaml/document.ts';
 import type { Component } from './schema.ts';
 
 const reference = /\{run ([a-z0-9-]+)\}/g;
 
-export interface UnknownOperation {
-  path: YamlPath;
-  id: string;
-  /** Those that a text can name. */
-  known: readonly string[];
-}
-
-/**
- * The component with the command that runs an operation in the place of each `{run ID}` in its texts, so that no text names a command that does not exist.
- * Only operations inside a container have one: an input of theirs is shown in capitals.
- */
+/** Replaces `{run ID}` by the command of an operation inside a container, with its inputs in capitals. Texts may name those in `known`. */
 export function withOperationCommands(
   component: Component,
   severalServices: boolean,
-): { component: Component; unknown: UnknownOperation[] } {
+): { component: Component; unknown: { path: YamlPath; id: string; known: readonly string[] }[] } {
   const commands = new Map(
     component.operations.flatMap(({ id, call }) => {
       const program = component.calls[call]?.exec;
@@ -28,7 +18,7 @@ export function withOperationCommands(
       return [[id, `quarterdeck exec ${component.id}${service} -- ${words.join(' ')}`] as const];
     }),
   );
-  const unknown: UnknownOperation[] = [];
+  const unknown: ReturnType<typeof withOperationCommands>['unknown'] = [];
   const replaced = (value: unknown, path: YamlPath): unknown => {
     if (typeof value === 'string')
       return value.replace(reference, (whole, id: string) => {

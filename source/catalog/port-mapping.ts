@@ -1,26 +1,25 @@
 import { isAddress } from '../text/address-span.ts';
 import { interpolate, readInterpolation, variablesIn } from './interpolation.ts';
 
-interface Mapping {
+export interface PortMapping {
+  /** `web` of `${WEB_PORT:-8180}`; undefined if the host port is not a variable. */
   name: string | undefined;
+  /** Undefined if the engine chooses one. */
   host: number | undefined;
   container: number;
-  /** Container ports of the whole entry: a range is described by its first. */
   range: { first: number; last: number };
   protocol: 'tcp' | 'udp';
+  /** Default address; empty means all. */
   address: string;
-  /** Names of those in its three parts. */
   variables: { address: readonly string[]; host: readonly string[]; container: readonly string[] };
 }
 
-/** More ports than this in one range are a mistake. */
 const rangeLimit = 1024;
 
-/**
- * Reads one entry of `ports`, short or long form, with the defaults of its variables: `[[address:]host:]container[/protocol]`.
- * A range becomes one mapping per port. The name comes from the variable of the host port.
- */
-export function readPort(entry: unknown): { ports: Mapping[] } | { problem: string } {
+type ReadPorts = { ports: PortMapping[] } | { problem: string };
+
+/** `[[address:]host:]container[/protocol]` or the long form, with the defaults of variables. A range becomes one mapping per port. */
+export function readPort(entry: unknown): ReadPorts {
   if (typeof entry === 'number') return readShort(String(entry));
   if (typeof entry === 'string') return readShort(entry);
   if (entry === null || typeof entry !== 'object' || Array.isArray(entry)) return { problem: 'it is neither text nor a map' };
@@ -33,7 +32,7 @@ function text(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-function readShort(entry: string): { ports: Mapping[] } | { problem: string } {
+function readShort(entry: string): ReadPorts {
   const slash = entry.lastIndexOf('/');
   const protocol = slash < 0 ? 'tcp' : entry.slice(slash + 1);
   const parts = splitOutsideBraces(slash < 0 ? entry : entry.slice(0, slash));
@@ -42,12 +41,7 @@ function readShort(entry: string): { ports: Mapping[] } | { problem: string } {
   return combine(parts.join(':'), host, container, protocol);
 }
 
-function combine(
-  addressText: string,
-  hostText: string,
-  containerText: string,
-  protocolText: string,
-): { ports: Mapping[] } | { problem: string } {
+function combine(addressText: string, hostText: string, containerText: string, protocolText: string): ReadPorts {
   const protocol = interpolate(protocolText);
   if (protocol !== 'tcp' && protocol !== 'udp') return { problem: `the protocol "${protocol}" is neither tcp nor udp` };
   const container = readRange(interpolate(containerText));
@@ -64,12 +58,12 @@ function combine(
   return { ports: container.map((port, index) => ({ name, host: host?.[index], container: port, range, protocol, address, variables })) };
 }
 
-/** `web` gives `WEB_PORT`, `sync-quic` gives `SYNC_QUIC_PORT`: as compose.yaml calls them. */
+/** `web` becomes `WEB_PORT`, `sync-quic` becomes `SYNC_QUIC_PORT`. */
 export function portVariable(name: string): string {
   return `${name.toUpperCase().replaceAll('-', '_')}_PORT`;
 }
 
-/** The other way round. */
+/** The reverse of `portVariable`. */
 function nameOf(hostText: string): string | undefined {
   const variable = readInterpolation(hostText).parts.find((part) => typeof part !== 'string');
   if (typeof variable !== 'object') return undefined;
@@ -90,8 +84,8 @@ function readRange(written: string): number[] | undefined {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-/** Colons inside `${...}` and inside the brackets of an IPv6 address separate nothing. */
-function splitOutsideBraces(entry: string): string[] {
+/** Colons inside `${...}` and inside the brackets of an IPv6 address are no separators. */
+export function splitOutsideBraces(entry: string): string[] {
   const parts: string[] = [];
   let depth = 0;
   let start = 0;

@@ -1,17 +1,7 @@
-import {
-  type Draft,
-  inComponent,
-  inCompose,
-  isLoopback,
-  type LintRule,
-  portAnnotation,
-  portsOf,
-  type RuleFinding,
-  servicesOf,
-} from './draft.ts';
+import { isLoopback } from '../text/loopback.ts';
+import { type Draft, inComponent, inCompose, type LintRule, portAnnotation, portsOf, type RuleFinding, servicesOf } from './draft.ts';
 import { neverWide } from './never-wide.ts';
 
-/** Of who reaches a port. */
 export const portRules: readonly LintRule[] = [
   { id: 'R6', check: loopbackByDefault },
   { id: 'R7', check: widePorts },
@@ -27,42 +17,37 @@ function* loopbackByDefault(draft: Draft): Generator<RuleFinding> {
     yield inCompose(
       port.path,
       `The port "${annotation[0]}" is for loopback, but is published on ${port.address === '' ? 'all addresses' : port.address}.`,
-      'Put ${..._BIND:-127.0.0.1}: in front, or give it exposure: all with a basis in component.yaml.',
+      'Put ${..._BIND:-127.0.0.1}: in front, or give it exposure: all in component.yaml.',
     );
   }
 }
 
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each wide port owes a reason, an address and the leave of the specification
 function* widePorts(draft: Draft): Generator<RuleFinding> {
   const { component, widePorts: allowed } = draft;
   for (const [name, annotation] of Object.entries(component.ports)) {
     if (annotation.exposure === 'loopback') continue;
     const path = ['ports', name];
-    if (annotation.basis === undefined)
-      yield inComponent(
-        [...path, 'exposure'],
-        `The port "${name}" is open to the network without a reason.`,
-        'Add basis: why it must be reachable from there, or use exposure: loopback.',
-      );
+    if (!Object.hasOwn(component.justifies, `ports.${name}`)) {
+      const remedy = `Say why it must be reachable from there, justifies: {ports.${name}: ...}, or use exposure: loopback.`;
+      yield inComponent([...path, 'exposure'], `The port "${name}" is open to the network without a reason.`, remedy);
+    }
     const published = portsOf(draft).filter((port) => portAnnotation(component, port)?.[0] === name);
     for (const port of published) {
-      if (annotation.exposure === 'all' && isLoopback(port.address))
-        yield inCompose(
-          port.path,
-          `The port "${name}" has exposure: all, but is published on loopback alone.`,
-          'Put ${..._BIND:-0.0.0.0}: in front, or use exposure: loopback in component.yaml.',
-        );
+      if (annotation.exposure === 'all' && isLoopback(port.address)) {
+        const remedy = 'Put ${..._BIND:-0.0.0.0}: in front, or use exposure: loopback in component.yaml.';
+        yield inCompose(port.path, `The port "${name}" has exposure: all, but is published on loopback alone.`, remedy);
+      }
     }
     const numbers =
       published.length > 0
         ? published.map(({ host, container, protocol }) => `${host ?? container}/${protocol}`)
         : [`${annotation.number ?? ''}/${annotation.protocol ?? 'tcp'}`];
     for (const number of allowed ? numbers : []) {
-      if (!allowed?.has(`${component.id} ${number}`))
-        yield inComponent(
-          [...path, 'exposure'],
-          `The specification does not allow ${number} of this component on other addresses than loopback.`,
-          'Use exposure: loopback.',
-        );
+      if (!allowed?.has(`${component.id} ${number}`)) {
+        const message = `The specification does not allow ${number} of this component on other addresses than loopback.`;
+        yield inComponent([...path, 'exposure'], message, 'Use exposure: loopback.');
+      }
     }
   }
 }
@@ -79,54 +64,41 @@ function* hostNetwork(draft: Draft): Generator<RuleFinding> {
   const { component } = draft;
   const onHost = servicesOf(draft).filter(({ networkMode }) => networkMode === 'host');
   for (const service of onHost) {
-    if (service.ports.length > 0)
-      yield inCompose(
-        ['services', service.name, 'ports'],
-        `"${service.name}" uses the host's network, so it cannot publish ports.`,
-        'Remove ports, and give their numbers in component.yaml.',
-        'key',
-      );
+    if (service.ports.length > 0) {
+      const message = `"${service.name}" uses the host's network, so it cannot publish ports.`;
+      yield inCompose(['services', service.name, 'ports'], message, 'Remove ports, and give their numbers in component.yaml.', 'key');
+    }
   }
   for (const [name, annotation] of Object.entries(component.ports)) {
     if (annotation.exposure === 'host-network' && onHost.length === 0 && component.deploy === 'compose') {
-      yield inComponent(
-        ['ports', name, 'exposure'],
-        `The port "${name}" is on the host's network, but no service uses that.`,
-        'Add network_mode: host to the service, or use another exposure.',
-      );
+      const message = `The port "${name}" is on the host's network, but no service uses that.`;
+      yield inComponent(['ports', name, 'exposure'], message, 'Add network_mode: host to the service, or use another exposure.');
     }
     const published = portsOf(draft).some((port) => portAnnotation(component, port)?.[0] === name);
     if (annotation.number !== undefined && !published && onHost.length === 0 && component.deploy === 'compose') {
-      yield inComponent(
-        ['ports', name, 'number'],
-        `Only a service on the host's network can have a port that compose.yaml does not publish.`,
-        'Publish the port in compose.yaml.',
-      );
+      const message = `Only a service on the host's network can have a port that compose.yaml does not publish.`;
+      yield inComponent(['ports', name, 'number'], message, 'Publish the port in compose.yaml.');
     }
     if (annotation.number === undefined && annotation.exposure === 'host-network')
       yield inComponent(['ports', name], `The port "${name}" has no number.`, 'Add number: the port it listens on.', 'key');
   }
 }
 
-/** `none unless it is switched on` has one. */
+/** `none unless it is switched on` counts as a login. */
 const withoutLogin = /^(?:none(?:$|;)|no built-in authentication\b)/i;
 
-/** Which entries say `sensitive` is one rule for the whole catalog. One's own says it of itself. */
+/** Which built-in entries are `sensitive` is one rule for the whole catalog. A custom entry declares it itself. */
 function* loginsInTheClear({ component, own }: Draft): Generator<RuleFinding> {
   const { auth, deploy, group, justifies, ports, sensitive } = component;
   if (own || deploy !== 'compose' || group === 'security') return;
   const hasLogin = !withoutLogin.test(auth);
   const isPlain = Object.values(ports).some(({ web, tls }) => web && !tls);
-  if (sensitive === undefined && hasLogin && isPlain)
-    yield inComponent(
-      ['auth'],
-      'It asks people who they are, on a page without TLS, and nobody is told to give it HTTPS.',
-      'Add sensitive: true.',
-    );
-  if (sensitive !== undefined && sensitive !== hasLogin && !Object.hasOwn(justifies, 'sensitive'))
-    yield inComponent(
-      ['sensitive'],
-      sensitive ? 'It wants HTTPS and asks nobody who they are.' : 'It asks people who they are and may go without HTTPS.',
-      'Say what is so secret, or why nothing is: justifies: {sensitive: ...}.',
-    );
+  if (sensitive === undefined && hasLogin && isPlain) {
+    const message = 'It asks people who they are, on a page without TLS, and nobody is told to give it HTTPS.';
+    yield inComponent(['auth'], message, 'Add sensitive: true.');
+  }
+  if (sensitive !== undefined && sensitive !== hasLogin && !Object.hasOwn(justifies, 'sensitive')) {
+    const message = sensitive ? 'It wants HTTPS and asks nobody who they are.' : 'It asks people who they are and may go without HTTPS.';
+    yield inComponent(['sensitive'], message, 'Say what is so secret, or why nothing is: justifies: {sensitive: ...}.');
+  }
 }

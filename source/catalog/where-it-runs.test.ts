@@ -10,6 +10,6 @@ it('says of everything that is not deployed where it runs, and of a part which c
   expect(bringersOf(of('relational-database'), entries)).toEqual(expect.arrayContaining(['llm-proxy', 'rss-reader']));
   expect(bringersOf(of('relational-database'), entries)).not.toContain('media-server');
   expect(whereItRuns(of('key-value-cache'), entries)).toMatch(/^It is a service inside other components: .*sso-portal/);
-  // The same image, but deployed for itself: nothing brings it.
+  // The same image, but deployed separately: no other component contains it.
   expect(bringersOf(of('reverse-proxy'), entries)).toEqual([]);
 });

@@ -1,27 +1,25 @@
 import { isUtf8 } from 'node:buffer';
-import { Fault, type FaultInit } from '../faults/fault.ts';
+import { Fault, type FaultCode } from '../faults/fault.ts';
 
 /**
- * A text that people wrote. Where it is no UTF-8 it is refused with its place: with a sign put in the stead of what was there it would be written back, and lost.
- * @param name of the file, or what else it came from, for the sentence
+ * Decodes a text that people wrote. Invalid UTF-8 is refused with its position: a replacement character would be written back, and the
+ * original lost.
+ * @param name of the file, or of another source, for the message
  */
-export function textOfPeople(bytes: Uint8Array, name: string, code: FaultInit['code'] = 'config.unreadable'): string {
+export function textOfPeople(bytes: Uint8Array, name: string, code: FaultCode = 'config.unreadable'): string {
   const read = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (isUtf8(read)) return read.toString('utf8');
-  const { line, column } = placeOfOther(read);
-  throw new Fault({
-    code,
-    message: `${name} cannot be read: line ${line} is not UTF-8.`,
-    remedy: 'Save it as UTF-8. What is no text does not belong here.',
+  const { line, column } = positionOfOther(read);
+  throw new Fault(code, `${name} cannot be read: line ${line} is not UTF-8.`, 'Save it as UTF-8. What is no text does not belong here.', {
     where: { file: name, line, column },
   });
 }
 
-function placeOfOther(bytes: Buffer): { line: number; column: number } {
+function positionOfOther(bytes: Buffer): { line: number; column: number } {
   let line = 0;
   let start = 0;
   let end = -1;
-  // A line break is a byte of its own in UTF-8, whatever stands around it.
+  // A line break is a byte of its own in UTF-8, regardless of its neighbours.
   do {
     line += 1;
     start = end + 1;

@@ -1,10 +1,8 @@
-/** What a host may be called. */
 export const hostNameShape = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
-/** `local` is this machine, `all` every one. */
+/** `local` is this machine, `all` every host. */
 export const reservedHostNames: readonly string[] = ['local', 'all', 'practice'];
-export const longestHostName = 40;
+const longestHostName = 40;
 
-/** Why a host cannot be called so; undefined when it can. */
 export function hostNameProblem(name: string): string | undefined {
   if (name === '') return 'A host needs a name.';
   if (reservedHostNames.includes(name)) return `"${name}" means something else here: choose another name.`;

@@ -75,7 +75,7 @@ productionHosts: [nas]
       await writeFile(path, `# kept\n${await readFile(path, 'utf8')}`);
       await dropHost(grant, path, 'nas');
       expect(await readFile(path, 'utf8')).toBe('# kept\n');
-      // A comment in another encoding would come back as question marks.
+      // A comment in another encoding would be written back as question marks.
       const other = Buffer.from('# für später\n', 'latin1');
       await writeFile(path, other);
       await expect(writeHost(grant, path, 'nas', { ssh: 'nas' })).rejects.toMatchObject({ code: 'config.unreadable' });

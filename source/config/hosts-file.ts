@@ -1,46 +1,34 @@
 import { type Document, isMap, isNode, isScalar, type Pair, type Scalar, stringify } from 'yaml';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
-import { parseYamlDocument } from '../text/yaml-text.ts';
+import { parseYamlDocument } from '../yaml/text.ts';
 import { readOwnText, writeOwnFile } from './own-files.ts';
-import type { HostSettings } from './settings.ts';
+import { type HostSettings, settingsFault } from './settings.ts';
 import { checkSettings } from './settings-file.ts';
 
 /**
- * Writes a host into the configuration. Comments, order and everything else in the file stay as they are.
- * @param file `config.yaml`; made when it is missing
- * @throws Fault `refused.hostThere` for a name that is taken, `config.*` for a file that cannot be read or changed
+ * Adds a host to the configuration. Comments, order and everything else in the file stay unchanged.
+ * @param file `config.yaml`; created if it is missing
+ * @throws Fault `refused.hostThere` if the name is in use, `config.*` if the file cannot be read or changed
  */
-export async function writeHost(grant: Grant, file: string, name: string, settings: HostSettings): Promise<void> {
-  const text = await textOf(file);
+export const writeHost = (grant: Grant, file: string, name: string, settings: HostSettings): Promise<void> =>
+  rewrite(grant, file, (text) => withHost(file, text, name, settings));
+
+/** @throws Fault `usage.host` if there is no host with that name */
+export const dropHost = (grant: Grant, file: string, name: string): Promise<void> =>
+  rewrite(grant, file, (text) => withoutHost(file, text, name));
+
+async function rewrite(grant: Grant, file: string, change: (text: string) => string): Promise<void> {
+  const text = (await readOwnText(file)) ?? '';
   grant.signal.throwIfAborted();
-  await writeOwnFile(file, withHost(file, text, name, settings), { chosen: true });
+  await writeOwnFile(file, change(text), { chosen: true });
 }
 
-/**
- * Takes a host out of the configuration.
- * @throws Fault `usage.host` when there is none of that name
- */
-export async function dropHost(grant: Grant, file: string, name: string): Promise<void> {
-  const text = await textOf(file);
-  grant.signal.throwIfAborted();
-  await writeOwnFile(file, withoutHost(file, text, name), { chosen: true });
-}
-
-async function textOf(file: string): Promise<string> {
-  return (await readOwnText(file)) ?? '';
-}
-
-/** The text of the configuration with one host more. */
 export function withHost(file: string, text: string, name: string, settings: HostSettings): string {
   const document = parsed(file, text);
   if (checkSettings(text).settings.hosts[name]) {
-    throw new Fault({
-      code: 'refused.hostThere',
-      message: `There is a host called ${name} already.`,
-      remedy: `Choose another name, or take it away first: quarterdeck hosts remove ${name}`,
-      where: { file },
-    });
+    const remedy = `Choose another name, or take it away first: quarterdeck hosts remove ${name}`;
+    throw new Fault('refused.hostThere', `There is a host called ${name} already.`, remedy, { where: { file } });
   }
   const line = `${written(name)}: ${written(settings)}\n`;
   const pair = hostsPair(document);
@@ -60,19 +48,15 @@ export function withHost(file: string, text: string, name: string, settings: Hos
   return checkedText(file, changed, (hosts) => hosts[name]?.ssh === settings.ssh);
 }
 
-/** The text of the configuration without a host. Comments above it stay: they may be about more than it. */
+/** Returns the text of the configuration without a host. Comments above it stay: they may be about other hosts too. */
 export function withoutHost(file: string, text: string, name: string): string {
   const document = parsed(file, text);
   const pair = hostsPair(document);
   const hosts = pair?.value;
   const host = isMap(hosts) ? hosts.items.find(({ key }) => isScalar(key) && String(key.value) === name) : undefined;
   if (!pair || !isMap(hosts) || !host) {
-    throw new Fault({
-      code: 'usage.host',
-      message: `There is no host called ${name}.`,
-      remedy: 'quarterdeck hosts list shows those that there are.',
-      where: { file },
-    });
+    const remedy = 'quarterdeck hosts list shows those that there are.';
+    throw new Fault('usage.host', `There is no host called ${name}.`, remedy, { where: { file } });
   }
   let changed: string;
   if (hosts.flow) {
@@ -83,7 +67,7 @@ export function withoutHost(file: string, text: string, name: string): string {
     const to = lineEnd(text, isNode(host.value) ? deepEnd(host.value) : startOf(host.key));
     const before = text.slice(0, from);
     const head = lineStart(text, startOf(pair.key));
-    // Without its last host the key goes too.
+    // Without its last host, the key is removed too.
     const kept = hosts.items.length > 1 ? before : before.slice(0, head) + before.slice(lineEnd(before, startOf(pair.key)));
     changed = kept + text.slice(to);
   }
@@ -92,14 +76,7 @@ export function withoutHost(file: string, text: string, name: string): string {
 
 function parsed(file: string, text: string): Document.Parsed {
   const [problem] = checkSettings(text).problems;
-  if (problem) {
-    throw new Fault({
-      code: problem.code,
-      message: `The configuration is wrong, so nothing is written into it: ${problem.message}`,
-      remedy: problem.remedy,
-      where: { file, line: problem.line, column: problem.column, field: problem.field || undefined },
-    });
-  }
+  if (problem) throw settingsFault(file, problem, `The configuration is wrong, so nothing is written into it: ${problem.message}`);
   return parseYamlDocument(text);
 }
 
@@ -107,7 +84,6 @@ function hostsPair({ contents }: Document.Parsed): Pair | undefined {
   return isMap(contents) ? contents.items.find(({ key }) => isScalar(key) && key.value === 'hosts') : undefined;
 }
 
-/** On one line, quoted where it has to be. */
 function written(value: string | HostSettings): string {
   return stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 }
@@ -116,7 +92,7 @@ function startOf(node: unknown): number {
   return (isNode(node) ? node.range?.[0] : undefined) ?? 0;
 }
 
-/** Where the last thing in it ends, without what stands behind it. */
+/** Returns where its last value ends, without the text after it. */
 function deepEnd(node: unknown): number {
   if (isMap(node) && !node.flow) {
     const last = node.items.at(-1);
@@ -125,32 +101,21 @@ function deepEnd(node: unknown): number {
   return (isNode(node) ? node.range?.[1] : undefined) ?? 0;
 }
 
-function lineStart(text: string, offset: number): number {
-  return text.lastIndexOf('\n', offset - 1) + 1;
-}
+const lineStart = (text: string, offset: number): number => text.lastIndexOf('\n', offset - 1) + 1;
 
-/** Behind the end of its line. */
 function lineEnd(text: string, offset = 0): number {
   const at = text.indexOf('\n', offset);
   return at < 0 ? text.length : at + 1;
 }
 
-function columnOf(text: string, offset: number): number {
-  return offset - lineStart(text, offset);
-}
+const columnOf = (text: string, offset: number): number => offset - lineStart(text, offset);
 
-function ended(text: string): string {
-  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
-}
+const ended = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
 
-/** Written only when it says what it is to say, and nothing that was right is wrong now. */
+/** Writes only if the new text has the intended content and no new errors. */
 function checkedText(file: string, text: string, isRight: (hosts: Readonly<Record<string, HostSettings>>) => boolean): string {
   const { settings, problems } = checkSettings(text);
   if (problems.length === 0 && isRight(settings.hosts)) return text;
-  throw new Fault({
-    code: 'config.unwritable',
-    message: `${file} is written in a way that cannot be changed from here; nothing was.`,
-    remedy: 'Change "hosts:" in it by hand.',
-    where: { file },
-  });
+  const message = `${file} is written in a way that cannot be changed from here; nothing was.`;
+  throw new Fault('config.unwritable', message, 'Change "hosts:" in it by hand.', { where: { file } });
 }

@@ -1,20 +1,21 @@
+import type { FileHandle } from 'node:fs/promises';
 import { appendOwnFile, openOwnFile, unreadableFault } from './own-files.ts';
 
 /**
- * Own files that only ever grow, one JSON object a line: the audit log and the journals. A line is on the disk when this returns. What a crash
- * left of a line that never became whole is told apart by its missing newline. What cannot be read throws `config.unreadable`.
+ * Own append-only files, one JSON object per line: the audit log and the journals. A line is on the disk when the call returns. An
+ * incomplete line after a crash is recognized by its missing newline. An unreadable file throws `config.unreadable`.
  */
 export async function appendLine(path: string, line: string): Promise<void> {
   await appendOwnFile(path, `${line}\n`);
 }
 
 const pieceBytes = 64 * 1024;
-/** No line of ours comes near this. A file without newlines must not fill the memory: what is beyond is not read. */
+/** No line of ours is nearly as long. A file without newlines must not fill the memory: the rest is not read. */
 const lineLimitBytes = 1024 * 1024;
 
-/** Whole lines, first to last. A missing file has none. A last line without a newline comes with `partial`. */
+/** A missing file has no lines. A last line without a newline is returned with `partial`. */
 export async function* readLines(path: string): AsyncGenerator<{ text: string; partial: boolean }> {
-  const file = await openOwnFile(path, 'read');
+  await using file = await openOwnFile(path, 'read');
   if (!file) return;
   try {
     const piece = Buffer.alloc(pieceBytes);
@@ -46,14 +47,11 @@ export async function* readLines(path: string): AsyncGenerator<{ text: string; p
     if (heldBytes > 0) yield { text: line(), partial: true };
   } catch (cause) {
     throw unreadableFault(path, cause);
-  } finally {
-    await file.close();
   }
 }
 
-/** The last `limitBytes` of a file as text; undefined when there is no file. */
 export async function readTail(path: string, limitBytes: number): Promise<string | undefined> {
-  const file = await openOwnFile(path, 'read');
+  await using file = await openOwnFile(path, 'read');
   if (!file) return undefined;
   try {
     const { size } = await file.stat();
@@ -62,52 +60,44 @@ export async function readTail(path: string, limitBytes: number): Promise<string
     return buffer.subarray(0, bytesRead).toString('utf8');
   } catch (cause) {
     throw unreadableFault(path, cause);
-  } finally {
-    await file.close();
   }
 }
 
-/** The file beside a damaged one that keeps what did not belong in it. */
-export function damagedBeside(path: string): string {
-  return `${path}.damaged`;
-}
+export const damagedBeside = (path: string): string => `${path}.damaged`;
 
 /**
- * Ends a last line that has no newline, so that the next one begins on its own. A line that is whole but for the newline stays; anything else is moved to the file
- * beside it, whose path is returned. Only for the holder of the file's lock.
+ * Terminates a last line without a newline, so that the next one starts on its own. A line that is complete except for the newline stays;
+ * any other is moved to the file beside it, whose path is returned. Only for the holder of the file's lock.
  */
 export async function mendLastLine(path: string, isWhole: (text: string) => boolean): Promise<string | undefined> {
-  const file = await openOwnFile(path, 'change');
+  await using file = await openOwnFile(path, 'change');
   if (!file) return undefined;
-  try {
-    const { size } = await file.stat();
-    const start = await startOfLastLine(file, size);
-    if (start === size) return undefined;
-    const length = size - start;
-    if (length <= lineLimitBytes) {
-      const { buffer } = await file.read(Buffer.alloc(length), 0, length, start);
-      if (isWhole(buffer.toString('utf8'))) {
-        await file.write('\n', size);
-        await file.datasync();
-        return undefined;
-      }
+  const { size } = await file.stat();
+  const start = await startOfLastLine(file, size);
+  if (start === size) return undefined;
+  const length = size - start;
+  if (length <= lineLimitBytes) {
+    const { buffer } = await file.read(Buffer.alloc(length), 0, length, start);
+    if (isWhole(buffer.toString('utf8'))) {
+      await file.write('\n', size);
+      await file.datasync();
+      return undefined;
     }
-    const beside = damagedBeside(path);
-    // First the copy: killed in between, it is there twice, and never lost.
-    for (let at = start; at < size; at += pieceBytes) {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(pieceBytes, size - at)), 0, Math.min(pieceBytes, size - at), at);
-      await appendOwnFile(beside, buffer.subarray(0, bytesRead));
-    }
-    await appendOwnFile(beside, '\n');
-    await file.truncate(start);
-    await file.datasync();
-    return beside;
-  } finally {
-    await file.close();
   }
+  const beside = damagedBeside(path);
+  // The copy comes first: if killed in between, the text exists twice, and is never lost.
+  for (let at = start; at < size; at += pieceBytes) {
+    const length = Math.min(pieceBytes, size - at);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, at);
+    await appendOwnFile(beside, buffer.subarray(0, bytesRead));
+  }
+  await appendOwnFile(beside, '\n');
+  await file.truncate(start);
+  await file.datasync();
+  return beside;
 }
 
-async function startOfLastLine(file: NonNullable<Awaited<ReturnType<typeof openOwnFile>>>, size: number): Promise<number> {
+async function startOfLastLine(file: FileHandle, size: number): Promise<number> {
   for (let end = size; end > 0; end -= pieceBytes) {
     const start = Math.max(0, end - pieceBytes);
     const { buffer } = await file.read(Buffer.alloc(end - start), 0, end - start, start);

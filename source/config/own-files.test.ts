@@ -179,7 +179,7 @@ test('nothing is written to a folder that other users may write to', async () =>
   expect(await readdir(folder)).toEqual([]);
 });
 
-// Whoever builds as an ordinary user cannot become another one.
+// A build as an ordinary user cannot switch to another user.
 describe.runIf(process.geteuid?.() === 0)("root with another user's home", () => {
   const other = 65534;
   const asOther = (script: string) => execFileSync('sh', ['-ec', script], { uid: other, gid: other, cwd: folder, stdio: 'pipe' });

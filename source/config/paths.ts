@@ -1,16 +1,13 @@
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 
-/** Where the console keeps what is its own. Folders are made when first written to, with mode 0700. */
+/** The console's own folders. They are created when first written to, with mode 0700. */
 export interface OwnPaths {
-  /** What the operator writes: `config.yaml`. */
   config: string;
-  /** What outlives a run: audit, journal. */
+  /** Files that outlive a run: audit, journal. */
   state: string;
-  /** What cannot be made again: sealed secrets. */
+  /** Files that cannot be recreated: sealed secrets. */
   data: string;
-  /** What can be thrown away at any time. */
   cache: string;
-  /** Sockets and locks of running processes. */
   run: string;
 }
 
@@ -23,14 +20,8 @@ const name = 'quarterdeck';
 export function ownPaths(env: Readonly<Record<string, string | undefined>>, home: string): OwnPaths {
   const own = env['QUARTERDECK_HOME'];
   if (own) {
-    const base = isAbsolute(own) ? own : join(process.cwd(), own);
-    return {
-      config: join(base, 'config'),
-      state: join(base, 'state'),
-      data: join(base, 'data'),
-      cache: join(base, 'cache'),
-      run: join(base, 'run'),
-    };
+    const inside = (folder: string) => resolve(own, folder);
+    return { config: inside('config'), state: inside('state'), data: inside('data'), cache: inside('cache'), run: inside('run') };
   }
   const xdg = (variable: string, otherwise: string) => {
     const value = env[variable];
@@ -47,7 +38,6 @@ export function ownPaths(env: Readonly<Record<string, string | undefined>>, home
   };
 }
 
-/** `~` and `~/x` as the operator's home; everything else unchanged. */
 export function expandHome(path: string, home: string): string {
   if (path === '~') return home;
   return path.startsWith('~/') ? join(home, path.slice(2)) : path;

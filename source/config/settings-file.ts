@@ -1,28 +1,23 @@
 import { z } from 'zod';
+import { YamlDocument } from '../yaml/document.ts';
+import { SchemaIssues } from '../yaml/schema-issues.ts';
 import { hostNameShape, reservedHostNames } from './host-names.ts';
-import { SchemaIssues } from './schema-issues.ts';
-import { defaultSettings, type Settings } from './settings.ts';
-import { YamlDocument } from './yaml-document.ts';
+import { defaultSettings, type Settings, type SettingsProblem } from './settings.ts';
 
 const key = z.string().min(1);
+const folder = z.string().regex(/^(\/|~\/)/, 'begin with / or ~/');
 
 const settingsSchema = z.strictObject({
   theme: z.enum(['auto', 'dark', 'light', 'mono']).optional(),
   ascii: z.boolean().optional(),
   confirm: z.boolean().optional(),
   keys: z.record(z.string(), z.union([key, z.array(key).min(1)])).optional(),
-  catalogFolder: z
-    .string()
-    .regex(/^(\/|~\/)/, 'begin with / or ~/')
-    .optional(),
+  catalogFolder: folder.optional(),
   probeInterval: z
     .string()
     .regex(/^\d+(s|m)$/, 'write a number and s or m, such as 15s')
     .optional(),
-  stackFolder: z
-    .string()
-    .regex(/^(\/|~\/)/, 'begin with / or ~/')
-    .optional(),
+  stackFolder: folder.optional(),
   backups: z.record(key, z.string().regex(/^(\/|~\/|restic:.)/, 'begin with /, ~/ or restic:')).optional(),
   hosts: z
     .record(
@@ -32,10 +27,7 @@ const settingsSchema = z.strictObject({
         .refine((name) => !reservedHostNames.includes(name), `choose another name: ${reservedHostNames.join(', ')} mean something else`),
       z.strictObject({
         ssh: z.string().min(1),
-        stackFolder: z
-          .string()
-          .regex(/^(\/|~\/)/, 'begin with / or ~/')
-          .optional(),
+        stackFolder: folder.optional(),
         sudo: z.boolean().optional(),
       }),
     )
@@ -43,29 +35,20 @@ const settingsSchema = z.strictObject({
   productionHosts: z.array(key).optional(),
 });
 
-export interface SettingsProblem {
-  code: 'config.unknownKey' | 'config.invalid' | 'config.syntax';
-  line: number;
-  column: number;
-  field: string;
-  message: string;
-  remedy: string;
-}
-
-/** Checks the text of a configuration file. With problems, the settings are the defaults. */
+/** Checks the text of a configuration file. If it has problems, the settings are the defaults. */
 export function checkSettings(text: string): { settings: Settings; problems: SettingsProblem[] } {
   const document = new YamlDocument(text);
   if (document.problems.length > 0) {
     return { settings: defaultSettings, problems: document.problems.map((problem) => ({ code: 'config.syntax', field: '', ...problem })) };
   }
-  // A file of comments alone is an empty one.
+  // A file with only comments counts as empty.
   const value = document.value ?? {};
   const checked = settingsSchema.safeParse(value);
   if (!checked.success) {
     const problems = new SchemaIssues(settingsSchema).describe(checked.error.issues, value).map(
       ({ path, part, field, message, remedy }): SettingsProblem => ({
         code: part === 'key' ? 'config.unknownKey' : 'config.invalid',
-        ...document.place(path, part),
+        ...document.position(path, part),
         field,
         message,
         remedy,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { FlowBody } from '../../test/doubles/console/fake-app.ts';
+import { asciiTheme, type HarnessOptions, misfits, openHarness } from '../../test/doubles/console/harness.tsx';
 import { Fault } from '../faults/fault.ts';
 import type { ChecklistItem } from '../session/checklist.ts';
 import type { ChoiceQuestion } from '../session/session.ts';
-import type { FlowBody } from './rig/fake-deck.ts';
-import { asciiTheme, misfits, openRig, type RigOptions } from './rig/rig.tsx';
 
 const seen = { by: 'ada@desk', at: '2026-11-22T09:16:40.000Z' };
 const item = (
@@ -40,15 +40,15 @@ const choices = [
 ];
 const question: ChoiceQuestion = {
   kind: 'choice',
-  id: 'walk',
+  id: 'checklist',
   label: 'Upgrade home from v1.31.6 to v1.32.4?',
   help: '1 item in the way: Webhooks (webhooks).',
   choices,
   checklist: { title: 'Upgrade of home to v1.32.4', items },
 };
 
-/** A flow that asks about this checklist, and what it was answered. */
-function stage(asked: ChoiceQuestion = question) {
+/** A flow that prompts with this checklist, and the answers that it received. */
+function fixture(asked: ChoiceQuestion = question) {
   const answers: unknown[] = [];
   const restart: FlowBody = async (operator, _input, signal) => {
     try {
@@ -59,8 +59,8 @@ function stage(asked: ChoiceQuestion = question) {
     }
     return 'Answered';
   };
-  const open = async (options: RigOptions = {}) => {
-    const screen = await openRig({ size: { columns: 80, rows: 24 }, ...options, flows: { restart } });
+  const open = async (options: HarnessOptions = {}) => {
+    const screen = await openHarness({ size: { columns: 80, rows: 24 }, ...options, flows: { restart } });
     await screen.press('r');
     return screen;
   };
@@ -69,7 +69,7 @@ function stage(asked: ChoiceQuestion = question) {
 
 describe('a checklist', () => {
   test('opens at what blocks, with its evidence, and shows that of each item that is gone to', async () => {
-    const { open } = stage();
+    const { open } = fixture();
     const screen = await open();
     await screen.sees(
       'Upgrade of home to v1.32.4',
@@ -91,7 +91,7 @@ describe('a checklist', () => {
   });
 
   test('long evidence scrolls, and the item stays', async () => {
-    const { open } = stage();
+    const { open } = fixture();
     const screen = await open();
     await screen.sees('4 of 34 lines');
     await screen.misses('line 20 of what');
@@ -104,7 +104,7 @@ describe('a checklist', () => {
     ['s', 'skip:webhooks'],
     ['esc', 'interrupted.cancelled'],
   ])('%s answers %s', async (key, answer) => {
-    const { answers, open } = stage();
+    const { answers, open } = fixture();
     const screen = await open();
     await screen.sees('s skip this', 'r look again', 'Esc leave');
     await screen.press(key);
@@ -113,7 +113,7 @@ describe('a checklist', () => {
   });
 
   test('Enter acts on the selected item, and does nothing at another one but say where it would', async () => {
-    const { answers, open } = stage();
+    const { answers, open } = fixture();
     const screen = await open();
     await screen.sees(/▸ ✖ blocked +Webhooks/);
     await screen.misses('Enter take');
@@ -128,7 +128,7 @@ describe('a checklist', () => {
   });
 
   test('what does not block cannot be skipped, and Enter does nothing while something blocks', async () => {
-    const { answers, open } = stage({ ...question, choices: choices.slice(1) });
+    const { answers, open } = fixture({ ...question, choices: choices.slice(1) });
     const screen = await open();
     await screen.press('k');
     await screen.misses('s skip this');
@@ -141,7 +141,7 @@ describe('a checklist', () => {
 
   test('with nothing in the way it opens at the next step, and Enter goes on there alone', async () => {
     const clear = items.map((each) => (each.state === 'blocked' ? { ...each, state: 'warning' as const } : each));
-    const { answers, open } = stage({
+    const { answers, open } = fixture({
       ...question,
       choices: [
         { value: 'go', label: 'Go on: the control plane first' },
@@ -164,7 +164,7 @@ describe('a checklist', () => {
     const hostile = item('nodes', 'How\x1b[2J it is', 'No\x1b]0;title\x07des', 'blocked', 'is\x1b[31m red\u202e', {
       evidence: ['\x1b[5A up', `${'x'.repeat(500)}`],
     });
-    const { open } = stage({ ...question, checklist: { title: 'Upgrade of \x1b[1mhome', items: [hostile] } });
+    const { open } = fixture({ ...question, checklist: { title: 'Upgrade of \x1b[1mhome', items: [hostile] } });
     const screen = await open();
     await screen.sees('Upgrade of home', /blocked +Nodes/, 'is red<U+202E>', 'up');
     expect(screen.raw()).not.toMatch(/\x1b\[2J|\x1b\]0|\x1b\[5A/);
@@ -178,7 +178,7 @@ describe('a checklist', () => {
     [200, 60],
   ])('fits %i x %i, in ASCII too', async (columns, rows) => {
     for (const theme of [undefined, asciiTheme]) {
-      const { open } = stage();
+      const { open } = fixture();
       const screen = await open({ size: { columns, rows }, ...(theme && { theme }) });
       await screen.sees('Webhooks', 'blocked');
       expect(misfits(screen.raw(), { columns, rows })).toEqual([]);

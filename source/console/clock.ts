@@ -1,20 +1,14 @@
 import { untilSecondMs } from '../faults/waits.ts';
 
-/** One clock for the whole console: all that shows a time is drawn anew together, once a second. */
-export interface Clock {
-  /** Epoch milliseconds of the last tick; the same for everything in one frame. */
-  now(): number;
-  subscribe(listener: () => void): () => void;
-}
-
-/** Ticks only while somebody looks, and with the seconds of the machine, as other beats do: what changes with them is one frame. */
-export function createClock(read: () => number = Date.now): Clock {
+/** Ticks only while it has a subscriber, in step with the machine's seconds: changes at the same second are one frame. */
+export function createClock(read: () => number = Date.now) {
   const listeners = new Set<() => void>();
   let value = read();
   let timer: NodeJS.Timeout | undefined;
   return {
+    /** Epoch milliseconds of the last tick; the same for everything in one frame. */
     now: () => value,
-    subscribe(listener) {
+    subscribe(listener: () => void) {
       listeners.add(listener);
       if (!timer) {
         value = read();

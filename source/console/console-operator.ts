@@ -1,41 +1,31 @@
 import { Fault } from '../faults/fault.ts';
 import type { FormValues } from '../session/form-checks.ts';
 import type { Confirmation, Form, Operator, Progress, Question, Review, Shown, ShownSecret, TerminalLoan } from '../session/session.ts';
-import { isChecklist, openChecklist } from './checklist-dialog.ts';
-import { openForm } from './form-dialog.ts';
-import type { Dialog, RunView } from './interface-store.ts';
-import { openReview } from './review-dialog.ts';
-import type { TerminalLender } from './terminal-lender.ts';
+import type { Answer, Dialog, RunView } from './interface-store.ts';
+import { isChecklist, openChecklist } from './screens/checklist/dialog.ts';
+import { openForm } from './screens/form/dialog.ts';
+import { openReview } from './screens/review/dialog.ts';
+import type { TerminalLoans } from './terminal-loan.ts';
 import { fieldOf } from './text-field.ts';
 
-type Answer = string | readonly string[] | boolean | FormValues;
-
-/** Of what programs write while a flow runs. */
 const keptLines = 40;
 
-/** What an operator has at hand beside the screen. */
-export interface OperatorDesk {
-  lender: TerminalLender;
+export interface OperatorContext {
+  terminalLoans: TerminalLoans;
   now: () => number;
-  /** To the clipboard of the operator's terminal. */
   copy: (text: string) => void;
 }
 
-interface Waiting {
-  resolve(answer: Answer): void;
-  reject(reason: unknown): void;
-}
-
-/** The operator in front of the console: questions become dialogs of the run, everything else is shown with it. */
+/** The operator of the console: prompts become dialogs of the run, and other output is shown with it. */
 export class ConsoleOperator implements Operator {
   readonly kind = 'console';
   readonly #change: (change: (run: RunView) => Partial<RunView>) => void;
-  readonly #desk: OperatorDesk;
-  #waiting: Waiting | undefined;
+  readonly #context: OperatorContext;
+  #waiting: PromiseWithResolvers<Answer> | undefined;
 
-  constructor(change: (change: (run: RunView) => Partial<RunView>) => void, desk: OperatorDesk) {
+  constructor(change: (change: (run: RunView) => Partial<RunView>) => void, context: OperatorContext) {
     this.#change = change;
-    this.#desk = desk;
+    this.#context = context;
   }
 
   async ask(question: Question, signal: AbortSignal): Promise<string | readonly string[]> {
@@ -68,13 +58,10 @@ export class ConsoleOperator implements Operator {
     return (await this.#open(openReview(review), signal)) as string;
   }
 
-  show(shown: Shown): void {
-    if (shown.kind === 'secret') {
-      this.#showSecret(shown);
-      return;
-    }
+  show(shown: Shown) {
+    if (shown.kind === 'secret') return this.#showSecret(shown);
     this.#change((run) => {
-      // An item is shown once and then changes; everything else is added.
+      // An item is shown once and then updated; other output is appended.
       const known = shown.kind === 'item' ? run.shown.findIndex((other) => other.kind === 'item' && other.id === shown.id) : -1;
       return {
         shown: known < 0 ? [...run.shown, shown] : run.shown.with(known, shown),
@@ -83,15 +70,15 @@ export class ConsoleOperator implements Operator {
     });
   }
 
-  /** The value is dropped when its time is over: after that it is nowhere in this process but where the flow had it from. */
+  /** Shows a secret and drops its value when the time is over. After that this process has no copy of it, except at the flow's source. */
   #showSecret(secret: ShownSecret): void {
     if (secret.copyOnly) {
-      this.#desk.copy(secret.value);
+      this.#context.copy(secret.value);
       this.show({ kind: 'text', text: `${secret.label} was handed to the clipboard of this terminal; not every terminal takes it.` });
       return;
     }
     const showMs = secret.secondsLeft * 1000;
-    this.#change((run) => ({ shown: [...run.shown, secret], watch: 'shown', secretUntilMs: this.#desk.now() + showMs }));
+    this.#change((run) => ({ shown: [...run.shown, secret], watch: 'shown', secretUntilMs: this.#context.now() + showMs }));
     const timer = setTimeout(
       () => this.#change((run) => ({ shown: run.shown.map((each) => (each.kind === 'secret' ? masked(each) : each)), codeAlone: false })),
       showMs,
@@ -104,59 +91,42 @@ export class ConsoleOperator implements Operator {
       if (progress.output) return { tail: [...run.tail.slice(1 - keptLines), progress.label] };
       const known = run.progress.findIndex((other) => other.id === progress.id);
       const others = run.progress.filter((other) => other.id !== progress.id);
-      // Each keeps its place: rows that swap cannot be read.
+      // Each progress row keeps its position: rows that swap are unreadable.
       const now = progress.done ? others : known < 0 ? [...others, progress] : run.progress.with(known, progress);
       return { progress: now, ...(now.length > 1 && run.watch === 'unasked' && { watch: 'shown' as const }) };
     });
   }
 
   lend<T>(use: (terminal: TerminalLoan) => Promise<T>): Promise<T> {
-    return this.#desk.lender.lend(use);
+    return this.#context.terminalLoans.lend(use);
   }
 
-  /** The answer to the open dialog. */
   answer(answer: Answer): void {
-    const waiting = this.#close();
-    waiting?.resolve(answer);
+    this.#close()?.resolve(answer);
   }
 
-  /** The operator walked away from the open dialog. */
   dismiss(): void {
-    const waiting = this.#close();
-    waiting?.reject(
-      new Fault({
-        code: 'interrupted.cancelled',
-        message: 'Cancelled, nothing further was done.',
-        remedy: 'Start it again whenever you like.',
-      }),
-    );
+    this.#close()?.reject(new Fault('interrupted.cancelled', 'Cancelled, nothing further was done.', 'Start it again whenever you like.'));
   }
 
-  /** Secrets that were typed go with the dialog. */
-  #close(): Waiting | undefined {
+  /** Closes the dialog, and with it drops the secrets that were typed. */
+  #close(): PromiseWithResolvers<Answer> | undefined {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     if (waiting) this.#change((run) => ({ dialog: undefined, scroll: 0, answeredAt: run.shown.length }));
     return waiting;
   }
 
-  #open(dialog: Dialog, signal: AbortSignal): Promise<Answer> {
+  async #open(dialog: Dialog, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
-    return new Promise<Answer>((resolve, reject) => {
-      const abort = () => {
-        this.#close();
-        reject(signal.reason);
-      };
-      signal.addEventListener('abort', abort, { once: true });
-      const settle =
-        <T>(then: (value: T) => void) =>
-        (value: T) => {
-          signal.removeEventListener('abort', abort);
-          then(value);
-        };
-      this.#waiting = { resolve: settle(resolve), reject: settle(reject) };
-      this.#change(() => ({ dialog }));
-    });
+    const waiting = Promise.withResolvers<Answer>();
+    const abort = () => {
+      if (this.#waiting === waiting) this.#close()?.reject(signal.reason);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    this.#waiting = waiting;
+    this.#change(() => ({ dialog }));
+    return waiting.promise.finally(() => signal.removeEventListener('abort', abort));
   }
 }
 

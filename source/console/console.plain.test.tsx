@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { openRig } from './rig/rig.tsx';
+import { openHarness } from '../../test/doubles/console/harness.tsx';
 import { themeFor } from './theme.ts';
 
 // This file runs in a process with NO_COLOR set, which also decides for the libraries below.
 
 test('NO_COLOR: no screen has a single colour sequence', async () => {
   expect(process.env.NO_COLOR).toBe('1');
-  const screen = await openRig({
+  const screen = await openHarness({
     theme: themeFor({ ...process.env, TERM: 'xterm-256color', COLORTERM: 'truecolor', LANG: 'C.UTF-8' }),
     flows: {
       remove: async (operator, _input, signal) =>
@@ -22,7 +22,7 @@ test('NO_COLOR: no screen has a single colour sequence', async () => {
 });
 
 test('without colour the focused pane, the chosen tab and the selected row are still told apart', async () => {
-  const screen = await openRig({ theme: themeFor({ ...process.env, LANG: 'C.UTF-8', TERM: 'xterm' }) });
+  const screen = await openHarness({ theme: themeFor({ ...process.env, LANG: 'C.UTF-8', TERM: 'xterm' }) });
   await screen.sees('┏ Components', '[Overview]', '▸▲ password-vault');
   await screen.press('4');
   await screen.sees('┏ Logs', '╭ Components');

@@ -1,16 +1,16 @@
 import { expect, test, vi } from 'vitest';
-import { createFakeDeck } from './rig/fake-deck.ts';
-import { openRig } from './rig/rig.tsx';
-import { hour, sampleNowMs, sampleSnapshot } from './rig/sample-fleet.ts';
-import { blockedReview, sampleForm } from './rig/sample-forms.ts';
+import { createFakeApp } from '../../test/doubles/console/fake-app.ts';
+import { openHarness } from '../../test/doubles/console/harness.tsx';
+import { hour, sampleNowMs, sampleSnapshot } from '../../test/doubles/console/sample-fleet.ts';
+import { blockedReview, sampleForm } from '../../test/doubles/console/sample-forms.ts';
 
-// What Ink says where a screen reader is in use.
+// Simulates a screen reader, as Ink detects it.
 vi.mock('ink', async (original) => ({ ...(await original<typeof import('ink')>()), useIsScreenReaderEnabled: () => true }));
 
 const vault = 'nas/password-vault/password-vault';
 
 test('logs are sentences: whose they are, whether they stand still, which line is selected, what is known of it', async () => {
-  const screen = await openRig({ size: { columns: 100, rows: 60 } });
+  const screen = await openHarness({ size: { columns: 100, rows: 60 } });
   await screen.press('4');
   await screen.sees('Log of password-vault.');
   screen.log(vault, ['first', { text: 'level=error msg="disk is full"', stream: 'stderr' }, 'last']);
@@ -33,11 +33,11 @@ test('logs are sentences: whose they are, whether they stand still, which line i
 });
 
 test('what a key or Enter would act on is told: the selected port, the choice of the palette, a page of the help', async () => {
-  const screen = await openRig({ size: { columns: 100, rows: 60 } });
+  const screen = await openHarness({ size: { columns: 100, rows: 60 } });
   await screen.press('3', 'j');
   await screen.sees('Port 2 of 13, selected: 0.0.0.0:53/udp');
   await screen.press('s');
-  expect(screen.deck.started.map(({ flow, input }) => [flow, input.component?.id])).toEqual([['stop', 'dns-filter']]);
+  expect(screen.app.started.map(({ flow, input }) => [flow, input.component?.id])).toEqual([['stop', 'dns-filter']]);
   await screen.press('/');
   await screen.type('8384');
   await screen.press('enter');
@@ -50,7 +50,7 @@ test('what a key or Enter would act on is told: the selected port, the choice of
 });
 
 test('a form is told field by field, a review line by line, and a secret not at all', async () => {
-  const screen = await openRig({
+  const screen = await openHarness({
     size: { columns: 100, rows: 60 },
     flows: {
       restart: async (operator, _input, signal) => {
@@ -98,9 +98,9 @@ test('decisions and alerts are told one at a time, with what is known of each', 
   };
   const sample = sampleSnapshot();
   const [port] = sample.ports;
-  const deck = createFakeDeck({ snapshot: { ...sample, ports: port ? [{ ...port, owner: 'crowdsec' }] : [] } });
+  const app = createFakeApp({ snapshot: { ...sample, ports: port ? [{ ...port, owner: 'crowdsec' }] : [] } });
   const crowdsec = async () => ({ decisions: async () => [decision], alerts: async () => [] });
-  const screen = await openRig({ size: { columns: 100, rows: 60 }, deck, crowdsec });
+  const screen = await openHarness({ size: { columns: 100, rows: 60 }, app, crowdsec });
   await screen.press('I');
   await screen.sees(
     'Decisions 1, without shared lists, newest first.',

@@ -1,30 +1,30 @@
 import { describe, expect, test } from 'vitest';
+import { createFakeApp } from '../../test/doubles/console/fake-app.ts';
+import { colourTheme, openHarness } from '../../test/doubles/console/harness.tsx';
+import { hour, minute, sampleComponent, sampleEngine, sampleNowMs, sampleSnapshot } from '../../test/doubles/console/sample-fleet.ts';
+import type { PracticeAccess } from '../app/practice-access.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { Fault } from '../faults/fault.ts';
-import type { PracticeAccess } from '../terminal/practice-access.ts';
-import { createFakeDeck } from './rig/fake-deck.ts';
-import { colourTheme, openRig } from './rig/rig.tsx';
-import { hour, minute, sampleComponent, sampleNowMs, samplePlace, sampleSnapshot } from './rig/sample-fleet.ts';
 
 const sealed = 'nas/secrets-manager-path/secrets-manager-path';
 const vault = 'nas/password-vault/password-vault';
 
 describe('components', () => {
   test('says more than the container state: the probe’s word stands in the row and in the header (R5)', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.sees(
       /secrets-manager-path\s+sealed 0\/3\s+2m/,
       /vulnerability-scanner\s+loading feeds\s+12m/,
       /ldap-directory\s+stopped/,
       /rss-reader\s+failed/,
     );
-    const wide = await openRig({ size: { columns: 240, rows: 24 } });
+    const wide = await openHarness({ size: { columns: 240, rows: 24 } });
     await wide.sees(/secrets-manager-path\s+sealed 0\/3\s+2m/);
     expect(wide.row('quarterdeck')).toMatch(/ 1 restarting {2}1 failed {2}.*1 sealed .* 8 up /);
   });
 
   test('are shown in the groups of the catalog, each with how many are well (R1)', async () => {
-    const screen = await openRig({ size: { columns: 120, rows: 60 } });
+    const screen = await openHarness({ size: { columns: 120, rows: 60 } });
     const frame = screen.frame();
     const headings = [
       'Security & identity',
@@ -35,31 +35,31 @@ describe('components', () => {
       'Networking',
       'Not in the catalog',
     ];
-    const places = headings.map((heading) => frame.indexOf(heading));
-    expect(places).toEqual(places.toSorted((one, other) => one - other));
-    expect(places.every((place) => place > 0)).toBe(true);
-    // The finished job counts as well, the component nobody knows does not.
+    const engines = headings.map((heading) => frame.indexOf(heading));
+    expect(engines).toEqual(engines.toSorted((one, other) => one - other));
+    expect(engines.every((engineName) => engineName > 0)).toBe(true);
+    // The completed job counts as well; the unknown component does not.
     expect(screen.row('Not in the catalog')).toMatch(/1\/2/);
   });
 
   test('stay selected by what they are when an update moves them', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('j', 'j');
     await screen.sees(/▸▲ secrets-manager-path/);
-    screen.deck.show(({ components }) => ({ components: components.toReversed() }));
+    screen.app.show(({ components }) => ({ components: components.toReversed() }));
     await screen.sees(/▸▲ secrets-manager-path/);
   });
 
   test('hand the selection to the neighbour when they go away', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('j', 'j');
     await screen.sees(/▸▲ secrets-manager-path/);
-    screen.deck.show(({ components }) => ({ components: components.filter((component) => component.key !== sealed) }));
+    screen.app.show(({ components }) => ({ components: components.filter((component) => component.key !== sealed) }));
     await screen.sees(/▸◌ vulnerability-scanner/);
   });
 
   test('are found by name, product, kind or state, and Esc shows all again', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('/');
     await screen.type('jellyfin');
     await screen.sees(/▸● media-server/, '1 of 20 match');
@@ -77,7 +77,7 @@ describe('components', () => {
   });
 
   test('scroll so that the selected one is always on the screen', async () => {
-    const screen = await openRig({ size: { columns: 80, rows: 18 } });
+    const screen = await openHarness({ size: { columns: 80, rows: 18 } });
     await screen.press('G');
     await screen.sees(/▸\? old-blog/);
     await screen.misses('password-vault');
@@ -89,12 +89,12 @@ describe('components', () => {
 
   test('tell an engine that is away, why, what to do, and when the next try is', async () => {
     let now = sampleNowMs;
-    const deck = createFakeDeck({
+    const app = createFakeApp({
       snapshot: {
         ...sampleSnapshot(),
-        places: [
+        engines: [
           {
-            ...samplePlace,
+            ...sampleEngine,
             link: {
               state: 'away',
               sinceMs: sampleNowMs,
@@ -106,55 +106,54 @@ describe('components', () => {
         ],
       },
     });
-    const screen = await openRig({ deck, now: () => now });
+    const screen = await openHarness({ app, now: () => now });
     await screen.sees('nas: The socket is there, but nobody answers.', 'Next try in 4 s.');
     now += 3000;
     await screen.sees('Next try in 1 s.');
-    deck.show(() => ({ components: [] }));
+    app.show(() => ({ components: [] }));
     await screen.sees('Start the engine: systemctl start docker');
-    deck.show(() => sampleSnapshot());
+    app.show(() => sampleSnapshot());
     await screen.misses('Next try');
     await screen.sees('docker 28.5.1');
   });
 
   test('nothing there yet is said, not shown as an error', async () => {
-    const deck = createFakeDeck({ snapshot: { ...sampleSnapshot(), components: [], ports: [], settled: false, places: [] } });
-    const screen = await openRig({ deck });
+    const app = createFakeApp({ snapshot: { ...sampleSnapshot(), components: [], ports: [], settled: false, engines: [] } });
+    const screen = await openHarness({ app });
     await screen.sees('Asking the container engine');
-    deck.show(() => ({ settled: true, places: [samplePlace] }));
+    app.show(() => ({ settled: true, engines: [sampleEngine] }));
     await screen.sees('No containers here yet.');
   });
 });
 
 describe('details', () => {
   test('show state, version, findings with their remedies, services', async () => {
-    const screen = await openRig({ size: { columns: 120, rows: 50 } });
+    const screen = await openHarness({ size: { columns: 120, rows: 50 } });
     await screen.press('j', 'j');
     await screen.sees(
       'Sealed: 0 of 3 key shares given (5 exist)',
       'OpenBao 2.6.2',
       'http://127.0.0.1:8200',
       'warning: Restarted two minutes ago',
-      '(R9)',
       '→ Unseal it with three of the five key shares.',
       /● secrets-manager-path +running +2m +openbao\/openbao:2.6.2/,
     );
   });
 
   test('watch CPU and memory of the selected component, and stop when another is selected', async () => {
-    const screen = await openRig({ size: { columns: 110, rows: 36 } });
+    const screen = await openHarness({ size: { columns: 110, rows: 36 } });
     await screen.sees(/cpu +[▁-█ ]+ +\d+\.\d %/, /memory +[▁-█ ]+ +\d+ MB of 512 MB/);
-    expect(screen.deck.watchedStats()).toEqual([vault]);
+    expect(screen.app.watchedStats()).toEqual([vault]);
     await screen.press('j');
     await screen.sees('sso-portal ──');
-    expect(screen.deck.watchedStats()).toEqual(['nas/sso-portal/sso-portal']);
+    expect(screen.app.watchedStats()).toEqual(['nas/sso-portal/sso-portal']);
     await screen.press('2', ']');
     await screen.sees('[Logs]');
-    expect(screen.deck.watchedStats()).toEqual([]);
+    expect(screen.app.watchedStats()).toEqual([]);
   });
 
   test('never show a secret: not in fields, not in inspect (R2)', async () => {
-    const screen = await openRig({ size: { columns: 120, rows: 70 } });
+    const screen = await openHarness({ size: { columns: 120, rows: 70 } });
     await screen.press('2', '[', '[');
     await screen.sees(
       '[Fields]',
@@ -177,7 +176,7 @@ describe('details', () => {
   });
 
   test('mask every environment value in a read-only session (R32)', async () => {
-    const screen = await openRig({ readOnly: true, size: { columns: 120, rows: 70 } });
+    const screen = await openHarness({ readOnly: true, size: { columns: 120, rows: 70 } });
     await screen.press('i');
     await screen.sees('[Inspect]', 'SIGNUPS_ALLOWED=********', 'READ-ONLY');
     await screen.press('[');
@@ -185,7 +184,7 @@ describe('details', () => {
   });
 
   test('inspect is searched: matches are counted, n and N go round', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('i', '/');
     await screen.type('destination');
     await screen.sees('12 matches');
@@ -201,7 +200,7 @@ describe('details', () => {
   });
 
   test('a component with several services shows the one that is chosen', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('j', 'i');
     await screen.sees('sso-portal · server');
     await screen.press('v');
@@ -211,7 +210,7 @@ describe('details', () => {
 
 describe('ports', () => {
   test('tell address, exposure, owner, conflicts and what is worth knowing (R88)', async () => {
-    const screen = await openRig({ size: { columns: 200, rows: 60 } });
+    const screen = await openHarness({ size: { columns: 200, rows: 60 } });
     await screen.sees(
       /0\.0\.0\.0:53\/udp +public +dns-filter +conflict with dns-filter-se/,
       /127\.0\.0\.1:8200\/tcp +loopback +secrets-manager-path/,
@@ -224,7 +223,7 @@ describe('ports', () => {
   });
 
   test('lead to the component that owns them, also when a filter hid it', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('/');
     await screen.type('media');
     await screen.press('enter', '3');
@@ -234,12 +233,12 @@ describe('ports', () => {
   });
 
   test('keys of components act on the owner of the highlighted port, and on nothing where it has none', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('3', 's');
     await screen.sees('The port belongs to sshd, which is not a component.');
-    expect(screen.deck.started).toEqual([]);
+    expect(screen.app.started).toEqual([]);
     await screen.press('j', 's');
-    expect(screen.deck.started.map(({ flow, input }) => [flow, input.component?.id])).toEqual([['stop', 'dns-filter']]);
+    expect(screen.app.started.map(({ flow, input }) => [flow, input.component?.id])).toEqual([['stop', 'dns-filter']]);
   });
 });
 
@@ -247,7 +246,7 @@ describe('logs', () => {
   const lines = (from: number, count: number) => Array.from({ length: count }, (_, index) => `line ${from + index}`);
 
   test('follow the end; scrolling up pauses and says how many lines wait; G follows again', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     screen.log(vault, lines(1, 100));
     await screen.sees('line 100', 'following · 100 lines');
     await screen.press('4', 'k');
@@ -260,7 +259,7 @@ describe('logs', () => {
   });
 
   test('what is shown stands exactly still under a flood; Space goes on', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     screen.log(vault, lines(1, 50));
     await screen.press('4');
     await screen.sees('line 50');
@@ -280,7 +279,7 @@ describe('logs', () => {
   });
 
   test('stand still also when the ring drops what is shown', async () => {
-    const screen = await openRig({ deck: createFakeDeck({ keepLines: 100 }) });
+    const screen = await openHarness({ app: createFakeApp({ keepLines: 100 }) });
     screen.log(vault, lines(1, 50));
     await screen.press('4');
     await screen.sees('line 50');
@@ -292,7 +291,7 @@ describe('logs', () => {
   });
 
   test('are filtered with smart case, and the status says how many match', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     screen.log(vault, ['Error: one', 'error: two', 'fine', 'ERROR three']);
     await screen.press('4', '/');
     await screen.type('error');
@@ -307,7 +306,7 @@ describe('logs', () => {
   });
 
   test('wrap, and tell their time in this zone, in UTC, as age or not at all', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     screen.log(vault, [`${'x'.repeat(80)}END`]);
     await screen.sees(/x+>/);
     await screen.misses('END');
@@ -323,7 +322,7 @@ describe('logs', () => {
   });
 
   test('tell stderr from stdout and whose line it is', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('j');
     screen.log('nas/sso-portal/sso-portal', [
       { service: 'db', stream: 'stderr', text: 'checkpoint' },
@@ -333,21 +332,21 @@ describe('logs', () => {
   });
 
   test('only the log that is looked at is followed', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.sees('Logs · password-vault');
-    expect(screen.deck.openLogs()).toEqual([vault]);
+    expect(screen.app.openLogs()).toEqual([vault]);
     await screen.press('j', 'j');
     await screen.sees('Logs · secrets-manager-path');
-    expect(screen.deck.openLogs()).toEqual([sealed]);
+    expect(screen.app.openLogs()).toEqual([sealed]);
     await screen.resize({ columns: 80, rows: 24 });
-    await expect.poll(() => screen.deck.openLogs()).toEqual([]);
+    await expect.poll(() => screen.app.openLogs()).toEqual([]);
   });
 });
 
 describe('flows', () => {
   test('a destructive one lists what is lost; Enter confirms nothing, n refuses, y does it', async () => {
     const answers: boolean[] = [];
-    const screen = await openRig({
+    const screen = await openHarness({
       flows: {
         async remove(operator, _input, signal) {
           const confirmed = await operator.confirm(
@@ -355,8 +354,7 @@ describe('flows', () => {
             signal,
           );
           answers.push(confirmed);
-          if (!confirmed)
-            throw new Fault({ code: 'refused.notConfirmed', message: 'Not confirmed, nothing was changed.', remedy: 'Run it again.' });
+          if (!confirmed) throw new Fault('refused.notConfirmed', 'Not confirmed, nothing was changed.', 'Run it again.');
           return 'Removed vault-1';
         },
       },
@@ -377,7 +375,7 @@ describe('flows', () => {
   test('a confirmation shows what is sent; a yes that came with other keys is none', async () => {
     const answers: boolean[] = [];
     const request = 'DELETE /containers/vault-1?force=false&v=false';
-    const screen = await openRig({
+    const screen = await openHarness({
       flows: {
         async remove(operator, _input, signal) {
           answers.push(
@@ -400,7 +398,7 @@ describe('flows', () => {
   test('where a confirmation does not fit, what is lost scrolls and the keys stay', async () => {
     const consequences = Array.from({ length: 20 }, (_, number) => `Volume ${number + 1} goes`);
     const request = `DELETE ${consequences.map((_, number) => `/volumes/data-${number + 1}`).join(', ')}`;
-    const screen = await openRig({
+    const screen = await openHarness({
       size: { columns: 60, rows: 15 },
       flows: {
         async remove(operator, _input, signal) {
@@ -417,13 +415,13 @@ describe('flows', () => {
       seen.push(screen.frame());
     }
     expect(seen.join('\n')).toContain('Volume 20 goes');
-    // The request, of which the beginning stands above the keys, comes last and whole.
+    // The request, whose beginning is above the keys, is shown last and in full.
     await screen.sees('/volumes/data-20', 'y yes, do it', /(\d\d) of \1/);
   });
 
   test('a production host’s name must be typed; pasted Enter does not confirm', async () => {
     let confirmed: boolean | undefined;
-    const screen = await openRig({
+    const screen = await openHarness({
       flows: {
         async remove(operator, _input, signal) {
           confirmed = await operator.confirm({ id: 'remove', title: 'Remove', consequences: ['all'], typed: 'nas' }, signal);
@@ -446,7 +444,7 @@ describe('flows', () => {
 
   test('secrets are masked while typed and gone from the screen’s state afterwards', async () => {
     let share: unknown;
-    const screen = await openRig({
+    const screen = await openHarness({
       flows: {
         async restart(operator, _input, signal) {
           share = await operator.ask({ kind: 'secret', id: 'share', label: 'Key share 1 of 3' }, signal);
@@ -468,7 +466,7 @@ describe('flows', () => {
 
   test('an answer that is wrong is said beside the question', async () => {
     let answer: unknown;
-    const screen = await openRig({
+    const screen = await openHarness({
       flows: {
         async copy(operator, _input, signal) {
           answer = await operator.ask(
@@ -498,7 +496,7 @@ describe('flows', () => {
   test('one of several and several of many are chosen with the arrows and Space', async () => {
     const answers: unknown[] = [];
     const choices = ['images', 'volumes', 'networks'].map((value) => ({ value, label: value }));
-    const screen = await openRig({
+    const screen = await openHarness({
       flows: {
         async prune(operator, _input, signal) {
           answers.push(await operator.ask({ kind: 'choice', id: 'one', label: 'Which one?', choices }, signal));
@@ -520,7 +518,7 @@ describe('flows', () => {
 
   test('progress does not block the screen, and Esc cancels through the signal', async () => {
     let cancelled = false;
-    const screen = await openRig({
+    const screen = await openHarness({
       flows: {
         async stop(operator, _input, signal) {
           operator.progress({ id: 'stop', label: 'Stopping vault', fraction: 0.5 });
@@ -543,14 +541,10 @@ describe('flows', () => {
   });
 
   test('what went wrong is said with what to do about it, without a stack', async () => {
-    const screen = await openRig({
+    const screen = await openHarness({
       flows: {
         async restart() {
-          throw new Fault({
-            code: 'unreachable.engine',
-            message: 'The engine broke off the connection.',
-            remedy: 'Look at it with: systemctl status docker',
-          });
+          throw new Fault('unreachable.engine', 'The engine broke off the connection.', 'Look at it with: systemctl status docker');
         },
         async stop() {
           throw new TypeError('Cannot read properties of undefined (reading "x")');
@@ -567,13 +561,13 @@ describe('flows', () => {
   });
 
   test('what a flow shows stays until it is read', async () => {
-    const screen = await openRig({
+    const screen = await openHarness({
       flows: {
         async df(operator) {
           operator.show({
             kind: 'table',
             title: 'Room',
-            columns: ['Kind', 'Size'],
+            columns: ['KIND', 'SIZE'],
             rows: Array.from({ length: 60 }, (_, index) => [`image ${index}`, `${index} MB`]),
           });
           return '12 GB could be freed';
@@ -589,7 +583,7 @@ describe('flows', () => {
   });
 
   test('only what makes sense now is offered: start for what is stopped, stop for what runs', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     expect(screen.row('q quit')).toMatch(/s stop/);
     expect(screen.row('q quit')).not.toMatch(/S start/);
     await screen.press('S');
@@ -598,20 +592,20 @@ describe('flows', () => {
     await screen.sees(/▸○ ldap-directory/, 'S start');
     expect(screen.row('q quit')).not.toMatch(/s stop/);
     await screen.press('S');
-    expect(screen.deck.started.map(({ flow, input }) => [flow, input.component?.id, input.place])).toEqual([
+    expect(screen.app.started.map(({ flow, input }) => [flow, input.component?.id, input.engineName])).toEqual([
       ['start', 'ldap-directory', 'nas'],
     ]);
   });
 
   test('what was not deployed from here cannot be updated, and no text promises to adopt it', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     expect(screen.row('q quit')).toMatch(/U update/);
     await screen.press('j', 'j', 'j', 'j', 'j');
     await screen.sees(/▸○ ldap-directory/);
     expect(screen.row('q quit')).not.toMatch(/U update/);
     await screen.press('U');
     await screen.sees('ldap-directory was not deployed from here: use the tool that deployed it.');
-    expect(screen.deck.started).toEqual([]);
+    expect(screen.app.started).toEqual([]);
     await screen.press(':');
     await screen.type('deploy ldap');
     await screen.sees('▸ do    Deploy or change: ldap-directory');
@@ -619,7 +613,7 @@ describe('flows', () => {
 
   test('in practice everything is offered as what was deployed from here, before that is written down', async () => {
     const practice = { folder: '/practice' } as unknown as PracticeAccess;
-    const screen = await openRig({ deck: createFakeDeck({ deck: { practice } }) });
+    const screen = await openHarness({ app: createFakeApp({ app: { practice } }) });
     await screen.press('j', 'j', 'j', 'j', 'j');
     await screen.sees(/▸○ ldap-directory/);
     expect(screen.row('q quit')).toMatch(/U update/);
@@ -627,10 +621,10 @@ describe('flows', () => {
 
   test('paths below the home of this machine begin with ~ in what went wrong', async () => {
     const path = `${process.env.HOME}/stack/media-server/compose.yaml`;
-    const screen = await openRig({
+    const screen = await openHarness({
       flows: {
         async df() {
-          throw new Fault({ code: 'config.compose', message: `${path} is no compose file.`, remedy: `Mend ${path}.` });
+          throw new Fault('config.compose', `${path} is no compose file.`, `Mend ${path}.`);
         },
       },
     });
@@ -640,29 +634,29 @@ describe('flows', () => {
   });
 
   test('one key pauses what runs and lets go on what is paused', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('p');
     await screen.press('/');
     await screen.type('download');
     await screen.press('enter');
     await screen.sees('p unpause');
     await screen.press('p');
-    expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['pause', 'unpause']);
+    expect(screen.app.started.map(({ flow }) => flow)).toEqual(['pause', 'unpause']);
   });
 
   test('a read-only session offers nothing that changes anything (R32)', async () => {
-    const screen = await openRig({ readOnly: true });
+    const screen = await openHarness({ readOnly: true });
     expect(screen.row('q quit')).not.toMatch(/stop|restart|pause|shell|remove|copy/);
     await screen.press('s', 'x', 'e', 'P');
     await screen.sees('This session is read-only');
-    expect(screen.deck.started).toEqual([]);
+    expect(screen.app.started).toEqual([]);
     await screen.press('D');
-    expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['df']);
+    expect(screen.app.started.map(({ flow }) => flow)).toEqual(['df']);
   });
 
   test('a question survives a resize, also through a terminal that is too small', async () => {
     const answers: boolean[] = [];
-    const screen = await openRig({
+    const screen = await openHarness({
       flows: {
         async remove(operator, _input, signal) {
           answers.push(await operator.confirm({ id: 'remove', title: 'Remove it', consequences: ['everything'] }, signal));
@@ -676,7 +670,7 @@ describe('flows', () => {
     await screen.sees('Remove it', 'y yes, do it');
     await screen.resize({ columns: 40, rows: 10 });
     await screen.sees('40 x 10', '60 x 15');
-    // Nobody can see the question: it cannot be answered.
+    // The prompt is not visible, so it cannot be answered.
     await screen.press('y');
     expect(answers).toEqual([]);
     await screen.resize({ columns: 200, rows: 60 });
@@ -689,7 +683,7 @@ describe('flows', () => {
 
 describe('keys', () => {
   test('that arrive together are taken apart', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.send('jjj');
     await screen.sees(/▸◌ vulnerability-scanner/);
     await screen.send('/media\r');
@@ -700,7 +694,7 @@ describe('keys', () => {
   });
 
   test('Esc and a letter in one read are Esc and the letter', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('?');
     await screen.sees('┏ Help ');
     await screen.send('\x1bj');
@@ -709,40 +703,40 @@ describe('keys', () => {
   });
 
   test('an escape sequence that comes in pieces is one key', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.send('\x1b', '[', 'B');
     await screen.sees(/▸▲ sso-portal/);
   });
 
   test('pasted text is never keys', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.paste('sxq\rremove everything');
     await screen.sees('Pasted text is not run as keys.');
-    expect(screen.deck.started).toEqual([]);
+    expect(screen.app.started).toEqual([]);
     expect(screen.quitted()).toBe(false);
-    // Neither is it on a terminal without bracketed paste.
+    // The same applies to a terminal without bracketed paste.
     await screen.send('docker compose stop; systemctl restart everything');
-    expect(screen.deck.started).toEqual([]);
+    expect(screen.app.started).toEqual([]);
   });
 
   test('a paste goes where something is typed, as one clean line', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('/');
     await screen.paste('media\x1b[2J\n');
     await screen.sees('/media_', /▸● media-server/);
   });
 
   test('can be changed in the settings, and the footer shows the changed ones', async () => {
-    const screen = await openRig({ keys: { stop: 'ctrl+x', quit: ['Q'] } });
+    const screen = await openHarness({ keys: { stop: 'ctrl+x', quit: ['Q'] } });
     expect(screen.row('Q quit')).toMatch(/Ctrl-X stop/);
     await screen.press('s', 'q');
     expect(screen.quitted()).toBe(false);
     await screen.send('\x18');
-    expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['stop']);
+    expect(screen.app.started.map(({ flow }) => flow)).toEqual(['stop']);
   });
 
   test('are the changed ones in sentences too', async () => {
-    const screen = await openRig({ keys: { filter: '|', zoom: '%' } });
+    const screen = await openHarness({ keys: { filter: '|', zoom: '%' } });
     await screen.press('4', 'n');
     await screen.sees('Nothing is searched for: | asks what.');
     await screen.send('%');
@@ -750,31 +744,31 @@ describe('keys', () => {
   });
 
   test('q and Ctrl-C leave', async () => {
-    const one = await openRig();
+    const one = await openHarness();
     await one.press('q');
     expect(one.quitted()).toBe(true);
-    const other = await openRig();
+    const other = await openHarness();
     await other.press('ctrl+c');
     expect(other.quitted()).toBe(true);
   });
 
   test('o copies the address of the page', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('o');
     await screen.sees('Copied http://127.0.0.1:8180');
     expect(screen.copied).toEqual(['http://127.0.0.1:8180']);
   });
 
   test('R asks the selected component again', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('R');
-    expect(screen.deck.refreshed).toEqual([vault]);
+    expect(screen.app.refreshed).toEqual([vault]);
   });
 });
 
 describe('panes', () => {
   test('80x24 shows one at a time: numbers and Tab change it', async () => {
-    const screen = await openRig({ size: { columns: 80, rows: 24 } });
+    const screen = await openHarness({ size: { columns: 80, rows: 24 } });
     await screen.sees('[1 Components]', 'password-vault');
     await screen.press('3');
     await screen.sees('[3 Ports]', '0.0.0.0:22/tcp');
@@ -787,7 +781,7 @@ describe('panes', () => {
   });
 
   test('z shows one alone and all again', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('4', 'z');
     await screen.sees('z shows all panes');
     await screen.misses('┏ Components');
@@ -796,10 +790,10 @@ describe('panes', () => {
   });
 
   test('a terminal that is too small says what it needs, and works again when it grows', async () => {
-    const screen = await openRig({ size: { columns: 40, rows: 10 } });
+    const screen = await openHarness({ size: { columns: 40, rows: 10 } });
     await screen.sees('This terminal has 40 x 10 characters.');
     await screen.press('s', 'x');
-    expect(screen.deck.started).toEqual([]);
+    expect(screen.app.started).toEqual([]);
     await screen.resize({ columns: 80, rows: 24 });
     await screen.sees('password-vault');
     await screen.resize({ columns: 3, rows: 2 });
@@ -811,46 +805,46 @@ describe('panes', () => {
 
 test('what a limit ended was not cancelled by anybody: it says that it took too long', async () => {
   const late = () => Promise.reject(new DOMException('The operation timed out.', 'TimeoutError'));
-  const screen = await openRig({ flows: { restart: late } });
+  const screen = await openHarness({ flows: { restart: late } });
   await screen.press('r');
   await screen.sees('Restart the component took too long, and was given up.');
 });
 
 describe('palette', () => {
   test('finds a flow for the selected component by a few letters and starts it', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press(':');
     await screen.type('resta');
     await screen.sees('Restart the component: password-vault');
     await screen.press('enter');
-    expect(screen.deck.started.map(({ flow, input }) => [flow, input.component?.id])).toEqual([['restart', 'password-vault']]);
+    expect(screen.app.started.map(({ flow, input }) => [flow, input.component?.id])).toEqual([['restart', 'password-vault']]);
     await screen.misses('┏ Find ');
   });
 
   test('finds a flow by its verb, before components that match by what is said about them', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press(':');
     await screen.type('df');
     await screen.sees('Show what takes the disk space');
     expect(screen.frame().indexOf('Show what takes the disk space')).toBeLessThan(screen.frame().indexOf('dns-filter-second'));
     await screen.press('enter');
-    expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['df']);
+    expect(screen.app.started.map(({ flow }) => flow)).toEqual(['df']);
   });
 
   test('finds what can be deployed by a word of its name, before the selected component that it has nothing to do with', async () => {
-    const deck = createFakeDeck();
+    const app = createFakeApp();
     const entry = (id: string, kind: string) => ({ id, kind, deploy: 'compose', product: { name: id } }) as CatalogEntry;
     const entries = [entry('password-vault', 'Password vault server'), entry('recipe-box', 'Recipes and shopping lists')];
-    const screen = await openRig({ deck: { ...deck, catalog: { ...deck.catalog, entries } } });
+    const screen = await openHarness({ app: { ...app, catalog: { ...app.catalog, entries } } });
     await screen.press(':');
     await screen.type('deploy recipe');
     await screen.sees('▸ do    Deploy or change: recipe-box');
     await screen.press('enter');
-    expect(deck.started.map(({ flow, input }) => [flow, input.entry?.id])).toEqual([['deploy', 'recipe-box']]);
+    expect(app.started.map(({ flow, input }) => [flow, input.entry?.id])).toEqual([['deploy', 'recipe-box']]);
   });
 
   test('finds a verb and a component together, whichever is selected, by id or by the name of the product', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     for (const [typed, title, flow, id] of [
       ['update jelly', 'Update to the newest image: media-server', 'update', 'media-server'],
       ['rss stop', 'Stop the component: rss-reader', 'stop', 'rss-reader'],
@@ -860,34 +854,34 @@ describe('palette', () => {
       await screen.type(typed);
       await screen.sees(`▸ do    ${title}`);
       await screen.press('enter');
-      const last = screen.deck.started.at(-1);
+      const last = screen.app.started.at(-1);
       expect([last?.flow, last?.input.component?.id]).toEqual([flow, id]);
       await screen.sees(new RegExp(`▸. ${id}`));
     }
   });
 
   test('offers for another component only what makes sense there', async () => {
-    const screen = await openRig({ readOnly: true });
+    const screen = await openHarness({ readOnly: true });
     await screen.press(':');
     await screen.type('stop rss');
     await screen.misses('Stop the component');
   });
 
   test('finds a secret by the verb and its component, and takes its name along', async () => {
-    const deck = createFakeDeck();
+    const app = createFakeApp();
     const entry = { id: 'rss-reader', fields: [{ name: 'dbPassword', env: 'DB_PASSWORD', secret: true }] } as unknown as CatalogEntry;
-    const screen = await openRig({
-      deck: { ...deck, catalog: { ...deck.catalog, get: (id) => (id === 'rss-reader' ? entry : undefined) } },
+    const screen = await openHarness({
+      app: { ...app, catalog: { ...app.catalog, get: (id) => (id === 'rss-reader' ? entry : undefined) } },
     });
     await screen.press(':');
     await screen.type('rotate rss');
     await screen.sees('▸ do    Replace a secret by a new one: rss-reader DB_PASSWORD');
     await screen.press('enter');
-    expect(deck.started.map(({ flow, input }) => [flow, input.words])).toEqual([['secrets-rotate', ['rss-reader', 'DB_PASSWORD']]]);
+    expect(app.started.map(({ flow, input }) => [flow, input.words])).toEqual([['secrets-rotate', ['rss-reader', 'DB_PASSWORD']]]);
   });
 
   test('finds components, also those that a filter hides, and goes there', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('/');
     await screen.type('vault');
     await screen.press('enter', ':');
@@ -897,46 +891,46 @@ describe('palette', () => {
   });
 
   test('moves with the arrows, tells when nothing matches, and Esc closes it', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press(':', 'down', 'down');
     await screen.sees('3 of ');
     await screen.type('zzzzz');
     await screen.sees('Nothing is called like that.');
     await screen.press('enter');
     await screen.misses('┏ Find ');
-    expect(screen.deck.started).toEqual([]);
+    expect(screen.app.started).toEqual([]);
   });
 });
 
 describe('what is left to do', () => {
   test('stays on the row and in the overview until it is done, with how to confirm it (R20, R47)', async () => {
-    const screen = await openRig({ size: { columns: 120, rows: 48 } });
+    const screen = await openHarness({ size: { columns: 120, rows: 48 } });
     await screen.press('k', 'k', '2', 'z', 'G');
-    await screen.sees('To do  1 of 3 done', '☐ Create the first account, then close signups', 'confirmed with ": duty"');
+    await screen.sees('To do  1 of 3 done', '☐ Create the first account, then close signups', 'confirmed with ": tasks"');
     expect(screen.frame()).not.toContain('Look at the admin panel once');
     await screen.press('z', '1');
     await screen.sees(/password-vault ☐/);
-    screen.deck.show(({ components }) => ({
-      components: components.map((one) => ({ ...one, duties: one.duties.map((duty) => ({ ...duty, done: true })) })),
+    screen.app.show(({ components }) => ({
+      components: components.map((one) => ({ ...one, setupTasks: one.setupTasks.map((task) => ({ ...task, done: true })) })),
     }));
     await screen.misses(/password-vault ☐/);
     await screen.sees('To do: nothing, 3 of 3 done');
   });
 
   test('a default password is a warning, not a remark (R47)', async () => {
-    const screen = await openRig({ size: { columns: 120, rows: 48 } });
-    screen.deck.show(({ components }) => ({
-      components: components.map((one) => ({ ...one, duties: one.duties.map((duty) => ({ ...duty, urgent: true })) })),
+    const screen = await openHarness({ size: { columns: 120, rows: 48 } });
+    screen.app.show(({ components }) => ({
+      components: components.map((one) => ({ ...one, setupTasks: one.setupTasks.map((task) => ({ ...task, urgent: true })) })),
     }));
     await screen.press('k', 'k');
     await screen.sees(/password-vault ▲/, '▲ Create the first account, then close signups');
   });
 
   test('a backup that is old stands in the row; one of today does not, nor that there never was one', async () => {
-    const screen = await openRig({ size: { columns: 80, rows: 24 } });
+    const screen = await openHarness({ size: { columns: 80, rows: 24 } });
     await screen.sees(/password-vault .*backup 9d old/);
     const backup = (atMs: number | undefined) =>
-      screen.deck.show(({ components }) => ({
+      screen.app.show(({ components }) => ({
         components: components.map((one) => (one.id === 'password-vault' ? { ...one, backup: { atMs } } : one)),
       }));
     backup(sampleNowMs - hour);
@@ -950,18 +944,18 @@ describe('what is left to do', () => {
 
 describe('what broke off', () => {
   const broken = {
-    place: 'nas',
+    engineName: 'nas',
     run: '20261120T140000000-a1b2c3',
     by: 'ann@nas',
     startedAt: '2026-11-20T14:00:00.000Z',
     components: ['password-vault'],
-    sentence: 'Stopped while the containers of password-vault were made.',
+    summary: 'Stopped while the containers of password-vault were made.',
   };
 
   test('is named above the panes with the way to go on, until a flow has settled it', async () => {
     let unfinished = [broken];
-    const deck = createFakeDeck({ unfinished: () => unfinished });
-    const screen = await openRig({ size: { columns: 120, rows: 36 }, deck });
+    const app = createFakeApp({ unfinished: () => unfinished });
+    const screen = await openHarness({ size: { columns: 120, rows: 36 }, app });
     await screen.sees(
       'The change to password-vault broke off. Stopped while the containers of password-vault were made.',
       ':recover goes on',
@@ -972,18 +966,18 @@ describe('what broke off', () => {
     unfinished = [];
     await screen.press('enter');
     await screen.misses('broke off. Stopped');
-    expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['recover']);
+    expect(screen.app.started.map(({ flow }) => flow)).toEqual(['recover']);
   });
 
   test('of a narrow screen the way to go on is never cut', async () => {
     const long = { ...broken, components: ['password-vault', 'secrets-manager-path', 'vulnerability-scanner'] };
-    const screen = await openRig({ size: { columns: 80, rows: 24 }, deck: createFakeDeck({ unfinished: () => [broken, long] }) });
+    const screen = await openHarness({ size: { columns: 80, rows: 24 }, app: createFakeApp({ unfinished: () => [broken, long] }) });
     await screen.sees(/The change to password-vault, secrets-manager-path.*… {2}:recover goes on/);
   });
 
   test('what did not come back is named, what an operator stopped is not', async () => {
-    const screen = await openRig();
-    screen.deck.show(({ components }) => ({
+    const screen = await openHarness();
+    screen.app.show(({ components }) => ({
       components: components.map((one) => ({
         ...one,
         deployed: true,
@@ -1012,8 +1006,8 @@ describe('what comes from outside', () => {
       url: `http://${hostile}`,
       known: false,
     });
-    const deck = createFakeDeck({ snapshot: { ...sampleSnapshot(), components: [component] } });
-    const screen = await openRig({ deck, theme: colourTheme });
+    const app = createFakeApp({ snapshot: { ...sampleSnapshot(), components: [component] } });
+    const screen = await openHarness({ app, theme: colourTheme });
     await screen.sees('evil');
     await screen.press('2');
     await screen.press(':');

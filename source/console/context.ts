@@ -1,30 +1,33 @@
 import { createContext, useContext } from 'react';
-import type { Deck } from '../terminal/deck.ts';
-import type { BrokenOff } from './broken-off.ts';
-import type { ChainWatch } from './chain-watch.ts';
-import type { Clock } from './clock.ts';
+import type { QuarterdeckApp } from '../app/app.ts';
+import type { createClock } from './clock.ts';
 import type { Commands } from './commands.ts';
 import type { Frames } from './frames.ts';
 import type { InterfaceStore } from './interface-store.ts';
+import type { watchInterrupted } from './interrupted-runs.ts';
 import type { Keymap } from './keymap.ts';
-import type { LogHub } from './log-hub.ts';
-import type { PreventionWatch } from './prevention-watch.ts';
+import type { OpenScreens } from './open-screens.ts';
+import type { LogViewer } from './screens/logs/viewer.ts';
+import type { PreventionSource } from './screens/prevention/watch.ts';
+import type { TriageSource } from './screens/triage/watch.ts';
 import type { Theme } from './theme.ts';
-import type { TriageWatch } from './triage-watch.ts';
 
-/** What every part of the console can reach. Made once; nothing in here changes. */
 export interface ConsoleParts {
-  deck: Deck;
+  app: QuarterdeckApp;
   store: InterfaceStore;
   commands: Commands;
-  brokenOff: BrokenOff;
+  screens: OpenScreens;
+  interrupted: ReturnType<typeof watchInterrupted>;
   keymap: Keymap;
-  logs: LogHub;
-  prevention: PreventionWatch;
-  triage: TriageWatch;
-  chain: ChainWatch;
+  logs: LogViewer;
+  /** Missing means the sources that flows use. */
+  sources: {
+    crowdsec?: ((engineName: string, signal: AbortSignal) => Promise<PreventionSource>) | undefined;
+    triage?: TriageSource | undefined;
+  };
   theme: Theme;
-  clock: Clock;
+  clock: ReturnType<typeof createClock>;
+  now: () => number;
   frames: Frames;
   practice: boolean;
 }

@@ -1,26 +1,26 @@
 import { describe, expect, test } from 'vitest';
+import type { FlowBody } from '../../test/doubles/console/fake-app.ts';
+import { colourTheme, type HarnessOptions, misfits, openHarness, plainTheme } from '../../test/doubles/console/harness.tsx';
+import { blockedReview, sampleForm, sampleReview } from '../../test/doubles/console/sample-forms.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Operator } from '../session/session.ts';
-import type { FlowBody } from './rig/fake-deck.ts';
-import { colourTheme, misfits, openRig, plainTheme, type RigOptions } from './rig/rig.tsx';
-import { blockedReview, sampleForm, sampleReview } from './rig/sample-forms.ts';
 
-/** What the flow got of the form, or how it ended. */
-function stageOf(body: (operator: Operator, signal: AbortSignal) => Promise<unknown>) {
+/** Records what the flow received from the form, or how it ended. */
+function fixtureOf(body: (operator: Operator, signal: AbortSignal) => Promise<unknown>) {
   const answers: unknown[] = [];
   const restart: FlowBody = async (operator, _input, signal) => {
     answers.push(await body(operator, signal));
     return 'Deployed';
   };
-  const open = (options: RigOptions = {}) => openRig({ size: { columns: 80, rows: 24 }, ...options, flows: { restart } });
+  const open = (options: HarnessOptions = {}) => openHarness({ size: { columns: 80, rows: 24 }, ...options, flows: { restart } });
   return { answers, open };
 }
-const formStage = (form = sampleForm) => stageOf((operator, signal) => operator.fill(form, signal));
-const reviewStage = (review = sampleReview) => stageOf((operator, signal) => operator.review(review, signal));
+const formFixture = (form = sampleForm) => fixtureOf((operator, signal) => operator.fill(form, signal));
+const reviewFixture = (review = sampleReview) => fixtureOf((operator, signal) => operator.review(review, signal));
 
 describe('a form', () => {
   test('begins where something is needed, says what each field means, and goes on when all is right', async () => {
-    const { answers, open } = formStage();
+    const { answers, open } = formFixture();
     const screen = await open();
     await screen.press('r');
     await screen.sees('▸ Mail server', 'needed', 'Sends invitations', 'Ctrl-S go on');
@@ -48,7 +48,7 @@ describe('a form', () => {
     ['without colours', plainTheme],
     ['with them', colourTheme],
   ])('what stands in an empty field stays in its column while the cursor is on it, %s', async (_, theme) => {
-    const screen = await formStage().open({ theme });
+    const screen = await formFixture().open({ theme });
     const column = (label: string, text: string) => screen.row(label).indexOf(text);
     await screen.press('r');
     await screen.sees('▸ Mail server');
@@ -61,7 +61,7 @@ describe('a form', () => {
   });
 
   test('Enter goes from field to field, and on the last line goes on', async () => {
-    const { answers, open } = formStage();
+    const { answers, open } = formFixture();
     const screen = await open();
     await screen.press('r');
     await screen.type('mail.lan');
@@ -73,7 +73,7 @@ describe('a form', () => {
   });
 
   test('what is wrong is said while it is typed, and goes when it is right', async () => {
-    const screen = await formStage().open();
+    const screen = await formFixture().open();
     await screen.press('r', 'up', 'up', 'up', 'up', 'up');
     await screen.sees('▸ Port of the page');
     await screen.misses('A port is a number');
@@ -84,7 +84,7 @@ describe('a form', () => {
   });
 
   test('what is missing is not complained about before it was tried to go on; then the first one is at hand', async () => {
-    const { answers, open } = formStage();
+    const { answers, open } = formFixture();
     const screen = await open();
     await screen.press('r', 'down', 'down');
     await screen.misses('This is needed.');
@@ -94,17 +94,17 @@ describe('a form', () => {
   });
 
   test('what does not go together is said at its field (R9)', async () => {
-    const screen = await formStage().open();
+    const screen = await formFixture().open();
     await screen.press('r', 'up', 'up', 'up', 'up');
     await screen.sees('▸ Who reaches it', '◉ this host   ○ the network   ○ everybody');
     await screen.press('left');
     await screen.sees('◉ everybody', 'Every address that this host has.');
     await screen.press('down', 'ctrl+u');
-    await screen.sees('Everybody reaches it only behind a name (R9).');
+    await screen.sees('Everybody reaches it only behind a name.');
   });
 
   test('a choice is turned with the arrows, the letters and Space; j and k go on from it, and type in a text', async () => {
-    const { answers, open } = formStage();
+    const { answers, open } = formFixture();
     const screen = await open();
     await screen.press('r');
     await screen.type('mail.jk');
@@ -122,7 +122,7 @@ describe('a form', () => {
   });
 
   test('secrets are masked while they are typed and pasted, and do not tell their length afterwards', async () => {
-    const { answers, open } = formStage();
+    const { answers, open } = formFixture();
     const screen = await open();
     await screen.press('r', 'up');
     await screen.sees('generated when left empty');
@@ -142,7 +142,7 @@ describe('a form', () => {
   });
 
   test('Esc leaves at once where nothing was typed, and asks where something was', async () => {
-    const { answers, open } = formStage();
+    const { answers, open } = formFixture();
     const screen = await open();
     await screen.press('r', 'esc');
     await screen.sees('Cancelled, nothing further was done.');
@@ -161,7 +161,7 @@ describe('a form', () => {
       { columns: 60, rows: 15 },
       { columns: 40, rows: 12 },
     ]) {
-      const screen = await formStage().open({ size: { columns: 80, rows: 24 } });
+      const screen = await formFixture().open({ size: { columns: 80, rows: 24 } });
       await screen.press('r');
       await screen.resize(size);
       await screen.until((frame) => misfits(frame, size).length === 0, 'a frame that fits');
@@ -182,7 +182,7 @@ describe('a form', () => {
       { ...field, id: 'a', kind: 'text' as const, check: () => evil },
       { ...field, id: 'b', kind: 'choice' as const, choices: [{ value: evil, label: evil, detail: evil }] },
     ];
-    const { open } = stageOf(async (operator, signal) => {
+    const { open } = fixtureOf(async (operator, signal) => {
       await operator.fill({ id: 'x', title: evil, fields }, signal);
     });
     const screen = await open();
@@ -195,7 +195,7 @@ describe('a form', () => {
   });
 
   test('survives a terminal that is too small for it, and takes no key there', async () => {
-    const { answers, open } = formStage();
+    const { answers, open } = formFixture();
     const screen = await open();
     await screen.press('r');
     await screen.type('mail.lan');
@@ -210,7 +210,7 @@ describe('a form', () => {
 
 describe('a review', () => {
   test('shows what is wrong on top, each with what helps, then the changes with their marks', async () => {
-    const screen = await reviewStage(blockedReview).open({ size: { columns: 120, rows: 50 } });
+    const screen = await reviewFixture(blockedReview).open({ size: { columns: 120, rows: 50 } });
     await screen.press('r');
     await screen.sees(
       '2 blocking  2 warnings',
@@ -231,7 +231,7 @@ describe('a review', () => {
     ['esc', 'cancel'],
     ['ctrl+c', 'cancel'],
   ])('%s answers %s', async (key, answer) => {
-    const { answers, open } = reviewStage();
+    const { answers, open } = reviewFixture();
     const screen = await open();
     await screen.press('r');
     await screen.sees('Deploy password-vault on nas');
@@ -241,7 +241,7 @@ describe('a review', () => {
   });
 
   test('what it all comes to stands above the keys, wherever one has scrolled to', async () => {
-    const screen = await reviewStage().open({ size: { columns: 80, rows: 24 } });
+    const screen = await reviewFixture().open({ size: { columns: 80, rows: 24 } });
     await screen.press('r');
     await screen.sees('Writes 2 files, makes 1 secret, fetches 1 image, starts password-vault.');
     await screen.press('G');
@@ -249,7 +249,7 @@ describe('a review', () => {
   });
 
   test('r takes the remedy of the finding at hand; where there is none it says so', async () => {
-    const { answers, open } = reviewStage();
+    const { answers, open } = reviewFixture();
     const screen = await open();
     await screen.press('r');
     await screen.press('r');
@@ -260,7 +260,7 @@ describe('a review', () => {
   });
 
   test('what is blocked says why and is not taken; a remedy is', async () => {
-    const { answers, open } = reviewStage(blockedReview);
+    const { answers, open } = reviewFixture(blockedReview);
     const screen = await open();
     await screen.press('r');
     await screen.sees('Apply is blocked: a port is taken', 'Enter Apply (blocked)');
@@ -273,7 +273,7 @@ describe('a review', () => {
   });
 
   test('sections fold, alone and together', async () => {
-    const screen = await reviewStage().open({ size: { columns: 120, rows: 50 } });
+    const screen = await reviewFixture().open({ size: { columns: 120, rows: 50 } });
     await screen.press('r');
     await screen.sees('▾ password-vault/compose.yaml  +13');
     await screen.press('tab', 'tab', 'tab', ' ');
@@ -287,7 +287,7 @@ describe('a review', () => {
 
   test('long files begin folded, and the end is reached with G', async () => {
     const lines = Array.from({ length: 200 }, (_, index) => ({ mark: 'added' as const, text: `line ${index}` }));
-    const screen = await reviewStage({ ...sampleReview, sections: [{ title: 'big.yaml', lines }, ...sampleReview.sections] }).open();
+    const screen = await reviewFixture({ ...sampleReview, sections: [{ title: 'big.yaml', lines }, ...sampleReview.sections] }).open();
     await screen.press('r');
     await screen.sees('▸ big.yaml  +200');
     await screen.press('G');
@@ -308,7 +308,7 @@ describe('a review', () => {
         { id: 'edit', label: evil },
       ],
     };
-    const screen = await reviewStage(review).open();
+    const screen = await reviewFixture(review).open();
     await screen.press('r');
     await screen.sees('blocking  <U+202E>evil', '+ <U+202E>evil', 'is blocked');
     await screen.press('enter');
@@ -319,7 +319,7 @@ describe('a review', () => {
 
   test('a long line is not cut: it goes on below', async () => {
     const text = `    command: ["serve", "--listen=127.0.0.1:8180", "--data=/data", "--log-level=info", "--public-name=vault.lan", "--last"]`;
-    const screen = await reviewStage({
+    const screen = await reviewFixture({
       ...sampleReview,
       findings: [],
       sections: [{ title: 'x', lines: [{ mark: 'added', text }] }],
@@ -330,7 +330,7 @@ describe('a review', () => {
   });
 
   test('Enter that was pressed before it could be seen applies nothing', async () => {
-    const { answers, open } = stageOf(async (operator, signal) => {
+    const { answers, open } = fixtureOf(async (operator, signal) => {
       await operator.fill({ ...sampleForm, fields: sampleForm.fields.slice(0, 1) }, signal);
       return operator.review(sampleReview, signal);
     });
@@ -356,7 +356,7 @@ describe('long work', () => {
   };
 
   test('shows its steps, all that is under way at once in one order, and the last lines of what is said', async () => {
-    const screen = await openRig({ size: { columns: 80, rows: 24 }, flows: { restart: deploy } });
+    const screen = await openHarness({ size: { columns: 80, rows: 24 }, flows: { restart: deploy } });
     await screen.press('r');
     await screen.sees(
       'running  Pull the images',
@@ -371,13 +371,13 @@ describe('long work', () => {
   });
 
   test('Esc hides it and it goes on; 0 shows it again; Ctrl-C cancels it', async () => {
-    const screen = await openRig({ size: { columns: 80, rows: 24 }, flows: { restart: deploy } });
+    const screen = await openHarness({ size: { columns: 80, rows: 24 }, flows: { restart: deploy } });
     await screen.press('r');
     await screen.sees('Pull the images', 'Esc hide, it goes on');
     await screen.press('esc');
     await screen.misses('Pull the images');
     await screen.sees(/2 at once, 32 % .*0 shows it/);
-    // Esc in the panes does not cancel what was meant to go on.
+    // Esc in the panes does not cancel a run that is meant to continue.
     await screen.press('esc');
     await screen.press('0');
     await screen.sees('Pull the images');
@@ -388,13 +388,13 @@ describe('long work', () => {
 });
 
 test('where it fails, its steps and the last lines stay with the reason', async () => {
-  const screen = await openRig({
+  const screen = await openHarness({
     size: { columns: 80, rows: 24 },
     flows: {
       restart: async (operator) => {
         operator.show({ kind: 'item', id: 'start', title: 'Start the containers', state: 'blocked' });
         operator.progress({ id: 'output', label: 'cannot open /data: permission denied', output: true });
-        throw new Fault({ code: 'failed.apply', message: 'vault did not start.', remedy: 'Look at its log.' });
+        throw new Fault('failed.apply', 'vault did not start.', 'Look at its log.');
       },
     },
   });
@@ -411,7 +411,7 @@ describe('a secret that is shown', () => {
     };
 
   test('is seen for its time and can be copied', async () => {
-    const screen = await openRig({ size: { columns: 80, rows: 24 }, flows: { restart: reveal(15) } });
+    const screen = await openHarness({ size: { columns: 80, rows: 24 }, flows: { restart: reveal(15) } });
     await screen.press('r');
     await screen.sees('Admin token', 'geheim-123', 'masked again in 15 s', 'y copies it');
     await screen.press('y');
@@ -421,7 +421,7 @@ describe('a secret that is shown', () => {
   });
 
   test('is masked again afterwards, gone, and not copied any more', async () => {
-    const screen = await openRig({ size: { columns: 80, rows: 24 }, flows: { restart: reveal(0.05) } });
+    const screen = await openHarness({ size: { columns: 80, rows: 24 }, flows: { restart: reveal(0.05) } });
     await screen.press('r');
     await screen.sees('Masked again', '••••••••');
     await screen.press('y');
@@ -430,7 +430,7 @@ describe('a secret that is shown', () => {
   });
 
   test('to be copied alone, is never on the screen', async () => {
-    const screen = await openRig({
+    const screen = await openHarness({
       size: { columns: 80, rows: 24 },
       flows: {
         restart: async (operator) => {

@@ -1,8 +1,9 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { frameOutput, leaner, placed } from './frame-output.ts';
+import { enteredWith, frameOutput, leaner, placed } from './frame-output.ts';
+import type { Size } from './layout.ts';
 
-function open() {
+function open(shown?: Size) {
   const stream = Object.assign(new PassThrough(), { columns: 80, rows: 24, isTTY: true });
   const writes: string[] = [];
   const write = stream.write.bind(stream);
@@ -11,11 +12,15 @@ function open() {
     return write(data, ...rest);
   }) as typeof stream.write;
   let frames = 0;
-  const output = frameOutput(stream as unknown as NodeJS.WriteStream, (tookMs, sizeBytes) => {
-    expect(tookMs).toBeGreaterThanOrEqual(0);
-    expect(sizeBytes).toBe(Buffer.byteLength(writes.at(-1) ?? ''));
-    frames++;
-  });
+  const output = frameOutput(
+    stream as unknown as NodeJS.WriteStream,
+    (tookMs, sizeBytes) => {
+      expect(tookMs).toBeGreaterThanOrEqual(0);
+      expect(sizeBytes).toBe(Buffer.byteLength(writes.at(-1) ?? ''));
+      frames++;
+    },
+    shown,
+  );
   return { stream, output, writes, frames: () => frames };
 }
 
@@ -68,6 +73,17 @@ test('on a screen of its own nothing wraps, and each row is at its address', () 
     '\x1b[?2026h\x1b[1;1H\x1b[Krow 1\x1b[3;1H\x1b[Krow 3\x1b[?2026l',
     '\x1b[?7h\x1b[?1049l',
   ]);
+});
+
+test('what is shown before is drawn over, not cleared, unless the terminal has another size by then', () => {
+  const wide = enteredWith([{ x: 2, y: 1, text: '日本|' }]);
+  expect(wide).toBe('\x1b[?1049h\x1b[?7l\x1b[?25l\x1b[?2026h\x1b[H\x1b[2J\x1b[2;3H日本\x1b[7G|\x1b[?2026l');
+  const same = open({ columns: 80, rows: 24 });
+  for (const piece of ['\x1b[?1049h', '\x1b[?2026h', 'row 1', '\x1b[?2026l', '\x1b[?1049h']) same.output.write(piece);
+  expect(same.writes).toEqual(['\x1b[?2026h\x1b[1;1H\x1b[Krow 1\x1b[?2026l', '\x1b[?1049h\x1b[?7l\x1b[H\x1b[2J']);
+  const resized = open({ columns: 70, rows: 24 });
+  resized.output.write('\x1b[?1049h');
+  expect(resized.writes).toEqual(['\x1b[H\x1b[2J']);
 });
 
 test.each([

@@ -1,31 +1,33 @@
 import { textWidth } from '../text/width.ts';
+import type { Size } from './layout.ts';
 
 /** Ink writes these before and after a frame, so that the terminal shows it as a whole. */
 const begin = '\x1b[?2026h';
 const end = '\x1b[?2026l';
 
-// Ink begins the changed part of a row with all colours that were begun and ended before it.
+// Ink begins the changed part of a row with all colours that were started and ended before it.
 const unusedColour = /\x1b\[(?:3[0-7]|9[0-7]|38[;\d]+)m(?=\x1b\[39m)/g;
 const endedTwice = /(?:\x1b\[39m){2,}/g;
 
-// To the beginning of the next row. mosh does not know this one, and draws over the row above. Ink never moves beyond its own frame, so nothing scrolls.
+// Moves to the beginning of the next row. mosh does not support this sequence, and draws over the row above. Ink never moves beyond its own
+// frame, so nothing scrolls.
 const nextRow = /\x1b\[E/g;
 
 const enterScreen = '\x1b[?1049h';
 const leaveScreen = '\x1b[?1049l';
-/** A character that a terminal takes for wider than it was counted must not begin a row of its own. */
+/** A character that the terminal draws wider than it was counted must not wrap to a new row. */
 const noWrap = '\x1b[?7l';
 const wrapAgain = '\x1b[?7h';
-/** Not every terminal has a second screen: what another program left is cleared. */
+/** Not every terminal has an alternate screen: the output of other programs is cleared. */
 const cleared = '\x1b[H\x1b[2J';
 
-/** Ink erases what it drew row by row upwards, from where it left the cursor. */
+/** Ink erases its frame row by row upwards, from the position where it left the cursor. */
 const erasedRows = /^(?:\x1b\[2K(?:\x1b\[1A)?)+\x1b\[G/;
 const frameStart = /^(?:\x1b\[2K|\x1b\[\d*A|\x1b\[G|\x1b\[[0-3]?J|\x1b\[H)*/;
 const cursorShown = /\x1b\[\?25[hl]/g;
 const rowEnd = /(\n|\x1b\[E)/;
 const atColumn = /^\x1b\[(\d+)G/;
-/** One column wide in every terminal. */
+/** Characters that are one column wide in every terminal. */
 const narrow = '\\x20-\\x7e\\u00a0-\\u02ff\\u2010-\\u2027\\u2190-\\u2193\\u2500-\\u25fc\\u2713-\\u2718\\u2800-\\u28ff';
 const narrowRow = new RegExp(`^[\\x07\\x1b${narrow}]*$`);
 const rowParts = new RegExp(
@@ -33,7 +35,7 @@ const rowParts = new RegExp(
   'g',
 );
 
-/** Says behind characters that a terminal may take for wider or narrower at which column the row goes on. */
+/** Adds the absolute column after each character whose width differs between terminals. */
 function anchored(row: string, firstColumn: number): string {
   if (narrowRow.test(row)) return row;
   let column = firstColumn;
@@ -46,10 +48,7 @@ function anchored(row: string, firstColumn: number): string {
   return fixed;
 }
 
-/**
- * The same frame with each row at its address, for a screen of `height` rows that is the console's alone: whatever a terminal made of a row, the others
- * stay where they belong.
- */
+/** Puts each row at an absolute position: when a terminal draws one row wrongly, the others stay in position. */
 export function placed(frame: string, height: number): string {
   const rows = frame.replace(cursorShown, '');
   const [start] = frameStart.exec(rows) as RegExpExecArray;
@@ -59,7 +58,7 @@ export function placed(frame: string, height: number): string {
   const count = (pieces.length + 1) / 2;
   for (let row = 0; row < Math.min(count, height); row++) {
     const piece = pieces[2 * row] ?? '';
-    // A row that stays as it is was skipped, one that is empty is drawn.
+    // An unchanged row is skipped, an empty one is drawn.
     if (piece === '' && pieces[2 * row + 1] !== '\n') continue;
     const at = atColumn.exec(piece);
     const column = at ? Number(at[1]) : 1;
@@ -71,23 +70,38 @@ export function placed(frame: string, height: number): string {
   return result;
 }
 
-/** The same on the screen, in a quarter fewer bytes, and in every terminal. */
+export interface PlacedText {
+  x: number;
+  y: number;
+  text: string;
+}
+
+export function enteredWith(texts: readonly PlacedText[]): string {
+  const rows = texts.map(({ x, y, text }) => `\x1b[${y + 1};${x + 1}H${anchored(text, x + 1)}`);
+  return `${enterScreen}${noWrap}\x1b[?25l${begin}${cleared}${rows.join('')}${end}`;
+}
+
+/** Returns an equivalent frame that is a quarter smaller and works in every terminal. */
 export function leaner(frame: string): string {
   return frame.replace(unusedColour, '').replace(endedTwice, '\x1b[39m').replace(nextRow, '\r\n');
 }
 
-/** The terminal as Ink is given it: a frame is one write instead of three, and how long the terminal took for it is told. */
-export function frameOutput(stdout: NodeJS.WriteStream, written: (tookMs: number, sizeBytes: number) => void): NodeJS.WriteStream {
+/** A frame is one write instead of three. `shown`: the size of a first frame that is on the screen already (`enteredWith`). */
+export function frameOutput(
+  stdout: NodeJS.WriteStream,
+  written: (tookMs: number, sizeBytes: number) => void,
+  shown?: Size,
+): NodeJS.WriteStream {
   let frame = '';
-  /** The alternate screen is ours: from entering it until leaving it. */
   let ours = false;
+  let entered = shown;
   const flush = (): boolean => {
     if (frame === '') return true;
     const ends = frame.endsWith(end) ? -end.length : undefined;
     const whole = leaner(ours ? begin + placed(frame.slice(begin.length, ends), stdout.rows) + frame.slice(ends ?? frame.length) : frame);
     frame = '';
     const startMs = performance.now();
-    // On a terminal this waits until it was taken.
+    // On a terminal this waits until the data was accepted.
     const goOn = stdout.write(whole);
     written(performance.now() - startMs, Buffer.byteLength(whole));
     return goOn;
@@ -95,7 +109,10 @@ export function frameOutput(stdout: NodeJS.WriteStream, written: (tookMs: number
   const outside = (data: string): string => {
     if (data.includes(enterScreen)) {
       ours = true;
-      return data.replace(enterScreen, enterScreen + noWrap + cleared);
+      const stands = entered?.columns === stdout.columns && entered.rows === stdout.rows;
+      const screen = entered ? '' : enterScreen + noWrap;
+      entered = undefined;
+      return data.replace(enterScreen, screen + (stands ? '' : cleared));
     }
     if (data.includes(leaveScreen)) {
       ours = false;
@@ -106,7 +123,7 @@ export function frameOutput(stdout: NodeJS.WriteStream, written: (tookMs: number
   const write = (data: string, ...rest: []): boolean => {
     if (rest.length > 0 || typeof data !== 'string') flush();
     else if (data === begin || frame !== '') {
-      // Should it never be ended.
+      // Flushes a frame that is never ended.
       if (frame === '') queueMicrotask(flush);
       frame += data;
       return data === end ? flush() : true;

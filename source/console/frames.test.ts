@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Something that asks each millisecond for a second; answers when it was drawn. */
+/** Requests a frame each millisecond for a second. Returns the times at which frames were drawn. */
 async function busySecond(haste: Haste, takesMs = 0): Promise<number[]> {
   const frames = createFrames();
   const drawnMs: number[] = [];

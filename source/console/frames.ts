@@ -1,58 +1,40 @@
-import { keysFirst } from '../hosts/key-priority.ts';
+import { KeyPriority } from '../hosts/key-priority.ts';
 
-/** Who waits for a frame: `key`, somebody who pressed one; `fact`, something that became known; `log`, lines that came in. */
+/** The reason for a frame: `key`, a key was pressed; `fact`, the state changed; `log`, lines arrived. */
 export type Haste = 'key' | 'fact' | 'log';
 
-/**
- * When the screen is drawn. Whoever has something new to show asks for a frame, and those who asked are called together, so that one frame shows it all.
- * A key is shown at once and alone: a frame with the lines of a busy log takes several times as long. Facts are shown 30 times a second and logs 15 times at
- * most; over a slow link both less often, and logs on a busy machine too.
- */
-export interface Frames {
-  /** Calls `draw` with the next frame of its haste, once however often it was asked for. */
-  ask(draw: () => void, haste: Haste): void;
-  /** A `subscribe` whose listeners are called with frames. */
-  paced(subscribe: (listener: () => void) => () => void, haste: Haste): (listener: () => void) => () => void;
-  /** The terminal took a frame. */
-  written(tookMs: number, sizeBytes: number): void;
-  /** Draws now what waits. */
-  flush(): void;
-  close(): void;
-}
-
-/** After the frame before. A key waits for a key alone: those of one hand on the keyboard are drawn together, no other is held up. */
+/** Minimum time since the previous frame. A key waits only for the frame of another key. */
 const gapMs: Readonly<Record<Haste, number>> = { key: 8, fact: 1000 / 30, log: 1000 / 15 };
-/** Facts that come together are drawn together: the second's new figures and the second itself. */
+/** Facts that arrive together are drawn together: the new statistics of each second and the clock itself. */
 const companyMs = 4;
-/**
- * How often the time that the link needs for a frame passes before the next one: a link that is always busy with frames lets a key wait behind what is queued in
- * it. A key itself never waits here: whoever types faster than the link is held up by the link, and then drawn together.
- */
+/** Multiple of the link's time per frame to leave before the next one: otherwise a key waits behind the queued data. */
 const spacing = 2;
 const mostSpacingMs = 1000;
-/** A write that took so long has waited for room in the queue to the terminal; a shorter one tells nothing. */
+/** A write that took this long has waited for space in the queue to the terminal; a shorter one says nothing about the link. */
 const blockedMs = 2;
-/**
- * Between two such writes the queue was full at both ends, so what was written in between has gone through: that is the speed of the link. One that has
- * waited tells less, since it waited for a part of the queue only; this is how far it may be wrong.
- */
+// Between two such writes the queue was full at both ends: the bytes written in between give the speed of the link. A single blocked write
+// waited for only part of the queue: its speed may be wrong by the factor `mostMistaken`.
 const recentMs = 3000;
 const mostMistaken = 3;
-/** With each frame that need not wait; a link is as slow as a moment ago. */
+/** Factor for each frame that need not wait; the estimate of a slow link decays slowly. */
 const forgetting = 0.99;
 const fastMsPerByte = 1 / 10_000;
-/** A key that comes while log lines are drawn waits for that: where it takes long, it is done less often, for a tenth of the time. */
+/** A key pressed while log lines are drawn waits for them: where drawing is slow, it is done less often, and takes a tenth of the time. */
 const logShare = 10;
 const mostLogGapMs = 330;
-/** Whoever pressed a key so recently is about to press another one: where drawing the log is slow enough to be felt, it is left for that, all but a little. */
+/** After a recent key another one is likely: where drawing the log is slow enough to be noticed, it is postponed almost completely. */
 const typingMs = 400;
 const feltMs = 8;
 const typingLogShare = 50;
 const mostTypingLogGapMs = 1000;
-/** Of the cost of the log frame before. */
 const remembering = 0.8;
 
-export function createFrames(): Frames {
+/**
+ * Callers with changes to show request a frame, and all of them are called together. A key is drawn at once and alone: a frame with the
+ * lines of a busy log takes several times as long. Over a slow link facts and logs are drawn less often, and logs on a busy machine too.
+ */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the three kinds of frames wait for one another
+export function createFrames(keyPriority = new KeyPriority()) {
   const keyed = new Set<() => void>();
   const waiting = new Map<() => void, { haste: Haste; wantedMs: number }>();
   const last: Record<Haste, number> = { key: Number.NEGATIVE_INFINITY, fact: Number.NEGATIVE_INFINITY, log: Number.NEGATIVE_INFINITY };
@@ -60,10 +42,10 @@ export function createFrames(): Frames {
   let msPerByte = 0;
   let blockedAtMs = Number.NEGATIVE_INFINITY;
   let bytesSince = 0;
-  /** What the link needs for the last frame. */
+  /** The time that the link needs for the last frame. */
   let linkMs = 0;
   let logDrawnMs: number | undefined;
-  /** Making a frame with new log lines, without what the terminal takes for it. */
+  /** The time to create a frame with new log lines, without that of the terminal. */
   let logCostMs = 0;
   let keyTimer: NodeJS.Timeout | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -84,7 +66,7 @@ export function createFrames(): Frames {
     const drawing = [...keyed];
     keyed.clear();
     lastMs = last.key = performance.now();
-    // What waits for its turn waits for the next key too.
+    // Pending frames also leave time for the next key.
     const logMs = last.log + gapFor('log');
     for (const [draw, { haste, wantedMs }] of waiting)
       if (haste === 'log' && wantedMs < logMs) waiting.set(draw, { haste, wantedMs: logMs });
@@ -118,36 +100,39 @@ export function createFrames(): Frames {
     timer = setTimeout(() => drawUntil(performance.now() + companyMs), Math.max(0, Math.ceil(wantedMs - performance.now())));
   }
 
-  const frames: Frames = {
-    ask(draw, haste) {
-      if (closed) return;
-      const nowMs = performance.now();
-      if (haste === 'key') {
-        keysFirst(typingMs);
-        keyed.add(draw);
-        const soonestMs = last.key + gapMs.key;
-        if (soonestMs > nowMs) keyTimer ??= setTimeout(drawKeys, Math.ceil(soonestMs - nowMs));
-        // As soon as all keys of this read are handled.
-        else if (keyed.size === 1) queueMicrotask(drawKeys);
-        return;
-      }
-      const wantedMs = Math.max(nowMs + companyMs, last[haste] + gapFor(haste), lastMs + Math.min(mostSpacingMs, spacing * linkMs));
-      if (wantedMs >= (waiting.get(draw)?.wantedMs ?? Number.POSITIVE_INFINITY)) return;
-      waiting.set(draw, { haste, wantedMs });
-      wake(wantedMs);
-    },
-    paced: (subscribe, haste) => (listener) => {
-      const stop = subscribe(() => frames.ask(listener, haste));
+  /** Calls `draw` once with the next frame of its haste, however often it was requested. */
+  function ask(draw: () => void, haste: Haste): void {
+    if (closed) return;
+    const nowMs = performance.now();
+    if (haste === 'key') {
+      keyPriority.begin(typingMs);
+      keyed.add(draw);
+      const soonestMs = last.key + gapMs.key;
+      if (soonestMs > nowMs) keyTimer ??= setTimeout(drawKeys, Math.ceil(soonestMs - nowMs));
+      // Drawn as soon as all keys of this read are handled.
+      else if (keyed.size === 1) queueMicrotask(drawKeys);
+      return;
+    }
+    const wantedMs = Math.max(nowMs + companyMs, last[haste] + gapFor(haste), lastMs + Math.min(mostSpacingMs, spacing * linkMs));
+    if (wantedMs >= (waiting.get(draw)?.wantedMs ?? Number.POSITIVE_INFINITY)) return;
+    waiting.set(draw, { haste, wantedMs });
+    wake(wantedMs);
+  }
+
+  return {
+    ask,
+    paced: (subscribe: (listener: () => void) => () => void, haste: Haste) => (listener: () => void) => {
+      const stop = subscribe(() => ask(listener, haste));
       return () => {
         stop();
         waiting.delete(listener);
         keyed.delete(listener);
       };
     },
-    written(tookMs, sizeBytes) {
+    written(tookMs: number, sizeBytes: number) {
       const nowMs = performance.now();
       if (logDrawnMs !== undefined) {
-        // The link has a spacing of its own.
+        // The link has its own spacing.
         logCostMs = Math.max(nowMs - logDrawnMs - tookMs, logCostMs * remembering);
         logDrawnMs = undefined;
       }
@@ -155,8 +140,8 @@ export function createFrames(): Frames {
       if (tookMs >= blockedMs && sizeBytes > 0) {
         const waited = tookMs / sizeBytes;
         const between = (nowMs - blockedAtMs) / bytesSince;
-        const told = nowMs - blockedAtMs < recentMs ? Math.min(between, mostMistaken * waited) : waited;
-        msPerByte = Math.max(told, msPerByte * forgetting);
+        const reported = nowMs - blockedAtMs < recentMs ? Math.min(between, mostMistaken * waited) : waited;
+        msPerByte = Math.max(reported, msPerByte * forgetting);
         blockedAtMs = nowMs;
         bytesSince = 0;
       } else msPerByte = msPerByte > fastMsPerByte ? msPerByte * forgetting : 0;
@@ -175,5 +160,6 @@ export function createFrames(): Frames {
       waiting.clear();
     },
   };
-  return frames;
 }
+
+export type Frames = ReturnType<typeof createFrames>;

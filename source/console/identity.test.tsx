@@ -1,10 +1,10 @@
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { askProduct } from '../../test/doubles/ask-product.ts';
-import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { misfits } from '../../test/doubles/console/harness.tsx';
+import { findFlow, openOnPractice } from '../../test/doubles/console/practice-harness.ts';
+import { PracticeFixture } from '../../test/doubles/practice-fixture.ts';
 import { tracesBelow } from '../../test/doubles/secret-traces.ts';
-import { findFlow, openOnPractice } from './rig/practice-rig.ts';
-import { misfits } from './rig/rig.tsx';
 
 const sizes = [
   { columns: 80, rows: 24 },
@@ -14,22 +14,22 @@ type Size = (typeof sizes)[number];
 const narrow = { columns: 80, rows: 24 };
 const vault = 'password-vault';
 
-let stage: PracticeStage;
-// Many screens each, on machines that do other things too.
+let fixture: PracticeFixture;
+// The tests draw many screens each, possibly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 beforeAll(async () => {
-  stage = await PracticeStage.open();
-  // Whoever asks first has its files laid down, and with them what is left to do.
-  await stage.run('sso-users', 'sso-portal');
-  stage.deck.fleet.refresh(stage.component('rss-reader')?.key);
-  await vi.waitUntil(() => stage.component('rss-reader')?.duties.some(({ by }) => by === 'hand'), { timeout: 30_000 });
+  fixture = await PracticeFixture.open();
+  // The first use writes the component's files, and with them its setup tasks.
+  await fixture.run('sso-users', 'sso-portal');
+  fixture.app.fleet.refresh(fixture.component('rss-reader')?.key);
+  await vi.waitUntil(() => fixture.component('rss-reader')?.setupTasks.some(({ by }) => by === 'hand'), { timeout: 30_000 });
 }, 60_000);
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
-const open = (size: Size, component: string) => openOnPractice(stage, { size, component, patienceMs: 30_000 });
+const open = (size: Size, component: string) => openOnPractice(fixture, { size, component, patienceMs: 30_000 });
 
 const logIn = async (token: string) =>
-  (await askProduct(stage, vault, { method: 'POST', path: '/admin', body: new URLSearchParams({ token }).toString() })).status;
+  (await askProduct(fixture, vault, { method: 'POST', path: '/admin', body: new URLSearchParams({ token }).toString() })).status;
 
 test.each(sizes)('the page of the first account, and what it takes, at $columns x $rows (R20, R38)', async (size) => {
   const screen = await open(size, vault);
@@ -91,12 +91,12 @@ test('a new admin token is seen once, put in force, and nowhere else; Esc before
   const token = await start();
   expect(token).not.toBe(first);
   await screen.press('enter');
-  // The vault takes its time for each hash: three of them.
+  // The vault takes time for each of the three hashes.
   await vi.waitUntil(() => screen.frame().includes('password-vault has a new admin token'), { timeout: 60_000 });
   await screen.sees('was given its hash alone');
   expect(screen.frame()).not.toContain(token);
   expect([await logIn(token), await logIn(first)]).toEqual([303, 401]);
-  expect(await tracesBelow([stage.home, stage.access.folder], [token, first])).toEqual([]);
+  expect(await tracesBelow([fixture.home, fixture.access.folder], [token, first])).toEqual([]);
 });
 
 test.each(sizes)(
@@ -151,11 +151,11 @@ test('a provider that is stopped is said to be stopped; once it runs, its discov
   await stopped.type('oidc check');
   await stopped.sees('Check the OIDC discovery: idp-enterprise', 'not as it is now: s');
   await stopped.press('esc');
-  await stage.run('start', provider);
-  // It takes eleven seconds to come up, as the real one does.
+  await fixture.run('start', provider);
+  // Keycloak takes eleven seconds to start, as the real one does.
   await vi.waitUntil(
     () =>
-      stage.run('oidc-check', provider).then(
+      fixture.run('oidc-check', provider).then(
         () => true,
         () => false,
       ),
@@ -169,7 +169,7 @@ test('a provider that is stopped is said to be stopped; once it runs, its discov
     await screen.sees('Issuer', 'https://id.home.example.org', 'quarterdeck oidc check idp-enterprise --practice');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('pagedown', 'pagedown');
-    // The implicit flow stands open as Keycloak is delivered.
+    // The implicit flow is enabled in Keycloak by default.
     await screen.sees('Keys', 'RSA practice-signing', 'The discovery of idp-enterprise works; worth a look');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('esc');

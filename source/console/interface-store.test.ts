@@ -26,13 +26,13 @@ test('many changes are told with the frames, and the last one always', async () 
   let heard = 0;
   store.subscribe(() => heard++);
   for (let ms = 0; ms < 1000; ms++) {
-    store.update((state) => ({ helpScroll: state.helpScroll + 1 }));
+    store.update((state) => ({ help: { top: state.help.top + 1 } }));
     await vi.advanceTimersByTimeAsync(1);
   }
   await vi.advanceTimersByTimeAsync(100);
   expect(heard).toBeGreaterThan(80);
   expect(heard).toBeLessThanOrEqual(126);
-  expect(store.get().helpScroll).toBe(1000);
+  expect(store.get().help.top).toBe(1000);
   store.close();
 });
 

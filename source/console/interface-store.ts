@@ -1,43 +1,22 @@
-import type { LogEntry } from '../fleet/log-store.ts';
-import type { Tone } from '../fleet/model.ts';
+import type { UnfinishedChange } from '../app/unfinished-changes.ts';
+import type { Severity } from '../fleet/model.ts';
 import type { FlowOutcome } from '../flows/flow.ts';
+import type { FormValues } from '../session/form-checks.ts';
 import type { Confirmation, Progress, Question, Shown } from '../session/session.ts';
-import type { UnfinishedChange } from '../terminal/unfinished-changes.ts';
-import type { ChecklistDialog } from './checklist-dialog.ts';
-import type { Grouping } from './component-rows.ts';
-import type { FormDialog } from './form-dialog.ts';
 import type { Frames } from './frames.ts';
-import type { HostAsking } from './host-asking.ts';
-import type { LogPlace } from './log-view.ts';
-import type { PreventionLook } from './prevention-rows.ts';
-import type { ReviewDialog } from './review-dialog.ts';
-import { fieldOf, type TextField } from './text-field.ts';
-import type { TriageShows } from './triage-rows.ts';
+import { createListeners } from './listeners.ts';
+import type { DetailTab, PaneId } from './panes.ts';
+import type { ChecklistDialog } from './screens/checklist/dialog.ts';
+import type { Grouping } from './screens/components/rows.ts';
+import type { FormDialog } from './screens/form/dialog.ts';
+import type { HostAsking } from './screens/hosts/prompts.ts';
+import { type ListScreenId, type ScreenId, type ScreenStates, screens } from './screens/list.ts';
+import type { KeptFilter, LogScope } from './screens/logs/state.ts';
+import type { ReviewDialog } from './screens/review/dialog.ts';
+import type { TextField } from './text-field.ts';
 
-/** The panes, in the order of their number keys. Keys, help, palette and tabs follow from this; what else a pane needs, the compiler asks for. */
-export const paneTitles = { components: 'Components', detail: 'Details', ports: 'Ports', logs: 'Logs' } as const;
-export type PaneId = keyof typeof paneTitles;
-export const paneIds = Object.keys(paneTitles) as readonly PaneId[];
-
-export const detailTabs = ['overview', 'logs', 'ports', 'fields', 'inspect'] as const;
-export type DetailTab = (typeof detailTabs)[number];
-
-/** What a typed filter is about. `inspect` is a search: it jumps instead of hiding. */
-export type FilterTarget = 'components' | 'ports' | 'logs' | 'fields' | 'inspect' | 'prevention' | 'triage' | 'catalog';
-
-/** How the time of a log line is told: in the operator's zone, in UTC, as how long ago, or not at all. */
-export const logTimes = ['local', 'utc', 'relative', 'off'] as const;
-export type LogTimes = (typeof logTimes)[number];
-
-/** Whose logs are looked at: of the selected component, or of those that are marked; of its project; of its whole host. */
-export const logScopes = ['component', 'project', 'host'] as const;
-export type LogScope = (typeof logScopes)[number];
-
-/** The filter of one log: what was typed, and whether it hides what does not match or only highlights what does. */
-export interface KeptFilter {
-  typed: string;
-  hides: boolean;
-}
+/** Targets of a typed filter. `inspect` is a search: it jumps instead of hiding. */
+export type FilterTarget = 'components' | 'ports' | 'logs' | 'fields' | 'inspect' | ListScreenId;
 
 export type Dialog =
   | { kind: 'question'; question: Question; field: TextField; cursor: number; picked: ReadonlySet<string>; problem: string | undefined }
@@ -46,192 +25,105 @@ export type Dialog =
   | ReviewDialog
   | ChecklistDialog;
 
+/** The effect of a key in a dialog: a changed dialog, the answer, or leaving it. Undefined when the key does nothing. */
+export type DialogStep = { change: Partial<Dialog> } | { answer: Answer } | 'leave' | undefined;
+export type Answer = string | readonly string[] | boolean | FormValues;
+
 /** A flow that was started here, until its outcome has been read. */
 export interface RunView {
   id: number;
   /** `Stop the component: media-server`, with several hosts `Stop the component: media-server on nas`. */
   title: string;
-  /** ` on nas`, where there are several hosts: for titles that say what, and not where. */
+  /** ` on nas`, with several hosts, for titles without the host. */
   where: string;
-  /** The host that it is about. */
-  place: string;
-  /** What does the same from a shell; empty where nothing does. */
+  engineName: string;
   command: string;
   state: 'running' | 'done' | 'failed';
-  dialog: Dialog | undefined;
+  dialog?: Dialog | undefined;
   shown: readonly Shown[];
   progress: readonly Progress[];
-  /** The last lines that programs wrote while it runs. */
   tail: readonly string[];
-  outcome: string | undefined;
-  /** It came to its end, and found what is not in order: a verb would end with another code than 0. */
+  outcome?: string;
+  /** The flow completed and found a problem: its verb would return a non-zero code. */
   amiss?: boolean;
-  /** What it left for people to do. */
-  todo: FlowOutcome['todo'];
-  fault: { message: string; remedy: string } | undefined;
-  /** Whether it is looked at while it runs: from its first step on by itself, unless it was hidden. */
+  todo?: FlowOutcome['todo'];
+  fault?: { message: string; remedy: string };
+  /** Whether the run is shown in a box while it runs: from its first step on automatically, unless it was hidden. */
   watch: 'unasked' | 'shown' | 'hidden';
-  /** When a secret that it showed is masked again. */
-  secretUntilMs: number | undefined;
-  /** Its QR code has the whole screen. */
+  /** The time when a secret that it showed is masked again. */
+  secretUntilMs?: number;
   codeAlone: boolean;
-  /** Light and dark of its QR code are exchanged: without colours nothing says which of them the terminal's background is. */
+  /** Light and dark of its QR code are swapped: without colours the console does not know which of them is the terminal's background. */
   codeSwapped: boolean;
-  /** Top line of what it shows; below a question counted from what was not there at the last one. */
+  /** Top line of its output; while a question is open, counted from the lines added since the last one. */
   scroll: number;
-  /** How much it had shown when the last question was answered. */
+  /** The length of the output when the last question was answered. */
   answeredAt: number;
 }
 
-export interface Notice {
-  tone: Tone;
-  text: string;
-  untilMs: number;
-}
-
-export interface InterfaceState {
-  focus: PaneId;
-  zoomed: boolean;
-  screen: 'panes' | 'help' | 'palette' | 'hosts' | 'prevention' | 'triage' | 'catalog' | 'chain';
-  /** What help or palette lie over, and give back when they are closed. */
-  under: InterfaceState['screen'];
-  /** Key of a component. */
-  selected: string | undefined;
-  /** Where it stood in the list, for when it goes away. */
-  selectedPlace: number;
-  selectedPort: string | undefined;
-  grouping: Grouping;
-  /** On the screen of hosts: the place, or the tunnel, under the cursor. */
-  hostsCursor: number;
-  /** On the screen of alerts and decisions: whose, which row is under the cursor, and where it stood, for when it goes away. */
-  triage: { shows: TriageShows; selected: string | undefined; cursor: number };
-  prevention: PreventionLook & { place: string | undefined; selected: string | undefined; cursor: number };
-  /** On the screen of the catalog: the component under the cursor, and the top line of what is read about it; undefined shows the list. */
-  catalog: { selected: string | undefined; reading: number | undefined };
-  tab: DetailTab;
-  /** Service looked at, by component key; missing means the main one. */
-  services: Readonly<Record<string, string>>;
-  filters: Readonly<Record<FilterTarget, string>>;
-  /** The filter being typed, and what it was before. `time` is a place in the log to go to; `problem` says why it is none. */
-  editing: { target: FilterTarget | 'time'; field: TextField; before: string; problem?: string } | undefined;
-  /** Top line of the detail tabs. */
-  scroll: Readonly<Record<DetailTab, number>>;
-  helpScroll: number;
-  /** Top line of the chain of media automation. */
-  chainScroll: number;
-  palette: { field: TextField; cursor: number };
-  /** Components that are marked in the list: their logs are merged. Keys. */
-  marked: ReadonlySet<string>;
-  logScope: LogScope;
-  /** Filters by the keys of the components they were typed for, joined by a newline. */
-  logFilters: Readonly<Record<string, KeptFilter>>;
-  logs: {
-    /** Whose filter `filters.logs` is: a key of `logFilters`. */
-    look: string | undefined;
-    /** Undefined follows the end. */
-    at: LogPlace | undefined;
-    /** Where to go back to from a line among its neighbours. */
-    before: LogPlace | undefined;
-    /** Top row of the one line that is shown whole; undefined shows the log. */
-    whole: number | undefined;
-    /** Marked lines by what makes them one, `markOf`. */
-    marks: ReadonlyMap<string, LogEntry>;
-    hides: boolean;
-    wrap: boolean;
-    times: LogTimes;
-    /** Columns that have gone to the left. */
-    shift: number;
-    /** Lines as the program wrote them, JSON and all. */
-    raw: boolean;
-  };
-  runs: readonly RunView[];
-  notice: Notice | undefined;
-  /** What ssh asks, and nobody has looked at yet. */
-  asking: HostAsking | undefined;
-  /** Changes to stacks that broke off. */
-  unfinished: readonly UnfinishedChange[];
-}
-
-export const firstState: InterfaceState = {
-  focus: 'components',
+const ownState = {
+  focus: 'components' as PaneId,
   zoomed: false,
-  screen: 'panes',
-  under: 'panes',
-  selected: undefined,
-  selectedPlace: 0,
-  selectedPort: undefined,
-  grouping: 'kind',
-  hostsCursor: 0,
-  triage: { shows: 'all', selected: undefined, cursor: 0 },
-  prevention: { place: undefined, tab: 'decisions', sort: 'newest', shared: false, selected: undefined, cursor: 0 },
-  catalog: { selected: undefined, reading: undefined },
-  tab: 'overview',
-  services: {},
-  filters: { components: '', ports: '', logs: '', fields: '', inspect: '', prevention: '', triage: '', catalog: '' },
-  editing: undefined,
-  scroll: { overview: 0, logs: 0, ports: 0, fields: 0, inspect: 0 },
-  helpScroll: 0,
-  chainScroll: 0,
-  palette: { field: fieldOf(), cursor: 0 },
-  marked: new Set(),
-  logScope: 'component',
-  logFilters: {},
-  logs: {
-    look: undefined,
-    at: undefined,
-    before: undefined,
-    whole: undefined,
-    marks: new Map(),
-    hides: true,
-    wrap: false,
-    times: 'local',
-    shift: 0,
-    raw: false,
-  },
-  runs: [],
-  notice: undefined,
-  asking: undefined,
-  unfinished: [],
+  screen: 'panes' as 'panes' | ScreenId,
+  /** The screen below help or palette, restored when they are closed. */
+  under: 'panes' as 'panes' | ScreenId,
+  /** Key of a component. */
+  selected: undefined as string | undefined,
+  /** Its row in the list, for when the component disappears. */
+  selectedRow: 0,
+  selectedPort: undefined as string | undefined,
+  grouping: 'kind' as Grouping,
+  tab: 'overview' as DetailTab,
+  /** Selected service by component key; missing means the main one. */
+  services: {} as Readonly<Record<string, string>>,
+  /** The filter being typed, and its previous text. `time` is a time in the log to jump to; `problem` says why it is invalid. */
+  editing: undefined as { target: FilterTarget | 'time'; field: TextField; before: string; problem?: string } | undefined,
+  scroll: { overview: 0, logs: 0, ports: 0, fields: 0, inspect: 0 } as Readonly<Record<DetailTab, number>>,
+  /** Keys of the components marked in the list: their logs are merged. */
+  marked: new Set() as ReadonlySet<string>,
+  logScope: 'component' as LogScope,
+  /** Filters by the keys of the components they were typed for, joined by a newline. */
+  logFilters: {} as Readonly<Record<string, KeptFilter>>,
+  runs: [] as readonly RunView[],
+  notice: undefined as { severity: Severity; text: string; untilMs: number } | undefined,
+  /** A prompt of ssh that is not open yet. */
+  asking: undefined as HostAsking | undefined,
+  unfinished: [] as readonly UnfinishedChange[],
 };
 
-/** The third store: what is looked at and how. Changes are seen at once, subscribers hear of them with the next frame. */
-export interface InterfaceStore {
-  get(): InterfaceState;
-  update(change: (state: InterfaceState) => Partial<InterfaceState>): void;
-  subscribe(listener: () => void): () => void;
-  close(): void;
+export type InterfaceState = typeof ownState & ScreenStates & { filters: Readonly<Record<FilterTarget, string>> };
+
+export const firstScroll = ownState.scroll;
+
+export function firstState(): InterfaceState {
+  const ofScreens = Object.fromEntries(screens.flatMap(({ id, state }) => (state === undefined ? [] : [[id, state]])));
+  const filtered = Object.fromEntries(screens.flatMap((screen) => ('filtered' in screen ? [[screen.id, '']] : [])));
+  const filters = { components: '', ports: '', logs: '', fields: '', inspect: '', ...(filtered as Record<ListScreenId, string>) };
+  return { ...(ofScreens as ScreenStates), ...ownState, filters };
 }
 
-export function createInterfaceStore(frames: Frames, start: Partial<InterfaceState> = {}): InterfaceStore {
-  let state: InterfaceState = { ...firstState, ...start };
-  let told = state;
-  const listeners = new Set<() => void>();
-
-  const tell = () => {
-    if (told === state) return;
-    told = state;
-    for (const listener of [...listeners]) listener();
+/** The third store: the state of the interface. Changes are visible at once; subscribers are notified with the next frame. */
+export function createInterfaceStore(frames: Frames, start: Partial<InterfaceState> = {}) {
+  let state: InterfaceState = { ...firstState(), ...start };
+  let reported = state;
+  const listeners = createListeners();
+  const notify = () => {
+    if (reported === state) return;
+    reported = state;
+    listeners.notify();
   };
 
   return {
     get: () => state,
-    update(change) {
+    update(change: (state: InterfaceState) => Partial<InterfaceState>) {
       const changes = change(state);
       if (Object.entries(changes).every(([name, value]) => Object.is(state[name as keyof InterfaceState], value))) return;
       state = { ...state, ...changes };
-      frames.ask(tell, 'key');
+      frames.ask(notify, 'key');
     },
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    close() {
-      listeners.clear();
-    },
+    subscribe: listeners.subscribe,
+    close: listeners.clear,
   };
 }
 
-/** Puts help or palette over what is there. */
-export function laidOver(state: InterfaceState, screen: 'help' | 'palette'): Pick<InterfaceState, 'screen' | 'under'> {
-  return { screen, under: state.screen === 'help' || state.screen === 'palette' ? state.under : state.screen };
-}
+export type InterfaceStore = ReturnType<typeof createInterfaceStore>;

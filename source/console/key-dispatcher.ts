@@ -1,20 +1,6 @@
 import type { Key } from 'ink';
+import type { Commands } from './commands.ts';
 import type { KeyPress } from './key-press.ts';
-
-export interface KeyReceiver {
-  /** True when the key meant something. */
-  press(press: KeyPress): boolean;
-  /** Pasted text: never keys. */
-  paste(text: string): void;
-}
-
-export interface KeyDispatcher {
-  /** For Ink's `useInput`: what came in one read, which can be several keys. */
-  input(input: string, key: Key): void;
-  paste(text: string): void;
-  /** Keys handled so far. */
-  count(): number;
-}
 
 const controls: Readonly<Record<string, KeyPress>> = {
   '\r': { name: 'enter', text: '' },
@@ -26,7 +12,7 @@ const controls: Readonly<Record<string, KeyPress>> = {
   ' ': { name: 'space', text: ' ' },
 };
 
-/** A terminal without bracketed paste sends a paste as one read. Nobody types this much between two reads; a held key repeats one character. */
+/** A terminal without bracketed paste sends a paste as one read. Typing never produces this much between two reads. */
 const typedAtOnce = 24;
 
 function looksPasted(input: string): boolean {
@@ -42,57 +28,44 @@ function pressOf(character: string): KeyPress | undefined {
   return { name: character, text: character };
 }
 
+/** Ink's names and ours, in order of precedence. */
+const namedKeys = [
+  ['upArrow', 'up'],
+  ['downArrow', 'down'],
+  ['leftArrow', 'left'],
+  ['rightArrow', 'right'],
+  ['pageUp', 'pageup'],
+  ['pageDown', 'pagedown'],
+  ['home', 'home'],
+  ['end', 'end'],
+  ['return', 'enter'],
+  ['escape', 'esc'],
+  ['tab', 'tab'],
+  ['backspace', 'backspace'],
+  ['delete', 'delete'],
+] as const satisfies readonly (readonly [keyof Key, string])[];
+
 function namedPress(key: Key): KeyPress | undefined {
-  const name = key.upArrow
-    ? 'up'
-    : key.downArrow
-      ? 'down'
-      : key.leftArrow
-        ? 'left'
-        : key.rightArrow
-          ? 'right'
-          : key.pageUp
-            ? 'pageup'
-            : key.pageDown
-              ? 'pagedown'
-              : key.home
-                ? 'home'
-                : key.end
-                  ? 'end'
-                  : key.return
-                    ? 'enter'
-                    : key.escape
-                      ? 'esc'
-                      : key.tab
-                        ? key.shift
-                          ? 'shift+tab'
-                          : 'tab'
-                        : key.backspace
-                          ? 'backspace'
-                          : key.delete
-                            ? 'delete'
-                            : undefined;
-  return name === undefined ? undefined : { name, text: '' };
+  const name = namedKeys.find(([ink]) => key[ink])?.[1];
+  return name && { name: name === 'tab' && key.shift ? 'shift+tab' : name, text: '' };
 }
 
 /**
- * The one place where keys enter. What arrived together is taken apart again: `jjj` is three keys, `ab\r` ends with Enter, and Esc with a
- * letter behind it in one read (which looks like Alt and the letter) is Esc and then the letter, unless somebody wants the combination.
+ * Receives all keys of the console. Keys that arrived together are separated again: `jjj` is three keys, `ab\r` ends with Enter, and Esc
+ * followed by a letter in one read (which looks like Alt and the letter) is Esc and then the letter, unless a command uses the combination.
  */
-export function createKeyDispatcher(receiver: KeyReceiver): KeyDispatcher {
+export function createKeyDispatcher(receiver: Pick<Commands, 'press' | 'paste'>) {
   let count = 0;
   const press = (value: KeyPress): boolean => {
     count++;
     return receiver.press(value);
   };
   return {
-    input(input, key) {
+    // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the order of these cases is that of what one read can mean
+    input(input: string, key: Key) {
       if (key.eventType === 'release') return;
       const named = namedPress(key);
-      if (named) {
-        press(named);
-        return;
-      }
+      if (named) return press(named);
       if (key.ctrl) {
         if (input.length === 1) press({ name: input === ' ' ? 'ctrl+space' : `ctrl+${input.toLowerCase()}`, text: '' });
         return;
@@ -106,16 +79,15 @@ export function createKeyDispatcher(receiver: KeyReceiver): KeyDispatcher {
         press(plain);
         return;
       }
-      if (looksPasted(input)) {
-        receiver.paste(input);
-        return;
-      }
+      if (looksPasted(input)) return receiver.paste(input);
       for (const character of input) {
         const value = pressOf(character);
         if (value) press(input.length > character.length ? { ...value, together: true } : value);
       }
     },
-    paste: (text) => receiver.paste(text),
+    paste: (text: string) => receiver.paste(text),
     count: () => count,
   };
 }
+
+export type KeyDispatcher = ReturnType<typeof createKeyDispatcher>;

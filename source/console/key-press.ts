@@ -1,30 +1,11 @@
-/** One key, whatever bytes it came as. */
 export interface KeyPress {
-  /** Canonical: `j`, `G`, `space`, `enter`, `shift+tab`, `ctrl+d`, `alt+b`, `pagedown`. The names that the key table and the settings use. */
+  /** Canonical: `j`, `G`, `space`, `enter`, `shift+tab`, `ctrl+d`, `alt+b`, `pagedown`. The key table and the settings use these names. */
   name: string;
-  /** The character it types, empty for keys that type none. */
   text: string;
-  /** It came in one read with other keys: typed blindly, or pasted into a terminal that does not mark pastes. */
+  /** The key came in one read with others: typed ahead, or pasted into a terminal without bracketed paste. */
   together?: true;
 }
 
-const named = [
-  'enter',
-  'esc',
-  'tab',
-  'shift+tab',
-  'space',
-  'backspace',
-  'delete',
-  'up',
-  'down',
-  'left',
-  'right',
-  'home',
-  'end',
-  'pageup',
-  'pagedown',
-] as const;
 const shown: Readonly<Record<string, string>> = {
   enter: 'Enter',
   esc: 'Esc',
@@ -44,10 +25,9 @@ const shown: Readonly<Record<string, string>> = {
 };
 
 export function isKeyName(name: string): boolean {
-  return (named as readonly string[]).includes(name) || /^(ctrl|alt)\+[a-z]$/.test(name) || /^[\x21-\x7e]$/.test(name);
+  return Object.hasOwn(shown, name) || /^(ctrl|alt)\+[a-z]$/.test(name) || /^[\x21-\x7e]$/.test(name);
 }
 
-/** As a person reads it: `Ctrl-D`, `PgDn`, `j`. */
 export function keyText(name: string): string {
   const modified = /^(ctrl|alt)\+(.)$/.exec(name);
   if (modified) return `${modified[1] === 'ctrl' ? 'Ctrl' : 'Alt'}-${(modified[2] ?? '').toUpperCase()}`;

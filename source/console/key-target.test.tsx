@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { ComponentView, PlaceView } from '../fleet/model.ts';
-import { hostItems } from './hosts-lines.ts';
+import { createFakeApp, type FakeApp } from '../../test/doubles/console/fake-app.ts';
+import { openHarness } from '../../test/doubles/console/harness.tsx';
+import { sampleSnapshot } from '../../test/doubles/console/sample-fleet.ts';
+import type { ComponentView, EngineView } from '../fleet/model.ts';
 import type { InterfaceState } from './interface-store.ts';
 import { createKeymap } from './keymap.ts';
-import { createFakeDeck, type FakeDeck } from './rig/fake-deck.ts';
-import { openRig } from './rig/rig.tsx';
-import { sampleSnapshot } from './rig/sample-fleet.ts';
+import { hostItems } from './screens/hosts/lines.ts';
 
 const keymap = createKeymap();
 const vault = 'nas/password-vault/password-vault';
@@ -18,8 +18,8 @@ const ownPort = (owner: string) => {
   return `${port.host}/${port.address}/${port.port}/${port.protocol}/${port.owner}`;
 };
 
-/** Where the focus is, and the one component that keys may act on there; password-vault is selected in the list. */
-const places: readonly { where: string; start: Partial<InterfaceState>; target: string | undefined; reason?: string }[] = [
+/** The focus, and the one component that keys may act on there; password-vault is selected in the list. */
+const engines: readonly { where: string; start: Partial<InterfaceState>; target: string | undefined; reason?: string }[] = [
   { where: 'components', start: { focus: 'components' }, target: 'password-vault' },
   { where: 'components, zoomed', start: { focus: 'components', zoomed: true }, target: 'password-vault' },
   ...(['overview', 'logs', 'ports', 'fields', 'inspect'] as const).map((tab) => ({
@@ -56,9 +56,9 @@ function filtersWith(ports: string): InterfaceState['filters'] {
   return { components: '', ports, logs: '', fields: '', inspect: '', prevention: '', triage: '', catalog: '' };
 }
 
-/** Everything is offered for what runs and was deployed from here. */
-function offeringDeck(): FakeDeck {
-  return createFakeDeck({
+/** Returns an app in which every flow is available for a running component that was deployed from here. */
+function offeringApp(): FakeApp {
+  return createFakeApp({
     snapshot: { ...sample, components: sample.components.map((one) => ({ ...one, deployed: true })) },
   });
 }
@@ -66,9 +66,9 @@ function offeringDeck(): FakeDeck {
 const flowKeys = [...new Set(keymap.bindings.filter(({ context, flow }) => context === 'component' && flow).flatMap(({ keys }) => keys))];
 
 describe('a key acts on what the pane with the focus shows, or on nothing, and says why', () => {
-  test.each(places)('$where', async ({ start, target, reason }) => {
-    const deck = offeringDeck();
-    const screen = await openRig({ deck, size: { columns: 80, rows: 24 }, start: { selected: vault, ...start } });
+  test.each(engines)('$where', async ({ start, target, reason }) => {
+    const app = offeringApp();
+    const screen = await openHarness({ app, size: { columns: 80, rows: 24 }, start: { selected: vault, ...start } });
     if (target) await screen.sees(target);
     const own = new Set(
       keymap.bindings
@@ -76,14 +76,14 @@ describe('a key acts on what the pane with the focus shows, or on nothing, and s
         .flatMap(({ keys }) => keys),
     );
     for (const key of flowKeys.filter((one) => !own.has(one))) {
-      deck.started.length = 0;
+      app.started.length = 0;
       await screen.press(key);
-      for (const { flow, input } of deck.started) expect([flow, input.component?.id ?? input.entry?.id], key).toEqual([flow, target]);
+      for (const { flow, input } of app.started) expect([flow, input.component?.id ?? input.entry?.id], key).toEqual([flow, target]);
       if (reason && key === 's') await screen.sees(reason);
-      if (target && key === 's') expect(deck.started.map(({ flow }) => flow)).toEqual(['stop']);
+      if (target && key === 's') expect(app.started.map(({ flow }) => flow)).toEqual(['stop']);
     }
     await screen.press('R');
-    expect(deck.refreshed).toEqual(target ? [deck.fleet.snapshot().components.find(({ id }) => id === target)?.key] : []);
+    expect(app.refreshed).toEqual(target ? [app.fleet.snapshot().components.find(({ id }) => id === target)?.key] : []);
     await screen.press('i');
     if (target) await screen.sees(new RegExp(`┏ ${target} .*`));
     else await screen.misses('[Inspect]');
@@ -91,23 +91,23 @@ describe('a key acts on what the pane with the focus shows, or on nothing, and s
 
   test('screens over the panes start nothing about what lies under them', async () => {
     for (const screenKey of ['?', 'H', 'C', 'F', 'X', ':']) {
-      const deck = offeringDeck();
-      const screen = await openRig({ deck, start: { selected: vault } });
+      const app = offeringApp();
+      const screen = await openHarness({ app, start: { selected: vault } });
       await screen.press(screenKey);
       for (const key of ['s', 'S', 'r', 'p', 'U', 'B', 'e', 'D', 'P']) await screen.press(key);
-      expect(deck.started, screenKey).toEqual([]);
+      expect(app.started, screenKey).toEqual([]);
     }
   });
 
   test('keys of the host act on the host of the highlighted row', async () => {
-    const other: PlaceView = { ...(sample.places[0] as PlaceView), name: 'attic' };
+    const other: EngineView = { ...(sample.engines[0] as EngineView), name: 'attic' };
     const [port] = sample.ports;
-    const deck = createFakeDeck({
-      snapshot: { ...sample, places: [...sample.places, other], ports: port ? [{ ...port, host: 'attic', component: undefined }] : [] },
+    const app = createFakeApp({
+      snapshot: { ...sample, engines: [...sample.engines, other], ports: port ? [{ ...port, host: 'attic', component: undefined }] : [] },
     });
-    const screen = await openRig({ deck, start: { selected: vault } });
+    const screen = await openHarness({ app, start: { selected: vault } });
     await screen.press('D', '3', 'D');
-    expect(deck.started.map(({ flow, input }) => [flow, input.place])).toEqual([
+    expect(app.started.map(({ flow, input }) => [flow, input.engineName])).toEqual([
       ['df', 'nas'],
       ['df', 'attic'],
     ]);
@@ -115,17 +115,17 @@ describe('a key acts on what the pane with the focus shows, or on nothing, and s
     await screen.type('zzz');
     await screen.press('enter', 'P');
     await screen.sees('No host is selected.');
-    expect(deck.started).toHaveLength(2);
+    expect(app.started).toHaveLength(2);
     await screen.press('esc', 'H', 'j', ':');
-    expect(hostItems(deck.fleet.snapshot(), [])).toHaveLength(2);
+    expect(hostItems(app.fleet.snapshot(), [])).toHaveLength(2);
     await screen.type('disk');
     await screen.sees(/on attic/);
     await screen.press('enter');
-    expect(deck.started.at(-1)?.input.place).toBe('attic');
+    expect(app.started.at(-1)?.input.engineName).toBe('attic');
   });
 
   test('[ and ] bring the details onto the screen that they turn', async () => {
-    const screen = await openRig({ size: { columns: 80, rows: 24 } });
+    const screen = await openHarness({ size: { columns: 80, rows: 24 } });
     await screen.press(']');
     await screen.sees('[2 Details]', '[Logs]');
   });
@@ -139,32 +139,32 @@ describe('stop, restart and pause', () => {
   ] as const;
 
   test.each(cases)('%s asks once: Enter confirms, Esc cancels', async (key, flow, title) => {
-    const deck = createFakeDeck({ confirms: true });
-    const screen = await openRig({ deck, size: { columns: 60, rows: 20 } });
+    const app = createFakeApp({ confirms: true });
+    const screen = await openHarness({ app, size: { columns: 60, rows: 20 } });
     await screen.press(key);
     await screen.sees(title, 'Enter yes, do it');
-    expect(deck.started).toEqual([]);
+    expect(app.started).toEqual([]);
     await screen.press('esc');
     await screen.misses('Enter yes, do it');
     await screen.sees(`Cancelled: ${title}`);
-    expect(deck.started).toEqual([]);
+    expect(app.started).toEqual([]);
     await screen.press(key, 'enter');
-    expect(deck.started.map((one) => [one.flow, one.input.component?.id])).toEqual([[flow, 'password-vault']]);
+    expect(app.started.map((one) => [one.flow, one.input.component?.id])).toEqual([[flow, 'password-vault']]);
     await screen.misses('Enter yes, do it');
   });
 
   test('keys that arrive together confirm nothing', async () => {
-    const deck = createFakeDeck({ confirms: true });
-    const screen = await openRig({ deck });
+    const app = createFakeApp({ confirms: true });
+    const screen = await openHarness({ app });
     await screen.send('s\r');
     await screen.sees('Stop password-vault on nas');
-    expect(deck.started).toEqual([]);
+    expect(app.started).toEqual([]);
   });
 
   test('the service that was chosen is named', async () => {
     const two = sample.components.find(({ services }) => services.length > 1) as ComponentView;
-    const deck = createFakeDeck({ confirms: true });
-    const screen = await openRig({ deck, start: { selected: two.key } });
+    const app = createFakeApp({ confirms: true });
+    const screen = await openHarness({ app, start: { selected: two.key } });
     await screen.press('v');
     await screen.sees(`Service of ${two.id}: `);
     await screen.press('s');
@@ -172,11 +172,11 @@ describe('stop, restart and pause', () => {
   });
 
   test('nothing is asked where the settings say so, and for what interrupts nothing', async () => {
-    const quiet = createFakeDeck();
-    await (await openRig({ deck: quiet })).press('s');
+    const quiet = createFakeApp();
+    await (await openHarness({ app: quiet })).press('s');
     expect(quiet.started.map(({ flow }) => flow)).toEqual(['stop']);
-    const deck = createFakeDeck({ confirms: true });
-    await (await openRig({ deck })).press('B');
-    expect(deck.started.map(({ flow }) => flow)).toEqual(['backup']);
+    const app = createFakeApp({ confirms: true });
+    await (await openHarness({ app })).press('B');
+    expect(app.started.map(({ flow }) => flow)).toEqual(['backup']);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { keyTableMarkdown } from '../../test/docs/key-table.ts';
 import { Fault } from '../faults/fault.ts';
-import { createKeymap, keyTable, keyTableMarkdown } from './keymap.ts';
+import { createKeymap } from './keymap.ts';
 
 function faultOf(keys: Record<string, string | string[]>): Fault {
   try {
@@ -16,7 +17,7 @@ describe('the key table', () => {
   test('gives no key two meanings at the same time, but for flows of which one is offered', () => {
     const { bindings } = createKeymap();
     const shared = ['list', 'component', 'host', 'everywhere'];
-    // What is paused is not running, and what is not initialised has nothing to unseal.
+    // A paused component is not running, and one that is not initialised cannot be unsealed.
     const takingTurns = [
       ['pause', 'unpause'],
       ['unseal', 'initialise'],
@@ -39,7 +40,7 @@ describe('the key table', () => {
   });
 
   test('is the help and the README: every command once, with its keys as people read them', () => {
-    const rows = keyTable();
+    const rows = createKeymap().rows();
     expect(rows).toHaveLength(createKeymap().bindings.length);
     expect(rows).toContainEqual({ keys: 'q Ctrl-C', context: 'Everywhere', title: 'Quit' });
     expect(keyTableMarkdown().split('\n')).toHaveLength(rows.length + 2);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { paneIds } from './interface-store.ts';
 import { layoutFor, leastSize, windowStart } from './layout.ts';
+import { paneIds } from './panes.ts';
 
 test('panes tile the screen: no cell twice, none left, one row for header and footer', () => {
   const size = fc.record({

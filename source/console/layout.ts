@@ -1,40 +1,35 @@
-import type { PaneId } from './interface-store.ts';
+import type { PaneId } from './panes.ts';
 
 export interface Size {
   columns: number;
   rows: number;
 }
 
-export interface Rectangle {
+interface Rectangle {
   x: number;
   y: number;
   width: number;
   height: number;
 }
 
-/** The least that the panes need to be read. */
 export const leastSize: Size = { columns: 60, rows: 15 };
 
-/** The least that a form or a review needs, which has the screen for itself. */
 export const leastFormSize: Size = { columns: 40, rows: 12 };
 
 export function fits(size: Size, least: Size): boolean {
   return size.columns >= least.columns && size.rows >= least.rows;
 }
 
-/** From here on all panes stand side by side. */
 const roomForAll: Size = { columns: 100, rows: 28 };
 
 export interface Layout {
   kind: 'small' | 'tabs' | 'all';
-  /** One pane has the screen although there is room for all of them. */
+  /** One pane fills the screen although all of them would fit. */
   zoomed: boolean;
   size: Size;
-  /** Panes that are on the screen. */
   panes: Partial<Record<PaneId, Rectangle>>;
 }
 
-/** Where everything is. One row for the header, one for the footer, `bannerRows` for what must be said above the panes. */
 export function layoutFor(size: Size, options: { focus: PaneId; zoomed: boolean; bannerRows: number }): Layout {
   if (!fits(size, leastSize)) return { kind: 'small', zoomed: false, size, panes: {} };
   const top = 1 + options.bannerRows;
@@ -61,9 +56,8 @@ export function layoutFor(size: Size, options: { focus: PaneId; zoomed: boolean;
   return { kind: 'all', zoomed: false, size, panes };
 }
 
-/** The first row of a window of `height` rows that shows `selected` and moves as little as possible. */
-export function windowStart(options: { previous: number; selected: number; height: number; total: number }): number {
-  const { previous, selected, height, total } = options;
+/** Returns the first row of a window of `height` rows that shows `selected` and scrolls as little as possible. */
+export function windowStart({ previous, selected, height, total }: Record<'previous' | 'selected' | 'height' | 'total', number>): number {
   const last = Math.max(0, total - height);
   if (selected < 0) return Math.min(Math.max(0, previous), last);
   const margin = Math.min(2, Math.floor((height - 1) / 2));

@@ -2,18 +2,25 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { keepsNothing, openFilterKeeper } from './filter-keeper.ts';
-import type { KeptFilter } from './interface-store.ts';
-import { createFakeDeck } from './rig/fake-deck.ts';
-import { asciiTheme, colourTheme, openRig, plainTheme, type Rig, type RigOptions } from './rig/rig.tsx';
-import { sampleNowMs } from './rig/sample-fleet.ts';
+import { createFakeApp } from '../../test/doubles/console/fake-app.ts';
+import {
+  asciiTheme,
+  colourTheme,
+  type Harness,
+  type HarnessOptions,
+  openHarness,
+  plainTheme,
+} from '../../test/doubles/console/harness.tsx';
+import { sampleNowMs } from '../../test/doubles/console/sample-fleet.ts';
+import { keepsNothing, openFilterHistory } from './filter-history.ts';
+import type { KeptFilter } from './screens/logs/state.ts';
 
 const vault = 'nas/password-vault/password-vault';
 const sso = 'nas/sso-portal/sso-portal';
 const lines = (from: number, count: number, word = 'line') => Array.from({ length: count }, (_, index) => `${word} ${from + index}`);
 
-async function inLogs(options: RigOptions = {}): Promise<Rig> {
-  const screen = await openRig({ size: { columns: 80, rows: 24 }, ...options });
+async function inLogs(options: HarnessOptions = {}): Promise<Harness> {
+  const screen = await openHarness({ size: { columns: 80, rows: 24 }, ...options });
   await screen.press('4');
   await screen.sees('Logs · password-vault');
   return screen;
@@ -69,12 +76,12 @@ describe('times', () => {
 describe('scrolling back', () => {
   test('goes on into the engine’s history, up to the start of the log', async () => {
     const screen = await inLogs();
-    screen.deck.logs.addHistory(vault, lines(1, 500, 'old'));
+    screen.app.logs.addHistory(vault, lines(1, 500, 'old'));
     screen.log(vault, lines(1, 50));
     await screen.sees('line 50');
     await screen.press('g');
     await screen.sees(/▸14:02:07 {3}line 1 /);
-    expect(screen.deck.logs.historyReads()).toBe(0);
+    expect(screen.app.logs.historyReads()).toBe(0);
     await screen.press('k');
     await screen.sees(/old 500/);
     for (let page = 0; page < 40; page++) await screen.press('pageup');
@@ -85,10 +92,10 @@ describe('scrolling back', () => {
 
   test('says what goes on; Esc stops it', async () => {
     const screen = await inLogs();
-    screen.deck.logs.addHistory(vault, lines(1, 500, 'old'));
+    screen.app.logs.addHistory(vault, lines(1, 500, 'old'));
     screen.log(vault, lines(1, 50));
     await screen.sees('line 50');
-    const release = screen.deck.logs.holdHistory();
+    const release = screen.app.logs.holdHistory();
     await screen.press('g', 'k');
     await screen.sees(/loading older lines, back to 13:\d\d:\d\d, Esc stops/);
     await screen.press('esc');
@@ -101,8 +108,8 @@ describe('scrolling back', () => {
 
   test('says why the history cannot be read', async () => {
     const screen = await inLogs();
-    screen.deck.logs.addHistory(vault, lines(1, 10, 'old'));
-    screen.deck.logs.failHistory('The log driver "syslog" keeps nothing to read.');
+    screen.app.logs.addHistory(vault, lines(1, 10, 'old'));
+    screen.app.logs.failHistory('The log driver "syslog" keeps nothing to read.');
     screen.log(vault, lines(1, 50));
     await screen.sees('line 50');
     await screen.press('g', 'k');
@@ -128,12 +135,12 @@ describe('scrolling back', () => {
 
   test('g never loads, however long the log is', async () => {
     const screen = await inLogs();
-    screen.deck.logs.addHistory(vault, lines(1, 5000, 'old'));
+    screen.app.logs.addHistory(vault, lines(1, 5000, 'old'));
     screen.log(vault, lines(1, 50));
     await screen.sees('line 50');
     await screen.press('g', 'g', 'g');
     await screen.sees('older lines: k or PgUp loads them');
-    expect(screen.deck.logs.historyReads()).toBe(0);
+    expect(screen.app.logs.historyReads()).toBe(0);
   });
 });
 
@@ -173,13 +180,13 @@ describe('a filter', () => {
 
   test('reaches back into the history where its matches do not fill the screen, and says how far', async () => {
     const screen = await inLogs();
-    screen.deck.logs.addHistory(
+    screen.app.logs.addHistory(
       vault,
       lines(1, 3000, 'old').map((text, at) => (at % 1000 === 7 ? `needle ${text}` : text)),
     );
     screen.log(vault, lines(1, 50));
     await screen.sees('line 50');
-    const release = screen.deck.logs.holdHistory();
+    const release = screen.app.logs.holdHistory();
     await screen.press('/');
     await screen.type('needle');
     await screen.sees(/searched 3,000 lines, back to 13:\d\d:\d\d, Esc stops/);
@@ -189,10 +196,10 @@ describe('a filter', () => {
 
   test('that searches is stopped by Esc, and keeps what it found', async () => {
     const screen = await inLogs();
-    screen.deck.logs.addHistory(vault, lines(1, 3000, 'old'));
+    screen.app.logs.addHistory(vault, lines(1, 3000, 'old'));
     screen.log(vault, ['needle here', ...lines(1, 50)]);
     await screen.sees('line 50');
-    screen.deck.logs.holdHistory();
+    screen.app.logs.holdHistory();
     await screen.press('/');
     await screen.type('needle');
     await screen.press('enter');
@@ -206,17 +213,17 @@ describe('a filter', () => {
 
   test('without a match in what is kept is searched for further back by the keys that scroll', async () => {
     const screen = await inLogs();
-    screen.deck.logs.addHistory(
+    screen.app.logs.addHistory(
       vault,
       lines(1, 3000, 'old').map((text, at) => (at === 20 ? `needle ${text}` : text)),
     );
     screen.log(vault, lines(1, 50));
     await screen.sees('line 50');
-    screen.deck.logs.holdHistory();
+    screen.app.logs.holdHistory();
     await screen.press('k', 'k', '/');
     await screen.type('needle');
     await screen.press('enter');
-    const release = screen.deck.logs.holdHistory();
+    const release = screen.app.logs.holdHistory();
     await screen.sees('searched 3,000 lines');
     await screen.press('esc');
     await screen.sees('k searches further back');
@@ -261,7 +268,7 @@ describe('a filter', () => {
 
   test('only highlights when asked to; n and N go from match to match, also back into the history', async () => {
     const screen = await inLogs();
-    screen.deck.logs.addHistory(
+    screen.app.logs.addHistory(
       vault,
       lines(1, 2000, 'old').map((text, at) => (at === 20 ? `needle ${text}` : text)),
     );
@@ -298,7 +305,7 @@ describe('a filter', () => {
 
   test('belongs to its component, and comes back with it, also after a new start', async () => {
     const kept: Record<string, KeptFilter>[] = [];
-    const screen = await openRig({ keeper: { ...keepsNothing, keep: (filters) => kept.push({ ...filters }) } });
+    const screen = await openHarness({ filterHistory: { ...keepsNothing, keep: (filters) => kept.push({ ...filters }) } });
     screen.log(vault, ['alpha', 'beta']);
     screen.log(sso, ['gamma', 'delta']);
     await screen.press('4', '/');
@@ -312,7 +319,7 @@ describe('a filter', () => {
     await screen.misses('beta');
     expect(kept.at(-1)).toEqual({ [vault]: { typed: 'alp', hides: true } });
 
-    const next = await openRig({ start: { logFilters: kept.at(-1) ?? {} } });
+    const next = await openHarness({ start: { logFilters: kept.at(-1) ?? {} } });
     next.log(vault, ['alpha', 'beta']);
     await next.sees('alpha', 'filter alp', '1 of 2 lines match');
     await next.press('4', 'esc');
@@ -324,15 +331,15 @@ describe('a filter', () => {
     onTestFinished(() => rm(folder, { recursive: true }));
     const path = join(folder, 'state', 'log-filters.json');
     const filters = { [vault]: { typed: '/warn|error/', hides: false } };
-    const quiet = openFilterKeeper(path, { readOnly: true });
+    const quiet = openFilterHistory(path, { readOnly: true });
     quiet.keep(filters);
     await quiet.settle();
     expect(await quiet.load()).toEqual({});
-    const keeper = openFilterKeeper(path, { readOnly: false });
-    keeper.keep({});
-    keeper.keep(filters);
-    await keeper.settle();
-    expect(await keeper.load()).toEqual(filters);
+    const filterHistory = openFilterHistory(path, { readOnly: false });
+    filterHistory.keep({});
+    filterHistory.keep(filters);
+    await filterHistory.settle();
+    expect(await filterHistory.load()).toEqual(filters);
     expect(await quiet.load()).toEqual(filters);
     expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({ schema: 1, filters });
   });
@@ -426,7 +433,7 @@ describe('one line', () => {
 describe('a time', () => {
   test('is gone to, forwards and backwards', async () => {
     const screen = await inLogs();
-    screen.deck.logs.addHistory(vault, lines(1, 3600, 'old'));
+    screen.app.logs.addHistory(vault, lines(1, 3600, 'old'));
     screen.log(vault, lines(1, 100));
     await screen.sees('line 100');
     await screen.press('T');
@@ -465,19 +472,19 @@ describe('a time', () => {
 
 describe('several components', () => {
   test('that are marked are merged by time; each line says whose it is, the title whose logs they are', async () => {
-    const screen = await openRig({ size: { columns: 200, rows: 60 } });
+    const screen = await openHarness({ size: { columns: 200, rows: 60 } });
     await screen.press('space', 'j', 'space');
     await screen.sees('Logs · 2 components: password-vault, sso-portal', '2 marked for logs');
     screen.log(vault, [{ text: 'from the vault', service: 'password-vault' }]);
     screen.log(sso, [{ text: 'from the portal', service: 'redis' }]);
     await screen.sees(/password-vault +from the vault/, /sso-portal\/redis +from the portal/);
-    expect(screen.deck.openLogs()).toEqual([`${vault} + ${sso}`]);
+    expect(screen.app.openLogs()).toEqual([`${vault} + ${sso}`]);
     await screen.press('esc');
     await screen.sees('Logs · sso-portal');
   });
 
   test('of a project or of the whole host are one key away', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('L');
     await screen.sees('Logs · all of nas, 20 components');
     await screen.press('esc');
@@ -485,10 +492,10 @@ describe('several components', () => {
   });
 
   test('have no keys for one of them: what is not looked at is not stopped', async () => {
-    const screen = await openRig();
+    const screen = await openHarness();
     await screen.press('L', 's', 'r', 'x');
     await screen.sees('Logs · all of nas');
-    expect(screen.deck.started).toEqual([]);
+    expect(screen.app.started).toEqual([]);
   });
 });
 
@@ -499,7 +506,7 @@ describe('saving', () => {
     await screen.sees('one');
     await screen.press('W');
     await screen.sees('This session is read-only: "Save log lines" is not available.');
-    expect(screen.deck.started).toEqual([]);
+    expect(screen.app.started).toEqual([]);
   });
 
   test('starts the flow with the lines shown', async () => {
@@ -508,7 +515,7 @@ describe('saving', () => {
     await screen.sees('one');
     await screen.press('W');
     await screen.sees('Save log lines');
-    expect(screen.deck.started.map(({ flow }) => flow)).toEqual(['save-logs']);
+    expect(screen.app.started.map(({ flow }) => flow)).toEqual(['save-logs']);
   });
 });
 
@@ -517,8 +524,8 @@ describe('levels and streams', () => {
     const screen = await inLogs({ theme: colourTheme });
     screen.log(vault, ['[ERROR] disk is full', '[WARN] disk is nearly full', 'plain']);
     await screen.sees('[WARN] disk is nearly full');
-    expect(screen.raw()).toContain(`${colourTheme.paint('bad', '14:02:07   ')}[${colourTheme.paint('bad', 'ERROR')}] disk`);
-    expect(screen.raw()).toContain(`${colourTheme.paint('warn', '14:02:08   ')}[${colourTheme.paint('warn', 'WARN')}] disk`);
+    expect(screen.raw()).toContain(`${colourTheme.paint('error', '14:02:07   ')}[${colourTheme.paint('error', 'ERROR')}] disk`);
+    expect(screen.raw()).toContain(`${colourTheme.paint('warning', '14:02:08   ')}[${colourTheme.paint('warning', 'WARN')}] disk`);
     expect(screen.raw()).toContain(`${colourTheme.paint('faint', '14:02:09   ')}plain`);
   });
 
@@ -536,7 +543,7 @@ describe('levels and streams', () => {
 describe('without colour or Unicode', () => {
   test('the line under the cursor, marks and what is highlighted are told by signs', async () => {
     for (const theme of [plainTheme, asciiTheme]) {
-      const screen = await openRig({ theme, size: { columns: 80, rows: 24 }, deck: createFakeDeck() });
+      const screen = await openHarness({ theme, size: { columns: 80, rows: 24 }, app: createFakeApp() });
       screen.log(vault, ['first needle', 'second', 'third']);
       await screen.press('4', '*', '/');
       await screen.type('needle');

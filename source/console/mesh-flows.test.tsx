@@ -2,48 +2,48 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { type Item, meshId as id, MeshStage } from '../../test/doubles/mesh-stage.ts';
+import type { FlowBody } from '../../test/doubles/console/fake-app.ts';
+import { type Harness, misfits, openHarness } from '../../test/doubles/console/harness.tsx';
+import { type Item, meshId as id, MeshFixture } from '../../test/doubles/mesh-fixture.ts';
 import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
-import type { FlowBody } from './rig/fake-deck.ts';
-import { misfits, openRig, type Rig } from './rig/rig.tsx';
 
 const size = { columns: 80, rows: 24 };
-let stage: MeshStage;
+let fixture: MeshFixture;
 beforeAll(async () => {
-  stage = await MeshStage.open();
-  await stage.run('mesh-access');
+  fixture = await MeshFixture.open();
+  await fixture.run('mesh-access');
   for (const flow of ['mesh-register', 'mesh-user', 'mesh-api-key', 'mesh-expire-key', 'mesh-edit-policy'])
-    await stage.run(flow, [], { kind: 'unattended' }).catch(() => undefined);
+    await fixture.run(flow, [], { kind: 'unattended' }).catch(() => undefined);
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
-/** The real procedure on the control server of practice, with the console in front. */
+/** Runs the real procedure on the control server of the practice stack, with the console in front. */
 const played =
   (flow: string): FlowBody =>
   async (operator, { words, options }, signal) =>
-    (await stage.practice.run(flow, id, { words, options }, { operator: operator as OperatorDouble, signal })).message;
+    (await fixture.practice.run(flow, id, { words, options }, { operator: operator as OperatorDouble, signal })).message;
 
-async function open(): Promise<Rig> {
+async function open(): Promise<Harness> {
   const names = ['mesh-node', 'mesh-register', 'mesh-user', 'mesh-api-key', 'mesh-expire-key', 'mesh-edit-policy'];
   const flows = Object.fromEntries(names.map((name) => [name, played(name)]));
-  return openRig({ size, flows, start: { selected: `nas/${id}/${id}` } });
+  return openHarness({ size, flows, start: { selected: `nas/${id}/${id}` } });
 }
 
-/** From the palette, as somebody does who knows no key for it. */
-async function start(screen: Rig, title: string): Promise<void> {
+/** Starts the flow from the palette, like an operator who does not know its key. */
+async function start(screen: Harness, title: string): Promise<void> {
   await screen.press(':');
   await screen.type(title);
   await screen.sees(title);
   await screen.press('enter');
 }
 
-const nodes = async () => (await stage.aside('GET', 'node'))['nodes'] as Item[];
+const nodes = async () => (await fixture.aside('GET', 'node'))['nodes'] as Item[];
 const nodeCalled = async (name: string) => (await nodes()).find(({ givenName }) => givenName === name);
-const users = async () => ((await stage.aside('GET', 'user'))['users'] as Item[]).map(({ name }) => name);
+const users = async () => ((await fixture.aside('GET', 'user'))['users'] as Item[]).map(({ name }) => name);
 
 test('a node that waits is let in by what its client shows; a typing mistake is told in its place', async () => {
   const key = `hskey-authreq-${'q'.repeat(24)}`;
-  await stage.aside('POST', 'debug/node', { user: 'guest', key, name: 'spyglass', routes: [] });
+  await fixture.aside('POST', 'debug/node', { user: 'guest', key, name: 'spyglass', routes: [] });
   const screen = await open();
   await start(screen, 'Register a node that waits');
   await screen.sees('What does the client show?', 'tailscale up --login-server');
@@ -93,7 +93,7 @@ test('one after the other: tagged, given a day to log in again, expired after a 
   await screen.press('enter');
   await screen.sees('spyglass: ', 'Expire it now', 'it is cut off until somebody logs it in again');
   const toExpire = async () => {
-    // The last but one, whatever the release offers before it.
+    // The last but one, whatever options precede it in this release.
     await screen.press('end', 'up', 'enter');
     await screen.sees('Expire spyglass', /POST \/api\/v1\/node\/\d+\/expire/, 'is cut off at once', 'yes, do it');
     expect(misfits(screen.frame(), size)).toEqual([]);
@@ -167,7 +167,7 @@ test('an API key is shown once; it is expired from the list, and the one of this
 });
 
 test('a pre-auth key is expired after a yes, and Esc leaves it', async () => {
-  await stage.run('key', [], { typed: { key: [{ user: 'guest' }] } });
+  await fixture.run('key', [], { typed: { key: [{ user: 'guest' }] } });
   const screen = await open();
   await start(screen, 'Expire a pre-auth key');
   await screen.sees('Which key?', 'guest');
@@ -186,7 +186,7 @@ test('the policy in the editor: the place of a mistake, back to the editor with 
   const folder = await mkdtemp(join(tmpdir(), 'qd-editor-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const editor = join(folder, 'editor');
-  // The first time it makes a mistake, the second time it mends it.
+  // The first run of the editor adds the mistake, the second corrects it.
   await writeFile(
     editor,
     `#!/bin/sh\nif grep -q cinema "$1"; then sed -i 's/tag:cinema:8096/tag:media:8096,8920/' "$1"; else sed -i 's/tag:media:8096/tag:cinema:8096/' "$1"; fi\n`,
@@ -195,18 +195,18 @@ test('the policy in the editor: the place of a mistake, back to the editor with 
   vi.stubEnv('EDITOR', editor);
   vi.stubEnv('VISUAL', '');
   onTestFinished(() => void vi.unstubAllEnvs());
-  const before = String((await stage.aside('GET', 'policy'))['policy']);
+  const before = String((await fixture.aside('GET', 'policy'))['policy']);
   const screen = await open();
   await start(screen, 'Edit the policy of the mesh');
   await screen.sees('Change the policy of the mesh', /Line 13, column \d+: "tag:cinema" is not under/, /mistakes? to mend first/);
   expect(misfits(screen.frame(), size)).toEqual([]);
-  expect((await stage.aside('GET', 'policy'))['policy']).toBe(before);
+  expect((await fixture.aside('GET', 'policy'))['policy']).toBe(before);
   await screen.press('e');
   await screen.sees(/tag:media:8096,8920/);
   await screen.misses('to mend first');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('enter');
   await screen.sees('The policy is in force and reads back as written (1 line new, 1 gone).');
-  expect((await stage.aside('GET', 'policy'))['policy']).toContain('tag:media:8096,8920');
-  await stage.aside('PUT', 'policy', { policy: before });
+  expect((await fixture.aside('GET', 'policy'))['policy']).toContain('tag:media:8096,8920');
+  await fixture.aside('PUT', 'policy', { policy: before });
 });

@@ -1,28 +1,30 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { FlowBody } from '../../test/doubles/console/fake-app.ts';
+import { misfits, openHarness } from '../../test/doubles/console/harness.tsx';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
-import { PracticeStage } from '../../test/doubles/practice-stage.ts';
-import type { FlowBody } from './rig/fake-deck.ts';
-import { misfits, openRig } from './rig/rig.tsx';
+import { PracticeFixture } from '../../test/doubles/practice-fixture.ts';
 
 const id = 'mesh-control-server';
-let stage: PracticeStage;
+let fixture: PracticeFixture;
 beforeAll(async () => {
-  stage = await PracticeStage.open();
-  // The place of secrets is opened, and everything loaded: no test of the screen waits for that. No key is made.
-  await stage.run('mesh-access', id, {}, { rehearse: true });
-  await expect(stage.run('key', id, {}, { operator: new OperatorDouble('unattended') })).rejects.toMatchObject({ code: 'refused.apiKey' });
+  fixture = await PracticeFixture.open();
+  // Opens the secret storage and loads all modules, so that no test of the screen waits for that. The dry run creates no key.
+  await fixture.run('mesh-access', id, {}, { dryRun: true });
+  await expect(fixture.run('key', id, {}, { operator: new OperatorDouble('unattended') })).rejects.toMatchObject({
+    code: 'refused.apiKey',
+  });
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
-/** The real procedure on the control server of practice, with the console in front. */
+/** Runs the real procedure on the control server of the practice stack, with the console in front. */
 const played =
   (flow: string): FlowBody =>
   async (operator) =>
-    (await stage.run(flow, id, {}, { operator: operator as OperatorDouble })).message;
+    (await fixture.run(flow, id, {}, { operator: operator as OperatorDouble })).message;
 
 async function open(size: { columns: number; rows: number }) {
   const flows = { key: played('key'), 'mesh-node': played('mesh-node') };
-  return openRig({ size, flows, start: { selected: `nas/${id}/${id}` } });
+  return openHarness({ size, flows, start: { selected: `nas/${id}/${id}` } });
 }
 
 test.each([
@@ -44,7 +46,7 @@ test.each([
   await screen.press('right', 'right', 'right', 'ctrl+s');
   await screen.sees('tailscale up --login-server https://mesh.home.example.org', 'hskey-auth-', 'for guest is valid until', 'y copy');
   expect(misfits(screen.frame(), size)).toEqual([]);
-  // Half a code is worth nothing to a camera: all of its rows, or the keys for it.
+  // A camera cannot read half a code: either all of its rows are shown, or the keys for it.
   const codeRows = screen
     .frame()
     .split('\n')

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { createFakeDeck } from './rig/fake-deck.ts';
-import { openRig, type Rig } from './rig/rig.tsx';
-import { sampleSnapshot } from './rig/sample-fleet.ts';
+import { createFakeApp } from '../../test/doubles/console/fake-app.ts';
+import { type Harness, openHarness } from '../../test/doubles/console/harness.tsx';
+import { sampleSnapshot } from '../../test/doubles/console/sample-fleet.ts';
 
 const size = { columns: 60, rows: 20 };
 
-/** The text of all frames, with the words that a frame or an indentation tears apart put together. */
-function words(rig: Rig): string {
-  return rig
+/** Returns the text of all frames, with words rejoined that a frame or an indentation has split. */
+function words(harness: Harness): string {
+  return harness
     .frame()
     .split('\n')
     .map((line) => line.replace(/[│┃╭╮╰╯┏┓┗┛━─]/g, ' '))
@@ -15,8 +15,8 @@ function words(rig: Rig): string {
     .replace(/\s+/g, ' ');
 }
 
-async function seesWords(rig: Rig, text: string): Promise<void> {
-  await rig.until(() => words(rig).includes(text), `the words "${text}"`);
+async function seesWords(harness: Harness, text: string): Promise<void> {
+  await harness.until(() => words(harness).includes(text), `the words "${text}"`);
 }
 
 test('a port: what has no column stands below the list for the highlighted row, and below the row in the details', async () => {
@@ -35,28 +35,28 @@ test('a port: what has no column stands below the list for the highlighted row, 
     containerPort: 8080,
     role: 'metrics of the inner workings',
   };
-  const rig = await openRig({ size, deck: createFakeDeck({ snapshot: { ...snapshot, ports: [port, ...others] } }) });
-  await rig.press('3', 'g');
+  const harness = await openHarness({ size, app: createFakeApp({ snapshot: { ...snapshot, ports: [port, ...others] } }) });
+  await harness.press('3', 'g');
   const said = `${port.owner}, not listening now, to 8080 metrics of the inner workings.`;
-  await seesWords(rig, said);
-  await rig.press('1', 'g', '2', ']', ']');
-  await seesWords(rig, said);
+  await seesWords(harness, said);
+  await harness.press('1', 'g', '2', ']', ']');
+  await seesWords(harness, said);
 });
 
 test('the help: every sentence to its end', async () => {
-  const rig = await openRig({ size });
-  await rig.press('?');
-  expect(rig.frame()).not.toContain('…');
-  await rig.press('pagedown');
-  await seesWords(rig, 'How releases get into the library: the chain of media automation');
-  expect(rig.frame()).not.toContain('…');
+  const harness = await openHarness({ size });
+  await harness.press('?');
+  expect(harness.frame()).not.toContain('…');
+  await harness.press('pagedown');
+  await seesWords(harness, 'How releases get into the library: the chain of media automation');
+  expect(harness.frame()).not.toContain('…');
 });
 
 test('the palette: what the highlighted command does', async () => {
-  const rig = await openRig({ size });
-  await rig.press(':');
-  await rig.type('walk upgrade');
-  await seesWords(rig, 'so that somebody else goes on tomorrow.');
+  const harness = await openHarness({ size });
+  await harness.press(':');
+  await harness.type('walk upgrade');
+  await seesWords(harness, 'so that somebody else goes on tomorrow.');
 });
 
 test('a choice: its explanation', async () => {
@@ -67,11 +67,11 @@ test('a choice: its explanation', async () => {
       return String(await operator.ask({ id: 'which', kind: 'choice', label: 'Which?', choices }, signal));
     },
   };
-  const rig = await openRig({ size, deck: createFakeDeck({ flows }) });
-  await rig.press('r');
-  await seesWords(rig, `${detail} one`);
-  await rig.press('down');
-  await seesWords(rig, `${detail} two`);
+  const harness = await openHarness({ size, app: createFakeApp({ flows }) });
+  await harness.press('r');
+  await seesWords(harness, `${detail} one`);
+  await harness.press('down');
+  await seesWords(harness, `${detail} two`);
 });
 
 test('a table: cells go on below, and the request of a confirmation can be scrolled to', async () => {
@@ -80,34 +80,34 @@ test('a table: cells go on below, and the request of a confirmation can be scrol
     restart: async (operator: import('../session/session.ts').Operator, _: unknown, signal: AbortSignal) => {
       operator.show({
         kind: 'table',
-        columns: ['what', 'note'],
+        columns: ['WHAT', 'NOTE'],
         rows: [['a thing', 'a note that is much longer than the box is wide, to its very end']],
       });
       await operator.confirm({ id: 'x', title: 'Delete volumes', request, consequences: ['They are lost.'] }, signal);
       return 'done';
     },
   };
-  const rig = await openRig({ size, deck: createFakeDeck({ flows }) });
-  await rig.press('r');
-  await rig.sees('Delete volumes', 'yes, do it');
-  await rig.press('pageup', 'pageup', 'pageup', 'pageup', 'pageup', 'pageup');
-  await seesWords(rig, 'a note that is much longer');
-  await rig.press('pagedown', 'pagedown', 'pagedown', 'pagedown', 'pagedown', 'pagedown', 'pagedown', 'pagedown');
-  await rig.sees('yes, do it');
-  await seesWords(rig, 'last-word');
+  const harness = await openHarness({ size, app: createFakeApp({ flows }) });
+  await harness.press('r');
+  await harness.sees('Delete volumes', 'yes, do it');
+  await harness.press('pageup', 'pageup', 'pageup', 'pageup', 'pageup', 'pageup');
+  await seesWords(harness, 'a note that is much longer');
+  await harness.press('pagedown', 'pagedown', 'pagedown', 'pagedown', 'pagedown', 'pagedown', 'pagedown', 'pagedown');
+  await harness.sees('yes, do it');
+  await seesWords(harness, 'last-word');
 });
 
 test('what was last said', async () => {
   const said = 'Saved 2 lines to /a/folder/with/a/rather/long/name/and/another/one/below/it/file.log, which only you can read';
-  const rig = await openRig({ size, deck: createFakeDeck({ flows: { restart: async () => said } }) });
-  await rig.press('r');
-  await rig.until(() => rig.frame().replace(/\s+/g, '').includes(said.replaceAll(' ', '')), said);
+  const harness = await openHarness({ size, app: createFakeApp({ flows: { restart: async () => said } }) });
+  await harness.press('r');
+  await harness.until(() => harness.frame().replace(/\s+/g, '').includes(said.replaceAll(' ', '')), said);
 });
 
 test('zoomed where there is no room for all panes, nothing claims that z shows them', async () => {
-  const rig = await openRig({ size: { columns: 80, rows: 24 } });
-  await rig.press('z');
-  expect(rig.frame()).not.toContain('z shows all panes');
-  await rig.resize({ columns: 120, rows: 36 });
-  await rig.sees('z shows all panes');
+  const harness = await openHarness({ size: { columns: 80, rows: 24 } });
+  await harness.press('z');
+  expect(harness.frame()).not.toContain('z shows all panes');
+  await harness.resize({ columns: 120, rows: 36 });
+  await harness.sees('z shows all panes');
 });

@@ -1,61 +1,59 @@
-import type { ComponentView, PlaceView } from '../fleet/model.ts';
+import type { QuarterdeckApp } from '../app/app.ts';
+import type { ComponentView, EngineView } from '../fleet/model.ts';
 import type { Flow } from '../flows/flow.ts';
-import type { Deck } from '../terminal/deck.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { KeyBinding, Keymap } from './keymap.ts';
 
-/** Can this flow be started here and now? Read-only sessions let through what only reads. `host` is the one of a flow about a host. */
-export function isOffered(deck: Deck, flow: Flow, component: ComponentView | undefined, host = component?.host): boolean {
-  if (deck.options.readOnly && flow.right !== 'read') return false;
-  if (flow.far && component && deck.fleet.snapshot().places.find(({ name }) => name === component.host)?.hostKind !== 'ssh') return false;
-  if (flow.ours && component && !isOurs(deck, component)) return false;
-  if (flow.about === 'host') return isOfferedOn(deck, flow, host);
+/** Read-only sessions allow only flows that read. `host` is the host of a flow about a host. */
+export function isOffered(app: QuarterdeckApp, flow: Flow, component: ComponentView | undefined, host = component?.host): boolean {
+  if (app.options.readOnly && flow.right !== 'read') return false;
+  if (flow.remote && component && app.fleet.snapshot().engines.find(({ name }) => name === component.host)?.hostKind !== 'ssh')
+    return false;
+  if (flow.ours && component && !isOurs(app, component)) return false;
+  if (flow.about === 'host') return isOfferedOn(app, flow, host);
   if (flow.about === 'catalog') return component?.known === true && (flow.offered?.(component) ?? true);
   return component !== undefined && (flow.offered?.(component) ?? true);
 }
 
-/** The one component here that a flow about its API can be about now, whatever is selected; undefined where there are several, or none. */
-export function onlySpeaker(deck: Deck, flow: Flow): ComponentView | undefined {
+/** Returns the only component to which a flow about its API can apply, whatever is selected. Undefined when there are several or none. */
+export function onlySpeaker(app: QuarterdeckApp, flow: Flow): ComponentView | undefined {
   if (flow.speaks === undefined) return undefined;
-  const speakers = deck.fleet.snapshot().components.filter(({ speaks }) => speaks === flow.speaks);
-  const [only, ...others] = speakers.filter((component) => isOffered(deck, flow, component));
+  const speakers = app.fleet.snapshot().components.filter(({ speaks }) => speaks === flow.speaks);
+  const [only, ...others] = speakers.filter((component) => isOffered(app, flow, component));
   return others.length === 0 ? only : undefined;
 }
 
-function isOfferedOn(deck: Deck, flow: Flow, host: string | undefined): boolean {
-  const { places, components, ports } = deck.fleet.snapshot();
-  const place = host ?? places[0]?.name;
-  if (place === undefined || !flow.offeredOn) return places.length > 0;
-  const here = ({ host }: { host: string }) => host === place;
+function isOfferedOn(app: QuarterdeckApp, flow: Flow, host: string | undefined): boolean {
+  const { engines, components, ports } = app.fleet.snapshot();
+  const engineName = host ?? engines[0]?.name;
+  if (engineName === undefined || !flow.offeredOn) return engines.length > 0;
+  const here = ({ host }: { host: string }) => host === engineName;
   return flow.offeredOn(components.filter(here), ports.filter(here));
 }
 
-/** Was it deployed from here? In practice all is, and written down when it is first needed. */
-export function isOurs(deck: Deck, { deployed, known }: ComponentView): boolean {
-  return deployed || (known && deck.options.practice !== undefined);
+/** In practice every known component was deployed from here: its record is written when it is first needed. */
+export function isOurs(app: QuarterdeckApp, { deployed, known }: ComponentView): boolean {
+  return deployed || (known && app.options.practice !== undefined);
 }
 
-/** ` on nas`, where there are several hosts that it could be about. */
-export function onHost(deck: Deck, flow: Flow, host: string | undefined): string {
-  return flow.offline || host === undefined || deck.fleet.snapshot().places.length < 2 ? '' : ` on ${cleanLine(host)}`;
+export function onHost(app: QuarterdeckApp, flow: Flow, host: string | undefined): string {
+  return flow.offline || host === undefined || app.fleet.snapshot().engines.length < 2 ? '' : ` on ${cleanLine(host)}`;
 }
 
-/** Where something new goes: to the host that is looked at, or to the first one that answers. */
-export function placeFor(deck: Deck, component: ComponentView | undefined): PlaceView | undefined {
-  const reachable = deck.fleet.snapshot().places.filter(({ engine }) => engine.reachable);
+export function engineFor(app: QuarterdeckApp, component: ComponentView | undefined): EngineView | undefined {
+  const reachable = app.fleet.snapshot().engines.filter(({ engine }) => engine.reachable);
   return reachable.find(({ name }) => name === component?.host) ?? reachable[0];
 }
 
-export function flowOf(deck: Deck, id: string): Flow | undefined {
-  return deck.flows.find((flow) => flow.id === id);
+export function flowOf(app: QuarterdeckApp, id: string): Flow | undefined {
+  return app.flows.find((flow) => flow.id === id);
 }
 
-/** Keys that act on this component as it is now, in the table's order. */
-export function offeredActs(deck: Deck, keymap: Keymap, component: ComponentView | undefined): KeyBinding[] {
+export function offeredActs(app: QuarterdeckApp, keymap: Keymap, component: ComponentView | undefined): KeyBinding[] {
   return keymap.bindings.filter((binding) => {
     if (binding.context !== 'component' || component === undefined) return false;
     if (!binding.flow) return true;
-    const flow = flowOf(deck, binding.flow);
-    return flow !== undefined && isOffered(deck, flow, component);
+    const flow = flowOf(app, binding.flow);
+    return flow !== undefined && isOffered(app, flow, component);
   });
 }

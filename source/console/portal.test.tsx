@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { logInAtPortal } from '../../test/doubles/ask-product.ts';
-import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { type Harness, misfits } from '../../test/doubles/console/harness.tsx';
+import { findFlow, openOnPractice } from '../../test/doubles/console/practice-harness.ts';
+import { PracticeFixture } from '../../test/doubles/practice-fixture.ts';
 import { tracesBelow } from '../../test/doubles/secret-traces.ts';
-import { findFlow, openOnPractice } from './rig/practice-rig.ts';
-import { misfits, type Rig } from './rig/rig.tsx';
 
 const users = 'sso-portal/files/users/users_database.yml';
 const secret = 'correct horse battery';
@@ -13,20 +13,20 @@ const sizes = [
 ];
 type Size = (typeof sizes)[number];
 
-let stage: PracticeStage;
-// Many screens each, on machines that do other things too.
+let fixture: PracticeFixture;
+// The tests draw many screens each, possibly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 beforeAll(async () => {
-  stage = await PracticeStage.open();
-  // Everything is loaded, and the files are laid down: no test of the screen waits for that.
-  await stage.run('sso-users', 'sso-portal');
+  fixture = await PracticeFixture.open();
+  // Loads all modules and writes the files, so that no test of the screen waits for that.
+  await fixture.run('sso-users', 'sso-portal');
 }, 60_000);
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
-const open = (size: Size, component: string) => openOnPractice(stage, { size, component });
+const open = (size: Size, component: string) => openOnPractice(fixture, { size, component });
 
-/** Until the portal has read its file: it is given ten seconds for that. */
-async function read(screen: Rig, words: string): Promise<void> {
+/** Waits until the portal has read its file, which may take ten seconds. */
+async function read(screen: Harness, words: string): Promise<void> {
   await vi.waitUntil(() => screen.frame().includes(words), { timeout: 60_000 });
 }
 
@@ -57,14 +57,14 @@ test.each(sizes)('a user is added at $columns x $rows, with a password that is m
   await screen.sees('Password of', 'register a second factor');
   expect(misfits(screen.frame(), size)).toEqual([]);
   const made = /\b[A-Za-z2-9]{20}\b/.exec(screen.frame())?.[0] ?? '';
-  expect(await logInAtPortal(stage, name, made)).toBe(200);
+  expect(await logInAtPortal(fixture, name, made)).toBe(200);
   await screen.press('esc');
   await screen.misses(made);
-  expect(await tracesBelow([stage.home, stage.access.folder], [made])).toEqual([]);
+  expect(await tracesBelow([fixture.home, fixture.access.folder], [made])).toEqual([]);
 });
 
 test('Esc at each question of a new user says that nothing was written', async () => {
-  const before = await stage.text(users);
+  const before = await fixture.text(users);
   const screen = await open({ columns: 80, rows: 24 }, 'sso-portal');
   const answers: [sees: string, typed: string][] = [
     ['Name to log in with', 'noor'],
@@ -87,7 +87,7 @@ test('Esc at each question of a new user says that nothing was written', async (
     await screen.sees('Nothing was written: the users of sso-portal are as before.');
     await screen.press('esc');
   }
-  expect(await stage.text(users)).toBe(before);
+  expect(await fixture.text(users)).toBe(before);
 });
 
 test('a password is reset: masked, typed twice, and the old one is dead', async () => {
@@ -108,8 +108,8 @@ test('a password is reset: masked, typed twice, and the old one is dead', async 
   expect(screen.frame()).not.toContain(secret);
   await screen.press('enter');
   await read(screen, 'mara has a new password. The portal has read it.');
-  expect(await logInAtPortal(stage, 'mara', secret)).toBe(200);
-  expect(await tracesBelow([stage.home, stage.access.folder], [secret])).toEqual([]);
+  expect(await logInAtPortal(fixture, 'mara', secret)).toBe(200);
+  expect(await tracesBelow([fixture.home, fixture.access.folder], [secret])).toEqual([]);
 });
 
 test.each(sizes)('a lost second factor at $columns x $rows: what it means is confirmed, and a no leaves it', async (size) => {
@@ -117,7 +117,7 @@ test.each(sizes)('a lost second factor at $columns x $rows: what it means is con
   const start = async () => {
     await findFlow(screen, 'lost second factor', 'Reset a lost second factor');
     await screen.sees('Who?');
-    // Jonas is the second one.
+    // Jonas is the second user.
     await screen.press('down', 'enter');
     await screen.sees('What has jonas lost?', 'authenticator with the one-time codes');
     await screen.press('enter');
@@ -141,7 +141,7 @@ test('a ban is seen with its end and lifted; Esc says that it ends by itself', a
   await start();
   await screen.sees('sso-portal bans nobody at the moment.');
   await screen.press('esc');
-  for (let time = 0; time < 3; time++) await logInAtPortal(stage, 'jonas', 'wrong');
+  for (let time = 0; time < 3; time++) await logInAtPortal(fixture, 'jonas', 'wrong');
   await start();
   await screen.sees('Whose ban is lifted?', /jonas +user · until \d{4}-/);
   expect(misfits(screen.frame(), size)).toEqual([]);
@@ -203,26 +203,26 @@ test.each(sizes)('the users are listed at $columns x $rows: who may log in, and 
 });
 
 test.each(sizes)('a user is disabled and enabled again at $columns x $rows; Esc leaves all as they are', async (size) => {
-  const before = await stage.text(users);
+  const before = await fixture.text(users);
   const screen = await open(size, 'sso-portal');
   const disable = () => findFlow(screen, 'disable user portal', 'Disable a user of the portal');
   await disable();
   await screen.sees('Who?', 'mara', 'jonas', 'quarterdeck sso disable sso-portal --practice');
-  // Who is disabled already is not offered.
+  // A user who is disabled already is not listed.
   expect(screen.frame()).not.toContain('selim');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
   await screen.sees('Nothing was changed: all users are as before.');
   await screen.press('esc');
-  expect(await stage.text(users)).toBe(before);
+  expect(await fixture.text(users)).toBe(before);
   await disable();
   await screen.sees('Who?');
   await screen.press('down', 'enter');
   await read(screen, 'jonas can no longer log in. The portal has read it.');
   await screen.sees('A session that is');
   expect(misfits(screen.frame(), size)).toEqual([]);
-  // The comments of whoever keeps the file are still there.
-  expect(await stage.text(users)).toContain('# Gone for the winter.');
+  // The comments of the file's owner are kept.
+  expect(await fixture.text(users)).toContain('# Gone for the winter.');
   await screen.press('esc');
   await findFlow(screen, 'enable user portal', 'Enable a user of the portal');
   await screen.sees('Who?', 'jonas', 'selim', 'quarterdeck sso enable sso-portal --practice');
@@ -233,13 +233,13 @@ test.each(sizes)('a user is disabled and enabled again at $columns x $rows; Esc 
 });
 
 test('the last one who can log in is not disabled, with the reason', async () => {
-  const others = [...(await stage.text(users)).matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name ?? '').filter((name) => name !== 'mara');
-  for (const name of others) await stage.run('sso-disable', 'sso-portal', { words: [name] }).catch(() => undefined);
+  const others = [...(await fixture.text(users)).matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name ?? '').filter((name) => name !== 'mara');
+  for (const name of others) await fixture.run('sso-disable', 'sso-portal', { words: [name] }).catch(() => undefined);
   const screen = await open({ columns: 80, rows: 24 }, 'sso-portal');
   await findFlow(screen, 'disable user portal', 'Disable a user of the portal');
   await screen.sees('Who?');
   await screen.press('enter');
   await screen.sees('mara is the last one who can log in', 'quarterdeck sso add sso-portal');
   await screen.press('esc');
-  await stage.run('sso-enable', 'sso-portal', { words: ['jonas'] });
+  await fixture.run('sso-enable', 'sso-portal', { words: ['jonas'] });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { PracticeStage } from '../../test/doubles/practice-stage.ts';
-import { findFlow, openOnPractice } from './rig/practice-rig.ts';
-import { misfits, type Rig } from './rig/rig.tsx';
+import { type Harness, misfits } from '../../test/doubles/console/harness.tsx';
+import { findFlow, openOnPractice } from '../../test/doubles/console/practice-harness.ts';
+import { PracticeFixture } from '../../test/doubles/practice-fixture.ts';
 
 const gateway = 'vpn-client-gateway';
 const routed = 'file-sync';
@@ -9,24 +9,24 @@ const service = 'syncthing';
 const narrow = { columns: 80, rows: 24 };
 type Size = typeof narrow;
 
-let stage: PracticeStage;
-// Many screens each, on machines that do other things too.
+let fixture: PracticeFixture;
+// The tests draw many screens each, possibly on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });
 beforeAll(async () => {
-  stage = await PracticeStage.open();
-  // The files are laid down and everything is loaded: no test of the screen waits for that.
-  await expect(stage.run('route', routed)).rejects.toMatchObject({ code: 'refused.noGateway' });
+  fixture = await PracticeFixture.open();
+  // Writes the files and loads all modules, so that no test of the screen waits for that.
+  await expect(fixture.run('route', routed)).rejects.toMatchObject({ code: 'refused.noGateway' });
 }, 180_000);
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
-const open = (size: Size, component = routed) => openOnPractice(stage, { size, component, patienceMs: 60_000 });
+const open = (size: Size, component = routed) => openOnPractice(fixture, { size, component, patienceMs: 60_000 });
 
-const route = (screen: Rig) => findFlow(screen, 'route vpn', 'Route it through the VPN gateway');
+const route = (screen: Harness) => findFlow(screen, 'route vpn', 'Route it through the VPN gateway');
 
-/** Of the engine: in whose network it is, and what it publishes. */
+/** Reads from the engine the component's network and its published ports. */
 async function seen(id: string, service: string): Promise<{ mode: string; ports: number[] }> {
-  const found = (await stage.containers(id))[service] ?? '';
-  const detail = await stage.deck.world.engineOf('practice').inspect(found, AbortSignal.timeout(20_000));
+  const found = (await fixture.containers(id))[service] ?? '';
+  const detail = await fixture.app.context.engineOf('practice').inspect(found, AbortSignal.timeout(20_000));
   return {
     mode: detail?.networkMode ?? '',
     ports: (detail?.ports ?? []).flatMap(({ hostPort }) => (hostPort === undefined ? [] : [hostPort])).sort((a, b) => a - b),
@@ -48,8 +48,8 @@ test('without a gateway it says which one to deploy; what finds its database by 
 describe('behind a gateway', () => {
   const own = [8384, 21027, 22000, 22000];
   beforeAll(async () => {
-    await stage.run('deploy', gateway, { options: { set: ['VPN_SERVICE_PROVIDER=mullvad'] } });
-    await vi.waitUntil(() => ['running', 'healthy'].includes(stage.component(gateway)?.state ?? ''), { timeout: 60_000 });
+    await fixture.run('deploy', gateway, { options: { set: ['VPN_SERVICE_PROVIDER=mullvad'] } });
+    await vi.waitUntil(() => ['running', 'healthy'].includes(fixture.component(gateway)?.serviceState ?? ''), { timeout: 60_000 });
   }, 180_000);
 
   test('planned, left, applied, proved, and taken back (R15)', async () => {
@@ -76,7 +76,7 @@ describe('behind a gateway', () => {
     await screen.sees('What it sends leaves through the tunnel: ok', 'at 198.51.100.7 (Sweden)', `${routed} goes through ${gateway}.`);
     expect(misfits(screen.frame(), narrow)).toEqual([]);
     await screen.press('enter');
-    const gluetun = (await stage.containers(gateway))['gluetun'];
+    const gluetun = (await fixture.containers(gateway))['gluetun'];
     expect(await seen(routed, service)).toEqual({ mode: `container:${gluetun}`, ports: [] });
     expect((await seen(gateway, 'gluetun')).ports).toEqual([8000, ...own]);
 
@@ -94,7 +94,7 @@ describe('behind a gateway', () => {
     await route(screen);
     await screen.sees(`What is ${routed} to do?`);
     await screen.press('enter');
-    // Beside it stands that it has no HTTPS.
+    // The missing HTTPS is stated beside it.
     await screen.sees(`Take ${routed} out of the network of ${gateway.slice(0, 'vpn-client-gate'.length)}…`, 'Writes 2 files');
     expect(misfits(screen.frame(), narrow)).toEqual([]);
     await screen.press('enter');

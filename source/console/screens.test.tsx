@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { createFakeApp, type FlowBody } from '../../test/doubles/console/fake-app.ts';
+import { asciiTheme, colourTheme, type Harness, misfits, openHarness, plainTheme } from '../../test/doubles/console/harness.tsx';
+import { day, hour, sampleComponent, sampleEngine, sampleNowMs, sampleSnapshot } from '../../test/doubles/console/sample-fleet.ts';
+import { blockedReview, sampleForm, sampleReview } from '../../test/doubles/console/sample-forms.ts';
+import { labelOfState } from '../fleet/service-state.ts';
 import { cleanColoured, cleanLine } from '../text/clean.ts';
 import { textWidth } from '../text/width.ts';
-import { createFakeDeck, type FlowBody } from './rig/fake-deck.ts';
-import { asciiTheme, colourTheme, misfits, openRig, plainTheme, type Rig } from './rig/rig.tsx';
-import { day, hour, sampleComponent, sampleNowMs, samplePlace, sampleSnapshot } from './rig/sample-fleet.ts';
-import { blockedReview, sampleForm, sampleReview } from './rig/sample-forms.ts';
 import { unstyled } from './styled-text.ts';
 import { createTheme } from './theme.ts';
 
@@ -39,7 +40,7 @@ const flows: Readonly<Record<string, FlowBody>> = {
     operator.show({
       kind: 'table',
       title: 'Room taken on nas',
-      columns: ['Kind', 'Count', 'Size', 'Not used'],
+      columns: ['KIND', 'COUNT', 'SIZE', 'NOT USED'],
       rows: [
         ['images', '34', '18 GB', '4.2 GB'],
         ['containers', '41', '812 MB', '0 B'],
@@ -83,7 +84,7 @@ const flows: Readonly<Record<string, FlowBody>> = {
   },
 };
 
-/** Every screen there is, and the keys that lead to it. */
+/** Every screen, and the keys that open it. */
 const screens: Readonly<Record<string, readonly string[]>> = {
   components: ['j', 'j'],
   overview: ['j', 'j', '2'],
@@ -135,8 +136,8 @@ const sizes = [
 
 const vault = 'nas/password-vault/password-vault';
 
-/** Lines as programs write them: plain, leveled, JSON, logfmt, coloured, long. */
-function fill(rig: Rig, key = vault) {
+/** Adds typical log lines of programs: plain, with levels, JSON, logfmt, coloured, long. */
+function fill(harness: Harness, key = vault) {
   const line = (index: number) => {
     switch (index % 9) {
       case 1:
@@ -151,25 +152,25 @@ function fill(rig: Rig, key = vault) {
         return { text: `[INFO] http: GET /v1/sys/health 503, request ${index}, ${'a long line '.repeat(index % 5)}`.trim() };
     }
   };
-  rig.log(
+  harness.log(
     key,
     Array.from({ length: 80 }, (_, index) => line(index)),
   );
   if (key !== vault) return;
-  rig.log('nas/sso-portal/sso-portal', [
+  harness.log('nas/sso-portal/sso-portal', [
     { text: 'Listening for connections on 0.0.0.0:9091', service: 'server', timeMs: sampleNowMs + 16_500 },
     { text: 'checkpoint complete: wrote 12 buffers', service: 'db', stream: 'stderr', timeMs: sampleNowMs + 17_500 },
     { text: '1:M 20 Nov 2026 14:03:25.900 * Background saving started by pid 92', service: 'redis', timeMs: sampleNowMs + 18_900 },
   ]);
 }
 
-/** Everything that comes later than its key: inspect answers, statistics, log frames. */
+/** Waits for everything that arrives after a key: inspect results, statistics, log frames. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 80));
 }
 
-async function reach(rig: Rig, keys: readonly string[]) {
-  await rig.press(...keys);
+async function reach(harness: Harness, keys: readonly string[]) {
+  await harness.press(...keys);
   await settled();
 }
 
@@ -177,10 +178,10 @@ describe('goldens', () => {
   for (const size of sizes.slice(0, 2)) {
     for (const [name, keys] of Object.entries(screens)) {
       test(`${name} at ${size.columns}x${size.rows}`, async () => {
-        const rig = await openRig({ size, deck: createFakeDeck({ flows }) });
-        fill(rig);
-        await reach(rig, keys);
-        const text = rig.frame().replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, '*');
+        const harness = await openHarness({ size, app: createFakeApp({ flows }) });
+        fill(harness);
+        await reach(harness, keys);
+        const text = harness.frame().replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, '*');
         await expect(`${text}\n`).toMatchFileSnapshot(`goldens/${name}-${size.columns}x${size.rows}.txt`);
       });
     }
@@ -194,49 +195,49 @@ describe('goldens', () => {
       remedy: 'Join the group docker, or set DOCKER_HOST to a rootless engine.',
       retryAtMs: sampleNowMs + 8000,
     };
-    const rig = await openRig({
+    const harness = await openHarness({
       size: { columns: 80, rows: 24 },
-      deck: createFakeDeck({
+      app: createFakeApp({
         snapshot: {
           ...sampleSnapshot(),
           components: [],
           ports: [],
-          places: [{ ...samplePlace, link, engine: { ...samplePlace.engine, reachable: false, version: '' } }],
+          engines: [{ ...sampleEngine, link, engine: { ...sampleEngine.engine, reachable: false, version: '' } }],
         },
       }),
     });
-    await reach(rig, []);
-    await expect(`${rig.frame()}\n`).toMatchFileSnapshot('goldens/engine-away-80x24.txt');
+    await reach(harness, []);
+    await expect(`${harness.frame()}\n`).toMatchFileSnapshot('goldens/engine-away-80x24.txt');
   });
 
   test('too small at 40x10', async () => {
-    const rig = await openRig({ size: { columns: 40, rows: 10 } });
-    await expect(`${rig.frame()}\n`).toMatchFileSnapshot('goldens/too-small-40x10.txt');
+    const harness = await openHarness({ size: { columns: 40, rows: 10 } });
+    await expect(`${harness.frame()}\n`).toMatchFileSnapshot('goldens/too-small-40x10.txt');
   });
 
   test('ascii at 80x24', async () => {
-    const rig = await openRig({ size: { columns: 80, rows: 24 }, theme: asciiTheme });
-    await expect(`${rig.frame()}\n`).toMatchFileSnapshot('goldens/ascii-80x24.txt');
+    const harness = await openHarness({ size: { columns: 80, rows: 24 }, theme: asciiTheme });
+    await expect(`${harness.frame()}\n`).toMatchFileSnapshot('goldens/ascii-80x24.txt');
   });
 
   test.each(['form-choice', 'review-blocked', 'deploying'])('%s in ASCII', async (name) => {
-    const rig = await openRig({ size: { columns: 80, rows: 24 }, theme: asciiTheme, deck: createFakeDeck({ flows }) });
-    await reach(rig, screens[name] ?? []);
-    const text = rig.frame().replace(/[|/\\-](?= running)|(?<=redis:8 )[|/\\-]/g, '*');
+    const harness = await openHarness({ size: { columns: 80, rows: 24 }, theme: asciiTheme, app: createFakeApp({ flows }) });
+    await reach(harness, screens[name] ?? []);
+    const text = harness.frame().replace(/[|/\\-](?= running)|(?<=redis:8 )[|/\\-]/g, '*');
     await expect(`${text}\n`).toMatchFileSnapshot(`goldens/ascii-${name}-80x24.txt`);
   });
 
   test.each(['form-choice', 'review-blocked'])('%s at 40x12, where panes do not fit', async (name) => {
-    const rig = await openRig({ size: { columns: 80, rows: 24 }, deck: createFakeDeck({ flows }) });
-    await reach(rig, screens[name] ?? []);
-    await rig.resize({ columns: 40, rows: 12 });
+    const harness = await openHarness({ size: { columns: 80, rows: 24 }, app: createFakeApp({ flows }) });
+    await reach(harness, screens[name] ?? []);
+    await harness.resize({ columns: 40, rows: 12 });
     await settled();
-    expect(misfits(rig.frame(), { columns: 40, rows: 12 })).toEqual([]);
-    await expect(`${rig.frame()}\n`).toMatchFileSnapshot(`goldens/${name}-40x12.txt`);
+    expect(misfits(harness.frame(), { columns: 40, rows: 12 })).toEqual([]);
+    await expect(`${harness.frame()}\n`).toMatchFileSnapshot(`goldens/${name}-40x12.txt`);
   });
 });
 
-/** Names nobody wishes for: wide, combining, right to left, very long, full of escapes, empty. */
+/** Names with difficult characters: wide, combining, right to left, very long, with escapes, empty. */
 const hostileNames = [
   '世界'.repeat(30),
   'e\u0301'.repeat(60),
@@ -249,7 +250,7 @@ const hostileNames = [
   '\u202eevil\u200b',
 ];
 
-/** What a program writes that means no good, or knows no better. */
+/** Output of malicious or faulty programs. */
 const hostileLines = [
   'x'.repeat(90_000),
   '世'.repeat(20_000),
@@ -264,7 +265,7 @@ const hostileLines = [
   '\t\t\ttabs\t',
 ];
 
-/** As the ring keeps it. */
+/** Returns a line as the ring stores it. */
 function logged(raw: string) {
   return {
     text: cleanLine(raw).slice(0, 16_384),
@@ -274,7 +275,7 @@ function logged(raw: string) {
   };
 }
 
-function hostileDeck() {
+function hostileApp() {
   const components = hostileNames.map((name, index) => ({
     ...sampleComponent({
       id: name,
@@ -289,8 +290,8 @@ function hostileDeck() {
       project: `p${index}${name}`,
       url: name,
       services: [{ name, image: name, state: 'failed', detail: name }],
-      findings: [{ check: 'x', level: 'error', message: name, remedy: name, rule: undefined }],
-      probe: { word: name, tone: 'warn', detail: name, version: name, failure: name },
+      findings: [{ check: 'x', level: 'error', message: name, remedy: name }],
+      probe: { label: name, severity: 'warning', detail: name, version: name, failure: name },
     }),
     key: `nas/p${index}/x`,
   }));
@@ -309,44 +310,44 @@ function hostileDeck() {
     conflictWith: [name],
     note: name,
   }));
-  const deck = createFakeDeck({
-    snapshot: { ...sampleSnapshot(), components, ports, places: [{ ...samplePlace, name: hostileNames[0] ?? '', notes: hostileNames }] },
+  const app = createFakeApp({
+    snapshot: { ...sampleSnapshot(), components, ports, engines: [{ ...sampleEngine, name: hostileNames[0] ?? '', notes: hostileNames }] },
     flows,
   });
-  deck.log('nas/p0/x', [...hostileNames, ...hostileLines].map(logged));
-  deck.logs.addHistory('nas/p0/x', hostileNames.map(logged));
-  return deck;
+  app.log('nas/p0/x', [...hostileNames, ...hostileLines].map(logged));
+  app.logs.addHistory('nas/p0/x', hostileNames.map(logged));
+  return app;
 }
 
-// Hundreds of frames each.
+// Each test draws hundreds of frames.
 describe('every screen at every size', { timeout: 180_000 }, () => {
   for (const size of sizes) {
     test(`${size.columns}x${size.rows}: fits, has its footer, shows the selection`, async () => {
-      const decks = size.columns > 150 || size.rows === 28 ? [createFakeDeck({ flows })] : [createFakeDeck({ flows }), hostileDeck()];
-      for (const deck of decks) {
-        const rig = await openRig({ size, deck });
-        fill(rig);
+      const decks = size.columns > 150 || size.rows === 28 ? [createFakeApp({ flows })] : [createFakeApp({ flows }), hostileApp()];
+      for (const app of decks) {
+        const harness = await openHarness({ size, app });
+        fill(harness);
         for (const [name, keys] of Object.entries(screens)) {
-          await rig.reset();
-          await rig.press(...keys);
-          const rows = rig.frame().split('\n');
-          expect(misfits(rig.frame(), size), name).toEqual([]);
+          await harness.reset();
+          await harness.press(...keys);
+          const rows = harness.frame().split('\n');
+          expect(misfits(harness.frame(), size), name).toEqual([]);
           expect(rows, name).toHaveLength(size.rows);
           expect(rows.at(-1), `footer of ${name}`).toMatch(/q quit|Esc|Enter|n no/);
-          if (name === 'components' || name === 'ports') expect(rig.frame(), `selection of ${name}`).toContain('▸');
+          if (name === 'components' || name === 'ports') expect(harness.frame(), `selection of ${name}`).toContain('▸');
         }
       }
     });
   }
 
   test('fits while growing and shrinking through every size', async () => {
-    const rig = await openRig({ deck: hostileDeck() });
-    fill(rig, 'nas/p0/x');
-    await rig.press('x');
+    const harness = await openHarness({ app: hostileApp() });
+    fill(harness, 'nas/p0/x');
+    await harness.press('x');
     for (let columns = 20; columns <= 210; columns += 38) {
       for (let rows = 5; rows <= 65; rows += 15) {
-        await rig.resize({ columns, rows });
-        await rig.until((frame) => misfits(frame, { columns, rows }).length === 0, `a frame that fits ${columns}x${rows}`);
+        await harness.resize({ columns, rows });
+        await harness.until((frame) => misfits(frame, { columns, rows }).length === 0, `a frame that fits ${columns}x${rows}`);
       }
     }
   });
@@ -358,21 +359,21 @@ describe('every screen at every size', { timeout: 180_000 }, () => {
       createTheme({ depth: '16', background: 'light', ascii: false }),
       createTheme({ depth: '256', background: 'dark', ascii: false }),
     ];
-    const rigs: Rig[] = [];
-    for (const theme of themes) rigs.push(await openRig({ theme, deck: createFakeDeck({ flows }) }));
-    for (const rig of rigs) fill(rig);
+    const rigs: Harness[] = [];
+    for (const theme of themes) rigs.push(await openHarness({ theme, app: createFakeApp({ flows }) }));
+    for (const harness of rigs) fill(harness);
     for (const [name, keys] of Object.entries(screens)) {
-      // A cursor is a character of its own where there is no colour, and moves what stands behind it.
+      // Without colours the cursor is an extra character, which shifts the text after it.
       if (['filter', 'filtered-logs', 'bad-filter', 'log-time', 'palette', 'form', 'form-choice', 'form-leave'].includes(name)) continue;
       const frames: string[] = [];
-      for (const rig of rigs) {
-        await rig.reset();
-        await rig.press(...keys);
+      for (const harness of rigs) {
+        await harness.reset();
+        await harness.press(...keys);
       }
       await settled();
-      for (const rig of rigs) {
-        // So are the edges of what has the focus.
-        const text = unstyled(rig.raw()).replace(/[┏┓┗┛━┃╭╮╰╯─│[\]⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, ' ');
+      for (const harness of rigs) {
+        // The same applies to the edges of the focused pane.
+        const text = unstyled(harness.raw()).replace(/[┏┓┗┛━┃╭╮╰╯─│[\]⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, ' ');
         frames.push(
           text
             .split('\n')
@@ -385,15 +386,15 @@ describe('every screen at every size', { timeout: 180_000 }, () => {
   });
 
   test('ASCII is ASCII, whatever names there are', async () => {
-    for (const deck of [createFakeDeck({ flows }), hostileDeck()]) {
-      const rig = await openRig({ theme: asciiTheme, size: { columns: 120, rows: 36 }, deck });
-      fill(rig);
+    for (const app of [createFakeApp({ flows }), hostileApp()]) {
+      const harness = await openHarness({ theme: asciiTheme, size: { columns: 120, rows: 36 }, app });
+      fill(harness);
       for (const [name, keys] of Object.entries(screens)) {
-        await rig.reset();
-        await rig.press(...keys);
-        expect(rig.raw(), name).toMatch(/^[\n\x20-\x7e]*$/);
+        await harness.reset();
+        await harness.press(...keys);
+        expect(harness.raw(), name).toMatch(/^[\n\x20-\x7e]*$/);
         expect(
-          rig
+          harness
             .raw()
             .split('\n')
             .every((line) => textWidth(line) <= 120),
@@ -412,7 +413,7 @@ describe('every screen at every size', { timeout: 180_000 }, () => {
       'restarting',
       'stopped',
       'failed',
-      'finished',
+      'completed',
       'paused',
       'created',
       'removing',
@@ -422,7 +423,7 @@ describe('every screen at every size', { timeout: 180_000 }, () => {
     const components = states.map((state) =>
       sampleComponent({ id: `is-${state}`, group: 'other', kind: '', product: '', image: 'x', state, agoMs: day }),
     );
-    const rig = await openRig({ deck: createFakeDeck({ snapshot: { ...sampleSnapshot(), components } }) });
-    for (const state of states) expect(rig.frame()).toMatch(new RegExp(`[●◌▲✖○?] is-${state} +${state} `));
+    const harness = await openHarness({ app: createFakeApp({ snapshot: { ...sampleSnapshot(), components } }) });
+    for (const state of states) expect(harness.frame()).toMatch(new RegExp(`[●◌▲✖○?] is-${state} +${labelOfState(state)} `));
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cutStyled, padStyled, styledWidth, unstyled } from './styled-text.ts';
+import { cutStyled, padStyled, styledWidth, unstyled, withLinks } from './styled-text.ts';
 
 const piece = fc.oneof(
   fc.constantFrom('\x1b[31m', '\x1b[0m', '\x1b[1;38;2;1;2;3m', '\x1b[39m'),
@@ -29,4 +29,28 @@ test('a padded text is exactly as wide as asked', () => {
 
 test('colours end where the text was cut', () => {
   expect(cutStyled('\x1b[31mred text that is long\x1b[39m', 8)).toBe('\x1b[31mred tex\x1b[0m>');
+});
+
+test('only a whole local address becomes a link', () => {
+  const link = (url: string) => `\x1b]8;;${url}\x1b\\${url}\x1b]8;;\x1b\\`;
+  const local = 'http://127.0.0.1:8080';
+  expect(withLinks(`See ${local}.`)).toBe(`See ${link(local)}.`);
+  expect(withLinks(`${local}/path, http://[::1]`)).toBe(`${link(local)}/path, ${link('http://[::1]')}`);
+  for (const other of [
+    '.evil',
+    '.evil.example/x',
+    '-evil',
+    'evil',
+    '1',
+    '@evil',
+    ':80evil',
+    ':80.evil',
+    ':80@evil',
+    'é',
+    '.é',
+    '%2eevil',
+  ]) {
+    const text = `http://127.0.0.1${other}`;
+    expect(withLinks(text)).toBe(text);
+  }
 });

@@ -1,20 +1,27 @@
-import { cut, pad, textWidth } from '../text/width.ts';
+import { cleanLine } from '../text/clean.ts';
+import { cut, pad, textWidth, wrap } from '../text/width.ts';
+import type { Role, Theme } from './theme.ts';
 
-/** Colours, and links (OSC 8). */
 const styling = /\x1b\[[0-9;:]*m|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)/g;
 const linkEnd = '\x1b]8;;\x1b\\';
 
-/** Without its colours and links. */
 export function unstyled(text: string): string {
   return text.includes('\x1b') ? text.replace(styling, '') : text;
 }
 
-/** Columns of a text that may hold SGR sequences. */
 export function styledWidth(text: string): number {
   return textWidth(unstyled(text));
 }
 
-/** Like `cut`, for text that may hold SGR sequences; colours are closed where it was cut. */
+/** Cleans and wraps a text, after `lead` on its first row and the same indentation on the others. Empty for an empty text. */
+export function paragraph(theme: Theme, role: Role | undefined, text: string, width: number, lead = ''): string[] {
+  const clean = cleanLine(text);
+  if (clean === '') return [];
+  const indent = ' '.repeat(styledWidth(lead));
+  return wrap(clean, width).map((line, row) => (row === 0 ? lead : indent) + (role ? theme.paint(role, line) : line));
+}
+
+/** Works like `cut`, for text that may contain SGR sequences; colours are closed at the cut. */
 export function cutStyled(text: string, columns: number, mark = '>'): string {
   if (!text.includes('\x1b')) return cut(text, columns, mark);
   if (styledWidth(text) <= columns) return text;
@@ -33,14 +40,15 @@ export function cutStyled(text: string, columns: number, mark = '>'): string {
   return `${result}${cut(text.slice(last), room, '')}${end}${mark}`;
 }
 
-/** Exactly `columns` wide. */
 export function padStyled(text: string, columns: number, mark = '>'): string {
   if (!text.includes('\x1b')) return pad(text, columns, 'left', mark);
   const fitting = cutStyled(text, columns, mark);
   return fitting + ' '.repeat(Math.max(0, columns - styledWidth(fitting)));
 }
 
-/** Addresses in it as links that a terminal which knows such things lets the operator click (OSC 8). */
+/** Matches a URL of this machine up to its end: `http://127.0.0.1.example.org` is another host. */
+const localAddress = /\bhttps?:\/\/(?:127\.0\.0\.1|\[::1\])(?::\d+)?(?![\p{L}\p{N}_@%-]|[.:][\p{L}\p{N}_])/gu;
+
 export function withLinks(text: string): string {
-  return text.replace(/\bhttps?:\/\/(?:127\.0\.0\.1|\[::1\])(?::\d+)?/g, (url) => `\x1b]8;;${url}\x1b\\${url}${linkEnd}`);
+  return text.replace(localAddress, (url) => `\x1b]8;;${url}\x1b\\${url}${linkEnd}`);
 }

@@ -1,6 +1,7 @@
+import { cleanLine } from '../text/clean.ts';
 import type { KeyPress } from './key-press.ts';
 
-/** One line being typed. The cursor counts characters as the eye does (graphemes). */
+/** One line of text input. The cursor counts visible characters (graphemes). */
 export interface TextField {
   readonly text: string;
   readonly cursor: number;
@@ -28,58 +29,46 @@ export function typeInto(field: TextField, text: string): TextField {
   return replaced(field, field.cursor, field.cursor, text);
 }
 
-function wordStart(field: TextField): number {
-  const parts = characters(field.text);
-  let index = field.cursor;
-  while (index > 0 && parts[index - 1] === ' ') index--;
-  while (index > 0 && parts[index - 1] !== ' ') index--;
-  return index;
+/** A secret is used unchanged, except for control characters. The newline at the end of pasted text is not Enter. */
+export function pasteInto(field: TextField, text: string, isSecret = false): TextField {
+  return typeInto(field, isSecret ? text.trim().replace(/[\x00-\x1f\x7f]/g, '') : cleanLine(text.trim()));
 }
 
-function wordEnd(field: TextField): number {
-  const parts = characters(field.text);
-  let index = field.cursor;
-  while (index < parts.length && parts[index] === ' ') index++;
-  while (index < parts.length && parts[index] !== ' ') index++;
-  return index;
+function wordStart({ text, cursor }: TextField): number {
+  const before = characters(text).slice(0, cursor);
+  while (before.at(-1) === ' ') before.pop();
+  return before.lastIndexOf(' ') + 1;
 }
 
-/** The field after a key, as shells edit lines; undefined when the key means nothing here. */
-export function editField(field: TextField, press: KeyPress): TextField | undefined {
-  const length = characters(field.text).length;
-  const at = (cursor: number): TextField => ({ ...field, cursor: Math.max(0, Math.min(length, cursor)) });
-  switch (press.name) {
-    case 'left':
-    case 'ctrl+b':
-      return at(field.cursor - 1);
-    case 'right':
-    case 'ctrl+f':
-      return at(field.cursor + 1);
-    case 'home':
-    case 'ctrl+a':
-      return at(0);
-    case 'end':
-    case 'ctrl+e':
-      return at(length);
-    case 'alt+b':
-      return at(wordStart(field));
-    case 'alt+f':
-      return at(wordEnd(field));
-    case 'backspace':
-    case 'ctrl+h':
-      return field.cursor === 0 ? field : replaced(field, field.cursor - 1, field.cursor, '');
-    case 'delete':
-    case 'ctrl+d':
-      return replaced(field, field.cursor, Math.min(length, field.cursor + 1), '');
-    case 'ctrl+u':
-      return replaced(field, 0, field.cursor, '');
-    case 'ctrl+k':
-      return replaced(field, field.cursor, length, '');
-    case 'ctrl+w':
-      return replaced(field, wordStart(field), field.cursor, '');
-    case 'alt+d':
-      return replaced(field, field.cursor, wordEnd(field), '');
-    default:
-      return press.text === '' ? undefined : typeInto(field, press.text);
-  }
+function wordEnd({ text, cursor }: TextField): number {
+  const parts = characters(text);
+  const start = parts.findIndex((part, index) => index >= cursor && part !== ' ');
+  const end = start < 0 ? start : parts.indexOf(' ', start);
+  return end < 0 ? parts.length : end;
+}
+
+/** Keys with two names. */
+const sameKey: Readonly<Record<string, string>> = {
+  ...{ 'ctrl+b': 'left', 'ctrl+f': 'right', 'ctrl+a': 'home', 'ctrl+e': 'end', 'ctrl+h': 'backspace', 'ctrl+d': 'delete' },
+};
+
+const edits: Readonly<Record<string, (field: TextField, length: number) => TextField>> = {
+  left: (field) => ({ ...field, cursor: Math.max(0, field.cursor - 1) }),
+  right: (field, length) => ({ ...field, cursor: Math.min(length, field.cursor + 1) }),
+  home: (field) => ({ ...field, cursor: 0 }),
+  end: (field, length) => ({ ...field, cursor: length }),
+  'alt+b': (field) => ({ ...field, cursor: wordStart(field) }),
+  'alt+f': (field) => ({ ...field, cursor: wordEnd(field) }),
+  backspace: (field) => (field.cursor === 0 ? field : replaced(field, field.cursor - 1, field.cursor, '')),
+  delete: (field, length) => replaced(field, field.cursor, Math.min(length, field.cursor + 1), ''),
+  'ctrl+u': (field) => replaced(field, 0, field.cursor, ''),
+  'ctrl+k': (field, length) => replaced(field, field.cursor, length, ''),
+  'ctrl+w': (field) => replaced(field, wordStart(field), field.cursor, ''),
+  'alt+d': (field) => replaced(field, field.cursor, wordEnd(field), ''),
+};
+
+export function editField(field: TextField, { name, text }: KeyPress): TextField | undefined {
+  const edit = edits[sameKey[name] ?? name];
+  if (edit) return edit(field, characters(field.text).length);
+  return text === '' ? undefined : typeInto(field, text);
 }

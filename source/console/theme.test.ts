@@ -7,7 +7,7 @@ const channelsOf = (hex: string) => [1, 3, 5].map((at) => Number.parseInt(hex.sl
 
 test.each(
   (['dark', 'light'] as const).flatMap((background: Background) =>
-    (['good', 'busy', 'warn', 'bad', 'idle', 'unknown', 'match', 'badge', 'alarm', 'selected'] as const).map(
+    (['ok', 'busy', 'warning', 'error', 'off', 'unknown', 'match', 'badge', 'alarm', 'selected'] as const).map(
       (role: Role) => [background, role] as const,
     ),
   ),
@@ -60,29 +60,29 @@ describe('what a terminal can show', () => {
 
   test('a light background is believed when the terminal tells it', () => {
     const env = { TERM: 'xterm-256color', COLORTERM: 'truecolor', LANG: 'C.UTF-8' };
-    const dark = themeFor({ ...env, COLORFGBG: '15;0' }).paint('good', 'x');
-    const light = themeFor({ ...env, COLORFGBG: '0;15' }).paint('good', 'x');
+    const dark = themeFor({ ...env, COLORFGBG: '15;0' }).paint('ok', 'x');
+    const light = themeFor({ ...env, COLORFGBG: '0;15' }).paint('ok', 'x');
     expect(light).not.toBe(dark);
-    expect(themeFor(env).paint('good', 'x')).toBe(dark);
-    expect(themeFor({ ...env, COLORFGBG: '0;default;15' }).paint('good', 'x')).toBe(light);
-    expect(themeFor({ ...env, COLORFGBG: '15;0' }, { background: 'light' }).paint('good', 'x')).toBe(light);
+    expect(themeFor(env).paint('ok', 'x')).toBe(dark);
+    expect(themeFor({ ...env, COLORFGBG: '0;default;15' }).paint('ok', 'x')).toBe(light);
+    expect(themeFor({ ...env, COLORFGBG: '15;0' }, { theme: 'light' }).paint('ok', 'x')).toBe(light);
   });
 });
 
 describe('a theme', () => {
   test('without colours paints nothing and drops what came coloured', () => {
     const theme = createTheme({ depth: 'none', background: 'dark', ascii: false });
-    expect(theme.paint('bad', 'x')).toBe('x');
+    expect(theme.paint('error', 'x')).toBe('x');
     expect(theme.finish('\x1b[31mlog\x1b[0m')).toBe('log');
   });
 
   test('with 16 colours asks for those of the operator’s terminal only', () => {
     const theme = createTheme({ depth: '16', background: 'dark', ascii: false });
-    for (const role of ['good', 'busy', 'warn', 'bad', 'idle', 'unknown', 'faint', 'accent', 'selected', 'badge'] as const) {
+    for (const role of ['ok', 'busy', 'warning', 'error', 'off', 'unknown', 'faint', 'accent', 'selected', 'badge'] as const) {
       expect(theme.paint(role, 'x')).not.toMatch(/[34]8;/);
     }
-    // What is coloured inside of an inverse bar would become its background.
-    expect(theme.paint('selected', theme.paint('bad', 'x'))).toBe('\x1b[1m\x1b[7mx\x1b[27m\x1b[22m');
+    // A colour inside an inverse bar would become its background.
+    expect(theme.paint('selected', theme.paint('error', 'x'))).toBe('\x1b[1m\x1b[7mx\x1b[27m\x1b[22m');
   });
 
   test('ends a colour without ending the bar it stands in', () => {
@@ -93,18 +93,18 @@ describe('a theme', () => {
   test('in ASCII shows the width of what it cannot show', () => {
     const theme = createTheme({ depth: 'none', background: 'dark', ascii: true });
     expect(theme.finish('a世界é●')).toBe('a??????'.slice(0, 7));
-    for (const glyph of Object.values(theme.glyphs.tone)) expect(glyph).toMatch(/^[\x20-\x7e]$/);
+    for (const glyph of Object.values(theme.glyphs.severity)) expect(glyph).toMatch(/^[\x20-\x7e]$/);
   });
 
-  test('has a glyph of its own for every tone', () => {
+  test('has a glyph of its own for every severity', () => {
     for (const ascii of [true, false]) {
-      const glyphs = Object.values(createTheme({ depth: 'none', background: 'dark', ascii }).glyphs.tone);
+      const glyphs = Object.values(createTheme({ depth: 'none', background: 'dark', ascii }).glyphs.severity);
       expect(new Set(glyphs).size).toBe(glyphs.length);
     }
   });
 });
 
-/** Relative luminance and contrast as WCAG 2 defines them. */
+/** Returns the contrast from relative luminance, as defined by WCAG 2. */
 function contrast(one: readonly number[], other: readonly number[]): number {
   const luminance = (rgb: readonly number[]) => {
     const [red = 0, green = 0, blue = 0] = rgb.map((value) =>
@@ -123,7 +123,7 @@ test.each([
   ['light', [240, 240, 236]],
 ] as const)('text can be read on a %s background %j', (background, ground) => {
   const theme = createTheme({ depth: 'full', background, ascii: false });
-  for (const role of ['good', 'busy', 'warn', 'bad', 'idle', 'unknown', 'accent', 'heading', 'key', 'faint'] as const) {
+  for (const role of ['ok', 'busy', 'warning', 'error', 'off', 'unknown', 'accent', 'heading', 'key', 'faint'] as const) {
     const colour = /38;2;(\d+);(\d+);(\d+)/.exec(theme.paint(role, 'x'))?.slice(1).map(Number) ?? [];
     expect(contrast(colour, ground), role).toBeGreaterThanOrEqual(4);
   }
@@ -131,7 +131,7 @@ test.each([
 
 test('rows leave in the form that Ink writes itself, so that it takes them apart once', () => {
   const theme = createTheme({ depth: 'full', background: 'dark', ascii: false });
-  const bar = `${theme.paint('accent', '>')}${theme.paint('bad', 'x')} name ${theme.paint('warn', 'sealed')}${theme.paint('faint', ' 2m')} `;
+  const bar = `${theme.paint('accent', '>')}${theme.paint('error', 'x')} name ${theme.paint('warning', 'sealed')}${theme.paint('faint', ' 2m')} `;
   const row = theme.finish(`${theme.paint('selected', bar)}${theme.paint('key', 'q')} ${theme.paint('faint', 'quit')}`);
   expect(styledCharsToString(styledCharsFromTokens(tokenize(row)))).toBe(row);
 });

@@ -1,116 +1,55 @@
-import type { Tone } from '../fleet/model.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Severity } from '../fleet/model.ts';
 import { portableText } from '../text/portable-text.ts';
 import { textWidth } from '../text/width.ts';
 import { unstyled, withLinks } from './styled-text.ts';
 
-/** What a piece of text is for. Screens name roles; only this file knows colours. */
-export type Role =
-  | Tone
-  | 'strong'
-  | 'faint'
-  | 'accent'
-  | 'heading'
-  | 'border'
-  | 'focused'
-  | 'key'
-  | 'match'
-  | 'selected'
-  | 'resting'
-  | 'badge'
-  | 'alarm';
-
-export type ColourDepth = 'none' | '16' | '256' | 'full';
+type ColourDepth = 'none' | '16' | '256' | 'full';
 export type Background = 'dark' | 'light';
 
+/** `#rrggbb` for terminals that support it, and the SGR number for those with 16 colours. */
+type Colour = readonly [hex: string, basic: number];
+
 interface Ink {
-  /** `#rrggbb` for terminals that have it, and the SGR number for those with 16 colours. */
-  fg?: readonly [hex: string, basic: number];
-  bg?: readonly [hex: string, basic: number];
+  fg?: Readonly<Record<Background, Colour>>;
+  bg?: Readonly<Record<Background, Colour>>;
   bold?: true;
-  /** Instead of a background where there are only 16 colours: those of the operator's terminal are unknown. */
+  /** Inverts instead of setting a background when there are only 16 colours, whose appearance is unknown. */
   inverseWhenBasic?: true;
 }
 
-const inks: Record<Background, Record<Role, Ink>> = {
-  dark: {
-    good: { fg: ['#6fcf8e', 32] },
-    busy: { fg: ['#76b5f5', 94] },
-    warn: { fg: ['#e6b450', 33] },
-    bad: { fg: ['#ff7a72', 91], bold: true },
-    idle: { fg: ['#8b96a5', 37] },
-    unknown: { fg: ['#c9a2f2', 35] },
-    strong: { bold: true },
-    faint: { fg: ['#7b8794', 90] },
-    accent: { fg: ['#4fc1d6', 36] },
-    heading: { fg: ['#a7b4c2', 37], bold: true },
-    border: { fg: ['#3b4652', 90] },
-    focused: { fg: ['#4fc1d6', 36] },
-    key: { fg: ['#4fc1d6', 36], bold: true },
-    match: { fg: ['#11161c', 30], bg: ['#e6b450', 43] },
-    selected: { bg: ['#20415a', 44], bold: true, inverseWhenBasic: true },
-    resting: { bg: ['#252d36', 100], inverseWhenBasic: true },
-    badge: { fg: ['#11161c', 30], bg: ['#4fc1d6', 46], bold: true },
-    alarm: { fg: ['#11161c', 30], bg: ['#e6b450', 43], bold: true },
-  },
-  light: {
-    good: { fg: ['#14713a', 32] },
-    busy: { fg: ['#0a58c2', 34] },
-    warn: { fg: ['#8a5a00', 33] },
-    bad: { fg: ['#c01c28', 31], bold: true },
-    idle: { fg: ['#5b6672', 90] },
-    unknown: { fg: ['#7a3fc7', 35] },
-    strong: { bold: true },
-    faint: { fg: ['#6a7581', 90] },
-    accent: { fg: ['#0b6f83', 36] },
-    heading: { fg: ['#36424e', 30], bold: true },
-    border: { fg: ['#b9c2cc', 90] },
-    focused: { fg: ['#0b6f83', 36] },
-    key: { fg: ['#0b6f83', 36], bold: true },
-    match: { fg: ['#1d2329', 30], bg: ['#ffd866', 43] },
-    selected: { bg: ['#cbe6f2', 46], bold: true, inverseWhenBasic: true },
-    resting: { bg: ['#e6ebf0', 47], inverseWhenBasic: true },
-    badge: { fg: ['#ffffff', 97], bg: ['#0b6f83', 46], bold: true },
-    alarm: { fg: ['#1d2329', 30], bg: ['#ffd866', 43], bold: true },
-  },
-};
+const inks = {
+  ok: { fg: { dark: ['#6fcf8e', 32], light: ['#14713a', 32] } },
+  busy: { fg: { dark: ['#76b5f5', 94], light: ['#0a58c2', 34] } },
+  warning: { fg: { dark: ['#e6b450', 33], light: ['#8a5a00', 33] } },
+  error: { fg: { dark: ['#ff7a72', 91], light: ['#c01c28', 31] }, bold: true },
+  off: { fg: { dark: ['#8b96a5', 37], light: ['#5b6672', 90] } },
+  unknown: { fg: { dark: ['#c9a2f2', 35], light: ['#7a3fc7', 35] } },
+  strong: { bold: true },
+  faint: { fg: { dark: ['#7b8794', 90], light: ['#6a7581', 90] } },
+  accent: { fg: { dark: ['#4fc1d6', 36], light: ['#0b6f83', 36] } },
+  heading: { fg: { dark: ['#a7b4c2', 37], light: ['#36424e', 30] }, bold: true },
+  border: { fg: { dark: ['#3b4652', 90], light: ['#b9c2cc', 90] } },
+  focused: { fg: { dark: ['#4fc1d6', 36], light: ['#0b6f83', 36] } },
+  key: { fg: { dark: ['#4fc1d6', 36], light: ['#0b6f83', 36] }, bold: true },
+  match: { fg: { dark: ['#11161c', 30], light: ['#1d2329', 30] }, bg: { dark: ['#e6b450', 43], light: ['#ffd866', 43] } },
+  selected: { bg: { dark: ['#20415a', 44], light: ['#cbe6f2', 46] }, bold: true, inverseWhenBasic: true },
+  resting: { bg: { dark: ['#252d36', 100], light: ['#e6ebf0', 47] }, inverseWhenBasic: true },
+  badge: { fg: { dark: ['#11161c', 30], light: ['#ffffff', 97] }, bg: { dark: ['#4fc1d6', 46], light: ['#0b6f83', 46] }, bold: true },
+  alarm: { fg: { dark: ['#11161c', 30], light: ['#1d2329', 30] }, bg: { dark: ['#e6b450', 43], light: ['#ffd866', 43] }, bold: true },
+} as const satisfies Record<string, Ink>;
 
-export interface Glyphs {
-  tone: Record<Tone, string>;
-  pointer: string;
-  arrow: string;
-  dot: string;
-  mask: string;
-  sparks: string;
-  spinner: readonly string[];
-  check: string;
-  /** Of what has to be done yet, and behind a component with something of it. */
-  todo: string;
-  /** In front of a line that was marked. */
-  mark: string;
-  ellipsis: string;
-  bar: { full: string; empty: string };
-  /** A bar that others stand right above and below. */
-  thinBar: { full: string; empty: string };
-}
+/** The purpose of a piece of text. Screens name roles; only this file defines colours. */
+export type Role = keyof typeof inks;
 
-export interface Frame {
-  topLeft: string;
-  topRight: string;
-  bottomLeft: string;
-  bottomRight: string;
-  across: string;
-  down: string;
-}
-
-const unicodeGlyphs: Glyphs = {
-  tone: { good: '●', busy: '◌', warn: '▲', bad: '✖', idle: '○', unknown: '?' },
+const unicodeGlyphs = {
+  severity: { ok: '●', busy: '◌', warning: '▲', error: '✖', off: '○', unknown: '?' } satisfies Record<Severity, string>,
   pointer: '▸',
   arrow: '→',
   dot: '·',
   mask: '•',
   sparks: '▁▂▃▄▅▆▇█',
   spinner: ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'],
-  check: '✔',
   todo: '☐',
   mark: '◆',
   ellipsis: '…',
@@ -118,15 +57,14 @@ const unicodeGlyphs: Glyphs = {
   thinBar: { full: '━', empty: '─' },
 };
 
-const asciiGlyphs: Glyphs = {
-  tone: { good: '+', busy: '~', warn: '!', bad: 'x', idle: '-', unknown: '?' },
+const asciiGlyphs: typeof unicodeGlyphs = {
+  severity: { ok: '+', busy: '~', warning: '!', error: 'x', off: '-', unknown: '?' },
   pointer: '>',
   arrow: '->',
   dot: '-',
   mask: '*',
   sparks: '_.,-=+*#',
   spinner: ['|', '/', '-', '\\'],
-  check: 'v',
   todo: '!',
   mark: '*',
   ellipsis: '>',
@@ -143,27 +81,14 @@ const frames = {
     plain: { topLeft: '+', topRight: '+', bottomLeft: '+', bottomRight: '+', across: '-', down: '|' },
     heavy: { topLeft: '#', topRight: '#', bottomLeft: '#', bottomRight: '#', across: '=', down: '#' },
   },
-} satisfies Record<string, Record<'plain' | 'heavy', Frame>>;
-
-export interface Theme {
-  readonly depth: ColourDepth;
-  readonly background: Background;
-  readonly ascii: boolean;
-  readonly glyphs: Glyphs;
-  paint(role: Role, text: string): string;
-  /** Addresses in it as links, where the terminal may know such things. */
-  link(text: string): string;
-  frame(focused: boolean): Frame;
-  /** The last thing done to a row before it reaches the screen: nothing leaves that this terminal cannot show. */
-  finish(row: string): string;
-}
+};
 
 function channels(hex: string): [number, number, number] {
   const value = Number.parseInt(hex.slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-/** Nearest of the 6x6x6 cube or the grey ramp of xterm's 256 colours. */
+/** Returns the nearest colour of the 6x6x6 cube or the grey ramp of xterm's 256 colours. */
 function indexed(hex: string): number {
   const [red, green, blue] = channels(hex);
   const spread = Math.max(red, green, blue) - Math.min(red, green, blue);
@@ -173,14 +98,14 @@ function indexed(hex: string): number {
 }
 
 /**
- * Each attribute in a sequence of its own, ended in reverse order: the form that Ink writes itself. A row in that form is taken apart once per
- * frame, any other one twice.
+ * Returns each attribute in a sequence of its own, ended in reverse order: the form that Ink writes itself. A row in that form is parsed
+ * once per frame, any other one twice.
  */
-function sgrOf(ink: Ink, depth: ColourDepth): { open: string; close: string } {
+function sgrOf(ink: Ink, depth: ColourDepth, background: Background): { open: string; close: string } {
   if (depth === 'none') return { open: '', close: '' };
   const sequences: [open: string | number, close: number][] = [];
-  const colour = (pair: readonly [string, number], base: 38 | 48) => {
-    const open = depth === '16' ? pair[1] : depth === '256' ? `${base};5;${indexed(pair[0])}` : `${base};2;${channels(pair[0]).join(';')}`;
+  const colour = ({ [background]: [hex, basic] }: Record<Background, Colour>, base: 38 | 48) => {
+    const open = depth === '16' ? basic : depth === '256' ? `${base};5;${indexed(hex)}` : `${base};2;${channels(hex).join(';')}`;
     sequences.push([open, base + 1]);
   };
   if (ink.bold) sequences.push([1, 22]);
@@ -196,33 +121,33 @@ function sgrOf(ink: Ink, depth: ColourDepth): { open: string; close: string } {
   };
 }
 
-/** The end of a foreground that another one follows at once says nothing; neither does the end of bold before bold. */
+/** Matches redundant sequences: the end of a foreground right before another one, and the end of bold before bold. */
 const idleEnd = /\x1b\[39m(?=\x1b\[(?:38;|3[0-7]m|9[0-7]m))|\x1b\[22m\x1b\[1m/g;
 
-export function createTheme(options: { depth: ColourDepth; background: Background; ascii: boolean }): Theme {
-  const { depth, background, ascii } = options;
-  const sequences = Object.fromEntries(Object.entries(inks[background]).map(([role, ink]) => [role, sgrOf(ink, depth)])) as Record<
-    Role,
-    { open: string; close: string }
-  >;
+export type Theme = ReturnType<typeof createTheme>;
+
+export function createTheme({ depth, background, ascii }: { depth: ColourDepth; background: Background; ascii: boolean }) {
+  const entries = Object.entries(inks).map(([role, ink]) => [role, sgrOf(ink, depth, background)]);
+  const sequences = Object.fromEntries(entries) as Record<Role, ReturnType<typeof sgrOf>>;
   const family = ascii ? frames.ascii : frames.unicode;
   return {
     depth,
     background,
     ascii,
     glyphs: ascii ? asciiGlyphs : unicodeGlyphs,
-    paint(role, text) {
+    paint(role: Role, text: string) {
       const { open, close } = sequences[role];
       if (open === '' || text === '') return text;
-      // Colours of the text under an inverse bar would come out as backgrounds.
+      // Colours of text under an inverse bar would be shown as backgrounds.
       if (depth === '16' && (role === 'selected' || role === 'resting')) return open + unstyled(text) + close;
-      // The selected row is bold as a whole: what ends inside of it must not end that.
+      // The selected row is bold as a whole: attributes that end inside of it must not end that.
       if (role === 'selected') return open + text.replace(/\x1b\[(1|22)m/g, '') + close;
       return open + text + close;
     },
-    link: (text) => (depth === 'none' || ascii ? text : withLinks(text)),
-    frame: (focused) => (focused && depth === 'none' ? family.heavy : family.plain),
-    finish(row) {
+    link: (text: string) => (depth === 'none' || ascii ? text : withLinks(text)),
+    frame: (focused: boolean) => (focused && depth === 'none' ? family.heavy : family.plain),
+    /** Makes a row safe before it reaches the screen: removes everything that this terminal cannot show. */
+    finish(row: string) {
       const shown = portableText(depth === 'none' ? unstyled(row) : row.replace(idleEnd, ''));
       if (!ascii || /^[\x1b\x20-\x7e]*$/.test(shown)) return shown;
       return shown.replace(/[^\x1b\x20-\x7e]+/gu, (foreign) => '?'.repeat(textWidth(foreign)));
@@ -232,20 +157,11 @@ export function createTheme(options: { depth: ColourDepth; background: Backgroun
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface ThemeSettings {
-  /** `auto` looks at COLORFGBG, which some terminals set. */
-  background?: Background | 'auto';
-  depth?: ColourDepth;
-  ascii?: boolean;
-}
-
-/** What this terminal can show, as far as its environment tells. */
-export function themeFor(env: Environment, settings: ThemeSettings = {}): Theme {
-  const background = settings.background && settings.background !== 'auto' ? settings.background : backgroundOf(env);
+export function themeFor(env: Environment, { theme = 'auto', ascii }: Partial<Pick<Settings, 'theme' | 'ascii'>> = {}): Theme {
   return createTheme({
-    depth: settings.depth ?? depthOf(env),
-    background,
-    ascii: settings.ascii ?? !speaksUnicode(env),
+    depth: theme === 'mono' ? 'none' : depthOf(env),
+    background: theme === 'dark' || theme === 'light' ? theme : backgroundOf(env),
+    ascii: ascii ?? !speaksUnicode(env),
   });
 }
 
@@ -259,13 +175,13 @@ export function depthOf(env: Environment): ColourDepth {
   return '16';
 }
 
-/** COLORFGBG is `foreground;background` in the numbers of the 16 colours; 7 and 9 to 15 are light ones. */
+/** COLORFGBG is `foreground;background` in the numbers of the 16 colours; 7 and 9 to 15 are light. */
 function backgroundOf(env: Environment): Background {
   const number = Number((env.COLORFGBG ?? '').split(';').at(-1) || Number.NaN);
   return number === 7 || (number >= 9 && number <= 15) ? 'light' : 'dark';
 }
 
-/** A locale that names another character set is believed; a missing one is not, it is missing in many containers and ssh sessions. */
+/** A locale that names another character set decides. A missing one does not, because many containers and ssh sessions have none. */
 export function speaksUnicode(env: Environment): boolean {
   if (/^(linux|dumb|ansi|vt\d+.*|cons25)$/.test(env.TERM ?? '')) return false;
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG;

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
+import { createFakeApp } from '../../test/doubles/console/fake-app.ts';
+import { asciiTheme, type HarnessOptions, misfits, openHarness } from '../../test/doubles/console/harness.tsx';
+import { hour, sampleNowMs, sampleSnapshot } from '../../test/doubles/console/sample-fleet.ts';
+import { stateOf } from '../../test/doubles/fleet-double.ts';
 import type { ComponentView } from '../fleet/model.ts';
-import { byUrgency, type Decision, type Known, type Triaged, triaged } from '../products/vulnerabilities/triage.ts';
-import { createFakeDeck } from './rig/fake-deck.ts';
-import { asciiTheme, misfits, openRig, type RigOptions } from './rig/rig.tsx';
-import { hour, sampleNowMs, sampleSnapshot } from './rig/sample-fleet.ts';
-import type { TriageSource } from './triage-watch.ts';
+import { byUrgency, type Decision, type Known, type Triaged, triaged } from '../products/vulnerabilities/client/triage.ts';
+import type { TriageSource } from './screens/triage/watch.ts';
 
 function found(id: string, name: string, score: number, hoursAgo: number, decision?: Partial<Decision>): Triaged {
   const known: Known = {
@@ -65,8 +66,8 @@ class Played implements TriageSource {
   }
 }
 
-const open = (played: Played, options: Partial<RigOptions> = {}) =>
-  openRig({ size: { columns: 120, rows: 36 }, ...options, deck: createFakeDeck({ snapshot: sampleSnapshot() }), triage: played });
+const open = (played: Played, options: Partial<HarnessOptions> = {}) =>
+  openHarness({ size: { columns: 120, rows: 36 }, ...options, app: createFakeApp({ snapshot: sampleSnapshot() }), triage: played });
 
 test('F shows what was found, late ones first and marked so (R79); Esc goes back', async () => {
   for (const size of [
@@ -74,14 +75,14 @@ test('F shows what was found, late ones first and marked so (R79); Esc goes back
     { columns: 80, rows: 24 },
     { columns: 120, rows: 36 },
   ]) {
-    const rig = await open(new Played(), { size });
-    await rig.press('F');
-    await rig.sees('CVE-2026-1', '1 of 4');
-    expect(rig.row('CVE-2026-1')).toMatch(/critical +9\.8 .*6h late/);
-    expect(rig.row('CVE-2026-2')).toMatch(/high +7\.5 .*due 6d/);
-    expect(misfits(rig.raw(), size)).toEqual([]);
-    await rig.press('esc');
-    await rig.sees('Components');
+    const harness = await open(new Played(), { size });
+    await harness.press('F');
+    await harness.sees('CVE-2026-1', '1 of 4');
+    expect(harness.row('CVE-2026-1')).toMatch(/critical +9\.8 .*6h late/);
+    expect(harness.row('CVE-2026-2')).toMatch(/high +7\.5 .*due 6d/);
+    expect(misfits(harness.raw(), size)).toEqual([]);
+    await harness.press('esc');
+    await harness.sees('Components');
   }
 });
 
@@ -95,55 +96,55 @@ test('how the feeds of the scanner are stands above, and old scans (R60)', async
   const loading = {
     ...scanner,
     ...{ key: 'local/vulnerability-scanner/vulnerability-scanner', id: 'vulnerability-scanner', known: true, host: 'local' },
-    ...{ tone: 'busy' as const, word: 'loading 12/30 min', detail: 'The first synchronisation takes 15 to 30 minutes.' },
-    probe: { word: 'loading 12/30 min', tone: 'busy' as const, detail: '', atMs: 0, version: undefined, failure: undefined },
+    ...{ state: stateOf('loading 12/30 min', 'busy'), detail: 'The first synchronisation takes 15 to 30 minutes.' },
+    probe: { state: stateOf('loading 12/30 min', 'busy'), detail: '', atMs: 0, version: undefined, failure: undefined },
   };
   const others = snapshot.components.filter(({ id }) => id !== 'vulnerability-scanner');
-  const deck = createFakeDeck({ snapshot: { ...snapshot, components: [...others, loading] } });
+  const app = createFakeApp({ snapshot: { ...snapshot, components: [...others, loading] } });
   for (const size of [
     { columns: 80, rows: 24 },
     { columns: 120, rows: 36 },
   ]) {
-    const rig = await openRig({ size, deck, triage: played });
-    await rig.press('F');
-    await rig.sees('vulnerability-scanner: loading 12/30 min. The first', 'Scanned over a week ago: nginx, 9 days ago.', '1 of 4');
-    expect(misfits(rig.raw(), size)).toEqual([]);
+    const harness = await openHarness({ size, app, triage: played });
+    await harness.press('F');
+    await harness.sees('vulnerability-scanner: loading 12/30 min. The first', 'Scanned over a week ago: nginx, 9 days ago.', '1 of 4');
+    expect(misfits(harness.raw(), size)).toEqual([]);
   }
 });
 
 test('late ones, undecided ones, and words', async () => {
-  const rig = await open(new Played());
-  await rig.press('F');
-  await rig.sees('4, 1 late, 3 undecided', 'CVE-2026-4');
-  await rig.press('v');
-  await rig.sees('1 of 3', 'undecided alone');
-  await rig.press('v');
-  await rig.sees('1 of 1', 'late alone');
-  await rig.press('v', '/');
-  await rig.type('zlib');
-  await rig.press('enter');
-  await rig.sees('1 of 1', 'CVE-2026-2');
-  await rig.press('esc');
-  await rig.sees('1 of 4');
+  const harness = await open(new Played());
+  await harness.press('F');
+  await harness.sees('4, 1 late, 3 undecided', 'CVE-2026-4');
+  await harness.press('v');
+  await harness.sees('1 of 3', 'undecided alone');
+  await harness.press('v');
+  await harness.sees('1 of 1', 'late alone');
+  await harness.press('v', '/');
+  await harness.type('zlib');
+  await harness.press('enter');
+  await harness.sees('1 of 1', 'CVE-2026-2');
+  await harness.press('esc');
+  await harness.sees('1 of 4');
 });
 
 test('d decides about the whole package, x takes a decision back', async () => {
-  const rig = await open(new Played());
-  await rig.press('F');
-  await rig.sees('1 of 4');
-  await rig.press('d');
-  await rig.until(() => rig.deck.started.length === 1, 'the flow');
-  expect(rig.deck.started).toMatchObject([{ flow: 'vulnerabilities-decide', input: { words: ['openssl', 'nginx'] } }]);
+  const harness = await open(new Played());
+  await harness.press('F');
+  await harness.sees('1 of 4');
+  await harness.press('d');
+  await harness.until(() => harness.app.started.length === 1, 'the flow');
+  expect(harness.app.started).toMatchObject([{ flow: 'vulnerabilities-decide', input: { words: ['openssl', 'nginx'] } }]);
 });
 
 test('what a decision says stands below; without one there is nothing to take back', async () => {
-  const rig = await open(new Played());
-  await rig.press('F');
-  await rig.sees('about CVE-2026-1');
-  await rig.press('x');
-  await rig.sees('Nobody has decided about it.');
-  await rig.press('j');
-  await rig.sees('only on loopback, ada@nas');
+  const harness = await open(new Played());
+  await harness.press('F');
+  await harness.sees('about CVE-2026-1');
+  await harness.press('x');
+  await harness.sees('Nobody has decided about it.');
+  await harness.press('j');
+  await harness.sees('only on loopback, ada@nas');
 });
 
 test('fifty thousand: the end is one key away, and only what is seen is drawn', async () => {
@@ -151,13 +152,13 @@ test('fifty thousand: the end is one key away, and only what is seen is drawn', 
   played.all = Array.from({ length: 50_000 }, (_, at) => found(`CVE-2026-${at}`, `package-${at % 300}`, (at % 100) / 10, 1)).sort(
     byUrgency,
   );
-  const rig = await open(played);
-  await rig.press('F');
-  await rig.sees('1 of 50,000');
-  await rig.press('G');
-  await rig.sees('50,000 of 50,000');
+  const harness = await open(played);
+  await harness.press('F');
+  await harness.sees('1 of 50,000');
+  await harness.press('G');
+  await harness.sees('50,000 of 50,000');
   expect(
-    rig
+    harness
       .raw()
       .split('\n')
       .filter((line) => /CVE-2026-/.test(line)).length,
@@ -166,26 +167,26 @@ test('fifty thousand: the end is one key away, and only what is seen is drawn', 
 
 test('a decision that is made elsewhere is seen, and the cursor stays on its row', async () => {
   const played = new Played();
-  const rig = await open(played);
-  await rig.press('F', 'j', 'j');
-  await rig.sees('3 of 4');
+  const harness = await open(played);
+  await harness.press('F', 'j', 'j');
+  await harness.sees('3 of 4');
   played.now(played.all.slice(1));
-  await rig.sees('2 of 3');
+  await harness.sees('2 of 3');
 });
 
 test('before the first report it says how to import one; ASCII is ASCII', async () => {
   const played = new Played();
   played.all = [];
   played.hasScans = false;
-  const rig = await open(played, { theme: asciiTheme, size: { columns: 80, rows: 24 } });
-  await rig.press('F');
-  await rig.sees('No report was imported yet: i imports one');
-  expect(rig.raw()).toMatch(/^[\x20-\x7e\n]*$/);
+  const harness = await open(played, { theme: asciiTheme, size: { columns: 80, rows: 24 } });
+  await harness.press('F');
+  await harness.sees('No report was imported yet: i imports one');
+  expect(harness.raw()).toMatch(/^[\x20-\x7e\n]*$/);
 });
 
 test('nothing is read while nobody looks', async () => {
   const played = new Played();
-  const rig = await open(played);
-  await rig.press('j');
+  const harness = await open(played);
+  await harness.press('j');
   expect(played.reads).toBe(0);
 });

@@ -1,38 +1,38 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { misfits } from '../../test/doubles/console/harness.tsx';
+import { findFlow, openOnPractice } from '../../test/doubles/console/practice-harness.ts';
 import { OperatorDouble } from '../../test/doubles/operator-double.ts';
-import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { PracticeFixture } from '../../test/doubles/practice-fixture.ts';
 import { tracesBelow } from '../../test/doubles/secret-traces.ts';
-import { inspectConfig } from '../products/wireguard/inspect-config.ts';
-import { findFlow, openOnPractice } from './rig/practice-rig.ts';
-import { misfits } from './rig/rig.tsx';
+import { inspectConfig } from '../config-files/wireguard/inspect-config.ts';
 
 const server = 'tunnel-server-ui';
 const narrow = { columns: 80, rows: 24 };
 const wide = { columns: 120, rows: 36 };
 type Size = typeof narrow;
 
-let stage: PracticeStage;
-// Many screens each, on machines that do other things too.
+let fixture: PracticeFixture;
+// The tests draw many screens each, possibly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 beforeAll(async () => {
-  stage = await PracticeStage.open();
-  await stage.run('deploy', server, { options: { set: ['WG_HOST=vpn.example.net'] } });
-  await vi.waitUntil(() => ['running', 'healthy'].includes(stage.component(server)?.state ?? ''), { timeout: 60_000 });
-  // Everything is loaded: no test of the screen waits for that.
+  fixture = await PracticeFixture.open();
+  await fixture.run('deploy', server, { options: { set: ['WG_HOST=vpn.example.net'] } });
+  await vi.waitUntil(() => ['running', 'healthy'].includes(fixture.component(server)?.serviceState ?? ''), { timeout: 60_000 });
+  // Loads all modules, so that no test of the screen waits for that.
   await devices();
 }, 120_000);
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
-const open = (size: Size) => openOnPractice(stage, { size, component: server, patienceMs: 30_000 });
+const open = (size: Size) => openOnPractice(fixture, { size, component: server, patienceMs: 30_000 });
 
-/** `phone on`, as the server has them. */
+/** Returns lines like `phone on`, as the server lists them. */
 async function devices(): Promise<string[]> {
-  const { data } = await stage.run('clients-list', server, {}, { operator: new OperatorDouble('unattended') });
+  const { data } = await fixture.run('clients-list', server, {}, { operator: new OperatorDouble('unattended') });
   return (data as { clients: { name: string; enabled: boolean }[] }).clients.map(
     ({ name, enabled }) => `${name} ${enabled ? 'on' : 'off'}`,
   );
 }
-const letIn = (name: string) => stage.run('clients-add', server, { words: [name] });
+const letIn = (name: string) => fixture.run('clients-add', server, { words: [name] });
 
 test.each([
   { ...narrow, is: 'with the keys for its QR code' },
@@ -47,7 +47,7 @@ test.each([
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.type('no/name');
   await screen.press('enter');
-  await screen.sees('Up to 40 letters, digits, dots and dashes.');
+  await screen.sees('A name has up to 40 letters, digits, dots and dashes.');
   await screen.press('ctrl+u');
   await screen.type(name);
   await screen.press('enter');
@@ -58,7 +58,7 @@ test.each([
   expect(inspectConfig(shown).problems.filter(({ level }) => level === 'error')).toEqual([]);
   const keys = [...frame.matchAll(/(?:Private|Preshared)Key = (\S{44})/g)].map(([, key]) => key ?? '');
   expect(keys).toHaveLength(2);
-  // The frame scrolls on to what came of it.
+  // Scrolls down to the outcome.
   await screen.press('pagedown', 'pagedown', 'pagedown');
   if (rows >= 60) await screen.sees('▀');
   else {
@@ -72,7 +72,7 @@ test.each([
   await screen.press('enter', 'esc');
   await screen.misses(...keys);
   expect(await devices()).toContain(`${name} on`);
-  expect(await tracesBelow([stage.home, stage.access.folder], keys)).toEqual([]);
+  expect(await tracesBelow([fixture.home, fixture.access.folder], keys)).toEqual([]);
 });
 
 test.each([narrow, wide])('all are listed at $columns x $rows, nothing of them cut', async (size) => {
@@ -80,7 +80,7 @@ test.each([narrow, wide])('all are listed at $columns x $rows, nothing of them c
   await letIn(name);
   const screen = await open(size);
   await findFlow(screen, 'list devices tunnel', "List the tunnel's devices");
-  await screen.sees('last there', 'received', name, 'enabled', /10\.8\.0\.\d+/, 'never', `quarterdeck clients list ${server}`);
+  await screen.sees('LAST THERE', 'RECEIVED', name, 'enabled', /10\.8\.0\.\d+/, 'never', `quarterdeck clients list ${server}`);
   expect(misfits(screen.frame(), size)).toEqual([]);
 });
 
@@ -96,7 +96,7 @@ test('a configuration is shown once more, for who lost it, and goes with the scr
   const key = /PrivateKey = (\S{44})/.exec(screen.frame())?.[1] ?? '';
   await screen.press('enter', 'esc');
   await screen.misses(key);
-  expect(await tracesBelow([stage.home, stage.access.folder], [key])).toEqual([]);
+  expect(await tracesBelow([fixture.home, fixture.access.folder], [key])).toEqual([]);
 });
 
 test('a device is kept out and let in again: only those that can be are offered', async () => {
@@ -126,7 +126,7 @@ test('a device is removed after a yes, and a no leaves it', async () => {
     await screen.sees('Which device?', 'after one more question');
     await screen.press(...Array.from({ length: at }, () => 'down'), 'enter');
     await screen.sees(
-      `Remove lost-phone from ${server}`,
+      'Remove device lost-phone',
       'DELETE /api/wireguard/client/',
       'its configuration is worth nothing',
       /Its address 10\.8\.0\.\d+, which another device may get/,
@@ -135,11 +135,11 @@ test('a device is removed after a yes, and a no leaves it', async () => {
   };
   await start();
   await screen.press('n');
-  await screen.sees(`nothing was changed: Remove lost-phone from ${server}`);
+  await screen.sees('nothing was changed: Remove device lost-phone');
   expect(await devices()).toContain('lost-phone on');
   await start();
   await screen.press('y');
-  await screen.sees('lost-phone is removed.');
+  await screen.sees('Removed device lost-phone.');
   expect((await devices()).join()).not.toContain('lost-phone');
 });
 
@@ -151,7 +151,7 @@ test('Esc at a question says that the devices are as before, and they are', asyn
     ['let device into', 'Let a device into the tunnel', 'What is the device called?', 'Nobody was let in: the devices are as before.'],
     ['show device config', "Show a device's configuration", 'Which device?', 'Nothing was changed: the devices are as before.'],
     ['keep device out', 'Keep a device out of the tunnel', 'Which device?', 'Nothing was changed: the devices are as before.'],
-    ['remove device tunnel', 'Remove a device from the tunnel', 'Which device?', 'Nothing was changed: the devices are as before.'],
+    ['remove device tunnel', 'Remove a device from the tunnel', 'Which device?', 'No device was removed.'],
   ] as const) {
     await findFlow(screen, words, title);
     await screen.sees(asks);

@@ -1,14 +1,14 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { PracticeStage } from '../../test/doubles/practice-stage.ts';
+import { type Harness, misfits } from '../../test/doubles/console/harness.tsx';
+import { findFlow, openOnPractice } from '../../test/doubles/console/practice-harness.ts';
+import { PracticeFixture } from '../../test/doubles/practice-fixture.ts';
 import { tracesBelow } from '../../test/doubles/secret-traces.ts';
-import { inspectConfig } from '../products/wireguard/inspect-config.ts';
-import { makeKeyPair } from '../products/wireguard/wireguard-keys.ts';
-import { findFlow, openOnPractice } from './rig/practice-rig.ts';
-import { misfits, type Rig } from './rig/rig.tsx';
+import { requiredProgram } from '../../test/required.ts';
+import { inspectConfig } from '../config-files/wireguard/inspect-config.ts';
+import { makeKeyPair } from '../config-files/wireguard/wireguard-keys.ts';
 
 const sizes = [
   { columns: 80, rows: 24 },
@@ -16,24 +16,24 @@ const sizes = [
 ];
 type Size = (typeof sizes)[number];
 
-let stage: PracticeStage;
+let fixture: PracticeFixture;
 let folder: string;
-// Many screens each, on machines that do other things too.
+// The tests draw many screens each, possibly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 beforeAll(async () => {
-  [stage, folder] = await Promise.all([PracticeStage.open(), mkdtemp(join(tmpdir(), 'qd-tunnels-'))]);
+  [fixture, folder] = await Promise.all([PracticeFixture.open(), mkdtemp(join(tmpdir(), 'qd-tunnels-'))]);
 }, 60_000);
 afterAll(async () => {
-  await stage.close();
+  await fixture.close();
   await rm(folder, { recursive: true, force: true });
 });
 
-const open = (size: Size) => openOnPractice(stage, { size });
+const open = (size: Size) => openOnPractice(fixture, { size });
 
 const server = makeKeyPair().publicKey;
 
-/** Name, kind, address, the server's key and address; the rest as it stands. */
-async function fillForm(screen: Rig, name: string): Promise<void> {
+/** Fills in name, kind, address, and the server's key and address; other fields keep their defaults. */
+async function fillForm(screen: Harness, name: string): Promise<void> {
   await screen.sees('A tunnel for a device', 'needed', 'quarterdeck wireguard make --practice');
   await screen.type(name);
   await screen.press('enter', 'enter', 'enter');
@@ -49,7 +49,7 @@ test.each(sizes)('a configuration is written to a file at $columns x $rows; its 
   await findFlow(screen, 'make a tunnel', 'Make a tunnel configuration for a device');
   await fillForm(screen, 'laptop');
   expect(misfits(screen.frame(), size)).toEqual([]);
-  // For Linux the file stands first.
+  // For Linux the file is the first choice.
   await screen.press('enter');
   await screen.sees('To which file?');
   const file = join(folder, `w${size.columns}.conf`);
@@ -64,7 +64,7 @@ test.each(sizes)('a configuration is written to a file at $columns x $rows; its 
   const key = /^PrivateKey = (.*)$/m.exec(text)?.[1] ?? 'none';
   await screen.misses(key);
   await screen.press('esc');
-  expect(await tracesBelow([stage.home, stage.access.folder], [key])).toEqual([]);
+  expect(await tracesBelow([fixture.home, fixture.access.folder], [key])).toEqual([]);
 });
 
 test('Esc before the last answer makes nothing, and says so', async () => {
@@ -87,17 +87,15 @@ test.each(sizes)('rules of a tunnel that is not deployed are checked in a file t
   await screen.sees('Which configuration?', 'tunnel is deployed');
   await screen.type(file);
   await screen.press('enter');
-  // It came to its end, and what it found is not good.
+  // The check completed and found problems.
   await screen.sees(/▲ \S*config\.yml: \d/, 'quarterdeck ingress check');
   expect(misfits(screen.frame(), size)).toEqual([]);
 });
 
-const missing = ['/usr/bin', '/usr/local/bin'].some((at) => existsSync(join(at, 'nebula-cert')))
-  ? undefined
-  : 'no nebula-cert: apt install nebula';
+const missing = requiredProgram('nebula-cert', 'nebula');
 
 test.skipIf(missing)(
-  `the first node makes the authority before it, and its files go where they are asked for${missing ? ` (${missing})` : ''}`,
+  `the first node makes the authority before it, and its files go where they are asked for${missing ? ` (skipped: ${missing})` : ''}`,
   async () => {
     const size = { columns: 80, rows: 24 };
     const screen = await open(size);
@@ -122,6 +120,6 @@ test.skipIf(missing)(
     expect(misfits(screen.frame(), size)).toEqual([]);
     const key = (await readFile(join(folder, 'nas', 'nas.key'), 'utf8')).split('\n')[1] ?? 'none';
     await screen.misses(key);
-    expect(await tracesBelow([stage.home, stage.access.folder], [key])).toEqual([]);
+    expect(await tracesBelow([fixture.home, fixture.access.folder], [key])).toEqual([]);
   },
 );

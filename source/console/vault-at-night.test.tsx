@@ -1,41 +1,39 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { FlowBody } from '../../test/doubles/console/fake-app.ts';
+import { type Harness, misfits, openHarness } from '../../test/doubles/console/harness.tsx';
+import { stateOf } from '../../test/doubles/fleet-double.ts';
 import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
-import { foreignShare, VaultStage } from '../../test/doubles/vault-stage.ts';
-import type { Flow, FlowInput } from '../flows/flow.ts';
-import { initialise } from '../flows/initialise.ts';
-import { unseal } from '../flows/unseal.ts';
-import { vaultLogin } from '../flows/vault-login.ts';
-import { vaultDelete, vaultUndelete } from '../flows/vault-versions.ts';
-import { vaultWrite } from '../flows/vault-write.ts';
-import type { SecretsManagerOptions } from '../practice/secrets-manager/secrets-manager.ts';
-import type { FlowBody } from './rig/fake-deck.ts';
-import { misfits, openRig, type Rig } from './rig/rig.tsx';
+import { foreignShare, VaultFixture } from '../../test/doubles/vault-fixture.ts';
+import type { FlowInput } from '../flows/flow.ts';
+import type { SecretsManagerOptions } from '../products/vault/simulator/secrets-manager.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
 const id = 'secrets-manager-path';
 const small = { columns: 80, rows: 24 };
-let stage: VaultStage;
-const share = (at: number) => stage.shares[at] as string;
-const status = () => stage.ask('GET', 'sys/seal-status');
+let fixture: VaultFixture;
+const share = (at: number) => fixture.shares[at] as string;
+const status = () => fixture.ask('GET', 'sys/seal-status');
 
 const played =
-  (flow: Flow, word: string, input: Partial<FlowInput> = {}): FlowBody =>
+  (flow: string, word: string, input: Partial<FlowInput> = {}): FlowBody =>
   async (operator, _input, signal) =>
-    (await stage.run(flow, operator as OperatorDouble, input, word, signal)).message;
+    (await fixture.run(flow, operator as OperatorDouble, input, word, signal)).message;
 
-/** A console of its own: another operator at another one sees the same server. */
+/** Opens another console for another operator, on the same server. */
 async function consoleOf(
   word = 'sealed 0/3',
   flows: Record<string, FlowBody> = {},
-): Promise<Rig & { give(text: string): Promise<void>; seen(): string }> {
-  const screen = await openRig({
+): Promise<Harness & { give(text: string): Promise<void>; seen(): string }> {
+  const screen = await openHarness({
     size: small,
     start: { selected: `nas/${id}/${id}` },
-    flows: { unseal: played(unseal, word), ...flows },
+    flows: { unseal: played('unseal', word), ...flows },
   });
   if (word !== 'sealed 0/3')
-    screen.deck.show(({ components }) => ({ components: components.map((one) => (one.id === id ? { ...one, word } : one)) }));
+    screen.app.show(({ components }) => ({
+      components: components.map((one) => (one.id === id ? { ...one, state: stateOf(word) } : one)),
+    }));
   let seen = '';
   return Object.assign(screen, {
     give: async (text: string) => {
@@ -47,14 +45,14 @@ async function consoleOf(
   });
 }
 
-async function openStage(options: SecretsManagerOptions = {}): Promise<void> {
-  await stage?.close();
-  stage = await VaultStage.open(options);
+async function openFixture(options: SecretsManagerOptions = {}): Promise<void> {
+  await fixture?.close();
+  fixture = await VaultFixture.open(options);
 }
 beforeEach(async () => {
-  stage = await VaultStage.open();
+  fixture = await VaultFixture.open();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 test('a share that is too short, one given already, and a wrong one: each is said, and three right ones open it (R59)', async () => {
   const screen = await consoleOf();
@@ -69,7 +67,7 @@ test('a share that is too short, one given already, and a wrong one: each is sai
   await screen.sees('given already');
   expect(misfits(screen.frame(), small)).toEqual([]);
   await screen.press('ctrl+u');
-  await screen.give(foreignShare(stage.shares));
+  await screen.give(foreignShare(fixture.shares));
   await screen.sees('Key share 3 of 3');
   await screen.give(share(1));
   await screen.sees('Key share 1 of 3', 'at least one of them is wrong');
@@ -79,7 +77,7 @@ test('a share that is too short, one given already, and a wrong one: each is sai
     await screen.give(share(at));
   }
   await screen.sees('vault is unsealed.');
-  for (const one of stage.shares) expect(screen.seen()).not.toContain(one);
+  for (const one of fixture.shares) expect(screen.seen()).not.toContain(one);
 });
 
 test.each([
@@ -105,7 +103,7 @@ test('somebody drops the attempt from another place: the count starts over, and 
   await screen.sees('Key share 1 of 3');
   await screen.give(share(0));
   await screen.sees('Key share 2 of 3');
-  await stage.ask('PUT', 'sys/unseal', { reset: true });
+  await fixture.ask('PUT', 'sys/unseal', { reset: true });
   await screen.give(share(1));
   await screen.sees('Somebody dropped the shares', 'Key share 2 of 3');
   for (const [at, count] of [
@@ -136,8 +134,8 @@ test('two operators at two consoles: each gives what they have, and both see it 
 });
 
 test('u on one that opens itself: what that means, leaving, and opening it with recovery shares', async () => {
-  await openStage({ autoUnseal: true });
-  await stage.ask('PUT', 'sys/seal');
+  await openFixture({ autoUnseal: true });
+  await fixture.ask('PUT', 'sys/seal');
   const screen = await consoleOf();
   await screen.press('u');
   await screen.sees('It opens itself. Give its recovery shares all the same?', 'Leave, and restart it', /opens itself \(static\)/);
@@ -155,8 +153,8 @@ test('u on one that opens itself: what that means, leaving, and opening it with 
 });
 
 test('u on a new one: a holder at a time, what is shown is gone with its question, and leaving is asked about', async () => {
-  await openStage({ uninitialised: true });
-  const screen = await consoleOf('not initialised', { initialise: played(initialise, 'not initialised') });
+  await openFixture({ uninitialised: true });
+  const screen = await consoleOf('not initialised', { initialise: played('initialise', 'not initialised') });
   await screen.press('u');
   await screen.sees('Key shares in all');
   await screen.press('ctrl+u');
@@ -194,18 +192,18 @@ test('u on a new one: a holder at a time, what is shown is gone with its questio
   }
   await screen.sees('every share is in the hands of its holder');
   for (const one of shown) expect(screen.frame()).not.toContain(one);
-  for (const key of shown.slice(0, 2)) await stage.ask('PUT', 'sys/unseal', { key });
+  for (const key of shown.slice(0, 2)) await fixture.ask('PUT', 'sys/unseal', { key });
   expect(await status()).toMatchObject({ sealed: false, t: 2, n: 2 });
 });
 
 test('through the palette: log in and keep it, write a value typed twice, delete it, bring it back', async () => {
-  await stage.unseal();
+  await fixture.unseal();
   const path = { words: ['secret/apps/web'] };
   const screen = await consoleOf('healthy', {
-    'vault-login': played(vaultLogin, 'healthy'),
-    'vault-write': played(vaultWrite, 'healthy'),
-    'vault-delete': played(vaultDelete, 'healthy', path),
-    'vault-undelete': played(vaultUndelete, 'healthy', path),
+    'vault-login': played('vault-login', 'healthy'),
+    'vault-write': played('vault-write', 'healthy'),
+    'vault-delete': played('vault-delete', 'healthy', path),
+    'vault-undelete': played('vault-undelete', 'healthy', path),
   });
   const choose = async (words: string, title: string) => {
     await screen.press(':');
@@ -217,7 +215,7 @@ test('through the palette: log in and keep it, write a value typed twice, delete
   await screen.sees('Log in with what?');
   await screen.press('enter');
   await screen.sees('Token for vault');
-  await screen.give(stage.token);
+  await screen.give(fixture.token);
   await screen.sees('Keep this root token here all the same?');
   await screen.press('down', 'enter');
   await screen.sees('the token is kept');
@@ -250,5 +248,5 @@ test('through the palette: log in and keep it, write a value typed twice, delete
   await screen.sees('Token for vault');
   await screen.press('enter');
   await screen.sees('Version 1 of secret/apps/web is there again.');
-  for (const one of [stage.token, 'a-password-for-the-web']) expect(screen.seen()).not.toContain(one);
+  for (const one of [fixture.token, 'a-password-for-the-web']) expect(screen.seen()).not.toContain(one);
 });

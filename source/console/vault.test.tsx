@@ -1,37 +1,35 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { FlowBody } from '../../test/doubles/console/fake-app.ts';
+import { type Harness, misfits, openHarness } from '../../test/doubles/console/harness.tsx';
+import { stateOf } from '../../test/doubles/fleet-double.ts';
 import type { OperatorDouble } from '../../test/doubles/operator-double.ts';
-import { VaultStage } from '../../test/doubles/vault-stage.ts';
-import type { Flow } from '../flows/flow.ts';
-import { unseal } from '../flows/unseal.ts';
-import { vaultRotate } from '../flows/vault-rotate.ts';
-import type { FlowBody } from './rig/fake-deck.ts';
-import { misfits, openRig, type Rig } from './rig/rig.tsx';
+import { VaultFixture } from '../../test/doubles/vault-fixture.ts';
 
-let stage: VaultStage;
-let screen: Rig;
-/** Everything that was ever on the screen. */
+let fixture: VaultFixture;
+let screen: Harness;
+/** All output so far. */
 let seen = '';
 
-/** The real procedure on a real server of practice, with the console in front. */
+/** Runs the real procedure on a real server of the practice stack, with the console in front. */
 const played =
-  (flow: Flow, word: string): FlowBody =>
+  (flow: string, word: string): FlowBody =>
   async (operator, _input, signal) =>
-    (await stage.run(flow, operator as OperatorDouble, {}, word, signal)).message;
+    (await fixture.run(flow, operator as OperatorDouble, {}, word, signal)).message;
 
 beforeEach(async () => {
-  stage = await VaultStage.open();
+  fixture = await VaultFixture.open();
   seen = '';
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 async function open(size: { columns: number; rows: number }, selected = 'nas/secrets-manager-path/secrets-manager-path') {
-  screen = await openRig({
+  screen = await openHarness({
     size,
     start: { selected },
-    flows: { unseal: played(unseal, 'sealed 0/3'), 'vault-rotate': played(vaultRotate, 'healthy') },
+    flows: { unseal: played('unseal', 'sealed 0/3'), 'vault-rotate': played('vault-rotate', 'healthy') },
   });
 }
-const share = (at: number) => stage.shares[at] as string;
+const share = (at: number) => fixture.shares[at] as string;
 async function give(text: string): Promise<void> {
   await screen.type(text);
   seen += screen.raw();
@@ -51,9 +49,9 @@ test.each([
     await give(share(at));
   }
   await screen.sees('vault is unsealed.');
-  expect(await stage.ask('GET', 'sys/seal-status')).toMatchObject({ sealed: false });
+  expect(await fixture.ask('GET', 'sys/seal-status')).toMatchObject({ sealed: false });
   seen += screen.raw();
-  for (const one of stage.shares) expect(seen).not.toContain(one);
+  for (const one of fixture.shares) expect(seen).not.toContain(one);
 });
 
 test('a wrong share, and leaving with Esc: what is left is said, and u goes on with it', async () => {
@@ -95,17 +93,17 @@ test('with another component selected u does nothing and names the sealed one; t
 });
 
 test('new shares through the palette: one holder at a time, and leaving loses nothing', async () => {
-  await stage.unseal();
+  await fixture.unseal();
   await open({ columns: 80, rows: 24 });
-  screen.deck.show(({ components }) => ({
-    components: components.map((one) => (one.id === 'secrets-manager-path' ? { ...one, word: 'healthy' } : one)),
+  screen.app.show(({ components }) => ({
+    components: components.map((one) => (one.id === 'secrets-manager-path' ? { ...one, state: stateOf('healthy') } : one)),
   }));
   await screen.press(':');
   await screen.type('new key shares');
   await screen.sees('▸ do    Make new key shares: secrets-manager-path');
   await screen.press('enter');
   await screen.sees('Token for vault', 'quarterdeck vault rotate secrets-manager-path');
-  await give(stage.token);
+  await give(fixture.token);
   await screen.sees('Key shares in all');
   await screen.press('enter');
   await screen.sees('How many of them open it together');
@@ -124,6 +122,6 @@ test('new shares through the palette: one holder at a time, and leaving loses no
   await screen.misses(/[0-9a-f]{66}/);
   await screen.press('down', 'enter');
   await screen.sees('The shares of before stay in force');
-  expect(await stage.ask('GET', 'sys/rotate/root/init')).toMatchObject({ data: { started: false } });
-  for (const one of [...stage.shares, stage.token]) expect(seen).not.toContain(one);
+  expect(await fixture.ask('GET', 'sys/rotate/root/init')).toMatchObject({ data: { started: false } });
+  for (const one of [...fixture.shares, fixture.token]) expect(seen).not.toContain(one);
 });

@@ -4,7 +4,7 @@ import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { EngineLink } from './engine-link.ts';
 
-/** Whoever wants more takes the archive. */
+/** For larger files, use the archive. */
 const defaultLimitBytes = 16 * 1024 * 1024;
 const linksFollowed = 8;
 
@@ -14,11 +14,7 @@ export async function openArchive(link: EngineLink, id: string, path: string, si
   return link.open(`/containers/${encodeURIComponent(id)}/archive`, { signal, query: { path } });
 }
 
-/**
- * The first `limitBytes` of a file in a container, running or not; undefined when there is no such file. Docker hands a link out as a
- * link, Podman what it points at: links are followed here.
- * @throws Fault `engine.noContainer`, `engine.notFile`.
- */
+/** Follows links: Docker returns a link as a link, Podman its target. Throws `engine.noContainer`, `engine.notFile`. */
 export async function fileFrom(
   link: EngineLink,
   id: string,
@@ -38,22 +34,13 @@ export async function fileFrom(
     if (!found) return undefined;
     if (found.kind === 'file') return found.content;
     if (found.kind === 'other') {
-      throw new Fault({
-        code: 'engine.notFile',
-        message: `${cleanLine(path)} in the container is no file but a ${found.type}.`,
-        remedy: 'Name a file.',
-      });
+      throw new Fault('engine.notFile', `${cleanLine(path)} in the container is no file but a ${found.type}.`, 'Name a file.');
     }
     at = posix.resolve(posix.dirname(at), found.target);
   }
-  throw new Fault({
-    code: 'engine.notFile',
-    message: `${cleanLine(path)} in the container is a link that leads in a circle.`,
-    remedy: 'Name the file itself.',
-  });
+  throw new Fault('engine.notFile', `${cleanLine(path)} in the container is a link that leads in a circle.`, 'Name the file itself.');
 }
 
-/** What the archive's first entry is; the rest is not waited for. */
 function firstEntry(archive: NodeJS.ReadableStream, limitBytes: number): Promise<Found | undefined> {
   return new Promise((resolve, reject) => {
     const reader = extract();

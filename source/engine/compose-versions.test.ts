@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** This machine with a folder of programs of its own; what they would print is said here, and noted that they were asked. */
+/** This machine with its own folder of programs; their output is set here, and their calls are recorded. */
 function machine(): Host {
   const local = openLocalHost({ env: { HOME: folder } });
   return {
@@ -38,7 +38,7 @@ function machine(): Host {
     exec: async (argv, options) => {
       if (argv[0] === 'sh') return local.exec(argv, { ...options, env: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin` } });
       asked.push(argv.join(' '));
-      if (prints === '') throw new Fault({ code: 'failed.limit', message: 'It hangs.', remedy: 'Wait.' });
+      if (prints === '') throw new Fault('failed.limit', 'It hangs.', 'Wait.');
       return { exitCode: 0, stdout: Buffer.from(`${prints}\n`), stderr: new Uint8Array(), cut: false };
     },
   };

@@ -3,60 +3,46 @@ import { Fault } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
 import { parseJson } from '../text/json-value.ts';
 
-/** What a program printed when it was asked for its version; undefined where it failed. `lasting`: it would say the same again. */
+/** Output of a program's version command; undefined if it failed. `lasting`: the output will be the same again. */
 export interface Printed {
   text: string | undefined;
   lasting: boolean;
 }
 
 interface Kept {
-  /** Path, size, time of change and inode of every file that the answer hangs on. */
+  /** Path, size, change time and inode of every file that the result depends on. */
   files: string;
-  /** Null where it failed. */
   text: string | null;
 }
 
-/** Only the end of it is read; a version takes less. */
 const keptCharacters = 4096;
-/** Enough for the first line of a script. */
 const headBytes = 128;
 const whichScript = 'for p; do command -v -- "$p" || echo; done';
 const limitMs = 10_000;
 
-/** Where the docker command looks for its plugins, besides the operator's own folder. */
 const pluginFolders = ['/usr/local/lib', '/usr/local/libexec', '/usr/lib', '/usr/libexec'].map((folder) => `${folder}/docker/cli-plugins`);
 
-/**
- * What compose programs said of their version, kept in a file of ours, so that not every plan starts a Python program to ask for it. An answer holds for as long as the
- * program's files are the same; one of a shell script is never kept, because it may call anything.
- */
+/** A result is valid while the program's files are unchanged; that of a shell script is never kept, because it may call any program. */
 export class ComposeVersions {
-  readonly #file: string;
-  readonly #host: Host;
-  readonly #paths: ReadonlyMap<string, string>;
-  #kept: Readonly<Record<string, Kept>>;
+  private constructor(
+    private readonly file: string,
+    private readonly host: Host,
+    private readonly paths: ReadonlyMap<string, string>,
+    private kept: Readonly<Record<string, Kept>>,
+  ) {}
 
-  private constructor(file: string, host: Host, paths: ReadonlyMap<string, string>, kept: Readonly<Record<string, Kept>>) {
-    this.#file = file;
-    this.#host = host;
-    this.#paths = paths;
-    this.#kept = kept;
-  }
-
-  /** `file`: of ours, where answers are kept. `programs`: those that may be asked for. */
   static async open(file: string, host: Host, programs: readonly string[], signal: AbortSignal): Promise<ComposeVersions> {
     const [paths, kept] = await Promise.all([pathsOf(host, programs, signal), readKept(file)]);
     return new ComposeVersions(file, host, paths, kept);
   }
 
-  /** Answers what was kept, or what `ask` does. A program that is not there is not asked. */
   async printed(argv: readonly string[], ask: () => Promise<Printed>, signal: AbortSignal): Promise<string | undefined> {
     const [program = ''] = argv;
-    const path = this.#paths.get(program);
+    const path = this.paths.get(program);
     if (path === undefined) return undefined;
-    const files = await identityOf(this.#host, path, program === 'docker', signal);
-    const key = `${this.#host.name} ${argv.join(' ')}`;
-    const kept = this.#kept[key];
+    const files = await identityOf(this.host, path, program === 'docker', signal);
+    const key = `${this.host.name} ${argv.join(' ')}`;
+    const kept = this.kept[key];
     if (files !== undefined && kept?.files === files) return kept.text ?? undefined;
     const { text, lasting } = await ask();
     if (files !== undefined && lasting) await this.#keep(key, { files, text: text?.slice(-keptCharacters) ?? null });
@@ -64,9 +50,9 @@ export class ComposeVersions {
   }
 
   async #keep(key: string, one: Kept): Promise<void> {
-    this.#kept = { ...this.#kept, [key]: one };
-    await writeOwnFile(this.#file, `${JSON.stringify({ schema: 1, kept: this.#kept })}\n`).catch((thrown: unknown) => {
-      // Without room for it, it is asked again.
+    this.kept = { ...this.kept, [key]: one };
+    await writeOwnFile(this.file, `${JSON.stringify({ schema: 1, kept: this.kept })}\n`).catch((thrown: unknown) => {
+      // Without disk space for the cache, it is queried again.
       if (!(thrown instanceof Fault)) throw thrown;
     });
   }
@@ -78,7 +64,7 @@ async function readKept(file: string): Promise<Readonly<Record<string, Kept>>> {
     const read = text === undefined ? undefined : (parseJson(text) as { schema?: unknown; kept?: Record<string, Kept> } | null);
     return read?.schema === 1 && typeof read.kept === 'object' && read.kept !== null ? read.kept : {};
   } catch {
-    // Whatever stands there: it can be asked again.
+    // Whatever the file contains: the version can be queried again.
     return {};
   }
 }
@@ -89,7 +75,7 @@ async function pathsOf(host: Host, programs: readonly string[], signal: AbortSig
   return new Map(programs.flatMap((program, index) => (lines[index]?.startsWith('/') ? [[program, lines[index]]] : [])));
 }
 
-/** Undefined where files alone do not say that the answer is still the same. */
+/** Undefined if files alone do not prove that the result is still the same. */
 async function identityOf(host: Host, path: string, plugin: boolean, signal: AbortSignal): Promise<string | undefined> {
   const head = await host.files.read(path, { signal, limitBytes: headBytes }).catch(() => undefined);
   if (head === undefined || /^#!.*\b(?:ba|da|a|z|k|fi)?sh\b/.test(Buffer.from(head).toString('latin1').split('\n', 1)[0] ?? ''))
@@ -99,16 +85,14 @@ async function identityOf(host: Host, path: string, plugin: boolean, signal: Abo
     const { env, home } = await host.facts(signal);
     const own = env.DOCKER_CONFIG || `${home}/.docker`;
     const settings = await host.files.read(`${own}/config.json`, { signal }).catch(() => new TextEncoder().encode('unreadable'));
-    // Folders of its own choosing are not followed.
+    // Folders that a script chooses itself are not followed.
     if (settings !== undefined && /cliPluginsExtraDirs|^unreadable/.test(Buffer.from(settings).toString())) return undefined;
     files.push(...[`${own}/cli-plugins`, ...pluginFolders].map((folder) => `${folder}/docker-compose`));
   }
   const facts = await Promise.all(files.map((file) => host.files.facts(file, signal)));
-  return files
-    .map((file, index) => {
-      const found = facts[index];
-      return found ? `${file} ${found.sizeBytes} ${found.modifiedMs} ${found.device} ${found.inode}` : '';
-    })
-    .filter(Boolean)
-    .join('\n');
+  const identities = files.map((file, index) => {
+    const found = facts[index];
+    return found ? `${file} ${found.sizeBytes} ${found.modifiedMs} ${found.device} ${found.inode}` : '';
+  });
+  return identities.filter(Boolean).join('\n');
 }

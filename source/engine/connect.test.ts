@@ -161,13 +161,13 @@ describe('an engine that cannot be reached says why, and what to do', () => {
 
   test('a dead socket', async () => {
     const path = join(folder, 'dead.sock');
-    // Left behind by a program that was killed.
+    // Left behind by a killed program.
     const made = spawnSync(process.execPath, [
       '-e',
       `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`,
     ]);
     expect(made.signal).toBe('SIGKILL');
-    await expect(connect(path)).rejects.toMatchObject(fault(/socket is there, but nobody listens/, /systemctl start docker/));
+    await expect(connect(path)).rejects.toMatchObject(fault(/socket is there, but nothing listens/, /systemctl start docker/));
   });
 
   test('a plain file', async () => {
@@ -212,7 +212,7 @@ describe('an engine that cannot be reached says why, and what to do', () => {
 
   test('on another machine: the way to it is the reason where that is gone, and the machine has its name otherwise', async () => {
     const path = await listen(createServer((socket) => socket.on('data', () => socket.destroy())));
-    const lost = new Fault({ code: 'unreachable.silent', message: 'nas has stopped answering.', remedy: 'Check the cable.' });
+    const lost = new Fault('unreachable.silent', 'nas has stopped answering.', 'Check the cable.');
     const troubles: (Fault | undefined)[] = [undefined, lost];
     const link = {
       view: { state: 'connected', sinceMs: 0 },
@@ -221,13 +221,13 @@ describe('an engine that cannot be reached says why, and what to do', () => {
       retry: () => {},
       trouble: async () => troubles.shift(),
     } satisfies HostLink;
-    const far = { ...host, name: 'nas', link };
+    const remote = { ...host, name: 'nas', link };
     const address = { url: `unix://${path}`, origin: 'usual socket' };
-    await expect(openEngine(address, far).connect(signal())).rejects.toMatchObject({
+    await expect(openEngine(address, remote).connect(signal())).rejects.toMatchObject({
       code: 'unreachable.engine',
       message: `The connection to the engine at ${path} on nas (usual socket) broke.`,
     });
-    await expect(openEngine(address, far).connect(signal())).rejects.toBe(lost);
+    await expect(openEngine(address, remote).connect(signal())).rejects.toBe(lost);
   });
 
   test('it breaks off in the middle of an answer', async () => {

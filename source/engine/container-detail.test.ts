@@ -88,7 +88,6 @@ test('environment, mounts, devices and capabilities', () => {
       { Type: 'bind', Source: '/srv/x', Destination: '/x', RW: false },
     ],
     HostConfig: {
-      CapAdd: ['CAP_NET_ADMIN', 'SYS_TIME'],
       Devices: [{ PathOnHost: '/dev/dri' }],
       DeviceRequests: [{ Driver: 'nvidia' }],
       RestartPolicy: { Name: 'unless-stopped' },
@@ -107,7 +106,6 @@ test('environment, mounts, devices and capabilities', () => {
       { kind: 'volume', source: 'data', target: '/data', readOnly: false },
       { kind: 'bind', source: '/srv/x', target: '/x', readOnly: true },
     ],
-    capabilitiesAdded: ['NET_ADMIN', 'SYS_TIME'],
     devices: ['/dev/dri', 'nvidia'],
     restartPolicy: 'unless-stopped',
     networkMode: 'host',

@@ -4,7 +4,7 @@ import type { ContainerDetail, PublishedPort } from './engine.ts';
 
 type PortBindings = Record<string, { HostIp?: string; HostPort?: string }[] | null> | null;
 
-/** Times are in nanoseconds; 0 or nothing stands for the engine's default. */
+/** Times are in nanoseconds; 0 or a missing value means the engine's default. */
 interface HealthCheck {
   Test?: string[] | null;
   Interval?: number;
@@ -15,7 +15,7 @@ interface HealthCheck {
 
 const defaultCheck = { intervalNs: 30e9, timeoutNs: 30e9, retries: 3 };
 
-/** What is used of `GET /containers/{id}/json`, Docker's and Podman's. */
+/** The fields used from `GET /containers/{id}/json`, Docker's and Podman's. */
 export interface InspectedContainer {
   Id: string;
   Name?: string;
@@ -40,13 +40,12 @@ export interface InspectedContainer {
     Env?: string[] | null;
     Labels?: Record<string, string> | null;
     Healthcheck?: HealthCheck | null;
-    /** Docker tells it where it is not its own 10. */
+    /** Docker reports it if it differs from its default of 10. */
     StopTimeout?: number | null;
   } | null;
   HostConfig?: {
     NetworkMode?: string;
     RestartPolicy?: { Name?: string } | null;
-    CapAdd?: string[] | null;
     Devices?: { PathOnHost?: string }[] | null;
     DeviceRequests?: { Driver?: string; Capabilities?: string[][] | null }[] | null;
     PortBindings?: PortBindings;
@@ -55,26 +54,24 @@ export interface InspectedContainer {
   Mounts?: { Type?: string; Name?: string; Source?: string; Destination?: string; RW?: boolean }[] | null;
 }
 
-/** What only Podman's own inspect tells. */
 export interface LibpodInspected {
   State?: { StoppedByUser?: boolean };
   /** Seconds. */
   Config?: { StopTimeout?: number };
 }
 
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each field has its own default for what an engine leaves out
 export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected | undefined): ContainerDetail {
   const { State: state = {}, Config: config, HostConfig: host, NetworkSettings: network } = raw;
   const startedMs = momentOf(state.StartedAt);
   const finishedMs = momentOf(state.FinishedAt);
   const runState = runStateOf(state.Status, startedMs !== undefined);
-  // What Podman calls created after its host went down: no code was recorded, or that of an earlier run.
+  // Podman reports `created` after its host went down: no exit code was recorded, or that of an earlier run.
   const isReset = runState === 'exited' && runStateOf(state.Status, false) === 'created';
   const isEndLost = isReset && (finishedMs === undefined || finishedMs < (startedMs ?? 0));
   const running = runState === 'running' || runState === 'paused';
   const error = plainWords(state.Error ?? '');
   const networks = network?.Networks ?? {};
-  const verdictWithinMs = verdictWithin(config?.Healthcheck);
-  const stopTimeoutSeconds = config?.StopTimeout ?? undefined;
   const argv = [raw.Path ?? '', ...(raw.Args ?? [])].filter((word, index) => index > 0 || word !== '');
   return {
     id: raw.Id,
@@ -86,12 +83,12 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
     state: runState,
     health: running ? healthOf(state.Health?.Status) : 'none',
     statusText: '',
-    // What is configured stays so while the container is stopped; what is bound is told only while it runs.
+    // Configured ports stay while the container is stopped; bound ports are reported only while it runs.
     ports: host?.NetworkMode?.startsWith('container:') ? [] : portsOf(running ? network?.Ports : host?.PortBindings),
     labels: config?.Labels ?? {},
     networkMode: host?.NetworkMode ?? '',
     networkAddresses: addressesOf(Object.values(networks)),
-    // Docker says 0 of a container that never ended; of one that could not be started it says why, and 127 or the like.
+    // Docker reports 0 for a container that never ended; for one that could not be started it reports the reason, and 127 or similar.
     exitCode: running || isEndLost || runState === 'removing' || (runState === 'created' && !error) ? undefined : state.ExitCode,
     startedMs,
     finishedMs,
@@ -99,8 +96,8 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
     restartPolicy: restartPolicyOf(host?.RestartPolicy?.Name),
     outOfMemory: state.OOMKilled === true,
     error,
-    ...(verdictWithinMs !== undefined && { verdictWithinMs }),
-    ...(stopTimeoutSeconds !== undefined && { stopTimeoutSeconds }),
+    verdictWithinMs: verdictWithin(config?.Healthcheck),
+    stopTimeoutSeconds: config?.StopTimeout ?? undefined,
     stoppedByUser: libpod?.State?.StoppedByUser,
     tty: config?.Tty === true,
     env: (config?.Env ?? []).map(splitVariable),
@@ -114,7 +111,6 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
       ...(host?.Devices ?? []).flatMap((device) => device.PathOnHost ?? []),
       ...(host?.DeviceRequests ?? []).map(({ Driver, Capabilities }) => Driver || Capabilities?.flat().join(',') || 'device'),
     ],
-    capabilitiesAdded: (host?.CapAdd ?? []).map((name) => name.toUpperCase().replace(/^CAP_/, '')),
     healthLog: (state.Health?.Log ?? []).map((entry) => ({
       atMs: momentOf(entry.End) ?? momentOf(entry.Start) ?? 0,
       exitCode: entry.ExitCode ?? 0,
@@ -135,7 +131,7 @@ function verdictWithin(check: HealthCheck | null | undefined): number | undefine
   return (StartPeriod + (Retries || defaultCheck.retries) * eachNs) / 1e6;
 }
 
-/** `0001-01-01T00:00:00Z` is how both engines say never. */
+/** Both engines write `0001-01-01T00:00:00Z` for never. */
 export function momentOf(text: string | undefined): number | undefined {
   if (!text || text.startsWith('0001-')) return undefined;
   const ms = Date.parse(text);
@@ -157,13 +153,13 @@ function exposedBy(ports: Record<string, unknown> | null | undefined): Container
 }
 
 function portsOf(bindings: PortBindings | undefined): PublishedPort[] {
-  return Object.entries(bindings ?? {}).flatMap(([key, places]): PublishedPort[] => {
+  return Object.entries(bindings ?? {}).flatMap(([key, engines]): PublishedPort[] => {
     const [port = '', protocol] = key.split('/');
     const containerPort = Number(port);
     if (!Number.isInteger(containerPort)) return [];
     const exposed = { containerPort, protocol: protocolOf(protocol) };
-    if (!places?.length) return [{ address: undefined, hostPort: undefined, ...exposed }];
-    return places.map(({ HostIp, HostPort }) => ({
+    if (!engines?.length) return [{ address: undefined, hostPort: undefined, ...exposed }];
+    return engines.map(({ HostIp, HostPort }) => ({
       address: HostIp || '0.0.0.0',
       // Empty or 0: the engine picks one at each start.
       hostPort: Number(HostPort) || undefined,

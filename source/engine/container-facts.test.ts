@@ -18,7 +18,7 @@ test("Podman's further words for states", () => {
 
 test('what Podman calls created after its host went down has run (R5)', () => {
   const listed = (StartedAt: number) => listedFacts({ Id: 'a', State: 'created' }, { Id: 'a', StartedAt }).state;
-  // Go's year 1.
+  // Go's zero time, year 1.
   expect([listed(1_795_645_238), listed(-62_135_596_800)]).toEqual(['exited', 'created']);
 });
 

@@ -1,6 +1,5 @@
 import type { ContainerFacts, ContainerHealth, ContainerRunState, PublishedPort } from './engine.ts';
 
-/** One entry of `GET /containers/json`, Docker's and Podman's. */
 export interface ListedContainer {
   Id: string;
   Names?: string[] | null;
@@ -23,28 +22,22 @@ export interface NetworkEndpoint {
   GlobalIPv6Address?: string;
 }
 
-/** One entry of Podman's own `GET /libpod/containers/json`. */
 export interface LibpodContainer {
   Id: string;
-  /** Health, not the text that Docker calls so. Missing before 4.x. */
+  /** Health, unlike the text in Docker's field of this name. Missing before 4.x. */
   Status?: string;
-  /** Ranges stay together: the Docker-compatible list tells their first port alone. */
+  /** Ranges stay together: the Docker-compatible list shows only their first port. */
   Ports?: { host_ip?: string; container_port: number; host_port?: number; range?: number; protocol?: string }[] | null;
-  /** Of its own: empty for one in the network of another container. */
+  /** Its own networks: empty for a container in the network of another one. */
   Networks?: string[] | null;
   /** Unix seconds, far below 0 for never. */
   StartedAt?: number;
 }
 
+export const containerStates = ['created', 'running', 'paused', 'restarting', 'removing', 'exited', 'dead'] as const;
+
 const runStates: Record<string, ContainerRunState> = {
-  created: 'created',
-  running: 'running',
-  paused: 'paused',
-  restarting: 'restarting',
-  removing: 'removing',
-  exited: 'exited',
-  dead: 'dead',
-  // Podman's further words.
+  ...Object.fromEntries(containerStates.map((state) => [state, state])),
   configured: 'created',
   initialized: 'created',
   stopped: 'exited',
@@ -52,7 +45,7 @@ const runStates: Record<string, ContainerRunState> = {
   unknown: 'dead',
 };
 
-/** @param hasRun whether it was ever started: Podman says `created` of all that was running when its host went down */
+/** Podman reports `created` for everything that was running when its host went down: `hasRun` tells whether it was ever started. */
 export function runStateOf(word: string | undefined, hasRun: boolean): ContainerRunState {
   const state = runStates[(word ?? '').toLowerCase()] ?? 'dead';
   return state === 'created' && hasRun ? 'exited' : state;
@@ -62,13 +55,12 @@ export function healthOf(word: string | undefined | null): ContainerHealth {
   return word === 'healthy' || word === 'unhealthy' || word === 'starting' ? word : 'none';
 }
 
-/** A list tells health inside the status text: `Up 4 seconds (healthy)`, `(unhealthy)`, `(health: starting)`. */
+/** Reads the health that a list has inside the status text: `Up 4 seconds (healthy)`, `(unhealthy)`, `(health: starting)`. */
 export function healthInStatus(status: string): ContainerHealth {
   const said = /\((?:health: )?(healthy|unhealthy|starting)\)\s*$/.exec(status)?.[1];
   return healthOf(said);
 }
 
-/** `images` are the names of a container's images by id, for lists that show an id where a tag has moved on. */
 export function listedFacts(listed: ListedContainer, libpod: LibpodContainer | undefined): ContainerFacts {
   const statusText = listed.Status ?? '';
   const listHealth = listed.Health ? healthOf(listed.Health.Status) : healthInStatus(statusText);
@@ -82,13 +74,13 @@ export function listedFacts(listed: ListedContainer, libpod: LibpodContainer | u
     command: listed.Command ?? '',
     createdMs: (listed.Created ?? 0) * 1000,
     state,
-    // A container that does not run has no health; Podman keeps the last word of its check.
+    // A stopped container has no health; Podman keeps the last result of its check.
     health: state === 'running' || state === 'paused' ? (libpod?.Status ? healthOf(libpod.Status) : listHealth) : 'none',
     statusText,
     ports: libpod?.Ports ? libpod.Ports.flatMap(libpodPorts) : (listed.Ports ?? []).map(listedPort),
     labels: listed.Labels ?? {},
     networkMode: listed.HostConfig?.NetworkMode ?? '',
-    // Podman tells those of the container in whose network this one is.
+    // Podman reports those of the container whose network this one uses.
     networkAddresses: libpod?.Networks?.length === 0 ? [] : addressesOf(endpoints),
   };
 }
@@ -99,13 +91,13 @@ export function addressesOf(endpoints: readonly (NetworkEndpoint | null | undefi
     .filter((address): address is string => Boolean(address));
 }
 
-/** `sha256:` before every id: Podman leaves it out here and there. */
+/** Podman omits `sha256:` in some responses. */
 export function fullImageId(id: string): string {
   return /^[0-9a-f]{64}$/.test(id) ? `sha256:${id}` : id;
 }
 
 function listedPort({ IP, PrivatePort, PublicPort, Type }: NonNullable<ListedContainer['Ports']>[number]): PublishedPort {
-  // Podman gives no address where it means every one.
+  // Podman sends no address for a wildcard bind.
   const address = PublicPort === undefined ? undefined : IP || '0.0.0.0';
   return { address, hostPort: PublicPort, containerPort: PrivatePort, protocol: protocolOf(Type) };
 }

@@ -52,7 +52,7 @@ export function dockerDiskUsage(raw: RawDiskUsage): DiskUsage {
     })),
     volumes: volumes.map((volume) => ({
       name: volume.Name,
-      // -1: the volume's driver does not tell.
+      // -1: the volume's driver does not report it.
       sizeBytes: (volume.UsageData?.Size ?? -1) < 0 ? undefined : volume.UsageData?.Size,
       usedBy: atLeastZero(volume.UsageData?.RefCount),
       anonymous: isAnonymous(volume.Name, volume.Labels),
@@ -61,17 +61,14 @@ export function dockerDiskUsage(raw: RawDiskUsage): DiskUsage {
   };
 }
 
-/**
- * `GET /libpod/system/df`: Podman's Docker-compatible answer has tags like `1` without a name. An image stands there once for each of
- * its tags.
- */
+/** `GET /libpod/system/df`: an image is listed once for each of its tags. Podman's Docker-compatible answer has tags without a name. */
 export interface LibpodDiskUsage {
   Images?: { Repository?: string; Tag?: string; ImageID: string; Size?: number; SharedSize?: number; Containers?: number }[] | null;
   Containers?: { ContainerID: string; Names?: string; Status?: string; RWSize?: number }[] | null;
   Volumes?: { VolumeName: string; Links?: number; Size?: number }[] | null;
 }
 
-/** `images` and `volumeLabels` come from the lists, which know what this answer does not: labels and creation. */
+/** `images` and `volumeLabels` come from the lists, which contain data that this response lacks: labels and creation times. */
 export function podmanDiskUsage(
   raw: LibpodDiskUsage,
   images: readonly ImageFacts[],
@@ -110,7 +107,7 @@ export function podmanDiskUsage(
   };
 }
 
-/** Docker marks them since 24; before, and on Podman, a name of 64 hex digits gives them away. */
+/** Docker marks anonymous volumes since 24; before that, and on Podman, they have a name of 64 hex digits. */
 export function isAnonymous(name: string, labels: Readonly<Record<string, string>> | null | undefined): boolean {
   return (labels !== null && labels !== undefined && 'com.docker.volume.anonymous' in labels) || /^[0-9a-f]{64}$/.test(name);
 }

@@ -30,7 +30,7 @@ function stream(...chunks: (string | Buffer)[]): Answer {
   };
 }
 
-/** The beginning of an answer, and then no engine any more. */
+/** Sends the beginning of a response, after which the engine disappears. */
 function dies(beginning: string | Buffer): Answer {
   return (_, response) => {
     response.writeHead(200, { 'Content-Length': '5000' });
@@ -134,7 +134,6 @@ describe('inspect', () => {
       finishedMs: undefined,
       stoppedByUser: undefined,
       networkMode: 'host',
-      capabilitiesAdded: ['NET_ADMIN'],
     });
     expect(await engine.inspect('bbbb', signal())).toMatchObject({
       state: 'exited',

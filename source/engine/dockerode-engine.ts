@@ -1,27 +1,11 @@
-import { pauseFor } from '../faults/waits.ts';
+import { eachOf, pauseFor } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import { fileFrom, openArchive } from './archive.ts';
 import { type InspectedContainer, inspectedDetail, type LibpodInspected } from './container-detail.ts';
 import { type LibpodContainer, type ListedContainer, listedFacts } from './container-facts.ts';
 import { dockerDiskUsage, type LibpodDiskUsage, podmanDiskUsage, type RawDiskUsage } from './disk-usage.ts';
-import type {
-  ContainerDetail,
-  ContainerFacts,
-  DiskUsage,
-  Engine,
-  EngineAddress,
-  EngineEvent,
-  EngineFacts,
-  EngineKind,
-  EngineWriter,
-  ImageDetail,
-  ImageFacts,
-  LogOptions,
-  NetworkFacts,
-  StatsSample,
-  VolumeFacts,
-} from './engine.ts';
+import type { ContainerFacts, Engine, EngineAddress, EngineFacts, EngineKind, LogOptions } from './engine.ts';
 import { brokenFault, refusalFault, senselessFault, unlessMissing } from './engine-faults.ts';
 import { EngineLink } from './engine-link.ts';
 import { engineEvent } from './events.ts';
@@ -29,43 +13,44 @@ import { execIn } from './exec.ts';
 import { ImageLabels } from './image-labels.ts';
 import { wholeImageName } from './image-name.ts';
 import { type InspectedImage, imageDetail, imageFacts, type ListedImage } from './images.ts';
-import { JsonLines } from './json-lines.ts';
+import { JsonLines, jsonLinesOf } from './json-lines.ts';
 import type { LogBatch } from './log-batch.ts';
 import { LogLines } from './log-lines.ts';
 import { atLeast, type EngineTraits, type Greeting, greet, traitsOf } from './negotiate.ts';
 import { type ListedNetwork, type ListedVolumes, networkFacts, volumeFacts } from './networks.ts';
 import { tailThenFollow } from './podman-tail.ts';
-import { registryDigestOf } from './registry-digest.ts';
+import { registryDigestOf } from './pull.ts';
 import { dockerSample, hasNoFigures, podmanSample, type RawStats } from './stats.ts';
 import { engineWriter } from './writer.ts';
 
-/** Measuring volumes takes as long as the disk takes. */
 const diskUsageLimitMs = 5 * 60_000;
-/** The first byte of a stream can be as far away as the first line. */
+/** The first byte of a stream can take as long as the first line. */
 const streamHeadLimitMs = 30_000;
 const samplePauseMs = 1_000;
 const inspectsAtOnce = 8;
 
-/** An engine spoken to with dockerode over connections of its host. Nothing is sent before `connect` or the first question. */
+/** Nothing is sent before `connect` or the first query. */
 export function openEngine(address: EngineAddress, host: Host): Engine {
   return new DockerodeEngine(address, host);
 }
 
 class DockerodeEngine implements Engine {
-  readonly address: EngineAddress;
   readonly #link: EngineLink;
   readonly #labels: ImageLabels;
   #greeting: Promise<Greeting> | undefined;
   #traits: EngineTraits | undefined;
   #connecting: Promise<EngineFacts> | undefined;
-  /** Podman's lists leave it out; it stays with a container for life. */
+  /** Podman's lists omit it; it never changes during a container's life. */
   readonly #networkModes = new Map<string, string>();
   readonly #imageNames = new Map<string, string>();
 
   constructor(address: EngineAddress, host: Host) {
     this.#link = new EngineLink(address, host);
-    this.address = this.#link.address;
     this.#labels = new ImageLabels(this.#link);
+  }
+
+  get address(): EngineAddress {
+    return this.#link.address;
   }
 
   connect(signal: AbortSignal, greeted?: () => Promise<void>): Promise<EngineFacts> {
@@ -83,15 +68,10 @@ class DockerodeEngine implements Engine {
       return traitsOf(this.#link, greeting, limit);
     });
     this.#traits = traits;
-    const { kind, version, apiVersion, rootless, operatingSystem, swarmManager, rootFolder, startedMs } = traits;
-    return {
-      ...{ kind, version, apiVersion, rootless, operatingSystem, swarmManager },
-      ...(rootFolder !== undefined && { rootFolder }),
-      ...(startedMs !== undefined && { startedMs }),
-    };
+    const { libpodVersion: _libpod, memoryBytes: _memory, countsUsage: _counts, ...facts } = traits;
+    return facts;
   }
 
-  /** Enough for what is asked of all engines alike: nobody waits for more. */
   #greeted(signal: AbortSignal): Promise<Greeting> {
     this.#greeting ??= greet(this.#link, signal).catch((thrown: unknown) => {
       this.#greeting = undefined;
@@ -101,19 +81,19 @@ class DockerodeEngine implements Engine {
   }
 
   async #ready(signal: AbortSignal): Promise<EngineTraits> {
-    // Who connects already is not asked again; where that fails, or is given up, this one tries itself.
+    // A connection attempt in progress is shared; if it fails or is cancelled, this caller tries itself.
     const connecting = this.#traits ? undefined : this.#connecting;
     if (connecting) await this.#link.limited(signal, undefined, () => connecting).catch(() => signal.throwIfAborted());
     if (!this.#traits) await this.connect(signal);
     return this.#traits as EngineTraits;
   }
 
-  /** Something that is no engine can answer with JSON of any form; what that breaks in reading it is no fault of ours to show. */
+  /** A server that is not an engine can respond with any JSON; an error while parsing it must not be shown as our own. */
   #understood<T>(what: string, read: () => T): T {
     try {
       return read();
     } catch (thrown) {
-      if (thrown instanceof TypeError) throw senselessFault(this.address, what, { cause: thrown });
+      if (thrown instanceof TypeError) throw senselessFault(this.address, what, thrown);
       throw thrown;
     }
   }
@@ -136,55 +116,54 @@ class DockerodeEngine implements Engine {
     return this.#labels.withoutThoseOfImages(facts, signal);
   }
 
-  /** Those with a network are on a network; of the others only an inspect tells whether they share the host's. */
+  /** Containers with a network of their own use it; for the others, only an inspect shows whether they share the host's. */
   async #addNetworkModes(containers: ContainerFacts[], signal: AbortSignal): Promise<void> {
-    const ids = new Set(containers.map(({ id }) => id));
-    for (const id of this.#networkModes.keys()) if (!ids.has(id)) this.#networkModes.delete(id);
-    const open = containers.filter(
-      ({ id, networkMode, networkAddresses }) => networkMode === '' && networkAddresses.length === 0 && !this.#networkModes.has(id),
-    );
-    const next = async (): Promise<void> => {
-      for (let one = open.shift(); one; one = open.shift()) {
-        const raw = await this.#inspectRaw(one.id, signal);
-        if (raw) this.#networkModes.set(one.id, raw.HostConfig?.NetworkMode ?? '');
-      }
-    };
-    await Promise.all(Array.from({ length: inspectsAtOnce }, next));
+    const open = containers.filter(({ networkMode, networkAddresses }) => networkMode === '' && networkAddresses.length === 0);
+    await this.#inspectOnce(this.#networkModes, containers, open, async (id) => {
+      const raw = await this.#inspectRaw(id, signal);
+      return raw && (raw.HostConfig?.NetworkMode ?? '');
+    });
     for (const one of containers) {
       one.networkMode ||= this.#networkModes.get(one.id) ?? 'bridge';
-      // It lists the ports of the container in whose network this one is.
+      // The list shows the ports of the container whose network this one uses.
       if (one.networkMode.startsWith('container:')) one.ports = [];
     }
   }
 
-  /** Docker lists a container whose tag means another image by now with the id of its own alone; what it was made from an inspect tells. */
+  /** If a container's tag now points at another image, Docker lists it only with the image id; an inspect shows the original name. */
   async #addImageNames(containers: ContainerFacts[], signal: AbortSignal): Promise<void> {
-    const ids = new Set(containers.map(({ id }) => id));
-    for (const id of this.#imageNames.keys()) if (!ids.has(id)) this.#imageNames.delete(id);
     const nameless = containers.filter(({ image }) => /^(?:sha256:)?[0-9a-f]{12,64}$/.test(image));
-    const open = nameless.filter(({ id }) => !this.#imageNames.has(id));
-    const next = async (): Promise<void> => {
-      for (let one = open.shift(); one; one = open.shift()) {
-        // An id is a name too: a list is no worse for it.
-        const raw = await this.#inspectRaw(one.id, signal).catch(() => signal.throwIfAborted());
-        if (raw) this.#imageNames.set(one.id, raw.Config?.Image ?? '');
-      }
-    };
-    await Promise.all(Array.from({ length: inspectsAtOnce }, next));
+    await this.#inspectOnce(this.#imageNames, containers, nameless, async (id) => {
+      // An id is a valid name too: it is good enough for a list.
+      const raw = await this.#inspectRaw(id, signal).catch(() => signal.throwIfAborted());
+      return raw ? (raw.Config?.Image ?? '') : undefined;
+    });
     for (const one of nameless) one.image = this.#imageNames.get(one.id) || one.image;
   }
 
-  async inspect(id: string, signal: AbortSignal): Promise<ContainerDetail | undefined> {
+  async #inspectOnce(
+    known: Map<string, string>,
+    all: readonly ContainerFacts[],
+    open: readonly ContainerFacts[],
+    read: (id: string) => Promise<string | undefined>,
+  ): Promise<void> {
+    const ids = new Set(all.map(({ id }) => id));
+    for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
+    const unknown = open.filter(({ id }) => !known.has(id));
+    await eachOf(unknown, inspectsAtOnce, async ({ id }) => {
+      const value = await read(id);
+      if (value !== undefined) known.set(id, value);
+    });
+  }
+
+  async inspect(id: string, signal: AbortSignal) {
     const { libpodVersion } = await this.#greeted(signal);
     const raw = await this.#inspectRaw(id, signal);
     if (!raw) return undefined;
     const ended = raw.State?.Status !== 'running' && raw.State?.Status !== 'created';
+    const path = `/libpod/containers/${encodeURIComponent(id)}/json`;
     const libpod =
-      libpodVersion && ended
-        ? await unlessMissing(
-            this.#link.get<LibpodInspected>(`/libpod/containers/${encodeURIComponent(id)}/json`, { signal, libpodVersion }),
-          )
-        : undefined;
+      libpodVersion && ended ? await unlessMissing(this.#link.get<LibpodInspected>(path, { signal, libpodVersion })) : undefined;
     const known = this.#understood('what it says of a container', () => inspectedDetail(raw, libpod));
     const [detail] = await this.#labels.withoutThoseOfImages([known], signal);
     return detail;
@@ -194,24 +173,19 @@ class DockerodeEngine implements Engine {
     return unlessMissing(this.#link.get<InspectedContainer>(`/containers/${encodeURIComponent(id)}/json`, { signal }));
   }
 
-  async *events({ sinceMs, signal }: { sinceMs?: number; signal: AbortSignal }): AsyncIterable<EngineEvent> {
+  async *events({ sinceMs, signal }: { sinceMs?: number; signal: AbortSignal }) {
     const { kind } = await this.#ready(signal);
-    // Podman takes whole seconds only: those of the same second come again, none is missed.
+    // Podman accepts whole seconds only: events of the same second are repeated, none is missed.
     const since = sinceMs === undefined ? undefined : kind === 'podman' ? Math.floor(sinceMs / 1000) : unixTime(sinceMs);
     const answer = await this.#link.open('/events', { signal, query: { since }, limitMs: streamHeadLimitMs });
-    const lines = new JsonLines();
     try {
-      for await (const chunk of answer as AsyncIterable<Buffer>) {
-        for (const raw of lines.push(chunk)) {
-          const event = engineEvent(raw);
-          if (event) yield event;
-        }
+      for await (const raw of jsonLinesOf(answer)) {
+        const event = engineEvent(raw);
+        if (event) yield event;
       }
     } catch (thrown) {
       if (signal.aborted) return;
       throw await this.#link.faultOf(thrown);
-    } finally {
-      answer.destroy();
     }
     if (!signal.aborted) throw await this.#link.faultOf(brokenFault(this.address));
   }
@@ -239,7 +213,7 @@ class DockerodeEngine implements Engine {
       },
     });
     const type = String(answer.headers['content-type'] ?? '');
-    // Newer engines say what it is; the others leave it to the container's configuration.
+    // Newer engines send the content type; for the others, the container's configuration decides.
     const raw = type.includes('vnd.docker.raw-stream') ? true : type.includes('vnd.docker.multiplexed-stream') ? false : tty;
     const lines = new LogLines({ tty: raw, engine });
     try {
@@ -252,16 +226,14 @@ class DockerodeEngine implements Engine {
     } catch (thrown) {
       if (signal.aborted) return;
       throw await this.#link.faultOf(thrown);
-    } finally {
-      answer.destroy();
     }
-    // Removed while it was followed is an end like any other.
+    // A container removed while it was followed counts as a normal end.
     if (lines.engineSaid && !/no such container|marked for removal|already been removed/i.test(lines.engineSaid)) {
       throw refusalFault(this.address, { statusCode: 500, sentence: lines.engineSaid });
     }
   }
 
-  async *stats(id: string, signal: AbortSignal): AsyncIterable<StatsSample> {
+  async *stats(id: string, signal: AbortSignal) {
     const { kind, memoryBytes, countsUsage } = await this.#ready(signal);
     if (!countsUsage) return;
     try {
@@ -273,33 +245,23 @@ class DockerodeEngine implements Engine {
     }
   }
 
-  async *#dockerStats(id: string, memoryBytes: number, signal: AbortSignal): AsyncIterable<StatsSample> {
-    const answer = await this.#link.open(`/containers/${encodeURIComponent(id)}/stats`, {
-      signal,
-      query: { stream: true },
-      limitMs: streamHeadLimitMs,
-    });
-    const lines = new JsonLines();
-    try {
-      for await (const chunk of answer as AsyncIterable<Buffer>) {
-        for (const raw of lines.push(chunk) as RawStats[]) {
-          if (hasNoFigures(raw)) return;
-          yield dockerSample(raw, memoryBytes);
-        }
-      }
-    } finally {
-      answer.destroy();
+  async *#dockerStats(id: string, memoryBytes: number, signal: AbortSignal) {
+    const path = `/containers/${encodeURIComponent(id)}/stats`;
+    const answer = await this.#link.open(path, { signal, query: { stream: true }, limitMs: streamHeadLimitMs });
+    for await (const raw of jsonLinesOf(answer) as AsyncIterable<RawStats>) {
+      if (hasNoFigures(raw)) return;
+      yield dockerSample(raw, memoryBytes);
     }
   }
 
-  /** Podman's stream has no CPU share in it; two answers a second apart have. */
-  async *#podmanStats(id: string, memoryBytes: number, signal: AbortSignal): AsyncIterable<StatsSample> {
+  /** Podman's stream has no CPU share; two responses a second apart have one. */
+  async *#podmanStats(id: string, memoryBytes: number, signal: AbortSignal) {
     let before: RawStats | undefined;
     for (;;) {
       const answer = await unlessMissing(
         this.#link.getText(`/containers/${encodeURIComponent(id)}/stats`, { signal, query: { stream: false } }),
       );
-      // Podman 4 answers with nothing at all for a container that does not run.
+      // Podman 4 sends an empty response for a container that is not running.
       const [raw] = new JsonLines().all(answer?.text ?? '') as RawStats[];
       if (!raw || hasNoFigures(raw)) return;
       yield podmanSample(raw, before, memoryBytes);
@@ -308,13 +270,13 @@ class DockerodeEngine implements Engine {
     }
   }
 
-  async images(signal: AbortSignal): Promise<ImageFacts[]> {
+  async images(signal: AbortSignal) {
     await this.#ready(signal);
     const images = await this.#link.get<ListedImage[] | null>('/images/json', { signal });
     return this.#understood('its list of images', () => (images ?? []).map(imageFacts));
   }
 
-  async image(reference: string, signal: AbortSignal): Promise<ImageDetail | undefined> {
+  async image(reference: string, signal: AbortSignal) {
     await this.#ready(signal);
     const raw = await unlessMissing(this.#link.get<InspectedImage>(`/images/${encodeURIComponent(reference)}/json`, { signal }));
     return raw && this.#understood('what it says of an image', () => imageDetail(raw));
@@ -325,19 +287,19 @@ class DockerodeEngine implements Engine {
     return kind === 'podman' ? undefined : registryDigestOf(this.#link, wholeImageName(reference), signal);
   }
 
-  async networks(signal: AbortSignal): Promise<NetworkFacts[]> {
+  async networks(signal: AbortSignal) {
     await this.#ready(signal);
     const networks = await this.#link.get<ListedNetwork[] | null>('/networks', { signal });
     return this.#understood('its list of networks', () => (networks ?? []).map(networkFacts));
   }
 
-  async volumes(signal: AbortSignal): Promise<VolumeFacts[]> {
+  async volumes(signal: AbortSignal) {
     await this.#ready(signal);
     const volumes = await this.#link.get<ListedVolumes | null>('/volumes', { signal });
     return this.#understood('its list of volumes', () => volumeFacts(volumes ?? {}));
   }
 
-  async diskUsage(signal: AbortSignal): Promise<DiskUsage> {
+  async diskUsage(signal: AbortSignal) {
     const { libpodVersion, apiVersion } = await this.#ready(signal);
     if (!libpodVersion) {
       const query = atLeast(apiVersion, '1.52') ? { verbose: true } : {};
@@ -369,7 +331,7 @@ class DockerodeEngine implements Engine {
     return openArchive(this.#link, id, path, signal);
   }
 
-  writer(grant: Grant): EngineWriter {
+  writer(grant: Grant) {
     return engineWriter(this.#link, grant, (signal) => this.#ready(signal));
   }
 
@@ -380,7 +342,6 @@ class DockerodeEngine implements Engine {
   }
 }
 
-/** Seconds with a fraction, as engines take them. */
 function unixTime(ms: number): string {
   return `${Math.floor(ms / 1000)}.${String(Math.floor(ms % 1000)).padStart(3, '0')}000000`;
 }

@@ -3,76 +3,69 @@ import type { Duplex } from 'node:stream';
 import { inspect } from 'node:util';
 import type Docker from 'dockerode';
 import { Fault } from '../faults/fault.ts';
+import { endingWith } from '../faults/waits.ts';
 import type { DialAddress, Host } from '../hosts/host.ts';
+import { greetOverTls } from '../hosts/presented-certificates.ts';
 import { parseJson } from '../text/json-value.ts';
 import type { EngineAddress } from './engine.ts';
 import { brokenFault, hangingFault, requestFault, senselessFault } from './engine-faults.ts';
 import { guardErrorBodies } from './error-bodies.ts';
 
-/** For answers that an engine puts together from what it knows. */
 const answerLimitMs = 20_000;
 const answerLimitBytes = 256 * 1024 * 1024;
 
 export interface EngineQuery {
   signal: AbortSignal;
   query?: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** Undefined is the usual limit for reading. */
   limitMs?: number;
   method?: 'GET' | 'POST';
-  /** Without a version in the path. */
   bare?: boolean;
-  /** The answer is a stream of many small pieces, which goes on for long. */
+  /** The response is a long-lived stream of many small pieces. */
   paced?: boolean;
-  /** For Podman's own API, `/libpod/...`: its version stands in the path instead. */
+  /** For Podman's own API, `/libpod/...`: its own version is in the path instead. */
   libpodVersion?: string | undefined;
 }
 
 /**
- * The way to one engine: dockerode over connections that the host makes, so that one way serves local sockets, TCP, TLS, and whatever
- * another kind of host tunnels through.
- *
- * Reading goes through dockerode's modem as streams: dockerode's own collecting of answers never ends when the connection breaks in
- * the middle of one, and its non-following logs would be held in memory whole.
+ * dockerode over connections that the host opens. Responses are read through its modem as streams: its own collecting of responses never
+ * ends when the connection breaks in the middle, and its logs that do not follow would be held in memory completely.
  */
 export class EngineLink {
   readonly address: EngineAddress;
-  readonly host: Host;
-  #agent: EngineAgent | undefined;
-  #pacedAgent: EngineAgent | undefined;
   #Dockerode: typeof Docker | undefined;
-  #bare: Docker | undefined;
-  #docker: Docker | undefined;
-  #paced: Docker | undefined;
-  /** Faults whose reason was asked for: a request of several parts passes one on. */
-  readonly #told = new WeakSet<Fault>();
+  #agents: { usual?: EngineAgent; paced?: EngineAgent } = {};
+  #clients: { bare?: Docker; usual?: Docker; paced?: Docker } = {};
+  /** Faults whose reason is already determined: a request of several parts passes one on. */
+  readonly #reported = new WeakSet<Fault>();
 
-  constructor(address: EngineAddress, host: Host) {
+  constructor(
+    address: EngineAddress,
+    readonly host: Host,
+  ) {
     this.address = host.link ? { ...address, machine: host.name } : address;
-    this.host = host;
   }
 
-  /** dockerode is loaded with the first engine, not with the program. */
+  /** dockerode is loaded with the first engine, not at program start. */
   async load(signal: AbortSignal): Promise<void> {
-    if (this.#bare) return;
+    if (this.#clients.bare) return;
     const [{ default: Dockerode }, tls] = await Promise.all([import('dockerode'), this.#tls(signal)]);
     signal.throwIfAborted();
     this.#Dockerode = Dockerode;
-    this.#agent ??= new EngineAgent(this.host, dialAddressOf(this.address), tls);
-    this.#pacedAgent ??= new EngineAgent(this.host, dialAddressOf(this.address), tls, { paced: true });
-    this.#bare = this.#make(undefined, this.#agent);
+    this.#agents.usual ??= new EngineAgent(this.host, dialAddressOf(this.address), tls);
+    this.#agents.paced ??= new EngineAgent(this.host, dialAddressOf(this.address), tls, { paced: true });
+    this.#clients.bare = this.#make(undefined, this.#agents.usual);
   }
 
-  /** From now on requests carry this version. */
   speakVersion(apiVersion: string): void {
-    this.#docker = this.#make(apiVersion, this.#agent);
-    this.#paced = this.#make(apiVersion, this.#pacedAgent);
+    this.#clients.usual = this.#make(apiVersion, this.#agents.usual);
+    this.#clients.paced = this.#make(apiVersion, this.#agents.paced);
   }
 
   #make(apiVersion: string | undefined, agent: EngineAgent | undefined): Docker {
     const Dockerode = this.#Dockerode;
     if (!Dockerode || !agent) throw brokenFault(this.address);
     const options = {
-      // Never dialled: the agent makes the connections. It keeps the modem from looking for an engine of its own.
+      // Never dialled: the agent opens the connections. It keeps the modem from looking for an engine of its own.
       socketPath: '/engine',
       protocol: 'http',
       agent,
@@ -83,31 +76,25 @@ export class EngineLink {
   }
 
   get docker(): Docker {
-    if (!this.#docker) throw brokenFault(this.address);
-    return this.#docker;
+    if (!this.#clients.usual) throw brokenFault(this.address);
+    return this.#clients.usual;
   }
 
   close(): void {
-    this.#agent?.destroy();
-    this.#pacedAgent?.destroy();
-    this.#agent = undefined;
-    this.#pacedAgent = undefined;
-    this.#bare = undefined;
-    this.#docker = undefined;
-    this.#paced = undefined;
+    for (const agent of Object.values(this.#agents)) agent.destroy();
+    this.#agents = {};
+    this.#clients = {};
   }
 
-  /** An answer as it streams in, to be read to its end or destroyed. The limit is for the head of the answer; the signal for all of it. */
+  /** The caller must read the stream to its end or destroy it. The limit covers the head of the response; the signal all of it. */
   async open(
     path: string,
     { signal, query = {}, limitMs = answerLimitMs, bare = false, paced = false, method = 'GET', libpodVersion }: EngineQuery,
   ): Promise<IncomingMessage> {
-    const docker = bare || libpodVersion ? this.#bare : paced ? this.#paced : this.docker;
+    const docker = bare || libpodVersion ? this.#clients.bare : paced ? this.#clients.paced : this.docker;
     if (!docker) throw brokenFault(this.address);
     signal.throwIfAborted();
-    const ending = new AbortController();
-    const forward = () => ending.abort(signal.reason);
-    signal.addEventListener('abort', forward, { once: true });
+    const ending = endingWith(signal);
     const timer = setTimeout(() => ending.abort(hangingFault(this.address, limitMs)), limitMs);
     try {
       const answer = await raced(ending.signal, (resolve: (answer: IncomingMessage) => void, reject) => {
@@ -123,23 +110,22 @@ export class EngineLink {
           (error: unknown, stream: unknown) => (error ? reject(error) : resolve(stream as IncomingMessage)),
         );
       });
-      answer.once('close', () => signal.removeEventListener('abort', forward));
+      answer.once('close', () => ending[Symbol.dispose]());
       return answer;
     } catch (thrown) {
-      signal.removeEventListener('abort', forward);
+      ending[Symbol.dispose]();
       throw await this.faultOf(thrown, signal, ending.signal);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  /** The JSON answer, read whole. */
   async get<T>(path: string, query: EngineQuery): Promise<T> {
     const { text } = await this.getText(path, query);
     try {
       return parseJson(text) as T;
     } catch (cause) {
-      throw senselessFault(this.address, `its answer to ${query.method ?? 'GET'} ${path}`, { cause });
+      throw senselessFault(this.address, `its answer to ${query.method ?? 'GET'} ${path}`, cause);
     }
   }
 
@@ -150,7 +136,7 @@ export class EngineLink {
     });
   }
 
-  /** Does not wait for the connection to be closed, which takes as long as many an answer. */
+  /** Does not wait for the connection to close, which takes as long as many a response. */
   #whole(answer: IncomingMessage): Promise<string> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
@@ -168,12 +154,9 @@ export class EngineLink {
     });
   }
 
-  /** Runs a request under the signal and a limit, and turns what it throws into a Fault. */
   async limited<T>(signal: AbortSignal, limitMs: number | undefined, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
-    const ending = new AbortController();
-    const forward = () => ending.abort(signal.reason);
-    signal.addEventListener('abort', forward, { once: true });
+    using ending = endingWith(signal);
     const timer = limitMs === undefined ? undefined : setTimeout(() => ending.abort(hangingFault(this.address, limitMs)), limitMs);
     try {
       return await raced(ending.signal, (resolve: (value: T) => void, reject) => run(ending.signal).then(resolve, reject));
@@ -181,24 +164,20 @@ export class EngineLink {
       throw await this.faultOf(thrown, signal, ending.signal);
     } finally {
       clearTimeout(timer);
-      signal.removeEventListener('abort', forward);
     }
   }
 
-  /**
-   * What a request or a stream threw: the reason of a signal that ended it, or a Fault. Where the way to the machine is gone, that is the reason: the machine is
-   * asked, since it is known there a moment later than here.
-   */
+  /** If the connection to the machine is down, that is the reason: its link is checked, because it may notice a moment later than we do. */
   async faultOf(thrown: unknown, ...signals: readonly AbortSignal[]): Promise<unknown> {
     const ended = signals.find((signal) => signal.aborted);
     if (ended) return ended.reason;
     const { link } = this.host;
-    if (thrown instanceof Fault && this.#told.has(thrown)) return thrown;
+    if (thrown instanceof Fault && this.#reported.has(thrown)) return thrown;
     const fault = requestFault(this.address, thrown);
     if (!link || fault.kind !== 'unreachable') return fault;
-    const told = (await link.trouble(AbortSignal.any([...signals]))) ?? fault;
-    this.#told.add(told);
-    return told;
+    const reported = (await link.trouble(AbortSignal.any([...signals]))) ?? fault;
+    this.#reported.add(reported);
+    return reported;
   }
 
   async #tls(signal: AbortSignal): Promise<TlsMaterial | undefined> {
@@ -213,17 +192,11 @@ export class EngineLink {
   }
 }
 
-interface TlsMaterial {
+interface TlsMaterial extends Partial<Record<'ca' | 'cert' | 'key', Buffer>> {
   verify: boolean;
-  ca?: Buffer | undefined;
-  cert?: Buffer | undefined;
-  key?: Buffer | undefined;
 }
 
-/**
- * dockerode's modem reads DOCKER_HOST and friends even when it is told everything, and throws when they are wrong. They were read by
- * `find-engines.ts`, and an engine that is opened by address has nothing to do with them.
- */
+/** dockerode's modem reads DOCKER_HOST even if all options are set, and throws when it is invalid. `find-engines.ts` has read it. */
 function withoutEngineEnvironment<T>(make: () => T): T {
   const { DOCKER_HOST } = process.env;
   delete process.env.DOCKER_HOST;
@@ -234,7 +207,6 @@ function withoutEngineEnvironment<T>(make: () => T): T {
   }
 }
 
-/** A promise that does not wait for `start` once the signal has ended. */
 function raced<T>(signal: AbortSignal, start: (resolve: (value: T) => void, reject: (reason: unknown) => void) => void): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const stop = () => reject(signal.reason);
@@ -251,31 +223,28 @@ function dialAddressOf({ url, tls }: EngineAddress): DialAddress {
   return { host: hostname.replace(/^\[|\]$/g, ''), port: port ? Number(port) : usual };
 }
 
-/** A connection per request: on a local socket that costs a tenth of a millisecond, and none can go stale. */
+/** One connection per request: on a local socket that costs a tenth of a millisecond, and none can become stale. */
 class EngineAgent extends Agent {
-  readonly #host: Host;
-  readonly #address: DialAddress;
-  readonly #tls: TlsMaterial | undefined;
-  readonly #how: { paced?: boolean };
   readonly #closing = new AbortController();
 
-  constructor(host: Host, address: DialAddress, tls: TlsMaterial | undefined, how: { paced?: boolean } = {}) {
-    // Finding the server's name out costs 5 ms the first time, and TLS is none of this agent's business.
+  constructor(
+    private readonly host: Host,
+    private readonly address: DialAddress,
+    private readonly tls: TlsMaterial | undefined,
+    private readonly how: { paced?: boolean } = {},
+  ) {
+    // Resolving the server's name costs 5 ms the first time, and TLS is not handled by this agent.
     super({ keepAlive: false, servername: '' } as AgentOptions);
-    this.#how = how;
-    this.#host = host;
-    this.#address = address;
-    this.#tls = tls;
   }
 
   override createConnection(options: ClientRequestArgs, callback?: (error: Error | null, stream: Duplex) => void): undefined {
     const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
     const done = callback as (error: Error | null, stream?: Duplex) => void;
-    this.#host
-      .dial(this.#address, signal, this.#how)
-      .then((socket) => (this.#tls ? secured(socket, this.#tls, this.#address, signal) : socket))
+    this.host
+      .dial(this.address, signal, this.how)
+      .then((socket) => (this.tls ? secured(socket, this.tls, this.address, signal) : socket))
       .then(
-        (socket) => done(null, this.#how.paced ? askingWithoutChunks(socket) : socket),
+        (socket) => done(null, this.how.paced ? askingWithoutChunks(socket) : socket),
         (error: unknown) => done(error instanceof Error ? error : new Error(String(error))),
       );
   }
@@ -285,19 +254,18 @@ class EngineAgent extends Agent {
     super.destroy();
   }
 
-  /** The modem formats its options, agent and all sockets included, for a debug log that nobody reads: for each request. */
+  /** For each request, the modem formats its options, with the agent and all sockets, for a debug log that is never read. */
   [inspect.custom](): string {
     return 'EngineAgent';
   }
 }
 
 /**
- * The request says HTTP/1.0, so that the answer comes as it is and ends with the connection. Otherwise engines put every line of a log into a chunk of its own,
- * and taking them apart again is half of all work with a line. An answer that breaks off ends like any other: not for what has an end of its own.
+ * HTTP/1.0, so that the response is not chunked: engines put every log line into its own chunk, and parsing chunks is half of all work on
+ * a line. An interrupted response looks complete: use it only for responses without an end of their own.
  */
 function askingWithoutChunks(connection: Duplex): Duplex {
   const write = connection.write;
-  // The head of a request is one string, the first that is written.
   connection.write = ((head: unknown, ...rest: unknown[]): boolean => {
     connection.write = write;
     const asked = typeof head === 'string' ? head.replace(' HTTP/1.1\r\n', ' HTTP/1.0\r\n') : head;
@@ -306,31 +274,8 @@ function askingWithoutChunks(connection: Duplex): Duplex {
   return connection;
 }
 
-async function secured(socket: Duplex, { verify, ca, cert, key }: TlsMaterial, address: DialAddress, signal: AbortSignal): Promise<Duplex> {
-  const { connect: connectTls } = await import('node:tls');
-  return new Promise((resolve, reject) => {
-    const host = 'host' in address ? address.host : 'localhost';
-    const secure = connectTls({
-      socket,
-      host,
-      servername: /^[\d.]+$|:/.test(host) ? undefined : host,
-      ca,
-      cert,
-      key,
-      rejectUnauthorized: verify,
-    });
-    const fail = (error: Error) => {
-      signal.removeEventListener('abort', onAbort);
-      secure.destroy();
-      reject(error);
-    };
-    const onAbort = () => fail(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
-    signal.addEventListener('abort', onAbort, { once: true });
-    secure.once('error', fail);
-    secure.once('secureConnect', () => {
-      signal.removeEventListener('abort', onAbort);
-      secure.off('error', fail);
-      resolve(secure);
-    });
-  });
+function secured(socket: Duplex, { verify, ...material }: TlsMaterial, address: DialAddress, signal: AbortSignal): Promise<Duplex> {
+  const host = 'host' in address ? address.host : 'localhost';
+  const servername = /^[\d.]+$|:/.test(host) ? undefined : host;
+  return greetOverTls({ socket, host, servername, ...material, rejectUnauthorized: verify }, signal);
 }

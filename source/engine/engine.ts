@@ -1,73 +1,67 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
 import type { Grant } from '../grants/grant.ts';
+import type { containerStates } from './container-facts.ts';
+import type { containerActions } from './events.ts';
 import type { LogBatch } from './log-batch.ts';
 
 export type EngineKind = 'docker' | 'podman';
 
-/** Where an engine listens, and who said so. */
 export interface EngineAddress {
   /** `unix:///run/podman/podman.sock`, `tcp://10.0.0.2:2376`. */
   url: string;
-  /** Shown to the operator: `DOCKER_HOST`, `context "nas"`, `default Docker socket`, ... */
+  /** `DOCKER_HOST`, `context "nas"`, `default Docker socket`, ... */
   origin: string;
-  /** TLS material of a context or of DOCKER_CERT_PATH. */
   tls?: { folder: string; verify: boolean };
-  /** What the operator calls the machine, where that is not this one. */
   machine?: string;
 }
 
-/** What the engine says about itself, once per connection. */
 export interface EngineFacts {
   kind: EngineKind;
-  /** `28.5.1`, `5.8.0`; for Podman the version of Podman itself, not of its Docker-compatible face. */
+  /** `28.5.1`, `5.8.0`; for Podman the version of Podman itself, not of its Docker-compatible API. */
   version: string;
-  /** Negotiated, for example `1.41`. */
   apiVersion: string;
   rootless: boolean;
   operatingSystem: string;
-  /** Where it keeps images and volumes on its host, where it tells: `/var/lib/docker`. */
+  /** Folder for images and volumes on its host, if reported: `/var/lib/docker`. */
   rootFolder?: string;
-  /** When it began to accept requests, by its machine's clock, where it tells: Docker creates its default network at each start. */
+  /** When it began to accept requests, by its machine's clock, if known: Docker creates its default network at each start. */
   startedMs?: number;
   swarmManager: boolean;
 }
 
-export type ContainerRunState = 'created' | 'running' | 'paused' | 'restarting' | 'removing' | 'exited' | 'dead';
+export type ContainerRunState = (typeof containerStates)[number];
 export type ContainerHealth = 'healthy' | 'unhealthy' | 'starting' | 'none';
 
 export interface PublishedPort {
   /** `0.0.0.0`, `127.0.0.1`, `::`; undefined when the port is exposed but not published. */
   address: string | undefined;
-  /** Published on every IPv6 address too, where a list of ports was made of one for each family. */
+  /** Also published on every IPv6 address, for a list that was merged from one for each family. */
   ipv6?: boolean;
   hostPort: number | undefined;
   containerPort: number;
   protocol: 'tcp' | 'udp' | 'sctp';
 }
 
-/** One container, as a list tells it, the same for every engine. All text is as it came: clean before showing. */
+/** One container, as in a list, the same for every engine. All text is raw: clean it before showing. */
 export interface ContainerFacts {
   id: string;
-  /** Without the leading slash. */
   name: string;
-  /** The name it was started under where known, otherwise an id. */
+  /** The image name at creation if known, otherwise an id. */
   image: string;
   imageId: string;
   command: string;
   createdMs: number;
   state: ContainerRunState;
   health: ContainerHealth;
-  /** As the engine words it: `Up 4 seconds (healthy)`. */
+  /** In the engine's words: `Up 4 seconds (healthy)`. */
   statusText: string;
   ports: PublishedPort[];
-  /** Labels that the image's config carries too are not in here: they are no claim of whoever made the container. */
+  /** Without labels that come from the image's config: they say nothing about who created the container. */
   labels: Readonly<Record<string, string>>;
   networkMode: string;
-  /** Addresses on the engine's own networks. */
   networkAddresses: readonly string[];
 }
 
-/** What only an inspect tells. */
 export interface ContainerDetail extends ContainerFacts {
   exitCode: number | undefined;
   startedMs: number | undefined;
@@ -75,61 +69,37 @@ export interface ContainerDetail extends ContainerFacts {
   restartCount: number;
   restartPolicy: 'no' | 'always' | 'unless-stopped' | 'on-failure';
   outOfMemory: boolean;
-  /** How long after a start its health check has answered at the latest: start period, and each retry with its interval and timeout. Undefined without a check. */
+  /** The latest time after a start for its first health result: start period and all retries. Undefined without a check. */
   verdictWithinMs?: number;
-  /** How long its program may take to end before it is killed; negative where it never is. Undefined where the engine decides. */
+  /** Grace period before its program is killed; negative if it is never killed. Undefined if the engine decides. */
   stopTimeoutSeconds?: number;
-  /** The engine's own sentence about a failed start, empty otherwise. */
   error: string;
-  /** True where Podman 5 says so; undefined everywhere else: no engine says that it was not. */
+  /** True if Podman 5 reports a stop; undefined in all other cases: no engine reports that it was not stopped. */
   stoppedByUser: boolean | undefined;
   tty: boolean;
-  /** Environment in order. Values can be secrets: masked by whoever shows them. */
+  /** Environment in order. Values can be secrets: mask them before showing. */
   env: readonly (readonly [string, string])[];
-  /** The networks that it is in, with its addresses there. */
   endpoints: readonly { network: string; addresses: readonly string[] }[];
-  /** What its image or its configuration says that it listens on, published or not. */
   exposed: readonly Pick<PublishedPort, 'containerPort' | 'protocol'>[];
   mounts: readonly { kind: string; source: string; target: string; readOnly: boolean }[];
   devices: readonly string[];
-  capabilitiesAdded: readonly string[];
   healthLog: readonly { atMs: number; exitCode: number; output: string }[];
   argv: readonly string[];
   networks: readonly string[];
-  /** The whole answer, for the inspect tab. */
   raw: unknown;
 }
 
-export type EngineEventAction =
-  | 'create'
-  | 'start'
-  | 'die'
-  | 'kill'
-  | 'stop'
-  | 'pause'
-  | 'unpause'
-  | 'restart'
-  | 'remove'
-  | 'rename'
-  | 'oom'
-  | 'health'
-  | 'update'
-  | 'network'
-  | 'image'
-  | 'other';
+export type EngineEventAction = (typeof containerActions)[number] | 'health' | 'network' | 'image' | 'other';
 
-/** One event, the same words for every engine and API version. Execs of health checks never arrive here. */
+/** One event, normalized across engines and API versions. Execs of health checks are never included. */
 export interface EngineEvent {
   kind: 'container' | 'image' | 'network' | 'volume' | 'other';
   action: EngineEventAction;
-  /** Container id for containers. */
   id: string;
   timeMs: number;
-  /** Of `die`. */
   exitCode?: number;
-  /** Of `kill`, as the engine gives it: `15`, `SIGTERM`. */
+  /** As the engine sends it: `15`, `SIGTERM`. */
   signal?: string;
-  /** Of `health`. */
   health?: ContainerHealth;
   attributes: Readonly<Record<string, string>>;
 }
@@ -137,34 +107,30 @@ export interface EngineEvent {
 export interface LogOptions {
   signal: AbortSignal;
   follow: boolean;
-  /** Number of lines from the end; undefined is all. */
+  /** Number of lines from the end; undefined reads all. */
   tail?: number;
   sinceMs?: number;
   untilMs?: number;
   tty: boolean;
 }
 
-/** One line of a log, without its newline. Raw: clean before showing. */
 export interface LogLine {
-  /** Undefined where the engine gave none. Nanoseconds are cut to milliseconds. */
+  /** Undefined if the engine sent none. Nanoseconds are truncated to milliseconds. */
   timeMs: number | undefined;
-  /** The engine's timestamp to the letter, for going on exactly where a follow broke off. */
+  /** The engine's exact timestamp, for resuming precisely after an interruption. */
   stamp: string;
   stream: 'stdout' | 'stderr';
   text: string;
-  /** True for a line that was longer than the limit and was cut. */
   cut?: boolean;
 }
 
 export interface StatsSample {
   timeMs: number;
-  /** 100 is one core, as `docker stats` counts. Undefined in the first sample of an engine that gives no earlier one. */
+  /** 100 is one core, as `docker stats` counts. Undefined in the first sample of an engine that sends no earlier one. */
   cpuPercent: number | undefined;
   memoryBytes: number;
-  /** 0 when there is no limit. */
+  /** 0 without a limit. */
   memoryLimitBytes: number;
-  rxBytes: number;
-  txBytes: number;
 }
 
 export interface ImageFacts {
@@ -181,8 +147,6 @@ export interface DiskUsage {
   containers: readonly { id: string; name: string; state: string; sizeBytes: number }[];
   volumes: readonly { name: string; sizeBytes: number | undefined; usedBy: number; anonymous: boolean }[];
   buildCache: readonly { id: string; sizeBytes: number; inUse: boolean }[];
-  /** All images together, layers that several share counted once; undefined where the engine does not tell (Podman says 0). */
-  layersBytes?: number;
 }
 
 export interface ExecResult {
@@ -192,55 +156,44 @@ export interface ExecResult {
   cut: boolean;
 }
 
-/** A program with a terminal of its own inside a container. */
 export interface TerminalSession {
   stream: Duplex;
   resize(columns: number, rows: number): Promise<void>;
-  /** Settles when the program has ended. */
   exitCode(): Promise<number>;
 }
 
-/** A program in a container whose output and input flow, so that they may be larger than memory. */
+/** Streamed, so that output and input may be larger than memory. */
 export interface ExecStream {
-  /** Undefined where no input was asked for; to be ended otherwise. */
+  /** The caller must end it. */
   stdin: Writable | undefined;
-  /** To be read to its end. */
   stdout: Readable;
   /** Settles after the output's end. `stderr` is its last 16 KiB, raw. */
   ended: Promise<{ exitCode: number; stderr: string }>;
 }
 
-/** On containers that a flow makes for itself for a while: they are no component of anything. */
+/** Label of temporary containers that a flow creates for itself: they belong to no component. */
 export const helperLabel = 'quarterdeck.helper';
 
-/** A short-lived container that sees one volume, or folder of the host, and nothing else. */
 export interface BesidePlan {
   mount: { source: string; target: string };
   image: string;
 }
 export interface ContainerBeside {
   id: string;
-  /** Takes it away, whatever runs in it; also after the grant has ended. */
+  /** Removes it, even if a program runs in it; also after the grant has ended. */
   close(): Promise<void>;
 }
 
-/** All layers of one pull together. */
 export interface PullProgress {
-  /** 0..1 of what is known to come; undefined until the engine has said how much that is. */
+  /** 0..1 of the known work; undefined until the engine has reported its size. */
   fraction: number | undefined;
-  /** `3 of 7 layers, 41 MB of 120 MB`. */
   text: string;
 }
 
-export interface ImageDetail {
-  id: string;
-  tags: readonly string[];
-  /** `vaultwarden/server@sha256:…`; empty for images that were built here. */
+export interface ImageDetail extends Omit<ImageFacts, 'dangling'> {
+  /** `vaultwarden/server@sha256:…`; empty for locally built images. */
   digests: readonly string[];
   architecture: string;
-  sizeBytes: number;
-  createdMs: number;
-  labels: Readonly<Record<string, string>>;
 }
 
 export interface NetworkFacts {
@@ -254,11 +207,9 @@ export interface NetworkFacts {
 export interface VolumeFacts {
   name: string;
   labels: Readonly<Record<string, string>>;
-  /** Where it is on the host, as far as the engine tells. */
   mountpoint: string;
 }
 
-/** What changes something. Every method asks for a grant and takes its signal. */
 export interface EngineWriter {
   start(id: string): Promise<'done' | 'already'>;
   stop(id: string, options?: { graceSeconds?: number }): Promise<'done' | 'already'>;
@@ -268,16 +219,15 @@ export interface EngineWriter {
   remove(id: string, options: { force: boolean; volumes: boolean }): Promise<void>;
   openTerminal(id: string, argv: readonly string[], size: { columns: number; rows: number }): Promise<TerminalSession>;
   exec(id: string, argv: readonly string[], options?: { stdin?: Uint8Array }): Promise<ExecResult>;
-  /** Like `exec`, for what is large: ends with the grant. */
+  /** Like `exec`, for large output or input: ends with the grant. */
   execStream(id: string, argv: readonly string[], options?: { input?: boolean }): Promise<ExecStream>;
-  /** A container that waits, as root and without a network, for programs to be run in it. To be closed. */
+  /** A waiting container, as root and without a network, in which programs can be run. The caller must close it. */
   openBeside(plan: BesidePlan): Promise<ContainerBeside>;
-  /** A tar archive, unpacked at `folder` inside the container. */
   putArchive(id: string, folder: string, archive: NodeJS.ReadableStream): Promise<void>;
-  /** All of it that no build uses. Everything else is removed by name: what an engine's own prune takes depends on its make and age. */
+  /** Everything else is removed by name: what an engine's own prune removes depends on its kind and version. */
   pruneBuildCache(): Promise<void>;
-  /** Fetches one image by tag or digest; `told` hears of each layer as it comes. Throws `engine.pull` with the registry's own reason. */
-  pull(reference: string, told: (progress: PullProgress) => void): Promise<void>;
+  /** Calls `reported` for each layer's progress. Throws `engine.pull` with the registry's own reason. */
+  pull(reference: string, reported: (progress: PullProgress) => void): Promise<void>;
   tagImage(id: string, reference: string): Promise<void>;
   createNetwork(name: string, labels: Readonly<Record<string, string>>): Promise<void>;
   removeNetwork(name: string): Promise<void>;
@@ -285,36 +235,29 @@ export interface EngineWriter {
   removeVolume(name: string): Promise<void>;
 }
 
-/** One container engine, spoken to over its API, whatever its make and age. */
 export interface Engine {
   readonly address: EngineAddress;
-  /**
-   * Connects and negotiates; `greeted` is called when the engine has said which version it speaks, and what it answers is waited for before the engine is asked
-   * what else it is. Throws `unreachable.engine` with the reason (none, dead socket, no permission, hangs, rubbish).
-   */
+  /** `greeted` is awaited once the engine has reported its API version. Throws `unreachable.engine` with the reason. */
   connect(signal: AbortSignal, greeted?: () => Promise<void>): Promise<EngineFacts>;
   list(signal: AbortSignal): Promise<ContainerFacts[]>;
-  /** Undefined when there is no such container (any more). */
   inspect(id: string, signal: AbortSignal): Promise<ContainerDetail | undefined>;
-  /** Endless until the signal; ends by throwing `unreachable.engine` when the connection breaks. */
+  /** Endless until the signal aborts; throws `unreachable.engine` when the connection breaks. */
   events(options: { sinceMs?: number; signal: AbortSignal }): AsyncIterable<EngineEvent>;
   /** Lines in batches as they arrive; ends when the container's log ends (or never, when following). */
   logs(id: string, options: LogOptions): AsyncIterable<LogBatch>;
-  /** About one sample a second until the signal. Ends when the container stops, at once where the engine has no figures (rootless on cgroup v1). */
+  /** About one a second until the signal aborts. Ends with the container, or at once without figures (rootless on cgroup v1). */
   stats(id: string, signal: AbortSignal): AsyncIterable<StatsSample>;
   images(signal: AbortSignal): Promise<ImageFacts[]>;
-  /** By tag, digest or id; undefined where it is not on this host. */
+  /** By tag, digest or id; undefined if it is not on this host. */
   image(reference: string, signal: AbortSignal): Promise<ImageDetail | undefined>;
-  /** Digest of what the registry has under this tag now; undefined where this engine cannot ask (Podman) or may not. */
+  /** Digest of this tag in the registry now; undefined if this engine cannot (Podman) or may not query it. */
   registryDigest(reference: string, signal: AbortSignal): Promise<string | undefined>;
   networks(signal: AbortSignal): Promise<NetworkFacts[]>;
   volumes(signal: AbortSignal): Promise<VolumeFacts[]>;
   diskUsage(signal: AbortSignal): Promise<DiskUsage>;
-  /** What is declared as reading only: a component.yaml's probe. Not available in read-only mode (R32). */
+  /** For commands declared as read-only: a component.yaml's probe. Not available in read-only mode (R32). */
   execReading(id: string, argv: readonly string[], options: { signal: AbortSignal; limitBytes?: number }): Promise<ExecResult>;
-  /** A file out of the container, undefined when missing. */
   readFile(id: string, path: string, options: { signal: AbortSignal; limitBytes?: number }): Promise<Uint8Array | undefined>;
-  /** A tar archive of what is at `path`. */
   getArchive(id: string, path: string, signal: AbortSignal): Promise<NodeJS.ReadableStream>;
   writer(grant: Grant): EngineWriter;
   close(): void;

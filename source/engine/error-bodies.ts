@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type Docker from 'dockerode';
 import { parsedJson } from '../text/json-value.ts';
 
-/** An engine says in a line what is wrong. */
 const bodyLimitBytes = 64 * 1024;
 const sentenceCharacters = 500;
 const senseless = 'it gives no reason that can be read';
@@ -19,10 +18,7 @@ type BuildPayload = (
   callback: Callback,
 ) => void;
 
-/**
- * Reads what an engine answers with an error before the modem does: that takes any body for an object with a message, joins what is nested, and keeps all of it. What it throws then is
- * thrown where nobody waits for it.
- */
+/** The modem joins nested values of an error body, keeps all of it, and throws its errors where they cannot be caught. */
 export function guardErrorBodies(docker: Docker): Docker {
   const modem = docker.modem as unknown as { buildPayload: BuildPayload };
   const build = modem.buildPayload;
@@ -43,7 +39,7 @@ export function guardErrorBodies(docker: Docker): Docker {
 function wholeBody(response: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
-    // A piece may end within a character.
+    // A chunk may end within a character.
     response.setEncoding('utf8');
     response.on('data', (piece: string) => {
       text += piece;
@@ -57,7 +53,6 @@ function wholeBody(response: IncomingMessage): Promise<string> {
   });
 }
 
-/** What has a message that is a text, or a text. */
 function plainBody(body: unknown): unknown {
   if (typeof body === 'string') return /^\s*[[{]/.test(body) ? senseless : body.slice(0, sentenceCharacters);
   if (typeof body !== 'object' || body === null) return String(body ?? '');

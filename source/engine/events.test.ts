@@ -106,11 +106,11 @@ describe('what no engine has said yet', () => {
     );
     fc.assert(
       fc.property(fc.oneof(anything, event), (raw) => {
-        const told = engineEvent(raw);
-        if (!told) return;
-        expect(told.id).toBeTypeOf('string');
-        expect(() => new Date(told.timeMs).toISOString()).not.toThrow();
-        expect(told.attributes).toBeTypeOf('object');
+        const reported = engineEvent(raw);
+        if (!reported) return;
+        expect(reported.id).toBeTypeOf('string');
+        expect(() => new Date(reported.timeMs).toISOString()).not.toThrow();
+        expect(reported.attributes).toBeTypeOf('object');
       }),
       { numRuns: 500 },
     );

@@ -1,45 +1,38 @@
-import type { Duplex, Readable } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import { Fault } from '../faults/fault.ts';
+import type { Grant } from '../grants/grant.ts';
+import { Output } from '../hosts/program-output.ts';
 import { cleanLine } from '../text/clean.ts';
-import type { ExecResult } from './engine.ts';
+import type { ExecResult, TerminalSession } from './engine.ts';
+import { acknowledged } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
 import { FrameSplitter } from './frames.ts';
 
 const defaultLimitBytes = 1024 * 1024;
-/** Between the end of a program's output and the engine knowing its exit code. */
+/** Delay between the end of a program's output and the engine knowing its exit code. */
 const settleLimitMs = 5_000;
 const settleStepMs = 25;
 
-export interface ExecPlan {
+type TerminalSize = Record<'columns' | 'rows', number>;
+
+interface ExecPlan {
   argv: readonly string[];
   signal: AbortSignal;
-  limitBytes?: number | undefined;
-  stdin?: Uint8Array | undefined;
+  limitBytes?: number;
+  stdin?: Uint8Array;
 }
 
-/**
- * Runs a program in a container. Engines know no way to end it: when the signal ends the wait, the program goes on over there.
- * @throws Fault `engine.noContainer`, `engine.conflict` (not running), `engine.execFailed` (there is no such program).
- */
-export async function execIn(
-  link: EngineLink,
-  id: string,
-  { argv, signal, limitBytes = defaultLimitBytes, stdin }: ExecPlan,
-): Promise<ExecResult> {
+/** Engines cannot end a program: it runs on when the signal ends the wait. Throws `engine.noContainer`, `.conflict` or `.execFailed`. */
+export async function execIn(link: EngineLink, id: string, plan: ExecPlan): Promise<ExecResult> {
+  const { argv, signal, limitBytes = defaultLimitBytes, stdin } = plan;
   return link.limited(signal, undefined, async (abortSignal) => {
-    const container = link.docker.getContainer(encodeURIComponent(id));
-    const exec = await container.exec({
-      Cmd: [...argv],
-      AttachStdin: stdin !== undefined,
-      AttachStdout: true,
-      AttachStderr: true,
-      abortSignal,
-    });
-    const stream: Readable =
-      stdin === undefined
-        ? await exec.start({ Detach: false, Tty: false, abortSignal } as Docker.ExecStartOptions)
-        : await fed(exec, stdin, abortSignal);
+    const { exec, stream } = await startExec(link, id, { argv, input: stdin !== undefined }, abortSignal);
+    if (stdin) {
+      // A program that does not read all of its input closes it: its exit code counts.
+      stream.on('error', () => undefined);
+      stream.end(Buffer.from(stdin));
+    }
     const { stdout, stderr } = await collected(stream, limitBytes);
     const exitCode = await exitCodeOf(exec, abortSignal);
     const said = Buffer.concat([stdout.bytes(), stderr.bytes()]).toString('utf8');
@@ -48,73 +41,141 @@ export async function execIn(
   });
 }
 
-/** 126 and 127 with these words come from the runtime, before any program ran. Throws `engine.execFailed`. */
-export function refuseUnlessRun(argv: readonly string[], exitCode: number, said: string): void {
+/** With a terminal if `size` is set. `opening` covers its creation only; its input and output end with `lasting`. */
+async function startExec(
+  link: EngineLink,
+  id: string,
+  { argv, input, size }: { argv: readonly string[]; input: boolean; size?: TerminalSize },
+  opening: AbortSignal,
+  lasting = opening,
+): Promise<{ exec: Docker.Exec; stream: Duplex }> {
+  const exec = await link.docker.getContainer(encodeURIComponent(id)).exec({
+    ...{ Cmd: [...argv], AttachStdin: input, AttachStdout: true, AttachStderr: true, abortSignal: opening },
+    // From API 1.42 on the terminal has its size from the start; older engines ignore it.
+    ...(size && { Tty: true, ConsoleSize: [size.rows, size.columns] }),
+  } as Docker.ExecCreateOptions);
+  const options = { hijack: input, stdin: input, Detach: false, Tty: size !== undefined, abortSignal: lasting };
+  return { exec, stream: await exec.start(options as Docker.ExecStartOptions) };
+}
+
+/** 126 and 127 with these messages come from the runtime, before any program ran. Throws `engine.execFailed`. */
+function refuseUnlessRun(argv: readonly string[], exitCode: number, said: string): void {
   if (exitCode !== 126 && exitCode !== 127) return;
   if (!/OCI runtime exec failed|executable file .*not found|no such file or directory/i.test(said)) return;
-  throw new Fault({
-    code: 'engine.execFailed',
-    message: `${cleanLine(argv[0] ?? '')} cannot be run in the container: ${cleanLine(said.trim()).slice(0, 300)}`,
-    remedy: 'Check that the image has this program.',
-  });
+  const message = `${cleanLine(argv[0] ?? '')} cannot be run in the container: ${cleanLine(said.trim()).slice(0, 300)}`;
+  throw new Fault('engine.execFailed', message, 'Check that the image has this program.');
 }
 
-async function fed(exec: Docker.Exec, stdin: Uint8Array, abortSignal: AbortSignal): Promise<Readable> {
-  const stream: Duplex = await exec.start({ hijack: true, stdin: true, Detach: false, Tty: false, abortSignal } as Docker.ExecStartOptions);
-  // A program that does not read all of its input closes it: its answer counts.
-  stream.on('error', () => undefined);
-  stream.end(Buffer.from(stdin));
-  return stream;
-}
-
-async function collected(stream: Readable, limitBytes: number): Promise<{ stdout: Kept; stderr: Kept }> {
-  const stdout = new Kept(limitBytes);
-  const stderr = new Kept(limitBytes);
+async function collected(stream: Readable, limitBytes: number): Promise<{ stdout: Output; stderr: Output }> {
+  const stdout = new Output(limitBytes);
+  const stderr = new Output(limitBytes);
   const frames = new FrameSplitter();
   for await (const chunk of stream as AsyncIterable<Buffer>) {
-    frames.push(chunk, (part) => (part.stream === 'stderr' || part.stream === 'engine' ? stderr : stdout).add(part.bytes));
+    // Copied: a slice would keep the whole chunk in memory.
+    frames.push(chunk, (part) => (part.stream === 'stderr' || part.stream === 'engine' ? stderr : stdout).add(Buffer.from(part.bytes)));
   }
   return { stdout, stderr };
 }
 
-/** The exit code once the engine has it. */
-export async function exitCodeOf(exec: Docker.Exec, abortSignal: AbortSignal): Promise<number> {
+async function exitCodeOf(exec: Docker.Exec, abortSignal: AbortSignal): Promise<number> {
   const deadline = Date.now() + settleLimitMs;
   for (;;) {
     const { Running, ExitCode } = await exec.inspect({ abortSignal });
     if (!Running && ExitCode !== null && ExitCode !== undefined) return ExitCode;
     if (Date.now() > deadline) {
-      throw new Fault({
-        code: 'engine.execFailed',
-        message: 'The program closed its output, but still runs in the container.',
-        remedy: 'Look at it with a shell in the container.',
-      });
+      const message = 'The program closed its output, but still runs in the container.';
+      throw new Fault('engine.execFailed', message, 'Look at it with a shell in the container.');
     }
     await new Promise((resolve) => setTimeout(resolve, settleStepMs));
     abortSignal.throwIfAborted();
   }
 }
 
-class Kept {
-  readonly #limitBytes: number;
-  #chunks: Buffer[] = [];
-  #sizeBytes = 0;
-  cut = false;
+const keptBytes = 16 * 1024;
 
-  constructor(limitBytes: number) {
-    this.#limitBytes = limitBytes;
-  }
+/** Nothing is collected: the reader of `stdout` sets the pace. Ends with the grant. `ended` settles when the output has been read. */
+export async function execStreamIn(link: EngineLink, id: string, argv: readonly string[], grant: Grant, input: boolean) {
+  const { signal } = grant;
+  const { exec, stream } = await link.limited(signal, undefined, (opening) => startExec(link, id, { argv, input }, opening, signal));
 
-  add(bytes: Buffer): void {
-    const room = this.#limitBytes - this.#sizeBytes;
-    if (bytes.length > room) this.cut = true;
-    if (room <= 0) return;
-    const kept = Buffer.from(bytes.subarray(0, room));
-    this.#chunks.push(kept);
-    this.#sizeBytes += kept.length;
+  let said = Buffer.alloc(0);
+  const keep = (bytes: Buffer) => {
+    said = Buffer.from(Buffer.concat([said, bytes]).subarray(-keptBytes));
+  };
+  async function* output(): AsyncGenerator<Buffer> {
+    const frames = new FrameSplitter();
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      const parts: Buffer[] = [];
+      frames.push(chunk, (part) => {
+        if (part.stream === 'stdout' || part.stream === 'stdin') parts.push(Buffer.from(part.bytes));
+        else keep(part.bytes);
+      });
+      for (const part of parts) yield part;
+    }
   }
+  const stdout = Readable.from(output(), { objectMode: false });
+  const end = () => stream.destroy(signal.reason as Error);
+  signal.addEventListener('abort', end, { once: true });
 
-  bytes(): Buffer {
-    return Buffer.concat(this.#chunks);
-  }
+  const ended = new Promise<void>((resolve, reject) => {
+    stdout.once('end', resolve);
+    const broke = (cause: Error) => void link.faultOf(cause, signal).then(reject);
+    stdout.once('error', broke);
+    stdout.once('close', () => (stdout.readableEnded ? resolve() : broke(new Error('aborted'))));
+  })
+    .then(async () => {
+      const exitCode = await link.limited(signal, undefined, (abortSignal) => exitCodeOf(exec, abortSignal));
+      const stderr = said.toString('utf8');
+      refuseUnlessRun(argv, exitCode, stderr);
+      return { exitCode, stderr };
+    })
+    .finally(() => signal.removeEventListener('abort', end));
+  // The reader of the output gets the error of a broken connection first, and may not have come to wait for the end.
+  ended.catch(() => undefined);
+  return { stdin: input ? stream : undefined, stdout, ended };
+}
+
+/** A resize can come before the program's terminal exists. */
+const resizeAttempts = 10;
+const resizeStepMs = 50;
+const requestLimitMs = 10_000;
+
+/** It ends with the grant and cannot outlive the action. */
+export async function openTerminalIn(link: EngineLink, id: string, argv: readonly string[], size: TerminalSize, grant: Grant) {
+  const { signal } = grant;
+  const { exec, stream } = await link.limited(signal, requestLimitMs, (opening) =>
+    startExec(link, id, { argv, input: true, size }, opening, signal),
+  );
+
+  const closed = new Promise<void>((resolve) => {
+    stream.once('end', resolve);
+    stream.once('close', resolve);
+  });
+  // A broken connection ends the session; the query for the exit code returns the reason.
+  stream.on('error', () => undefined);
+  const end = () => stream.destroy();
+  signal.addEventListener('abort', end, { once: true });
+  void closed.then(() => signal.removeEventListener('abort', end));
+
+  const session: TerminalSession = {
+    stream,
+    resize: async (columns, rows) => {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          await link.limited(signal, requestLimitMs, (abortSignal) => acknowledged(exec.resize({ w: columns, h: rows, abortSignal })));
+          return;
+        } catch (thrown) {
+          if (attempt >= resizeAttempts || signal.aborted || stream.destroyed || stream.readableEnded) throw thrown;
+          await new Promise((resolve) => setTimeout(resolve, resizeStepMs));
+        }
+      }
+    },
+    exitCode: async () => {
+      await closed;
+      return link.limited(signal, requestLimitMs, (abortSignal) => exitCodeOf(exec, abortSignal));
+    },
+  };
+  // Not every engine uses the size at creation; a program that has already ended needs none.
+  await session.resize(size.columns, size.rows).catch(() => signal.throwIfAborted());
+  return session;
 }

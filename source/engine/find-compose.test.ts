@@ -12,15 +12,14 @@ function facts(kind: EngineFacts['kind'], version: string): EngineFacts {
   return { kind, version, apiVersion: '1.41', rootless: false, operatingSystem: 'Debian', swarmManager: false };
 }
 
-/** A machine with these programs: what each prints, or a code that it ends with. */
+/** Returns a machine with these programs: the output of each, or its exit code. */
 function hostWith(programs: Readonly<Record<string, string | number>>): { host: Host; asked: string[] } {
   const asked: string[] = [];
   const exec: Host['exec'] = async (argv) => {
     const command = argv.join(' ');
     asked.push(command);
     const printed = programs[command];
-    if (printed === undefined)
-      throw new Fault({ code: 'unreachable.program', message: `${argv[0]} cannot be started.`, remedy: 'Install it.' });
+    if (printed === undefined) throw new Fault('unreachable.program', `${argv[0]} cannot be started.`, 'Install it.');
     const failed = typeof printed === 'number';
     return {
       exitCode: failed ? printed : 0,
@@ -35,7 +34,7 @@ function hostWith(programs: Readonly<Record<string, string | number>>): { host: 
 const plugin = 'docker compose version --short';
 const standalone = 'docker-compose version --short';
 const podmanCompose = 'podman-compose --version';
-/** As Debian's 1.0.3 prints it. */
+/** Output of Debian's 1.0.3. */
 const podmanCompose1 =
   "['podman', '--version', '']\nusing podman version: 4.3.1\npodman-composer version  1.0.3\npodman --version \npodman version 4.3.1\nexit code: 0\n";
 const newer = 'podman-compose version 1.3.0\npodman version 5.4.2\n';
@@ -45,13 +44,13 @@ test.each([
   ['docker', '29.1.0', { [plugin]: 'v5.0.1\n' }, 'docker compose 2 v5.0.1'],
   ['docker', '20.10.24', { [plugin]: 1, [standalone]: '2.26.1-4\n' }, 'docker-compose 2 2.26.1-4'],
   ['docker', '20.10.24', { [standalone]: '1.29.2\n' }, 'docker-compose 1 1.29.2'],
-  // It would ask for a version of the API that Docker 29 refuses.
+  // It would request a version of the API that Docker 29 refuses.
   ['docker', '29.1.0', { [standalone]: '1.29.2\n' }, undefined],
   ['docker', '28.5.2', { [podmanCompose]: newer }, undefined],
   ['podman', '5.8.0', { [standalone]: '2.40.3-3\n', [podmanCompose]: newer }, 'docker-compose 2 2.40.3-3'],
   ['podman', '5.8.0', { [plugin]: '2.40.3\n', [podmanCompose]: newer }, 'docker compose 2 2.40.3'],
   ['podman', '4.3.1', { [standalone]: '1.29.2\n', [podmanCompose]: podmanCompose1 }, 'podman-compose 2 1.0.3'],
-  // `docker` can be podman itself, whose compose command hands over to podman-compose.
+  // `docker` can be podman itself, whose compose command calls podman-compose.
   ['podman', '5.4.2', { [plugin]: '1.3.0\n', [podmanCompose]: newer }, 'podman-compose 2 1.3.0'],
   ['podman', '4.3.1', { [standalone]: '1.29.2\n' }, 'docker-compose 1 1.29.2'],
   ['podman', '4.3.1', { [standalone]: 'docker-compose: command not found\n' }, undefined],
@@ -60,7 +59,7 @@ test.each([
   const tool = await findComposeTool(host, { facts: facts(kind, version), address }, signal());
   expect(tool && `${tool.argv.join(' ')} ${tool.generation} ${tool.version}`).toBe(expected?.replace(' v5', ' 5'));
   expect(tool?.kind).toBe(expected && (expected.startsWith('podman') ? 'podman-compose' : 'docker-compose'));
-  // No program is asked twice.
+  // No program is run twice.
   expect(new Set(asked).size).toBe(asked.length);
 });
 
@@ -96,8 +95,8 @@ test('the Python docker-compose runs programs in containers by itself: where Pod
 });
 
 test('a program that hangs does not count; a lost host is said', async () => {
-  const late = new Fault({ code: 'failed.limit', message: 'docker did not finish.', remedy: 'Run it.' });
-  const gone = new Fault({ code: 'unreachable.host', message: 'The host is gone.', remedy: 'Look.' });
+  const late = new Fault('failed.limit', 'docker did not finish.', 'Run it.');
+  const gone = new Fault('unreachable.host', 'The host is gone.', 'Look.');
   const failing = (fault: Fault): Host => ({ ...hostDouble(), exec: () => Promise.reject(fault) });
   expect(await findComposeTool(failing(late), { facts: facts('docker', '28.0.0'), address }, signal())).toBeUndefined();
   await expect(findComposeTool(failing(gone), { facts: facts('docker', '28.0.0'), address }, signal())).rejects.toBe(gone);

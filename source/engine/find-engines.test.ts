@@ -32,7 +32,7 @@ async function file(path: string, content: object | string): Promise<void> {
   await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
 }
 
-/** This machine as if `root` were its root, with its own environment; the real one may have engines of its own. */
+/** This machine with `root` as its root folder and its own environment; the real one may have engines. */
 function hostIn(env: Record<string, string> = {}): Host {
   const local = openLocalHost({ env: { HOME: `${root}/home`, ...env } });
   const inside = (path: string) => (path.startsWith(root) ? path : `${root}${path}`);

@@ -8,71 +8,64 @@ import type { EngineAddress } from './engine.ts';
 const configLimitBytes = 1024 * 1024;
 
 /**
- * The engines of a host, found the way their own CLIs find them. What was chosen counts alone: DOCKER_HOST, then DOCKER_CONTEXT, then the
- * current context of Docker's configuration, and CONTAINER_HOST for Podman. Without a choice for Docker every socket counts that exists,
- * Docker's first; sockets that are one and the same file (podman-docker links one to the other) count once.
- * @throws Fault `unreachable.noEngine` when there is none, `config.docker*` when the choice cannot be understood, `unreachable.remoteEngine`
- * for ssh.
+ * Like their own CLIs: DOCKER_HOST, DOCKER_CONTEXT, Docker's current context or CONTAINER_HOST exclude the others. Otherwise every existing
+ * socket counts, Docker's first, and several paths to the same socket once.
+ * @throws Fault `unreachable.noEngine` if there is none, `config.docker*` if the choice is invalid, `unreachable.remoteEngine` for ssh.
  */
 export async function findEngines(host: Host, signal: AbortSignal): Promise<EngineAddress[]> {
   const facts = await host.facts(signal);
-  const chosen = [await chosenDocker(host, facts, signal), chosenPodman(facts)];
-  const [docker, podman] = chosen;
-  const places = docker ? [] : usualSockets(facts, podman !== undefined);
-  const sockets = await existing(host, places, signal);
+  const [docker, podman] = [await chosenDocker(host, facts, signal), chosenPodman(facts)];
+  const candidates = docker ? [] : usualSockets(facts, podman !== undefined);
+  const sockets = await existing(host, candidates, signal);
   const found = [docker, ...sockets.filter(({ kind }) => kind === 'docker'), podman, ...sockets.filter(({ kind }) => kind === 'podman')]
     .filter((address) => address !== undefined)
     .map(({ url, origin, tls }): EngineAddress => (tls ? { url, origin, tls } : { url, origin }));
   const addresses = await distinct(host, found, signal);
   if (addresses.length > 0) return addresses;
-  throw new Fault({
-    code: 'unreachable.noEngine',
-    message: `No container engine was found on ${host.link ? cleanLine(host.name) : 'this host'}.`,
-    remedy: 'Install and start Docker or Podman, or set DOCKER_HOST; --verbose lists where it was looked for.',
-    cause: new Error(`no socket at ${places.map(({ path }) => cleanLine(path)).join(', ')}`),
-  });
+  throw new Fault(
+    'unreachable.noEngine',
+    `No container engine was found on ${host.link ? cleanLine(host.name) : 'this host'}.`,
+    'Install and start Docker or Podman, or set DOCKER_HOST; --verbose lists where it was looked for.',
+    { cause: new Error(`no socket at ${candidates.map(({ path }) => cleanLine(path)).join(', ')}`) },
+  );
 }
 
-interface Place {
+interface UsualSocket {
   kind: 'docker' | 'podman';
   path: string;
   origin: string;
 }
 
-function usualSockets({ env, home, runtimeDir, uid, platform }: HostFacts, podmanChosen: boolean): Place[] {
+function usualSockets({ env, home, runtimeDir, uid, platform }: HostFacts, podmanChosen: boolean): UsualSocket[] {
   const runtime = runtimeDir ?? (uid !== undefined && platform !== 'darwin' ? `/run/user/${uid}` : undefined);
   const colima = env.COLIMA_HOME || `${home}/.colima`;
-  const docker = (path: string, origin: string): Place => ({ kind: 'docker', path, origin });
-  const podman = (path: string, origin: string): Place => ({ kind: 'podman', path, origin });
-  return [
-    docker('/var/run/docker.sock', 'default Docker socket'),
-    ...(runtime ? [docker(`${runtime}/docker.sock`, 'rootless Docker socket')] : []),
-    docker(`${home}/.docker/run/docker.sock`, 'Docker Desktop'),
-    docker(`${home}/.docker/desktop/docker.sock`, 'Docker Desktop'),
-    docker(`${colima}/default/docker.sock`, 'Colima'),
-    docker(`${env.XDG_CONFIG_HOME || `${home}/.config`}/colima/default/docker.sock`, 'Colima'),
-    ...(podmanChosen
-      ? []
-      : [
-          podman('/run/podman/podman.sock', 'Podman socket'),
-          ...(runtime ? [podman(`${runtime}/podman/podman.sock`, 'rootless Podman socket')] : []),
-          podman(`${home}/.local/share/containers/podman/machine/podman.sock`, 'Podman machine'),
-        ]),
+  const sockets: [kind: UsualSocket['kind'], path: string | undefined, origin: string][] = [
+    ['docker', '/var/run/docker.sock', 'default Docker socket'],
+    ['docker', runtime && `${runtime}/docker.sock`, 'rootless Docker socket'],
+    ['docker', `${home}/.docker/run/docker.sock`, 'Docker Desktop'],
+    ['docker', `${home}/.docker/desktop/docker.sock`, 'Docker Desktop'],
+    ['docker', `${colima}/default/docker.sock`, 'Colima'],
+    ['docker', `${env.XDG_CONFIG_HOME || `${home}/.config`}/colima/default/docker.sock`, 'Colima'],
+    ['podman', '/run/podman/podman.sock', 'Podman socket'],
+    ['podman', runtime && `${runtime}/podman/podman.sock`, 'rootless Podman socket'],
+    ['podman', `${home}/.local/share/containers/podman/machine/podman.sock`, 'Podman machine'],
   ];
+  return sockets.flatMap(([kind, path, origin]) => (!path || (kind === 'podman' && podmanChosen) ? [] : [{ kind, path, origin }]));
 }
 
-async function existing(host: Host, places: readonly Place[], signal: AbortSignal): Promise<(Place & { url: string; tls?: undefined })[]> {
+type ExistingSocket = UsualSocket & { url: string; tls?: undefined };
+
+async function existing(host: Host, sockets: readonly UsualSocket[], signal: AbortSignal): Promise<ExistingSocket[]> {
   const found = await Promise.all(
-    places.map(async (place) => {
-      // Root's folder is closed to others: what cannot be seen cannot be used either.
-      const facts = await host.files.facts(place.path, signal).catch(unlessAborted(signal));
-      return facts?.kind === 'socket' ? [{ ...place, url: `unix://${place.path}` }] : [];
+    sockets.map(async (socket) => {
+      // Root's folder is not readable for others: a socket that we cannot see is not usable either.
+      const facts = await host.files.facts(socket.path, signal).catch(unlessAborted(signal));
+      return facts?.kind === 'socket' ? [{ ...socket, url: `unix://${socket.path}` }] : [];
     }),
   );
   return found.flat();
 }
 
-/** The first of those that name one socket. Addresses that are no local socket stand for themselves. */
 async function distinct(host: Host, addresses: readonly EngineAddress[], signal: AbortSignal): Promise<EngineAddress[]> {
   const seen = new Set<string>();
   const kept: EngineAddress[] = [];
@@ -100,7 +93,7 @@ function chosenPodman({ env }: HostFacts): EngineAddress | undefined {
   return env.CONTAINER_HOST ? addressOf(env.CONTAINER_HOST, 'CONTAINER_HOST') : undefined;
 }
 
-/** The docker CLI asks for certificates by DOCKER_TLS_VERIFY, and takes them from its own folder unless DOCKER_CERT_PATH names another. */
+/** The docker CLI uses certificates if DOCKER_TLS_VERIFY is set, from its own folder unless DOCKER_CERT_PATH names another. */
 function tlsFromEnvironment(address: EngineAddress, { env, home }: HostFacts): EngineAddress {
   if (address.url.startsWith('unix://') || (!env.DOCKER_TLS_VERIFY && !env.DOCKER_CERT_PATH)) return address;
   const folder = env.DOCKER_CERT_PATH || env.DOCKER_CONFIG || `${home}/.docker`;
@@ -108,7 +101,7 @@ function tlsFromEnvironment(address: EngineAddress, { env, home }: HostFacts): E
 }
 
 async function currentContext(host: Host, path: string, signal: AbortSignal): Promise<string | undefined> {
-  // One that cannot be read says nothing; the docker CLI warns and goes on too.
+  // An unreadable configuration is ignored; the docker CLI warns and continues too.
   const config = await readJson(host, path, signal).catch(unlessAborted(signal));
   const name = (config as { currentContext?: unknown } | undefined)?.currentContext;
   return typeof name === 'string' ? name : undefined;
@@ -121,26 +114,19 @@ interface ContextMeta {
 
 async function contextAddress(host: Host, folder: string, name: string, source: string, signal: AbortSignal): Promise<EngineAddress> {
   const shown = cleanLine(name);
-  // Only a chosen context asks for it.
+  // Imported on demand: only a chosen context requires it.
   const { createHash } = await import('node:crypto');
   const digest = createHash('sha256').update(name).digest('hex');
   const path = `${folder}/contexts/meta/${digest}/meta.json`;
   const meta = (await readJson(host, path, signal)) as ContextMeta | undefined;
   if (!meta) {
-    throw new Fault({
-      code: 'config.dockerContext',
-      message: `There is no Docker context "${shown}", which ${cleanLine(source)} asks for.`,
-      remedy: 'See docker context ls; choose another with docker context use, or unset DOCKER_CONTEXT.',
-    });
+    const remedy = 'See docker context ls; choose another with docker context use, or unset DOCKER_CONTEXT.';
+    throw new Fault('config.dockerContext', `There is no Docker context "${shown}", which ${cleanLine(source)} asks for.`, remedy);
   }
   const endpoint = meta.Endpoints?.docker;
   if (!endpoint?.Host) {
-    throw new Fault({
-      code: 'config.dockerContext',
-      message: `The Docker context "${shown}" names no Docker host.`,
-      remedy: 'Choose another with docker context use.',
-      where: { file: path },
-    });
+    const message = `The Docker context "${shown}" names no Docker host.`;
+    throw new Fault('config.dockerContext', message, 'Choose another with docker context use.', { where: { file: path } });
   }
   const address = addressOf(endpoint.Host, `context "${shown}"`);
   const tlsFolder = `${folder}/contexts/tls/${digest}/docker`;
@@ -148,7 +134,6 @@ async function contextAddress(host: Host, folder: string, name: string, source: 
   return hasTls ? { ...address, tls: { folder: tlsFolder, verify: endpoint.SkipTLSVerify !== true } } : address;
 }
 
-/** @throws Fault for what is no address, and for ssh. */
 function addressOf(text: string, origin: string): EngineAddress {
   const shown = cleanLine(text);
   const socket = /^unix:\/\/(.*)$/.exec(text)?.[1];
@@ -157,27 +142,20 @@ function addressOf(text: string, origin: string): EngineAddress {
     throw misread(shown, origin, 'a socket has an absolute path, as in unix:///var/run/docker.sock');
   }
   if (text.startsWith('ssh://')) {
-    throw new Fault({
-      code: 'unreachable.remoteEngine',
-      message: `${origin} names an engine behind ssh (${shown}), which cannot be operated yet.`,
-      remedy: 'Unset it, or forward the socket and name that: ssh -N -L /tmp/engine.sock:/var/run/docker.sock HOST.',
-    });
+    const remedy = 'Unset it, or forward the socket and name that: ssh -N -L /tmp/engine.sock:/var/run/docker.sock HOST.';
+    throw new Fault('unreachable.remoteEngine', `${origin} names an engine behind ssh (${shown}), which cannot be operated yet.`, remedy);
   }
   // `DOCKER_HOST=nas:2375` is TCP too.
   const withScheme = /^[a-z]+:\/\//.test(text) ? text : `tcp://${text}`;
   if (!/^(tcp|https?):\/\//.test(withScheme)) throw misread(shown, origin, 'it begins with unix://, tcp:// or http://');
-  // An address without a scheme that URL knows keeps its port as it stands only under http.
+  // URL keeps the port of an address with an unknown scheme only under http.
   const parsed = URL.parse(withScheme.replace(/^tcp:/, 'http:'));
   if (!parsed?.hostname) throw misread(shown, origin, 'it reads tcp://HOST:PORT');
   return { url: withScheme, origin };
 }
 
 function misread(shown: string, origin: string, form: string): Fault {
-  return new Fault({
-    code: 'config.dockerHost',
-    message: `${origin} is "${shown}", which is no address of an engine.`,
-    remedy: `Correct or unset it: ${form}.`,
-  });
+  return new Fault('config.dockerHost', `${origin} is "${shown}", which is no address of an engine.`, `Correct or unset it: ${form}.`);
 }
 
 async function readJson(host: Host, path: string, signal: AbortSignal): Promise<unknown> {
@@ -186,10 +164,7 @@ async function readJson(host: Host, path: string, signal: AbortSignal): Promise<
   try {
     return parseJson(new TextDecoder().decode(content));
   } catch (cause) {
-    throw new Fault({
-      code: 'config.dockerContext',
-      message: `${path} is no JSON.`,
-      remedy: 'Repair the file, or make the context anew.',
+    throw new Fault('config.dockerContext', `${path} is no JSON.`, 'Repair the file, or recreate the context.', {
       where: { file: path },
       cause,
     });

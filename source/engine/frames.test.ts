@@ -4,8 +4,8 @@ import { frame } from '../../test/engine/recorded-engine.ts';
 import { FrameSplitter } from './frames.ts';
 
 function splitAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {
-  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
-  return [0, ...places].map((start, index) => bytes.subarray(start, places[index] ?? bytes.length));
+  const engines = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
+  return [0, ...engines].map((start, index) => bytes.subarray(start, engines[index] ?? bytes.length));
 }
 
 function read(chunks: readonly Buffer[]): Record<string, string> {

@@ -1,11 +1,10 @@
-/** Of a frame's header: 0 is what was sent to the program, 3 what the engine itself has to say. */
+/** Stream number in a frame's header: 0 is input to the program, 3 is a message of the engine itself. */
 export type FrameStream = 'stdin' | 'stdout' | 'stderr' | 'engine';
 
-/** A stretch of one stream, in one piece of memory with its chunk: copy what is kept. */
-export interface FramePart {
+/** Shares memory with its chunk: copy it to keep it. */
+interface FramePart {
   stream: FrameStream;
   bytes: Buffer;
-  /** True for the first part of a frame. */
   opens: boolean;
 }
 
@@ -13,8 +12,8 @@ const streams: readonly FrameStream[] = ['stdin', 'stdout', 'stderr', 'engine'];
 const headerBytes = 8;
 
 /**
- * Takes apart what engines send for programs without a terminal: frames of `[stream, 0, 0, 0, length as uint32 BE]` and as many bytes.
- * Chunks break anywhere, in headers too. Bytes that are no header mean that there are no frames: everything from there on is stdout.
+ * Frames of `[stream, 0, 0, 0, length as uint32 BE]` and as many bytes, from chunks that break anywhere. From the first bytes that are not
+ * a header on, everything is stdout.
  */
 export class FrameSplitter {
   readonly #header = Buffer.alloc(headerBytes);
@@ -22,10 +21,9 @@ export class FrameSplitter {
   #left = 0;
   #stream: FrameStream = 'stdout';
   #opens = false;
-  /** Has it turned out that there are no frames? */
   plain = false;
 
-  /** A frame that lies in the chunk whole is offered to `takeWhole` first, as from where to where; if that answers false, it is taken like any other. */
+  /** A complete frame in the chunk is offered to `takeWhole` first; if that returns false, it is processed like any other. */
   push(
     chunk: Buffer,
     take: (part: FramePart) => void,

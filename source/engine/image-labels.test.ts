@@ -70,7 +70,7 @@ test('images are asked for once, and again when one is new', async () => {
   containers = [...containers, container('other', newId), container('orphan', `sha256:${'c'.repeat(64)}`)];
   expect((await engine.list(signal)).map(({ labels }) => labels)).toEqual([{}, { [project]: 'p1' }, { [project]: 'p1' }]);
   await engine.list(signal);
-  // The image of the orphan is gone: looked for by itself, once.
+  // The image of the orphan is missing from the list: it is looked up individually, once.
   expect(asked()).toEqual(['/images/json', '/images/json', `/images/${encodeURIComponent(`sha256:${'c'.repeat(64)}`)}/json`]);
   engine.close();
 });

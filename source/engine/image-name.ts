@@ -1,7 +1,4 @@
-/**
- * An image's name and what chooses one under it: the digest where it has one, otherwise the tag, `latest` where it names none. An engine that is told neither
- * fetches every tag that the registry has.
- */
+/** The choice is a digest, or a tag, `latest` by default: without one, an engine pulls every tag of the registry. */
 export function imageNameParts(reference: string): { name: string; choice: string } {
   const at = reference.indexOf('@');
   const named = at < 0 ? reference : reference.slice(0, at);
@@ -12,7 +9,6 @@ export function imageNameParts(reference: string): { name: string; choice: strin
   return { name, choice: at < 0 ? (tagged && named.slice(colon + 1)) || 'latest' : reference.slice(at + 1) };
 }
 
-/** `name:tag` or `name@sha256:…`. */
 export function wholeImageName(reference: string): string {
   const { name, choice } = imageNameParts(reference);
   return `${name}${choice.includes(':') ? '@' : ':'}${choice}`;

@@ -1,7 +1,7 @@
 import { fullImageId } from './container-facts.ts';
 import type { ImageDetail, ImageFacts } from './engine.ts';
 
-/** One entry of `GET /images/json`; from API 1.52 on fields that are empty are left out. */
+/** From API 1.52 on, empty fields are omitted. */
 export interface ListedImage {
   Id: string;
   RepoTags?: string[] | null;
@@ -25,17 +25,12 @@ export function imageFacts(image: ListedImage): ImageFacts {
   };
 }
 
-/** `GET /images/{name}/json`. */
-export interface InspectedImage {
-  Id: string;
-  RepoTags?: string[] | null;
+export interface InspectedImage extends Pick<ListedImage, 'Id' | 'RepoTags' | 'Size' | 'VirtualSize'> {
   RepoDigests?: string[] | null;
   Architecture?: string;
-  /** With time zone; Docker leaves it out, or says year 1, where an image does not tell. */
+  /** With time zone; Docker omits it, or sends year 1, if an image has no time. */
   Created?: string;
-  Size?: number;
-  VirtualSize?: number;
-  Config?: { Labels?: Record<string, string> | null } | null;
+  Config?: Pick<ListedImage, 'Labels'> | null;
 }
 
 export function imageDetail(image: InspectedImage): ImageDetail {

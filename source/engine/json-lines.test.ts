@@ -6,9 +6,9 @@ test('any chunking gives the same values, also inside a character', () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 6 }), fc.array(fc.nat(), { maxLength: 10 }), (values, cuts) => {
       const bytes = Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(''));
-      const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
+      const engines = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
       const lines = new JsonLines();
-      const read = [0, ...places].flatMap((start, index) => lines.push(bytes.subarray(start, places[index] ?? bytes.length)));
+      const read = [0, ...engines].flatMap((start, index) => lines.push(bytes.subarray(start, engines[index] ?? bytes.length)));
       expect(JSON.stringify([...read, ...lines.end()])).toBe(JSON.stringify(values));
     }),
   );

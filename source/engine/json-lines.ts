@@ -1,12 +1,9 @@
 import { parseJson } from '../text/json-value.ts';
 
-/** A line longer than this is no answer of an engine: it is dropped. */
+/** A longer line is not a valid response of an engine: it is dropped. */
 const lineLimitBytes = 4 * 1024 * 1024;
 
-/**
- * Newline-delimited JSON out of chunks that break anywhere, also inside a character. Record separators of `application/json-seq` are
- * skipped, lines that are no JSON too.
- */
+/** Newline-delimited JSON. Record separators of `application/json-seq` and lines that are not JSON are skipped. */
 export class JsonLines {
   #rest: Buffer[] = [];
   #restBytes = 0;
@@ -19,7 +16,7 @@ export class JsonLines {
       start = end + 1;
     }
     if (start < chunk.length) {
-      // Copied: a slice would keep the whole chunk alive.
+      // Copied: a slice would keep the whole chunk in memory.
       this.#rest.push(Buffer.from(chunk.subarray(start)));
       this.#restBytes += chunk.length - start;
       if (this.#restBytes > lineLimitBytes) this.#rest = [];
@@ -27,12 +24,10 @@ export class JsonLines {
     return values;
   }
 
-  /** The values of a whole text. */
   all(text: string): unknown[] {
     return [...this.push(Buffer.from(text)), ...this.end()];
   }
 
-  /** What came after the last newline. */
   end(): unknown[] {
     const values: unknown[] = [];
     this.#take(Buffer.alloc(0), values);
@@ -54,4 +49,11 @@ export class JsonLines {
       // Half a line of an engine that died while writing it.
     }
   }
+}
+
+/** Includes the text after the last newline. Destroys the stream if the reader stops early. */
+export async function* jsonLinesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<unknown, void, void> {
+  const lines = new JsonLines();
+  for await (const chunk of stream) yield* lines.push(chunk);
+  yield* lines.end();
 }

@@ -1,30 +1,24 @@
 import type { LogLine } from './engine.ts';
 import { fractionOf } from './log-stamp.ts';
 
+type Stream = LogLine['stream'];
 const stderrBit = 1;
 const cutBit = 2;
 const fewestRows = 32;
 const mostRows = 4096;
 
 /**
- * Lines as they came from an engine, in the bytes that they came in. A busy log brings 100,000 a second, of which a few are ever looked at: an object and two
- * strings for each would cost more than all the rest, most of it in collecting them. What is looked at is made by `line`.
+ * Lines from an engine, in their original bytes. A busy log brings 100,000 a second, of which few are ever read: an object and two strings
+ * for each would cost more than all other work. `line` creates a line on demand.
  */
 export class LogBatch implements Iterable<LogLine> {
-  /** Holds all lines; what lies between them is nobody's. */
-  readonly bytes: Buffer;
-  readonly length: number;
-  readonly #rows: LogRows;
-  readonly #first: number;
+  constructor(
+    readonly bytes: Buffer,
+    private readonly rows: LogRows,
+    private readonly first: number,
+    readonly length: number,
+  ) {}
 
-  constructor(bytes: Buffer, rows: LogRows, first: number, length: number) {
-    this.bytes = bytes;
-    this.#rows = rows;
-    this.#first = first;
-    this.length = length;
-  }
-
-  /** Of lines that are there already. */
   static of(lines: readonly LogLine[]): LogBatch {
     const rows = new LogRows(lines.length);
     const pieces: Buffer[] = [];
@@ -38,36 +32,31 @@ export class LogBatch implements Iterable<LogLine> {
     return new LogBatch(Buffer.concat(pieces), rows, 0, lines.length);
   }
 
-  /** Undefined where the engine gave none, or where there is no such line. */
   timeMs(at: number): number | undefined {
-    const timeMs = this.length > at && at >= 0 ? (this.#rows.timesMs[this.#first + at] as number) : Number.NaN;
+    const timeMs = this.length > at && at >= 0 ? (this.rows.timesMs[this.first + at] as number) : Number.NaN;
     return Number.isNaN(timeMs) ? undefined : timeMs;
   }
 
-  /** What the engine's timestamp says beyond its second: see `fractionOf`. */
   fraction(at: number): number {
-    return this.#rows.fractions[this.#first + at] as number;
+    return this.rows.fractions[this.first + at] as number;
   }
 
-  stream(at: number): LogLine['stream'] {
-    return (this.#rows.kinds[this.#first + at] as number) & stderrBit ? 'stderr' : 'stdout';
+  stream(at: number): Stream {
+    return (this.rows.kinds[this.first + at] as number) & stderrBit ? 'stderr' : 'stdout';
   }
 
-  /** Was it longer than the limit, and cut? */
   isCut(at: number): boolean {
-    return ((this.#rows.kinds[this.#first + at] as number) & cutBit) > 0;
+    return ((this.rows.kinds[this.first + at] as number) & cutBit) > 0;
   }
 
-  /** Where its text begins in the bytes. */
   start(at: number): number {
-    return this.#rows.starts[this.#first + at] as number;
+    return this.rows.starts[this.first + at] as number;
   }
 
   end(at: number): number {
-    return this.#rows.ends[this.#first + at] as number;
+    return this.rows.ends[this.first + at] as number;
   }
 
-  /** Of its text. */
   sizeBytes(at: number): number {
     return this.end(at) - this.start(at);
   }
@@ -77,7 +66,7 @@ export class LogBatch implements Iterable<LogLine> {
     const start = this.start(at);
     const line: LogLine = {
       timeMs: this.timeMs(at),
-      stamp: this.bytes.toString('latin1', this.#rows.stamps[this.#first + at], start).trimEnd(),
+      stamp: this.bytes.toString('latin1', this.rows.stamps[this.first + at], start).trimEnd(),
       stream: this.stream(at),
       text: textOf(this.bytes, start, this.end(at), isCut),
     };
@@ -90,36 +79,34 @@ export class LogBatch implements Iterable<LogLine> {
   }
 
   slice(from: number, end: number): LogBatch {
-    return new LogBatch(this.bytes, this.#rows, this.#first + from, Math.min(end, this.length) - from);
+    return new LogBatch(this.bytes, this.rows, this.first + from, Math.min(end, this.length) - from);
   }
 
-  /** The same lines with their times moved by so much; what the engine wrote as their stamps stays. */
   moved(byMs: number): LogBatch {
     const rows = new LogRows(this.length);
-    rows.copy(this.#rows, this.#first, this.#first + this.length);
+    rows.copy(this.rows, this.first, this.first + this.length);
     for (let at = 0; at < this.length; at++) rows.timesMs[at] = (rows.timesMs[at] as number) + byMs;
     return new LogBatch(this.bytes, rows, 0, this.length);
   }
 
-  /** Those that `keeps` says yes to; asked once for each, in their order. Itself where that is all. */
+  /** Calls `keeps` once for each line, in order. Returns the batch itself if all are kept. */
   filter(keeps: (at: number) => boolean): LogBatch {
     let rows: LogRows | undefined;
     for (let at = 0; at < this.length; at++) {
       const isKept = keeps(at);
       if (!rows && !isKept) {
         rows = new LogRows(this.length);
-        rows.copy(this.#rows, this.#first, this.#first + at);
-      } else if (rows && isKept) rows.copy(this.#rows, this.#first + at, this.#first + at + 1);
+        rows.copy(this.rows, this.first, this.first + at);
+      } else if (rows && isKept) rows.copy(this.rows, this.first + at, this.first + at + 1);
     }
     return rows ? new LogBatch(this.bytes, rows, 0, rows.length) : this;
   }
 }
 
-/** What is known of each line, in numbers that are not on the heap. One table serves many batches, one after the other. */
-export class LogRows {
+/** Data about each line, as numbers outside of the heap. One table serves many batches, one after the other. */
+class LogRows {
   readonly timesMs: Float64Array;
   readonly fractions: Int32Array;
-  /** Where a line's timestamp begins, where its text begins, and where that ends. */
   readonly stamps: Int32Array;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
@@ -139,16 +126,7 @@ export class LogRows {
     return this.length === this.ends.length;
   }
 
-  /** The timestamp lies before the text. */
-  add(
-    timeMs: number | undefined,
-    fraction: number,
-    stamp: number,
-    start: number,
-    end: number,
-    stream: LogLine['stream'],
-    cut: boolean,
-  ): void {
+  add(timeMs: number | undefined, fraction: number, stamp: number, start: number, end: number, stream: Stream, cut: boolean): void {
     const at = this.length++;
     this.timesMs[at] = timeMs ?? Number.NaN;
     this.fractions[at] = fraction;
@@ -170,32 +148,22 @@ export class LogRows {
   }
 }
 
-/** Makes one batch after the other. */
 export class BatchMaker {
   #rows = new LogRows(fewestRows);
   #first = 0;
   #chunk: Buffer = nothing;
-  /** Lines that do not lie in the chunk in one piece; they are put behind it. */
+  /** Bytes of lines that are not contiguous in the chunk; they are appended to it. */
   #pieces: Buffer[] = [];
   #sizeBytes = 0;
 
-  /** Of the lines of this chunk, which belongs to the batch from now on. */
+  /** The chunk belongs to the batch from now on. */
   begin(chunk: Buffer): void {
     this.#first = this.#rows.length;
     this.#chunk = chunk;
     this.#sizeBytes = chunk.length;
   }
 
-  /** A line that lies in the chunk. */
-  add(
-    timeMs: number | undefined,
-    fraction: number,
-    stamp: number,
-    start: number,
-    end: number,
-    stream: LogLine['stream'],
-    cut = false,
-  ): void {
+  add(timeMs: number | undefined, fraction: number, stamp: number, start: number, end: number, stream: Stream, cut = false): void {
     if (this.#rows.isFull) this.#grow();
     this.#rows.add(timeMs, fraction, stamp, start, end, stream, cut);
   }
@@ -215,7 +183,6 @@ export class BatchMaker {
     return new LogBatch(bytes, this.#rows, this.#first, this.#rows.length - this.#first);
   }
 
-  /** Batches that were made keep the table that they are in. */
   #grow(): void {
     const begun = this.#rows.length - this.#first;
     const rows = new LogRows(Math.max(begun * 2, Math.min(mostRows, this.#rows.length * 2)));
@@ -227,7 +194,7 @@ export class BatchMaker {
 
 const nothing = Buffer.alloc(0);
 
-/** `isCut`: the end may lie within a character. */
+/** `isCut`: the end may be within a character. */
 export function textOf(bytes: Buffer, start: number, end: number, isCut: boolean): string {
   const text = bytes.toString('utf8', start, end);
   return isCut ? text.replace(/\ufffd$/, '') : text;

@@ -13,7 +13,7 @@ function read(chunks: readonly Buffer[], tty = false, engine: EngineKind = 'dock
   return [...chunks.flatMap((chunk) => [...lines.push(chunk)]), ...lines.end()];
 }
 
-/** The bytes in pieces of one size, so that everything is cut everywhere at least once over the sizes. */
+/** Splits the bytes into pieces of one size, so that over all sizes every position is split at least once. */
 function inPieces(bytes: Buffer, size: number): Buffer[] {
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.subarray(index * size, (index + 1) * size));
 }
@@ -21,7 +21,7 @@ function inPieces(bytes: Buffer, size: number): Buffer[] {
 const short = (lines: readonly LogLine[]) =>
   lines.map(({ stream, text }) => [stream, text.replace(/x{50,}/g, (run) => `<x*${run.length}>`)]);
 
-/** As a Docker daemon frames it: a message in pieces of 16 KiB, each with the timestamp of the first. */
+/** Returns the framing of a Docker daemon: a message in pieces of 16 KiB, each with the timestamp of the first. */
 function dockerFrames(stream: 1 | 2, stamp: string, text: string, end = '\n'): Buffer {
   const bytes = Buffer.from(text);
   const pieces = bytes.length === 0 ? [bytes] : inPieces(bytes, 16_384);
@@ -92,7 +92,7 @@ test('Podman 4: timestamps to the second, pieces of 8 KiB, a newline after whole
   expect(read([log], false, 'podman')[0]?.timeMs).toBe(Date.parse(seconds));
 });
 
-// Recorded from Podman 5.8.6: nanoseconds, and each piece has its own.
+// Recorded from Podman 5.8.6: nanoseconds, and each piece has its own timestamp.
 const nanos = ['485752134', '485836031', '487548147', '487586105', '487594428'].map((part) => `2026-11-20T10:27:41.${part}Z`);
 
 test('Podman 5: each piece has a time of its own, the line has that of the first', () => {
@@ -180,8 +180,8 @@ test('any chunking yields the same lines', () => {
   fc.assert(
     fc.property(fc.array(message, { maxLength: 6 }), fc.array(fc.nat(), { maxLength: 20 }), (messages, cuts) => {
       const log = Buffer.concat(messages.map(({ stream, stamp, text }) => dockerFrames(stream, stamp, text)));
-      const places = [...new Set(cuts.map((cut) => cut % (log.length + 1)))].sort((a, b) => a - b);
-      const chunks = [0, ...places].map((start, index) => log.subarray(start, places[index] ?? log.length));
+      const engines = [...new Set(cuts.map((cut) => cut % (log.length + 1)))].sort((a, b) => a - b);
+      const chunks = [0, ...engines].map((start, index) => log.subarray(start, engines[index] ?? log.length));
       const expected = messages.map(({ stream, stamp, text }) => ({
         timeMs: Date.parse(stamp),
         stamp,
@@ -199,8 +199,8 @@ test('any chunking of a terminal yields the same lines', () => {
   fc.assert(
     fc.property(fc.array(text, { maxLength: 8 }), fc.array(fc.nat(), { maxLength: 20 }), (texts, cuts) => {
       const log = Buffer.from(texts.map((line) => `${stampA} ${line}\r\n`).join(''));
-      const places = [...new Set(cuts.map((cut) => cut % (log.length + 1)))].sort((a, b) => a - b);
-      const chunks = [0, ...places].map((start, index) => log.subarray(start, places[index] ?? log.length));
+      const engines = [...new Set(cuts.map((cut) => cut % (log.length + 1)))].sort((a, b) => a - b);
+      const chunks = [0, ...engines].map((start, index) => log.subarray(start, engines[index] ?? log.length));
       expect(read(chunks, true).map((line) => line.text)).toEqual(texts);
     }),
   );

@@ -4,13 +4,13 @@ import { FrameSplitter, type FrameStream } from './frames.ts';
 import { BatchMaker, type LogBatch } from './log-batch.ts';
 import { parseStamp, StampReader, stampLimitBytes } from './log-stamp.ts';
 
-/** A longer line is cut: nobody reads it, and one that never ends would fill the memory. */
+/** A longer line is cut: it is not readable, and an endless one would fill the memory. */
 export const lineLimitBytes = 256 * 1024;
-/** Docker hands a long line on in pieces of this size. */
+/** Docker splits a long line into pieces of this size. */
 const dockerPieceBytes = 16 * 1024;
-/** A timestamp of the engine's own within a line is told from one that the program wrote by what lies before it. */
+/** An engine's timestamp within a line is distinguished from one that the program wrote by the bytes before it. */
 const surePieceBytes = 1024;
-/** Podman's pieces have a time of their own each; one line is not written over a longer time than this. */
+/** Each of Podman's pieces has its own time; one line is not written over a longer time than this. */
 const lineTakesMs = 10_000;
 const nothing = Buffer.alloc(0);
 const newline = 0x0a;
@@ -19,29 +19,26 @@ const space = 0x20;
 const shortestStampBytes = 20;
 
 /**
- * Lines out of a log as an engine sends it with `timestamps=1`: framed, or raw from a terminal.
- *
- * Long lines come in pieces, each with a timestamp. In frames a piece opens a frame; raw, the next timestamp just stands in the middle.
- * Docker's pieces have 16 KiB and the timestamp of the first, to the nanosecond, so that a piece is told from the first line after a
- * restart. Podman's have any length and their own timestamps (seconds only before 5.0); there what ends without a newline goes on.
+ * Long lines come in pieces, each with a timestamp: with frames, a piece starts a frame; raw, the timestamp appears in the middle. Docker's
+ * pieces have 16 KiB and the timestamp of the first, to the nanosecond, unlike the first line after a restart. Podman's have any length and
+ * their own timestamps (seconds only before 5.0); there, text without a newline is continued.
  */
 export class LogLines {
   readonly #frames: FrameSplitter | undefined;
   readonly #lines: Record<'stdout' | 'stderr' | 'plain', LineBuilder>;
   readonly #batches = new BatchMaker();
-  #engineSaid = '';
+  /** The engine's own message in the log's stream: why it cannot continue. */
+  engineSaid = '';
 
   constructor({ tty, engine }: { tty: boolean; engine: EngineKind }) {
     this.#frames = tty ? undefined : new FrameSplitter();
-    const batches = this.#batches;
     const refused = (sentence: string) => {
-      this.#engineSaid += sentence;
+      this.engineSaid += sentence;
     };
-    const lines = (stream: 'stdout' | 'stderr', raw: boolean) => new LineBuilder({ stream, raw, engine, batches, refused });
+    const lines = (stream: 'stdout' | 'stderr', raw: boolean) => new LineBuilder(stream, raw, engine, this.#batches, refused);
     this.#lines = { stdout: lines('stdout', tty), stderr: lines('stderr', tty), plain: lines('stdout', true) };
   }
 
-  /** The chunk belongs to the batch from now on. */
   push(chunk: Buffer): LogBatch {
     this.#batches.begin(chunk);
     if (this.#frames) {
@@ -49,7 +46,7 @@ export class LogLines {
         chunk,
         ({ stream, bytes, opens }) => {
           if (this.#frames?.plain) this.#lines.plain.push(bytes, false);
-          else if (stream === 'engine') this.#engineSaid += bytes.toString('utf8').slice(0, 1024);
+          else if (stream === 'engine') this.engineSaid += bytes.toString('utf8').slice(0, 1024);
           else this.#linesOf(stream).push(bytes, opens);
         },
         (stream, start, end) => stream !== 'engine' && this.#linesOf(stream).takeWhole(chunk, start, end),
@@ -64,56 +61,34 @@ export class LogLines {
     return this.#lines[stream === 'stderr' ? 'stderr' : 'stdout'];
   }
 
-  /** What had no newline yet. */
   end(): LogBatch {
     this.#batches.begin(nothing);
-    this.#lines.stdout.end();
-    this.#lines.stderr.end();
-    this.#lines.plain.end();
+    for (const lines of Object.values(this.#lines)) lines.end();
     return this.#batches.end();
   }
-
-  /** What the engine itself wrote into the log's stream: why it cannot go on. Empty otherwise. */
-  get engineSaid(): string {
-    return this.#engineSaid;
-  }
-}
-
-interface LineBuilderOptions {
-  stream: 'stdout' | 'stderr';
-  raw: boolean;
-  engine: EngineKind;
-  batches: BatchMaker;
-  refused(sentence: string): void;
 }
 
 class LineBuilder {
-  readonly #stream: 'stdout' | 'stderr';
-  readonly #raw: boolean;
-  readonly #engine: EngineKind;
-  readonly #batches: BatchMaker;
-  readonly #refused: (sentence: string) => void;
   readonly #stamps = new StampReader();
-  /** Bytes where a timestamp may stand, until it is known whether one does. Undefined in the middle of a line. */
+  /** Bytes that may be a timestamp, until that is decided. Undefined in the middle of a line. */
   #head: Buffer[] | undefined = [];
   #headBytes = 0;
-  /** Undefined where it is the one that `#stamps` read last. */
+  /** Undefined if it is the one that `#stamps` read last. */
   #stamp: string | undefined = '';
   #timeMs: number | undefined;
   #kept: Buffer[] = [];
   #keptBytes = 0;
   #pieceBytes = 0;
   #cut = false;
-  /** Is there an unfinished line? */
   #open = false;
 
-  constructor({ stream, raw, engine, batches, refused }: LineBuilderOptions) {
-    this.#refused = refused;
-    this.#stream = stream;
-    this.#raw = raw;
-    this.#engine = engine;
-    this.#batches = batches;
-  }
+  constructor(
+    private readonly stream: 'stdout' | 'stderr',
+    private readonly raw: boolean,
+    private readonly engine: EngineKind,
+    private readonly batches: BatchMaker,
+    private readonly refused: (sentence: string) => void,
+  ) {}
 
   push(bytes: Buffer, opensFrame: boolean): void {
     if (opensFrame) {
@@ -128,7 +103,7 @@ class LineBuilder {
     }
   }
 
-  /** What nearly every frame is: one line with its timestamp, and nothing open before. Answers false, having done nothing, where it is something else. */
+  /** The common case of a frame: one line with its timestamp, and no open line before it. False, without any effect, for all others. */
   takeWhole(chunk: Buffer, start: number, end: number): boolean {
     if (this.#open || this.#headBytes > 0 || chunk.indexOf(newline, start) !== end - 1) return false;
     let stampEnd = start + shortestStampBytes;
@@ -136,7 +111,7 @@ class LineBuilder {
     if (chunk[stampEnd] !== space || !this.#stamps.read(chunk, start, stampEnd)) return false;
     const { timeMs, fraction } = this.#stamps;
     const textEnd = trimmedEnd(chunk, stampEnd + 1, end - 1);
-    this.#batches.add(timeMs, fraction, start, stampEnd + 1, textEnd, this.#stream);
+    this.batches.add(timeMs, fraction, start, stampEnd + 1, textEnd, this.stream);
     this.#head = undefined;
     this.#timeMs = timeMs;
     this.#stamp = undefined;
@@ -148,7 +123,6 @@ class LineBuilder {
     if (this.#open) this.#finish();
   }
 
-  /** Collects up to the space behind the timestamp, or until it is clear that there is none. */
   #readHead(bytes: Buffer, at: number): number {
     const most = Math.min(bytes.length, at + stampLimitBytes + 1 - this.#headBytes);
     for (let end = at; end < most; end++) {
@@ -158,7 +132,7 @@ class LineBuilder {
       if (timeMs === undefined) break;
       this.#head = undefined;
       this.#openSegment(stamp.toString('latin1'), timeMs);
-      // An empty line may come as the timestamp and a newline alone.
+      // An empty line may arrive as the timestamp and a newline only.
       return bytes[end] === space ? end + 1 : end;
     }
     if (most - at + this.#headBytes <= stampLimitBytes && most === bytes.length && !bytes.subarray(at, most).includes(newline)) {
@@ -170,7 +144,6 @@ class LineBuilder {
     return this.#readText(bytes, at);
   }
 
-  /** There is no timestamp here: what was collected is text. */
   #settleHead(): void {
     const head = this.#head;
     this.#head = undefined;
@@ -193,9 +166,9 @@ class LineBuilder {
     this.#pieceBytes = 0;
   }
 
-  /** Does a piece with this timestamp go on with the line that has no newline yet, or did that one end without (its program ended)? */
+  /** A line without a newline may also have ended, with its program. */
   #continues(stamp: string): boolean {
-    return this.#engine === 'podman' || stamp === this.#stamp || this.#pieceBytes === dockerPieceBytes;
+    return this.engine === 'podman' || stamp === this.#stamp || this.#pieceBytes === dockerPieceBytes;
   }
 
   #readText(bytes: Buffer, at: number): number {
@@ -204,15 +177,15 @@ class LineBuilder {
       this.#keep(bytes.subarray(at));
       return bytes.length;
     }
-    if (this.#kept.length === 0 && !this.#raw && end - at <= lineLimitBytes) {
+    if (this.#kept.length === 0 && !this.raw && end - at <= lineLimitBytes) {
       // The common case, without a copy in between.
       this.#give(bytes.subarray(at, trimmedEnd(bytes, at, end)));
     } else {
       this.#keep(bytes.subarray(at, end));
       this.#finish();
     }
-    // Within a frame what follows belongs to the same message, and has its time.
-    this.#head = this.#raw ? [] : undefined;
+    // Within a frame, the following bytes belong to the same message and have its time.
+    this.#head = this.raw ? [] : undefined;
     this.#headBytes = 0;
     return end + 1;
   }
@@ -220,39 +193,35 @@ class LineBuilder {
   #keep(bytes: Buffer): void {
     this.#open = true;
     this.#pieceBytes += bytes.length;
-    const room = lineLimitBytes - this.#keptBytes;
-    if (bytes.length > room) this.#cut = true;
-    if (room <= 0 || bytes.length === 0) return;
-    // Copied: a slice would keep the whole chunk alive.
-    const kept = Buffer.from(bytes.length > room ? bytes.subarray(0, room) : bytes);
+    const leftBytes = lineLimitBytes - this.#keptBytes;
+    if (bytes.length > leftBytes) this.#cut = true;
+    if (leftBytes <= 0 || bytes.length === 0) return;
+    // Copied: a slice would keep the whole chunk in memory.
+    const kept = Buffer.from(bytes.subarray(0, leftBytes));
     this.#kept.push(kept);
     this.#keptBytes += kept.length;
   }
 
   #finish(): void {
     let bytes: Buffer = Buffer.concat(this.#kept);
-    if (this.#raw) bytes = this.#withoutStampsWithin(bytes);
+    if (this.raw) bytes = this.#withoutStampsWithin(bytes);
     this.#give(bytes.subarray(0, trimmedEnd(bytes, 0, bytes.length)));
   }
 
   #give(text: Buffer): void {
     this.#stamp ??= this.#stamps.stamp;
-    const refusal = this.#raw && this.#engine === 'podman' && this.#timeMs === undefined ? podmanRefusal(text) : undefined;
-    if (refusal === undefined) this.#add(text);
-    else this.#refused(refusal);
+    const refusal = this.raw && this.engine === 'podman' && this.#timeMs === undefined ? podmanRefusal(text) : undefined;
+    if (refusal !== undefined) this.refused(refusal);
+    else this.batches.addApart({ timeMs: this.#timeMs, stamp: this.#stamp, stream: this.stream, cut: this.#cut }, text);
     this.#kept = [];
     this.#keptBytes = 0;
     this.#pieceBytes = 0;
     this.#cut = false;
     this.#open = false;
-    if (this.#raw) {
+    if (this.raw) {
       this.#stamp = '';
       this.#timeMs = undefined;
     }
-  }
-
-  #add(text: Buffer): void {
-    this.#batches.addApart({ timeMs: this.#timeMs, stamp: this.#stamp ?? '', stream: this.#stream, cut: this.#cut }, text);
   }
 
   #withoutStampsWithin(bytes: Buffer): Buffer {
@@ -262,9 +231,9 @@ class LineBuilder {
     let from = 0;
     for (const match of text.matchAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d) /g)) {
       const before = text[match.index - 1] ?? ' ';
-      // A short piece counts only where it breaks off in the middle of a word: no program puts its timestamp there.
+      // A short piece counts only if it breaks in the middle of a word: no program writes its timestamp there.
       const isPiece =
-        match.index - from >= surePieceBytes || (this.#engine === 'podman' && match.index > from && /[^\s"'=:,;|([{<]/.test(before));
+        match.index - from >= surePieceBytes || (this.engine === 'podman' && match.index > from && /[^\s"'=:,;|([{<]/.test(before));
       if (!isPiece || !this.#isOfThisLine(match[0].slice(0, -1))) continue;
       pieces.push(bytes.subarray(from, match.index));
       from = match.index + match[0].length;
@@ -273,13 +242,13 @@ class LineBuilder {
   }
 
   #isOfThisLine(stamp: string): boolean {
-    if (this.#engine === 'docker') return stamp === this.#stamp;
+    if (this.engine === 'docker') return stamp === this.#stamp;
     const sinceMs = (parseStamp(Buffer.from(stamp, 'latin1')) ?? Number.NaN) - (this.#timeMs ?? Number.NaN);
     return stamp.includes('.') === this.#stamp?.includes('.') && sinceMs >= 0 && sinceMs <= lineTakesMs;
   }
 }
 
-/** Podman finds out that it cannot read a log when it has begun to answer (a container removed just now): its refusal stands in the log, and has no timestamp. */
+/** Podman may fail to read a log (of a container just removed) after it has begun to respond: the error is then in the log, unstamped. */
 function podmanRefusal(text: Buffer): string | undefined {
   if (text.length > 4_096 || !text.toString('latin1', 0, 10).startsWith('{"cause":')) return undefined;
   try {

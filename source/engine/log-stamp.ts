@@ -2,9 +2,10 @@
 export const stampLimitBytes = 35;
 
 /**
- * Milliseconds of a timestamp as engines write it before each line: RFC 3339 with up to nine digits behind the point (Docker), or to the
- * second (Podman 4). Undefined for anything else. By hand because it runs for every line: `Date.parse` costs ten times as much.
+ * RFC 3339 with up to nine digits after the point (Docker), or in seconds (Podman 4). Undefined for any other text. Parsed by hand because
+ * it runs for every line: `Date.parse` costs ten times as much.
  */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: parses byte by byte, for every line of every log
 export function parseStamp(bytes: Uint8Array, from = 0, end = bytes.length): number | undefined {
   if (end - from < 20 || end - from > stampLimitBytes) return undefined;
   if (bytes[from + 4] !== dash || bytes[from + 7] !== dash || bytes[from + 10] !== letterT) return undefined;
@@ -21,7 +22,7 @@ export function parseStamp(bytes: Uint8Array, from = 0, end = bytes.length): num
     const start = ++at;
     while (at < end && isDigit(bytes[at])) at++;
     if (at === start || at - start > 9) return undefined;
-    for (let place = 0; place < 3; place++) ms = ms * 10 + (start + place < at ? (bytes[start + place] as number) - zero : 0);
+    for (let digit = start; digit < start + 3; digit++) ms = ms * 10 + (digit < at ? (bytes[digit] as number) - zero : 0);
   }
   let offsetMinutes = 0;
   if (bytes[at] === letterZ) {
@@ -35,12 +36,9 @@ export function parseStamp(bytes: Uint8Array, from = 0, end = bytes.length): num
 }
 
 const pointAt = 19;
-/** Of a timestamp in whole seconds. */
 export const noFraction = -1;
 
-/**
- * What a timestamp says beyond its second, of `2026-11-20T09:46:26.152324560Z` 152,324,560: an engine writes as many digits each time, nine at most.
- */
+/** 152,324,560 for `2026-11-20T09:46:26.152324560Z`: an engine always writes the same number of digits, at most nine. */
 export function fractionOf(stamp: string): number {
   if (stamp.charCodeAt(pointAt) !== point) return noFraction;
   let fraction = 0;
@@ -52,19 +50,17 @@ export function fractionOf(stamp: string): number {
   return fraction;
 }
 
-/** Reads timestamps that lie in bytes, one after the other: most of them differ from the one before behind the point only. */
+/** Reads consecutive timestamps from bytes: most of them differ from the previous one only after the point. */
 export class StampReader {
-  /** Up to the point, of the timestamp that `#secondMs` is the time of. */
+  /** The part up to the point, of the timestamp whose time is `#secondMs`. */
   readonly #second = new Uint8Array(pointAt);
   #secondMs = Number.NaN;
-  /** Undefined where it follows from the second and the fraction. */
+  /** Undefined if it follows from the second and the fraction. */
   #stamp: string | undefined = '';
-  /** Of the timestamp that was read last; NaN where it was none. */
+  /** NaN if it was not one. */
   timeMs = Number.NaN;
-  /** The same as `fractionOf`. */
   fraction = noFraction;
 
-  /** Is it one? */
   read(bytes: Uint8Array, from: number, end: number): boolean {
     if (this.#readFraction(bytes, from, end)) return true;
     this.timeMs = parseStamp(bytes, from, end) ?? Number.NaN;
@@ -78,16 +74,15 @@ export class StampReader {
     return true;
   }
 
-  /** To the letter, the one that was read last. */
   get stamp(): string {
     return this.#stamp ?? `${Buffer.from(this.#second).toString('latin1')}.${String(this.fraction).padStart(9, '0')}Z`;
   }
 
-  /** Where it is of the same second as the one before, with nine digits: Docker's always have them. */
+  /** Fast path for the same second as the previous one, with nine digits: Docker's always have them. */
   #readFraction(bytes: Uint8Array, from: number, end: number): boolean {
     if (end - from !== pointAt + 11 || bytes[from + pointAt] !== point || bytes[end - 1] !== letterZ || Number.isNaN(this.#secondMs))
       return false;
-    // From its end: that is where another one differs.
+    // From the end, where timestamps differ.
     for (let at = pointAt - 1; at >= 0; at--) if (bytes[from + at] !== this.#second[at]) return false;
     let fraction = 0;
     for (let at = from + pointAt + 1; at < end - 1; at++) {
@@ -114,7 +109,6 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= zero && byte <= 0x39;
 }
 
-/** NaN when something else than digits stands there. */
 function number(bytes: Uint8Array, start: number, end: number): number {
   let value = 0;
   for (let at = start; at < end; at++) {

@@ -1,31 +1,26 @@
-import { Fault, isAbort } from '../faults/fault.ts';
+import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import { momentOf } from './container-detail.ts';
 import type { EngineFacts, EngineKind } from './engine.ts';
-import { rubbishFault } from './engine-faults.ts';
+import { rubbishFault, unlessRefused } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
 
-/** The newest API whose answers this console knows. */
-export const newestApiVersion = '1.52';
+const newestApiVersion = '1.52';
 const pingLimitMs = 3_000;
 const factsLimitMs = 8_000;
 
-/** What an engine says of itself before it is asked anything. */
 export interface Greeting {
   kind: EngineKind;
-  /** The one that is spoken from now on. */
   apiVersion: string;
-  /** Version in the path of Podman's own API; undefined for Docker. */
   libpodVersion: string | undefined;
   server: string;
 }
 
-/** What the engine's answers depend on beyond its facts. */
 export interface EngineTraits extends EngineFacts {
   libpodVersion: string | undefined;
-  /** Memory of the machine: a container whose limit is not below has none. 0 when not known. */
+  /** Memory of the machine: a container with a limit not below it has no limit. 0 if unknown. */
   memoryBytes: number;
-  /** False without cgroups (Docker rootless on cgroup v1): its figures are then those of something else. */
+  /** False without cgroups (Docker rootless on cgroup v1): its figures do not describe the container then. */
   countsUsage: boolean;
 }
 
@@ -50,20 +45,16 @@ interface LibpodInfo {
   store?: { graphRoot?: string };
 }
 
-/**
- * Asks the engine who it is and agrees on an API version: the lower one of its newest and ours. Nothing is pinned: Docker 29 refuses
- * versions before 1.44, Docker 20.10 those after 1.41.
- * @throws Fault `unreachable.engine` with the reason.
- */
+/** Docker 29 refuses versions before 1.44, Docker 20.10 those after 1.41. Throws `unreachable.engine` with the reason. */
 export async function greet(link: EngineLink, signal: AbortSignal): Promise<Greeting> {
   await link.load(signal);
   const { headers, text } = await link.getText('/_ping', { signal, limitMs: pingLimitMs, bare: true }).catch((thrown: unknown) => {
-    // A web server says 404 to a ping; an engine never does.
+    // A web server responds to a ping with 404; an engine never does.
     if (thrown instanceof Fault && (thrown.code === 'engine.notSupported' || thrown.code === 'engine.missing')) {
       throw rubbishFault(link.address, 'it does not know GET /_ping', thrown);
     }
     if (thrown instanceof Fault && thrown.code.startsWith('engine.')) {
-      throw new Fault({ code: 'unreachable.engine', message: thrown.message, remedy: thrown.remedy, cause: thrown });
+      throw new Fault('unreachable.engine', thrown.message, thrown.remedy, { cause: thrown });
     }
     throw thrown;
   });
@@ -79,19 +70,18 @@ export async function greet(link: EngineLink, signal: AbortSignal): Promise<Gree
   return { kind: libpodVersion ? 'podman' : 'docker', apiVersion, libpodVersion, server };
 }
 
-/** What there is to know of an engine beyond its greeting. */
 export async function traitsOf(
   link: EngineLink,
   { kind, apiVersion, libpodVersion, server }: Greeting,
   signal: AbortSignal,
 ): Promise<EngineTraits> {
   const [version, info, libpod, bridge] = await Promise.all([
-    optional(link.get<VersionAnswer>('/version', { signal, limitMs: factsLimitMs })),
-    optional(link.get<InfoAnswer>('/info', { signal, limitMs: factsLimitMs })),
-    libpodVersion ? optional(link.get<LibpodInfo>('/libpod/info', { signal, limitMs: factsLimitMs, libpodVersion })) : undefined,
-    libpodVersion ? undefined : optional(link.get<{ Created?: string }>('/networks/bridge', { signal, limitMs: factsLimitMs })),
+    unlessRefused(link.get<VersionAnswer>('/version', { signal, limitMs: factsLimitMs })),
+    unlessRefused(link.get<InfoAnswer>('/info', { signal, limitMs: factsLimitMs })),
+    libpodVersion ? unlessRefused(link.get<LibpodInfo>('/libpod/info', { signal, limitMs: factsLimitMs, libpodVersion })) : undefined,
+    libpodVersion ? undefined : unlessRefused(link.get<{ Created?: string }>('/networks/bridge', { signal, limitMs: factsLimitMs })),
   ]);
-  const startedMs = momentOf(bridge?.Created);
+  const rootFolder = libpod?.store?.graphRoot || info?.DockerRootDir;
   const podman = version?.Components?.find((component) => component.Name === 'Podman Engine')?.Version;
   return {
     kind,
@@ -101,8 +91,8 @@ export async function traitsOf(
     apiVersion,
     rootless: libpod?.host?.security?.rootless ?? info?.SecurityOptions?.some((option) => /^name=rootless\b/.test(option)) ?? false,
     operatingSystem: cleanLine(operatingSystemOf(info, libpod)),
-    ...rootFolderOf(info, libpod),
-    ...(startedMs !== undefined && { startedMs }),
+    rootFolder: rootFolder?.startsWith('/') ? rootFolder : undefined,
+    startedMs: momentOf(bridge?.Created),
     swarmManager: info?.Swarm?.ControlAvailable === true,
     libpodVersion,
     countsUsage: info?.CgroupDriver !== 'none',
@@ -110,12 +100,7 @@ export async function traitsOf(
   };
 }
 
-function rootFolderOf(info: InfoAnswer | undefined, libpod: LibpodInfo | undefined): { rootFolder?: string } {
-  const folder = libpod?.store?.graphRoot || info?.DockerRootDir || '';
-  return folder.startsWith('/') ? { rootFolder: folder } : {};
-}
-
-/** Podman says `debian` and `12` apart. */
+/** Podman reports `debian` and `12` separately. */
 function operatingSystemOf(info: InfoAnswer | undefined, libpod: LibpodInfo | undefined): string {
   const system = info?.OperatingSystem || libpod?.host?.distribution?.distribution || '';
   const version = info?.OSVersion || libpod?.host?.distribution?.version || '';
@@ -131,17 +116,6 @@ export function atLeast(version: string, wanted: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [wantedMajor = 0, wantedMinor = 0] = wanted.split('.').map(Number);
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
-}
-
-/** Socket proxies allow some requests and refuse others: what is not told is not known, and that is no reason to give up. */
-async function optional<T>(asking: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asking;
-  } catch (thrown) {
-    if (isAbort(thrown)) throw thrown;
-    if (thrown instanceof Fault && thrown.code.startsWith('engine.')) return undefined;
-    throw thrown;
-  }
 }
 
 function one(header: string | string[] | undefined): string | undefined {

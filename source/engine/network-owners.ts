@@ -1,6 +1,6 @@
 import type { ContainerDetail } from './engine.ts';
 
-/** Those of all containers in whose network one of `members` is, by what the engine says: id, or name. */
+/** An engine names the container whose network another one uses by id or name. */
 export function gatewaysOf<T extends Pick<ContainerDetail, 'id' | 'name'>>(
   members: readonly Pick<ContainerDetail, 'networkMode'>[],
   all: readonly T[],

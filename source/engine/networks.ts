@@ -1,6 +1,5 @@
 import type { NetworkFacts, VolumeFacts } from './engine.ts';
 
-/** One entry of `GET /networks`. */
 export interface ListedNetwork {
   Id?: string;
   Name: string;
@@ -19,7 +18,6 @@ export function networkFacts({ Id, Name, Driver, Labels, IPAM }: ListedNetwork):
   };
 }
 
-/** `GET /volumes`. */
 export interface ListedVolumes {
   Volumes?: { Name: string; Labels?: Record<string, string> | null; Mountpoint?: string }[] | null;
 }

@@ -12,14 +12,14 @@ const line = (text: string, second = 0): LogLine => ({
   text,
 });
 
-/** A log as Podman reads it: its end at once, what follows from where the file ends when it comes to that. */
+/** A log as Podman reads it: its end at once, the following lines from the end of the file at the time when it gets there. */
 class PodmanLog {
   readonly lines: LogLine[];
   readonly asked: TailRequest[] = [];
   readonly #unheard: LogLine[];
   readonly #live: readonly LogLine[][];
 
-  /** `unheard` are written while it goes from one to the other, `live` after that, a portion at a time. */
+  /** `unheard` lines are written between the two steps, `live` lines after that, a portion at a time. */
   constructor(lines: readonly LogLine[], unheard: readonly LogLine[], live: readonly LogLine[][]) {
     this.lines = [...lines];
     this.#unheard = [...unheard];
@@ -94,7 +94,7 @@ test('lines that differ: all of them, in order, once', async () => {
       const log = new PodmanLog(next(before), next(unheard), live.filter((count) => count > 0).map(next));
       const heard = await log.heard(tail);
       const end = log.asked.length > 2 ? last : before;
-      // What came while nothing followed is heard of with the next line.
+      // Lines written while the log was not followed are found with the next line.
       expect(heard).toEqual(texts(numbered(Math.max(1, before - tail + 1), end)));
     }),
   );

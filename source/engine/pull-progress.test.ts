@@ -14,13 +14,13 @@ test('Docker: layers add up, a size that comes later does not send the bar back,
   sum.take(line('b', 'Pulling fs layer'));
   expect(sum.take(line('c', 'Pulling fs layer'))).toEqual({ fraction: undefined, text: '1 of 3 layers' });
   expect(sum.take(line('b', 'Downloading', 5_000_000, 10_000_000))).toEqual({ fraction: 0.2, text: '1 of 3 layers, 5.0 MB of 10 MB' });
-  // Ninety more than anybody knew of.
+  // Ninety more than was known.
   expect(sum.take(line('c', 'Downloading', 1_000_000, 90_000_000))).toEqual({ fraction: 0.2, text: '1 of 3 layers, 6.0 MB of 100 MB' });
   sum.take(line('b', 'Download complete'));
   sum.take(line('b', 'Extracting', 10_000_000, 10_000_000));
   sum.take(line('b', 'Pull complete'));
   expect(sum.take(line('c', 'Downloading', 90_000_000, 90_000_000))?.fraction).toBeCloseTo(0.82);
-  // Docker with containerd's images counts seconds while it unpacks.
+  // Docker with the containerd image store counts seconds during unpacking.
   expect(sum.take({ id: 'c', status: 'Extracting', progressDetail: { current: 3, units: 's' } })?.text).toBe(
     '2 of 3 layers, 100 MB of 100 MB',
   );

@@ -1,7 +1,6 @@
 import { bytesText } from '../text/quantities.ts';
 import type { EngineKind, PullProgress } from './engine.ts';
 
-/** One line of a pull. */
 export interface PullLine {
   id?: unknown;
   status?: unknown;
@@ -12,34 +11,35 @@ interface Layer {
   state: 'known' | 'coming' | 'fetched' | 'unpacking' | 'done';
   currentBytes: number;
   totalBytes: number;
-  /** Of the unpacking; some engines count seconds here and know no end. */
+  /** Progress of the unpacking; some engines count seconds here without a total. */
   unpacked: number;
 }
 
-/** What fetching weighs against unpacking: a guess that holds on the disks and lines that people have at home. */
+/** An estimate that fits the disks and lines of home servers. */
 const fetchingShare = 0.8;
 
-/** Adds up what an engine says of single layers. What says nothing of a layer (`Digest: …`, `Pulling from …`) is passed over. */
+/** Lines that are not about a layer (`Digest: …`, `Pulling from …`) are skipped. */
 export class PullSum {
   readonly #layers = new Map<string, Layer>();
-  readonly #unpackingIsTold: boolean;
+  readonly #unpackingIsReported: boolean;
   #most = 0;
 
-  /** @param kind Podman says nothing of unpacking, often nothing of sizes, and counts the image's configuration as a layer. */
+  /** Podman reports no unpacking, often no sizes, and counts the image's configuration as a layer. */
   constructor(kind: EngineKind) {
-    this.#unpackingIsTold = kind === 'docker';
+    this.#unpackingIsReported = kind === 'docker';
   }
 
-  /** The sum after this line, undefined where it changes nothing. */
+  /** Returns the total after this line, undefined if it changes nothing. */
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each state of a layer has its own counters, and engines leave out values
   take({ id, status, progressDetail }: PullLine): PullProgress | undefined {
     if (typeof id !== 'string' || typeof status !== 'string') return undefined;
     const said = stateOf(status);
-    // The first line of all has the tag where others have a layer's id.
+    // The very first line has the tag in place of a layer's id.
     if (said === undefined) return undefined;
-    const state = said === 'fetched' && !this.#unpackingIsTold ? 'done' : said;
+    const state = said === 'fetched' && !this.#unpackingIsReported ? 'done' : said;
     const layer = this.#layers.get(id) ?? { state: 'known', currentBytes: 0, totalBytes: 0, unpacked: 0 };
     this.#layers.set(id, layer);
-    // A layer whose fetching broke off begins anew.
+    // A layer whose download was interrupted starts again.
     layer.state = state;
     const current = Number(progressDetail?.current ?? 0);
     const total = Number(progressDetail?.total ?? 0);
@@ -54,7 +54,6 @@ export class PullSum {
     return this.#now();
   }
 
-  /** The engine is done, and has not failed. */
   end(): PullProgress {
     if (this.#layers.size === 0) return { fraction: 1, text: 'already here' };
     for (const layer of this.#layers.values()) {
@@ -67,25 +66,25 @@ export class PullSum {
   #now(): PullProgress {
     const layers = [...this.#layers.values()];
     const done = layers.filter(({ state }) => state === 'done').length;
-    const told = layers.filter(({ totalBytes }) => totalBytes > 0);
-    const totalBytes = told.reduce((sum, layer) => sum + layer.totalBytes, 0);
+    const reported = layers.filter(({ totalBytes }) => totalBytes > 0);
+    const totalBytes = reported.reduce((sum, layer) => sum + layer.totalBytes, 0);
     const currentBytes = layers.reduce((sum, layer) => sum + layer.currentBytes, 0);
     const counted = `${done} of ${layers.length} ${layers.length === 1 ? 'layer' : 'layers'}`;
     const fetched =
       totalBytes > 0 ? `${bytesText(currentBytes)} of ${bytesText(Math.max(totalBytes, currentBytes))}` : bytesText(currentBytes);
-    return { fraction: this.#fraction(layers, told, totalBytes), text: currentBytes > 0 ? `${counted}, ${fetched}` : counted };
+    return { fraction: this.#fraction(layers, reported, totalBytes), text: currentBytes > 0 ? `${counted}, ${fetched}` : counted };
   }
 
-  /** Engines fetch a few layers at a time and tell the size of the others later: until then those weigh what the known ones do on average. */
-  #fraction(layers: readonly Layer[], told: readonly Layer[], totalBytes: number): number | undefined {
-    if (told.length === 0) return undefined;
-    const average = totalBytes / told.length;
+  /** Layers whose size is not reported yet have the average weight of the known ones. */
+  #fraction(layers: readonly Layer[], reported: readonly Layer[], totalBytes: number): number | undefined {
+    if (reported.length === 0) return undefined;
+    const average = totalBytes / reported.length;
     const here = layers.filter(({ state, totalBytes: size }) => state === 'done' && size === 0);
     const weighed = layers.length - here.length;
-    const fetched = told.reduce((sum, layer) => sum + layer.currentBytes, 0);
-    const unpacked = told.reduce((sum, layer) => sum + layer.unpacked * layer.totalBytes, 0);
+    const fetched = reported.reduce((sum, layer) => sum + layer.currentBytes, 0);
+    const unpacked = reported.reduce((sum, layer) => sum + layer.unpacked * layer.totalBytes, 0);
     const share = (fetchingShare * fetched + (1 - fetchingShare) * unpacked) / (average * weighed);
-    // A layer that turns out larger than guessed must not send the bar back.
+    // A layer that is larger than estimated must not move the bar back.
     this.#most = Math.max(this.#most, Math.min(0.99, share));
     return this.#most;
   }

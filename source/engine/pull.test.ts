@@ -17,9 +17,9 @@ async function engineOf(recording: Recording) {
     await recorded[Symbol.asyncDispose]();
   });
   const pull = async (reference: string): Promise<PullProgress[]> => {
-    const told: PullProgress[] = [];
-    await engine.writer(mintGrant('test', 'operate', signal())).pull(reference, (progress) => told.push(progress));
-    return told;
+    const reported: PullProgress[] = [];
+    await engine.writer(mintGrant('test', 'operate', signal())).pull(reference, (progress) => reported.push(progress));
+    return reported;
   };
   return { engine, recorded, pull };
 }
@@ -76,7 +76,7 @@ test.each([
       ),
     }),
     'no space left',
-    'Free room',
+    'Free space',
   ],
   [
     'a line without the older field',

@@ -1,16 +1,17 @@
-import { Fault, type FaultInit } from '../faults/fault.ts';
+import { Fault, type FaultCode } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import { plainWords } from '../text/program-words.ts';
 import type { EngineKind, PullProgress } from './engine.ts';
 import { refusalOf } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
 import { imageNameParts, wholeImageName } from './image-name.ts';
-import { JsonLines } from './json-lines.ts';
+import { jsonLinesOf } from './json-lines.ts';
 import { type PullLine, PullSum } from './pull-progress.ts';
 
-/** Before its first word an engine asks the registry, and each mirror before it. */
+/** Before its first line, an engine queries the registry, and each mirror before it. */
 const registryLimitMs = 3 * 60_000;
-/** Between two lines: a large layer is checked and unpacked without a word. */
+const digestLimitMs = 60_000;
+/** Between two lines: a large layer is verified and unpacked without output. */
 const silenceLimitMs = 15 * 60_000;
 
 interface PullAnswerLine extends PullLine {
@@ -18,14 +19,11 @@ interface PullAnswerLine extends PullLine {
   errorDetail?: { message?: unknown } | null;
 }
 
-/**
- * Fetches one image. A failure comes as a status or, once the engine has begun to tell, as a line of the answer.
- * @throws Fault `engine.pull`; `unreachable.engine`
- */
+/** A failure comes as a status or, once the engine has begun to report, as a line: Fault `engine.pull`; `unreachable.engine`. */
 export async function pullImage(
   link: EngineLink,
   reference: string,
-  { kind, signal, told }: { kind: EngineKind; signal: AbortSignal; told: (progress: PullProgress) => void },
+  { kind, signal, reported }: { kind: EngineKind; signal: AbortSignal; reported: (progress: PullProgress) => void },
 ): Promise<void> {
   const { name, choice } = imageNameParts(reference);
   const answer = await link
@@ -35,36 +33,27 @@ export async function pullImage(
       throw refusal ? pullFault(reference, refusal.sentence, thrown) : thrown;
     });
   const sum = new PullSum(kind);
-  const lines = new JsonLines();
   let last: string | undefined;
   const tell = (progress: PullProgress) => {
-    // Many lines change nothing that is shown.
     const shown = `${progress.fraction?.toFixed(2)} ${progress.text}`;
     if (shown === last) return;
     last = shown;
-    told(progress);
+    reported(progress);
   };
-  const take = (values: readonly unknown[]) => {
-    for (const line of values as PullAnswerLine[]) {
+  const silence = setTimeout(() => answer.destroy(silentFault(reference)), silenceLimitMs);
+  try {
+    for await (const line of jsonLinesOf(answer) as AsyncIterable<PullAnswerLine>) {
+      silence.refresh();
       const failure = line.errorDetail?.message ?? line.error;
       if (failure) throw pullFault(reference, String(failure));
       const progress = sum.take(line);
       if (progress) tell(progress);
     }
-  };
-  const silence = setTimeout(() => answer.destroy(silentFault(reference)), silenceLimitMs);
-  try {
-    for await (const chunk of answer as AsyncIterable<Buffer>) {
-      silence.refresh();
-      take(lines.push(chunk));
-    }
-    take(lines.end());
     tell(sum.end());
   } catch (thrown) {
     throw await link.faultOf(thrown, signal);
   } finally {
     clearTimeout(silence);
-    answer.destroy();
   }
 }
 
@@ -72,7 +61,7 @@ const unreachable =
   /no such host|lookup |dial tcp|i\/o timeout|connection (refused|reset)|network is unreachable|deadline exceeded|TLS handshake timeout|Client\.Timeout/i;
 
 const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
-  [/no space left/i, 'Free room on the disk of the engine (quarterdeck prune), then pull again.'],
+  [/no space left/i, 'Free space on the disk of the engine (quarterdeck prune), then pull again.'],
   [/toomanyrequests|rate limit/i, 'The registry limits how much is pulled: wait, or pull it by hand with an account of your own.'],
   [
     /no matching manifest|no image found in (manifest list|image index)|does not match the (specified|expected) platform/i,
@@ -87,14 +76,12 @@ const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   [/manifest unknown|not found|unknown: |name unknown|invalid reference/i, 'Check the name and the tag at the registry.'],
 ];
 
-/** The registry's own reason, as far as the engine passes it on. */
-export function pullFault(reference: string, said: string, cause?: unknown): Fault {
+function pullFault(reference: string, said: string, cause?: unknown): Fault {
   const reason = cleanLine(plainWords(said)).trim().replace(/\.$/, '') || 'the engine does not say why';
   return registryFault('engine.pull', `${cleanLine(wholeImageName(reference))} cannot be pulled: ${reason}.`, reason, cause);
 }
 
-/** The registry does not tell what it has. */
-export function registryAnswerFault(reference: string, said: string, cause?: unknown): Fault {
+function registryAnswerFault(reference: string, said: string, cause?: unknown): Fault {
   const reason = cleanLine(said).trim().replace(/\.$/, '') || 'the engine does not say why';
   return registryFault(
     unreachable.test(reason) ? 'unreachable.registry' : 'engine.registry',
@@ -104,15 +91,32 @@ export function registryAnswerFault(reference: string, said: string, cause?: unk
   );
 }
 
-function registryFault(code: FaultInit['code'], message: string, reason: string, cause: unknown): Fault {
+function registryFault(code: FaultCode, message: string, reason: string, cause: unknown): Fault {
   const remedy = remedies.find(([pattern]) => pattern.test(reason))?.[1] ?? "The engine's own log may say more.";
-  return new Fault({ code, message, remedy, cause });
+  return new Fault(code, message, remedy, { cause });
 }
 
 function silentFault(reference: string): Fault {
-  return new Fault({
-    code: 'engine.pull',
-    message: `${cleanLine(wholeImageName(reference))} cannot be pulled: the engine said nothing for ${silenceLimitMs / 60_000} minutes.`,
-    remedy: 'Look at the network and the disk of the engine, then pull again: what is there already is not fetched twice.',
-  });
+  return new Fault(
+    'engine.pull',
+    `${cleanLine(wholeImageName(reference))} cannot be pulled: the engine said nothing for ${silenceLimitMs / 60_000} minutes.`,
+    'Look at the network and the disk of the engine, then pull again: what is there already is not fetched twice.',
+  );
+}
+
+/**
+ * The digest of a name in the registry now; undefined if a socket proxy forbids the query, or if it requires a login.
+ * @throws Fault `engine.registry` with the registry's own reason, `unreachable.registry` if the engine cannot reach it
+ */
+export async function registryDigestOf(link: EngineLink, reference: string, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const path = `/distribution/${encodeURIComponent(reference)}/json`;
+    const answer = await link.get<{ Descriptor?: { digest?: unknown } | null }>(path, { signal, limitMs: digestLimitMs });
+    const digest = answer.Descriptor?.digest;
+    return typeof digest === 'string' && /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || !thrown.code.startsWith('engine.')) throw thrown;
+    if (thrown.code === 'engine.forbidden' || thrown.code === 'engine.notSupported') return undefined;
+    throw registryAnswerFault(reference, refusalOf(thrown.cause)?.sentence ?? thrown.message, thrown);
+  }
 }

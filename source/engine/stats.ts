@@ -1,13 +1,11 @@
 import type { StatsSample } from './engine.ts';
 
-/** One answer of `GET /containers/{id}/stats`. */
 export interface RawStats {
   read?: string;
   pids_stats?: { current?: number } | null;
   cpu_stats?: CpuStats;
   precpu_stats?: CpuStats;
   memory_stats?: { usage?: number; limit?: number; stats?: Record<string, number> | null } | null;
-  networks?: Record<string, { rx_bytes?: number; tx_bytes?: number }> | null;
 }
 
 interface CpuStats {
@@ -16,15 +14,11 @@ interface CpuStats {
   online_cpus?: number;
 }
 
-/**
- * Is there nothing to tell? A container that does not run has used no CPU time and has no processes; Docker's time is zero then too. So it is
- * with one that has no cgroup of its own (rootless on cgroup v1): there Podman tells the memory of the whole machine instead.
- */
+/** Stopped, or without a cgroup of its own (rootless on cgroup v1): there Podman reports the memory of the whole machine instead. */
 export function hasNoFigures({ read, pids_stats: pids, cpu_stats: cpu }: RawStats): boolean {
   return read === undefined || read.startsWith('0001-') || (!cpu?.cpu_usage?.total_usage && !pids?.current);
 }
 
-/** Docker brings the sample before along, in jiffies of the whole machine. */
 export function dockerSample(raw: RawStats, machineMemoryBytes: number): StatsSample {
   return { ...sampleOf(raw, machineMemoryBytes), cpuPercent: dockerCpuPercent(raw) };
 }
@@ -34,16 +28,12 @@ function dockerCpuPercent({ cpu_stats: now, precpu_stats: before }: RawStats): n
   const totalBefore = before?.cpu_usage?.total_usage;
   const system = now?.system_cpu_usage;
   const systemBefore = before?.system_cpu_usage;
-  // The first sample has none before it.
   if (total === undefined || totalBefore === undefined || !system || !systemBefore || system <= systemBefore) return undefined;
   const cpus = now?.online_cpus || now?.cpu_usage?.percpu_usage?.length || 1;
   return Math.max(0, ((total - totalBefore) / (system - systemBefore)) * cpus * 100);
 }
 
-/**
- * Podman's two figures of one answer cannot be set against each other: `precpu` is zero and `system_cpu_usage` counts something else.
- * What is sure is the container's own CPU time in nanoseconds, so two readings are set against the clock.
- */
+/** `precpu` is zero, and `system_cpu_usage` counts something else: two readings of the container's own CPU time are compared instead. */
 export function podmanSample(raw: RawStats, before: RawStats | undefined, machineMemoryBytes: number): StatsSample {
   const sample = sampleOf(raw, machineMemoryBytes);
   const total = raw.cpu_stats?.cpu_usage?.total_usage;
@@ -53,19 +43,16 @@ export function podmanSample(raw: RawStats, before: RawStats | undefined, machin
   return { ...sample, cpuPercent: known ? ((total - totalBefore) / elapsedNs) * 100 : undefined };
 }
 
-function sampleOf({ read, memory_stats: memory, networks }: RawStats, machineMemoryBytes: number): StatsSample {
+function sampleOf({ read, memory_stats: memory }: RawStats, machineMemoryBytes: number): StatsSample {
   const usage = memory?.usage ?? 0;
-  // The page cache that can be dropped is no use: `total_inactive_file` on cgroup v1, `inactive_file` on v2, as the docker CLI counts.
+  // Reclaimable page cache does not count as used: `total_inactive_file` on cgroup v1, `inactive_file` on v2, as in the docker CLI.
   const cache = memory?.stats?.total_inactive_file ?? memory?.stats?.inactive_file ?? 0;
   const limit = memory?.limit ?? 0;
-  const cards = Object.values(networks ?? {});
   return {
     timeMs: Date.parse(read ?? ''),
     cpuPercent: undefined,
     memoryBytes: cache < usage ? usage - cache : usage,
-    // Without a limit the engine tells the memory of the machine, or a number near 2^63.
+    // Without a limit the engine reports the memory of the machine, or a number near 2^63.
     memoryLimitBytes: (machineMemoryBytes > 0 && limit >= machineMemoryBytes) || limit > Number.MAX_SAFE_INTEGER ? 0 : limit,
-    rxBytes: cards.reduce((sum, card) => sum + (card.rx_bytes ?? 0), 0),
-    txBytes: cards.reduce((sum, card) => sum + (card.tx_bytes ?? 0), 0),
   };
 }

@@ -1,27 +1,24 @@
 import { Readable } from 'node:stream';
 import type { Grant } from '../grants/grant.ts';
-import { openBesideIn } from './beside.ts';
 import type { LibpodInspected } from './container-detail.ts';
 import type { EngineWriter } from './engine.ts';
 import { acknowledged, refusalOf, unlessMissing } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
-import { execIn } from './exec.ts';
-import { execStreamIn } from './exec-stream.ts';
+import { execIn, execStreamIn, openTerminalIn } from './exec.ts';
+import { openBesideIn } from './helper-container.ts';
 import { imageNameParts } from './image-name.ts';
 import type { EngineTraits } from './negotiate.ts';
 import { pullImage } from './pull.ts';
-import { openTerminalIn } from './terminal-session.ts';
 
-/** Deleting many gigabytes takes its time; the act's own limit is usually the shorter one. */
+/** Deleting many gigabytes takes time; the action's own limit is usually shorter. */
 const pruneLimitMs = 30 * 60_000;
 
-/** What Docker gives a container for which nothing else was said. */
+/** dockerode's types omit that these methods accept options too. */
+type WithOptions = (options: object) => Promise<unknown>;
+
 const dockerGraceSeconds = 10;
 
-/**
- * What changes something at the engine. Every request is made under the grant's signal, which carries the act's limit: a grant whose act
- * is over opens nothing.
- */
+/** Every request runs under the grant's signal, which carries the action's limit: a grant whose action is over opens nothing. */
 export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: AbortSignal) => Promise<EngineTraits>): EngineWriter {
   const { signal } = grant;
   const container = (id: string) => link.docker.getContainer(encodeURIComponent(id));
@@ -31,7 +28,10 @@ export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: Abo
       return run(abortSignal);
     });
 
-  /** 304: it is so already. dockerode counts that as an error. */
+  const change = (run: (abortSignal: AbortSignal) => Promise<unknown>): Promise<void> =>
+    act((abortSignal) => acknowledged(run(abortSignal)));
+
+  /** 304: already in that state. dockerode treats that as an error. */
   const unlessSo = (run: (abortSignal: AbortSignal) => Promise<unknown>): Promise<'done' | 'already'> =>
     act(async (abortSignal) => {
       try {
@@ -43,53 +43,38 @@ export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: Abo
       }
     });
 
-  /** Podman 4 keeps 0 for a container that was created through Docker's API without a grace period, and would kill it at once. */
-  const missingGrace = async (id: string, abortSignal: AbortSignal): Promise<number | undefined> => {
+  /** Podman 4 stores 0 for a container that was created through Docker's API without a grace period, and would kill it at once. */
+  const grace = async (id: string, chosen: number | undefined, abortSignal: AbortSignal): Promise<{ t?: number }> => {
+    if (chosen !== undefined) return { t: chosen };
     const { libpodVersion } = await ready(abortSignal);
-    if (!libpodVersion) return undefined;
+    if (!libpodVersion) return {};
     const inspected = await unlessMissing(
       link.get<LibpodInspected>(`/libpod/containers/${encodeURIComponent(id)}/json`, { signal: abortSignal, libpodVersion }),
     );
-    return inspected?.Config?.StopTimeout === 0 ? dockerGraceSeconds : undefined;
+    return inspected?.Config?.StopTimeout === 0 ? { t: dockerGraceSeconds } : {};
   };
 
   return {
     start: (id) => unlessSo((abortSignal) => container(id).start({ abortSignal })),
     stop: (id, { graceSeconds } = {}) =>
-      unlessSo(async (abortSignal) =>
-        container(id).stop({ ...seconds(graceSeconds ?? (await missingGrace(id, abortSignal))), abortSignal }),
-      ),
+      unlessSo(async (abortSignal) => container(id).stop({ ...(await grace(id, graceSeconds, abortSignal)), abortSignal })),
     restart: (id, { graceSeconds } = {}) =>
-      act(async (abortSignal) =>
-        acknowledged(container(id).restart({ ...seconds(graceSeconds ?? (await missingGrace(id, abortSignal))), abortSignal })),
-      ),
-    pause: (id) => act((abortSignal) => acknowledged(container(id).pause({ abortSignal }))),
-    unpause: (id) => act((abortSignal) => acknowledged(container(id).unpause({ abortSignal }))),
-    remove: (id, { force, volumes }) => act((abortSignal) => acknowledged(container(id).remove({ force, v: volumes, abortSignal }))),
-    openTerminal: async (id, argv, size) => {
-      await ready(signal);
-      return openTerminalIn(link, id, argv, size, grant);
-    },
-    exec: async (id, argv, { stdin } = {}) => {
-      await ready(signal);
-      return execIn(link, id, { argv, stdin, signal });
-    },
-    execStream: async (id, argv, { input = false } = {}) => {
-      await ready(signal);
-      return execStreamIn(link, id, argv, grant, input);
-    },
-    openBeside: async (plan) => {
-      await ready(signal);
-      return openBesideIn(link, plan, grant);
-    },
+      change(async (abortSignal) => container(id).restart({ ...(await grace(id, graceSeconds, abortSignal)), abortSignal })),
+    pause: (id) => change((abortSignal) => container(id).pause({ abortSignal })),
+    unpause: (id) => change((abortSignal) => container(id).unpause({ abortSignal })),
+    remove: (id, { force, volumes }) => change((abortSignal) => container(id).remove({ force, v: volumes, abortSignal })),
+    openTerminal: (id, argv, size) => ready(signal).then(() => openTerminalIn(link, id, argv, size, grant)),
+    exec: (id, argv, { stdin } = {}) => ready(signal).then(() => execIn(link, id, { argv, stdin, signal })),
+    execStream: (id, argv, { input = false } = {}) => ready(signal).then(() => execStreamIn(link, id, argv, grant, input)),
+    openBeside: (plan) => ready(signal).then(() => openBesideIn(link, plan, grant)),
     putArchive: (id, folder, archive) =>
       act(async (abortSignal) => {
         try {
           const answer = (await container(id).putArchive(archive, { path: folder, abortSignal })) as unknown;
-          // Its body is empty, but as long as nobody has read it the connection stays.
+          // Its body is empty, but the connection stays open until it is read.
           if (answer instanceof Readable) answer.resume();
         } finally {
-          // Refused before it was read: whoever makes the archive must not wait for ever.
+          // Refused before it was read: the producer of the archive must not wait forever.
           if (archive instanceof Readable) archive.destroy();
         }
       }),
@@ -98,39 +83,22 @@ export function engineWriter(link: EngineLink, grant: Grant, ready: (signal: Abo
         // By hand: dockerode drops the options of this one.
         await link.getText('/build/prune', { method: 'POST', query: { all: true }, signal: abortSignal, limitMs: pruneLimitMs });
       }),
-    pull: async (reference, told) => {
-      const { kind } = await ready(signal);
-      return pullImage(link, reference, { kind, signal, told });
-    },
+    pull: (reference, reported) => ready(signal).then(({ kind }) => pullImage(link, reference, { kind, signal, reported })),
     tagImage: (id, reference) => {
       const { name, choice } = imageNameParts(reference);
-      return act((abortSignal) =>
-        acknowledged(
-          (link.docker.getImage(encodeURIComponent(id)).tag as (options: object) => Promise<unknown>)({
-            repo: name,
-            tag: choice,
-            abortSignal,
-          }),
-        ),
+      return change((abortSignal) =>
+        (link.docker.getImage(encodeURIComponent(id)).tag as WithOptions)({ repo: name, tag: choice, abortSignal }),
       );
     },
     createNetwork: (name, labels) =>
       act(async (abortSignal) => {
-        // An engine of before 1.44 would make a second one of the same name.
+        // An engine before 1.44 would create a second one of the same name.
         await link.docker.createNetwork({ Name: name, Driver: 'bridge', Labels: labels, CheckDuplicate: true, abortSignal });
       }),
     removeNetwork: (name) =>
-      act((abortSignal) =>
-        acknowledged((link.docker.getNetwork(encodeURIComponent(name)).remove as (options: object) => Promise<unknown>)({ abortSignal })),
-      ),
-    removeImage: (id) => act((abortSignal) => acknowledged(link.docker.getImage(encodeURIComponent(id)).remove({ abortSignal }))),
+      change((abortSignal) => (link.docker.getNetwork(encodeURIComponent(name)).remove as WithOptions)({ abortSignal })),
+    removeImage: (id) => change((abortSignal) => link.docker.getImage(encodeURIComponent(id)).remove({ abortSignal })),
     removeVolume: (name) =>
-      act((abortSignal) =>
-        acknowledged((link.docker.getVolume(encodeURIComponent(name)).remove as (options: object) => Promise<unknown>)({ abortSignal })),
-      ),
+      change((abortSignal) => (link.docker.getVolume(encodeURIComponent(name)).remove as WithOptions)({ abortSignal })),
   };
-}
-
-function seconds(grace: number | undefined): { t?: number } {
-  return grace === undefined ? {} : { t: grace };
 }

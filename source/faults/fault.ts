@@ -1,7 +1,7 @@
 import { getSystemErrorMessage } from 'node:util';
 
-/** What a fault points at in a file the operator wrote. Lines and columns count from 1. */
-export interface FaultPlace {
+/** The position in a file of the operator that a fault refers to. Lines and columns count from 1. */
+export interface FaultPosition {
   file?: string;
   line?: number;
   column?: number;
@@ -14,28 +14,25 @@ export interface FaultPlace {
  */
 export type FaultKind = 'usage' | 'unreachable' | 'refused' | 'interrupted' | 'failed' | 'catalog' | 'engine' | 'config';
 
-export interface FaultInit {
-  /** `kind.what`, for example `unreachable.engine`. Scripts rely on it: additions only. */
-  code: `${FaultKind}.${string}`;
-  /** One sentence: what was wrong. No secrets, no stack. */
-  message: string;
-  /** One sentence: what the operator can do about it. */
-  remedy: string;
-  where?: FaultPlace;
-  cause?: unknown;
-}
+/** `kind.what`, for example `unreachable.engine`. Scripts rely on it: additions only. */
+export type FaultCode = `${FaultKind}.${string}`;
 
-/** The one error a person can read. Anything else that is thrown is a bug. */
+/** The only error whose message is meant for people. Any other thrown value is a bug. */
 export class Fault extends Error {
-  readonly code: FaultInit['code'];
-  readonly remedy: string;
-  readonly where: FaultPlace | undefined;
+  readonly where: FaultPosition | undefined;
 
-  constructor({ code, message, remedy, where, cause }: FaultInit) {
+  /**
+   * @param message One sentence: what is wrong. No secrets, no stack trace.
+   * @param remedy One sentence: what the operator can do about it.
+   */
+  constructor(
+    readonly code: FaultCode,
+    message: string,
+    readonly remedy: string,
+    { where, cause }: { where?: FaultPosition | undefined; cause?: unknown } = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'Fault';
-    this.code = code;
-    this.remedy = remedy;
     this.where = where;
   }
 
@@ -43,7 +40,7 @@ export class Fault extends Error {
     return this.code.slice(0, this.code.indexOf('.')) as FaultKind;
   }
 
-  /** The JSON shape of a fault on stderr (design.md, "JSON shapes"). */
+  /** The JSON shape of a fault on stderr (docs/json.md). */
   toJSON() {
     return {
       error: { code: this.code, message: this.message, remedy: this.remedy, ...(this.where && { where: this.where }) },
@@ -53,21 +50,21 @@ export class Fault extends Error {
 
 const exitCodes: Partial<Record<FaultKind, number>> = { usage: 2, unreachable: 3, refused: 4, interrupted: 130 };
 
-/** Of a command that could not find out what was asked, such as whether an image is up to date. Nothing failed. */
+/** The fault of a command that could not determine its answer, such as whether an image is up to date. Nothing failed. */
 export const cannotTellExitCode = 5;
 
 export function exitCodeOf(fault: Fault): number {
   return exitCodes[fault.kind] ?? 1;
 }
 
-/** `file:line:column field`, as far as it is known; empty when nothing is. */
-export function placeText(where: FaultPlace | undefined): string {
+/** Returns `file:line:column field` as far as it is known, otherwise an empty string. */
+export function positionText(where: FaultPosition | undefined): string {
   if (!where) return '';
   const position = [where.file, where.line, where.column].filter((part) => part !== undefined).join(':');
   return [position, where.field].filter(Boolean).join(' ');
 }
 
-/** The message of anything that was thrown, in one line. What the system refused is in its words: `connection refused`, without code and address. */
+/** Returns the message of any thrown value, in one line. System errors are in words: `connection refused`, without code and address. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof AggregateError && thrown.errors.length > 0) return messageOf(thrown.errors.at(-1));
   const { errno, syscall } = (thrown ?? {}) as NodeJS.ErrnoException;

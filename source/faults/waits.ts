@@ -17,7 +17,25 @@ export function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Runs with a limit of its own on top of the given signal. */
+/**
+ * Returns a controller that these signals abort too, until it is disposed: the signal of a process or screen outlives the work started
+ * under it.
+ */
+export function endingWith(...signals: readonly AbortSignal[]): AbortController & Disposable {
+  const ending = new AbortController();
+  const forward = ({ target }: Event) => ending.abort((target as AbortSignal).reason);
+  for (const signal of signals) {
+    if (signal.aborted) ending.abort(signal.reason);
+    else signal.addEventListener('abort', forward, { once: true });
+  }
+  return Object.assign(ending, {
+    [Symbol.dispose]: () => {
+      for (const signal of signals) signal.removeEventListener('abort', forward);
+    },
+  });
+}
+
+/** Runs with its own time limit in addition to the given signal. */
 export async function limited<T>(signal: AbortSignal, limitMs: number, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const timer = new AbortController();
   const timeout = setTimeout(() => timer.abort(new DOMException(`no answer within ${limitMs} ms`, 'TimeoutError')), limitMs);
@@ -32,16 +50,25 @@ export async function limited<T>(signal: AbortSignal, limitMs: number, run: (sig
     });
   } finally {
     clearTimeout(timeout);
-    // Node keeps a joined signal, and with it the answer, for as long as somebody listens to it.
+    // Node keeps a joined signal, and with it the response, for as long as it has listeners.
     if (stop) both.removeEventListener('abort', stop);
   }
 }
 
+/** Processes all items in their order, with a limited number at the same time. */
+export async function eachOf<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  const next = async () => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, next));
+}
+
 const secondMs = 1000;
-/** A timer may end a little early; then this second is not counted twice. */
+/** A timer may fire a little early; this second must not be counted twice. */
 const lateMs = 5;
 
-/** From now to the machine's next second: for beats that are to fall together. */
+/** Returns the time until the machine's next full second, for timers that must fire together. */
 export function untilSecondMs(nowMs = Date.now()): number {
   return secondMs - ((nowMs + lateMs) % secondMs) + lateMs;
 }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { catalogEntry, composeLabels, containerDetail } from '../../test/doubles/container-facts.ts';
+import { stateOf } from '../../test/doubles/fleet-double.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
 import { buildComponentView, compareComponents, distinctPorts, type NetworkOwner } from './component-view.ts';
 import { CatalogIndex, groupContainers } from './grouping.ts';
-import type { ProbeView } from './model.ts';
+import type { ProbeView, Severity } from './model.ts';
 
 const web = {
   name: 'web',
@@ -62,10 +63,9 @@ const reader = (overrides: Partial<ContainerDetail> = {}) =>
   });
 const db = (overrides: Partial<ContainerDetail> = {}) =>
   containerDetail({ name: 'db', image: 'postgres', labels: composeLabels('news', 'db'), ...overrides });
-const probe = (word: string, tone: ProbeView['tone']): ProbeView => ({
-  word,
-  tone,
-  detail: `${word}, says the probe`,
+const probe = (label: string, severity: Severity): ProbeView => ({
+  state: stateOf(label, severity),
+  detail: `${label}, says the probe`,
   atMs: 0,
   version: undefined,
   failure: undefined,
@@ -78,17 +78,16 @@ describe('a component', () => {
       id: 'rss-reader',
       known: true,
       group: 'productivity',
-      state: 'healthy',
-      tone: 'good',
-      word: 'healthy',
+      serviceState: 'healthy',
+      state: { id: 'healthy', label: 'healthy', severity: 'ok' },
     });
   });
 
   test('is not well when what serves it is not (R56)', () => {
     const failed = view([reader(), db({ state: 'exited', exitCode: 1, restartPolicy: 'no', finishedMs: nowMs })]);
-    expect(failed).toMatchObject({ state: 'failed', tone: 'bad', word: 'db failed' });
+    expect(failed).toMatchObject({ serviceState: 'failed', state: { label: 'db failed', severity: 'error' } });
     expect(failed.detail).toBe('reader is healthy, but db failed with exit code 1, just now');
-    expect(view([reader(), db({ state: 'exited', exitCode: 0 })])).toMatchObject({ word: 'db stopped', tone: 'warn' });
+    expect(view([reader(), db({ state: 'exited', exitCode: 0 })])).toMatchObject({ state: { label: 'db stopped', severity: 'warning' } });
   });
 
   test('does not mind a job that ended well', () => {
@@ -99,50 +98,53 @@ describe('a component', () => {
       state: 'exited',
       exitCode: 0,
     });
-    expect(view([reader(), db(), job])).toMatchObject({ state: 'healthy', word: 'healthy' });
+    expect(view([reader(), db(), job])).toMatchObject({ serviceState: 'healthy', state: { label: 'healthy' } });
   });
 
   test('says what its probe says, above the container', () => {
-    expect(view([reader(), db()], { probe: probe('sealed 0/3', 'warn') })).toMatchObject({
-      state: 'healthy',
-      word: 'sealed 0/3',
-      tone: 'warn',
+    expect(view([reader(), db()], { probe: probe('sealed 0/3', 'warning') })).toMatchObject({
+      serviceState: 'healthy',
+      state: { label: 'sealed 0/3', severity: 'warning' },
       detail: 'sealed 0/3, says the probe',
     });
   });
 
   test('whose health check has not answered is starting, whatever a good probe says; not for longer than the check may take', () => {
     const young = (startedMs: number) =>
-      view([reader({ health: 'starting', startedMs, verdictWithinMs: 90_000 }), db()], { probe: probe('ready', 'good') });
-    expect(young(nowMs - 30_000)).toMatchObject({ word: 'starting', tone: 'busy', services: [{ verdictMs: nowMs + 65_000 }, {}] });
-    expect(young(nowMs - 100_000)).toMatchObject({ word: 'ready', tone: 'good' });
-    const sealed = view([reader({ health: 'starting', startedMs: nowMs, verdictWithinMs: 90_000 }), db()], {
-      probe: probe('sealed 0/3', 'warn'),
+      view([reader({ health: 'starting', startedMs, verdictWithinMs: 90_000 }), db()], { probe: probe('ready', 'ok') });
+    expect(young(nowMs - 30_000)).toMatchObject({
+      state: { label: 'starting', severity: 'busy' },
+      services: [{ verdictMs: nowMs + 65_000 }, {}],
     });
-    expect(sealed.word).toBe('sealed 0/3');
+    expect(young(nowMs - 100_000)).toMatchObject({ state: { label: 'ready', severity: 'ok' } });
+    const sealed = view([reader({ health: 'starting', startedMs: nowMs, verdictWithinMs: 90_000 }), db()], {
+      probe: probe('sealed 0/3', 'warning'),
+    });
+    expect(sealed.state.label).toBe('sealed 0/3');
   });
 
   test('that fails its health check says so, unless its probe knows more', () => {
     const healthLog = [{ atMs: 0, exitCode: 1, output: 'status 500' }];
     const sick = reader({ health: 'unhealthy', healthLog });
-    expect(view([sick, db()], { probe: probe('ready', 'good') })).toMatchObject({
-      word: 'unhealthy',
-      tone: 'bad',
+    expect(view([sick, db()], { probe: probe('ready', 'ok') })).toMatchObject({
+      state: { label: 'unhealthy', severity: 'error' },
       detail: 'its health check fails: status 500',
     });
-    expect(view([sick, db()], { probe: probe('database away', 'bad') })).toMatchObject({ word: 'database away', tone: 'bad' });
+    expect(view([sick, db()], { probe: probe('database away', 'error') })).toMatchObject({
+      state: { label: 'database away', severity: 'error' },
+    });
   });
 
   test('that is stopped is stopped, whatever the probe said last', () => {
-    expect(view([reader({ state: 'exited', exitCode: 0 }), db()], { probe: probe('ready', 'good') })).toMatchObject({
-      state: 'stopped',
-      word: 'stopped',
+    expect(view([reader({ state: 'exited', exitCode: 0 }), db()], { probe: probe('ready', 'ok') })).toMatchObject({
+      serviceState: 'stopped',
+      state: { label: 'stopped' },
     });
   });
 
   test('whose declared service has no container says so', () => {
     const missing = view([reader()], { missing: ['db'] });
-    expect(missing).toMatchObject({ word: 'db missing', tone: 'warn' });
+    expect(missing).toMatchObject({ state: { label: 'db missing', severity: 'warning' } });
     expect(missing.services.map((service) => [service.name, service.state])).toEqual([
       ['reader', 'healthy'],
       ['db', 'missing'],
@@ -151,13 +153,13 @@ describe('a component', () => {
 
   test('that fails itself names the service that it misses: the likely cause', () => {
     const failing = view([reader({ health: 'unhealthy' })], { missing: ['db'] });
-    expect(failing).toMatchObject({ state: 'unhealthy', word: 'unhealthy' });
+    expect(failing).toMatchObject({ serviceState: 'unhealthy', state: { label: 'unhealthy' } });
     expect(failing.detail).toBe('its health check fails; db is missing');
   });
 
   test('is unknown while the engine is away, and tells what was seen last', () => {
     const away = view([reader(), db()], { engineReachable: false });
-    expect(away).toMatchObject({ state: 'unknown', tone: 'unknown' });
+    expect(away).toMatchObject({ state: { id: 'unknown', severity: 'unknown' } });
     expect(away.detail).toContain('seen last: healthy');
   });
 
@@ -168,14 +170,13 @@ describe('a component', () => {
     ];
     expect(view([reader({ ports }), db()]).url).toBe('http://127.0.0.1:18090');
     expect(view([reader(), db()]).url).toBeUndefined();
-    // Nothing is published there.
+    // No port is published there.
     expect(view([reader({ networkMode: 'host' }), db()]).url).toBe('http://127.0.0.1:8080');
   });
 
   test('tells a loop with its count', () => {
     expect(view([reader({ state: 'restarting', restartCount: 12, exitCode: 1 }), db()])).toMatchObject({
-      word: 'restarting 12x',
-      tone: 'bad',
+      state: { label: 'restarting 12x', severity: 'error' },
     });
   });
 });
@@ -209,25 +210,27 @@ describe("in the network of another's container (R15)", () => {
   const front = (startedMs: number, state: NetworkOwner['state'] = 'running') => ({ name: 'vpn-gateway-1', state, startedMs });
 
   test('it is as it says while that one was there first', () => {
-    expect(view([joined, db()], { probe: probe('ready', 'good'), owner: front(4_000) })).toMatchObject({ word: 'ready', findings: [] });
+    expect(view([joined, db()], { probe: probe('ready', 'ok'), owner: front(4_000) })).toMatchObject({
+      state: { label: 'ready' },
+      findings: [],
+    });
   });
 
   test.each([
     ['gone', undefined, /^reader has no network: the container whose network it was in is gone\.$/, true],
-    ['started anew since', front(6_000), /vpn-gateway-1, whose network it was in, was started anew since/, true],
+    ['started again since', front(6_000), /vpn-gateway-1, whose network it was in, was started again since/, true],
     ['down', front(4_000, 'exited'), /vpn-gateway-1, whose network it is in, is not running/, false],
   ])('%s: it runs and reaches nothing, whatever its probe says', (_, owner, detail, stale) => {
-    const seen = view([joined, db()], { probe: probe('ready', 'good'), ...(owner && { owner }) });
+    const seen = view([joined, db()], { probe: probe('ready', 'ok'), ...(owner && { owner }) });
     expect(seen).toMatchObject({
-      word: 'no network',
-      tone: 'bad',
+      state: { label: 'no network', severity: 'error' },
       detail: expect.stringMatching(detail),
-      findings: [{ check: 'no-network', level: 'error', rule: 'R15' }],
+      findings: [{ check: 'no-network', level: 'error' }],
     });
     expect(seen.services.find(({ name }) => name === 'reader')?.cutOff?.stale).toBe(stale);
   });
 
   test('one that is down itself is told as down', () => {
-    expect(view([reader({ networkMode: 'container:gateway', state: 'exited', exitCode: 1 }), db()]).word).not.toBe('no network');
+    expect(view([reader({ networkMode: 'container:gateway', state: 'exited', exitCode: 1 }), db()]).state.label).not.toBe('no network');
   });
 });

@@ -1,79 +1,66 @@
-import { expandHome } from '../config/paths.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { DeclaredService } from './compose-services.ts';
-import type { CatalogIndex, ContainerGroup } from './grouping.ts';
-import { composeLabel } from './grouping.ts';
-import type { PlaceWatch } from './place-watch.ts';
+import { type EngineWatch, stackFolderOf } from './engine-watch.ts';
+import { type CatalogIndex, type ContainerGroup, composeLabel } from './grouping.ts';
 
 interface DeclaredFile {
   project: string;
-  /** In our own stack folder: what it declares is wanted also when nothing of it is there. */
+  /** True in our own stack folder: its services are expected even if none of them exists. */
   ours: boolean;
-  /** Modification time and size: what tells whether to read again. */
+  /** Modification time and size: show whether the file must be read again. */
   stamp: string;
   services: readonly DeclaredService[];
 }
 
 export interface CompletedGroup {
   group: ContainerGroup;
-  missing: readonly string[];
+  missing: string[];
   project: ProjectState;
 }
 
-/** Whether a project has containers. `created`: it has, and none of them was ever started. */
+/** Whether a project has containers. `created`: it has some, but none of them was ever started. */
 type ProjectState = 'there' | 'created' | 'gone';
 
 const readEveryMs = 30_000;
 const soonMs = 300;
 const fileLimitBytes = 1 << 20;
 
-/**
- * Services that compose files declare and that have no container: `missing`. Read are the files that running projects name in their labels,
- * and our own stack folder. Files that cannot be read (a project made in another machine's folder) say nothing.
- */
+/** Reads the files that labels of running projects name, and our own stack folder. Files that cannot be read are ignored. */
 export class DeclaredServices {
-  readonly #watches: readonly PlaceWatch[];
-  readonly #stackFolder: string;
-  readonly #changed: () => void;
   readonly #closing = new AbortController();
-  /** By place and path. */
   readonly #files = new Map<string, DeclaredFile>();
-  /** Files that labels name, by place and project. */
-  readonly #labelled = new Map<PlaceWatch, ReadonlyMap<string, string>>();
-  /** Those of `#labelled` that were read, or could not be. */
+  readonly #labelled = new Map<EngineWatch, ReadonlyMap<string, string>>();
   readonly #tried = new Set<string>();
   #reading: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isSoon = false;
 
-  constructor(watches: readonly PlaceWatch[], stackFolder: string, changed: () => void) {
-    this.#watches = watches;
-    this.#stackFolder = stackFolder;
-    this.#changed = changed;
+  constructor(
+    private readonly watches: readonly EngineWatch[],
+    private readonly stackFolder: string,
+    private readonly changed: () => void,
+  ) {
     this.#readSoon();
   }
 
-  /** The groups of one place with what is missing in them, and one more group for each project of which nothing is there. */
-  complete(watch: PlaceWatch, groups: readonly ContainerGroup[], index: CatalogIndex): CompletedGroup[] {
-    const completed: { group: ContainerGroup; missing: string[]; project: ProjectState }[] = groups.map((group) => ({
-      group,
-      missing: [],
-      project: 'there',
-    }));
+  /** Returns the groups of one engine with their missing services, plus one group for each project without any containers. */
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: projects, files and services are nested, and share one list
+  complete(watch: EngineWatch, groups: readonly ContainerGroup[], index: CatalogIndex): CompletedGroup[] {
+    const completed = groups.map((group): CompletedGroup => ({ group, missing: [], project: 'there' }));
     const labelled = labelledFiles(groups);
     this.#labelled.set(watch, labelled);
     if ([...labelled.values()].some((file) => !this.#tried.has(fileKey(watch, file)))) this.#readSoon();
     for (const [key, { project, ours, services }] of this.#files) {
       if (!key.startsWith(`${watch.name}\0`)) continue;
       const named = labelled.get(project);
-      // A project that was taken down is gone; one that labels place elsewhere is not the one of our folder.
+      // A project that was taken down is removed; one whose labels name another path is not the project of our folder.
       if (named === undefined ? !ours : key !== fileKey(watch, named)) continue;
       const inProject = completed.filter(({ group }) => group.project === project);
       const present = new Set(inProject.flatMap(({ group }) => group.members.map((member) => member.service)));
       const containers = inProject.flatMap(({ group }) => group.members.map(({ container }) => container));
       const state: ProjectState =
         containers.length === 0 ? 'gone' : containers.every((container) => container.state === 'created') ? 'created' : 'there';
-      for (const one of inProject) one.project = state;
+      for (const other of inProject) other.project = state;
       for (const service of services) {
         if (present.has(service.name) || service.profiles) continue;
         const owner =
@@ -83,11 +70,11 @@ export class DeclaredServices {
           );
         if (owner) owner.missing.push(service.name);
         else {
-          // Several entries may have the same image: then the project's own name decides, as it does for containers.
+          // Several entries may use the same image: then the project's own name decides, as it does for containers.
           const mains = index.candidates(service.image).filter((candidate) => candidate.service.main);
           const match = mains.find(({ entry }) => entry.id === project) ?? mains[0];
           const group: ContainerGroup = { project, name: match?.entry.id ?? service.name, entry: match?.entry, members: [] };
-          const added = { group, missing: [service.name], project: state };
+          const added: CompletedGroup = { group, missing: [service.name], project: state };
           completed.push(added);
           inProject.push(added);
         }
@@ -96,8 +83,7 @@ export class DeclaredServices {
     return completed;
   }
 
-  /** A place that is followed no longer. */
-  forget(watch: PlaceWatch): void {
+  forget(watch: EngineWatch): void {
     this.#labelled.delete(watch);
     for (const key of [...this.#files.keys()]) if (key.startsWith(`${watch.name}\0`)) this.#files.delete(key);
   }
@@ -107,7 +93,6 @@ export class DeclaredServices {
     clearTimeout(this.#timer);
   }
 
-  /** Not on the way to the first frame. */
   #readSoon(): void {
     if (this.#isSoon || this.#closing.signal.aborted) return;
     clearTimeout(this.#timer);
@@ -115,11 +100,11 @@ export class DeclaredServices {
     this.#timer = setTimeout(() => void this.read(), soonMs);
   }
 
-  /** Reads everything anew, and goes on doing so from time to time. Never rejects. */
+  /** Never rejects. */
   read(): Promise<void> {
     clearTimeout(this.#timer);
     this.#isSoon = false;
-    // Not beside a reading that began before all projects were known.
+    // A read that began before all projects were known does not count.
     this.#reading = this.#reading.then(() => this.#readAll());
     return this.#reading;
   }
@@ -127,24 +112,23 @@ export class DeclaredServices {
   async #readAll(): Promise<void> {
     let changed = false;
     try {
-      for (const watch of this.#watches) changed = (await this.#readStackFolder(watch)) || changed;
+      for (const watch of this.watches) changed = (await this.#readStackFolder(watch)) || changed;
       for (const [watch, files] of this.#labelled) {
         for (const [project, file] of files) changed = (await this.#readFile(watch, project, file, false)) || changed;
       }
     } catch {
-      // Closed, or the host is away: what was read before stands.
+      // Closed, or the host is unreachable: keep the previous result.
     }
     if (this.#closing.signal.aborted) return;
-    if (changed) this.#changed();
+    if (changed) this.changed();
     if (this.#isSoon) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.read(), readEveryMs);
   }
 
-  async #readStackFolder(watch: PlaceWatch): Promise<boolean> {
+  async #readStackFolder(watch: EngineWatch): Promise<boolean> {
     const { signal } = this.#closing;
-    const { home } = await watch.host.facts(signal);
-    const folder = expandHome(watch.stackFolder ?? this.#stackFolder, home);
+    const folder = await stackFolderOf(watch, this.stackFolder, signal);
     let changed = false;
     for (const id of (await watch.host.files.list(folder, signal).catch(() => undefined)) ?? []) {
       changed = (await this.#readFile(watch, cleanLine(id), `${folder}/${id}/compose.yaml`, true)) || changed;
@@ -152,7 +136,7 @@ export class DeclaredServices {
     return changed;
   }
 
-  async #readFile(watch: PlaceWatch, project: string, file: string, ours: boolean): Promise<boolean> {
+  async #readFile(watch: EngineWatch, project: string, file: string, ours: boolean): Promise<boolean> {
     const { signal } = this.#closing;
     const key = fileKey(watch, file);
     this.#tried.add(key);
@@ -170,17 +154,16 @@ export class DeclaredServices {
   }
 }
 
-function fileKey(watch: PlaceWatch, file: string): string {
+function fileKey(watch: EngineWatch, file: string): string {
   return `${watch.name}\0${file}`;
 }
 
-/** The compose file of each project, as far as its containers name one that can be read by itself. */
 function labelledFiles(groups: readonly ContainerGroup[]): Map<string, string> {
   const files = new Map<string, string>();
   for (const { project, members } of groups) {
     const container = members[0]?.container;
     const named = container && composeLabel(container, 'project.config_files');
-    // Several files are merged by compose in ways that are not ours to repeat; podman-compose writes relative names.
+    // Compose merges several files in ways that we do not reproduce; podman-compose writes relative names.
     if (!container || !named || !project || named.includes(',')) continue;
     const folder = composeLabel(container, 'project.working_dir');
     const file = named.startsWith('/') ? named : folder?.startsWith('/') ? `${folder}/${named}` : undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { hostDouble } from '../../test/doubles/live-engine.ts';
 import { DeployedComponents } from './deployed-components.ts';
-import type { PlaceWatch } from './place-watch.ts';
+import type { EngineWatch } from './engine-watch.ts';
 
 test('a named pipe among the records of what is stopped for a while does not hide the others', async () => {
   const folder = '/home/op/stack/.quarterdeck/halted';
@@ -16,7 +16,7 @@ test('a named pipe among the records of what is stopped for a while does not hid
     if (path.endsWith('/a.json')) throw new Error('it is not a plain file');
     return read(path, options);
   };
-  const watch = { host, stackFolder: undefined } as PlaceWatch;
+  const watch = { host, stackFolder: undefined } as EngineWatch;
   const deployed = new DeployedComponents([watch], '~/stack', () => undefined);
   await deployed.read();
   deployed.close();

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { containerDetail } from '../../test/doubles/container-facts.ts';
-import { componentView, placeView, serviceView } from '../../test/doubles/fleet-double.ts';
+import { componentView, engineView, inState, serviceView, stateOf } from '../../test/doubles/fleet-double.ts';
 import { wholeCatalog } from '../../test/doubles/whole-catalog.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
@@ -17,7 +17,7 @@ const net = { networkMode: 'media', networks: ['media'] };
 
 type Play = Partial<ContainerDetail> & { view?: Partial<ComponentView> };
 
-/** A chain in which nothing is wrong. */
+/** A chain without problems. */
 const sound: Readonly<Record<string, Play>> = {
   'indexer-manager': { ...net },
   'movie-automation': {
@@ -38,12 +38,12 @@ async function look(plays: Readonly<Record<string, Play | undefined>>): Promise<
     const services = [serviceView(id, { main: true, containerId: detail.id, containerName: id })];
     return componentView(id, { key: `${host}/${id}/${id}`, services, ...view });
   });
-  const places = [...new Set(components.map(({ host }) => host))].map((name) => placeView(name));
-  const snapshot: FleetSnapshot = { revision: 1, settled: true, places, components, ports: [] };
+  const engines = [...new Set(components.map(({ host }) => host))].map((name) => engineView(name));
+  const snapshot: FleetSnapshot = { revision: 1, settled: true, engines, components, ports: [] };
   return readChain(entries, snapshot, async (host, containerId) => details.get(`${host} ${containerId}`));
 }
 
-const told = ({ findings }: MediaChain) =>
+const reported = ({ findings }: MediaChain) =>
   findings.map(({ level, from, to, message }) => `${level} ${from}${to ? `>${to}` : ''}: ${message}`);
 
 describe('the chain of media automation (R55)', () => {
@@ -63,7 +63,7 @@ describe('the chain of media automation (R55)', () => {
     const chain = await look({});
     expect(chain.stages.map(({ state }) => state)).toEqual(['missing', 'missing', 'missing', 'missing', 'missing']);
     expect(chain.whole).toBe(false);
-    expect(told(chain)[2]).toBe('error download: Nothing here serves "Completed download".');
+    expect(reported(chain)[2]).toBe('error download: Nothing here serves "Completed download".');
     expect(chain.findings[2]?.remedy).toBe('Deploy what does: quarterdeck deploy torrent-client');
     expect(chain.stages[1]?.candidates).toEqual(
       expect.arrayContaining(['movie-automation', 'tv-automation', 'music-automation', 'book-automation']),
@@ -73,27 +73,27 @@ describe('the chain of media automation (R55)', () => {
 
   test('flags a stopped one where it first serves, and once (R55)', async () => {
     for (const state of ['stopped', 'failed', 'restarting', 'missing', 'paused', 'created'] as const) {
-      const chain = await look({ ...sound, 'movie-automation': { ...sound['movie-automation'], view: { state, word: state } } });
-      expect(chain.stages.map((stage) => stage.state)).toEqual(['works', 'stopped', 'works', 'stopped', 'works']);
-      expect(told(chain)).toEqual([`error request: movie-automation is not running (${state}).`]);
+      const chain = await look({ ...sound, 'movie-automation': { ...sound['movie-automation'], view: inState(state) } });
+      expect(chain.stages.map((fixture) => fixture.state)).toEqual(['works', 'stopped', 'works', 'stopped', 'works']);
+      expect(reported(chain)).toEqual([`error request: movie-automation is not running (${state}).`]);
       expect(chain.whole).toBe(false);
     }
   });
 
   test('one of several that is stopped is flagged, though another runs', async () => {
-    const chain = await look({ ...sound, 'tv-automation': { ...net, view: { state: 'stopped', word: 'stopped' } } });
+    const chain = await look({ ...sound, 'tv-automation': { ...net, view: inState('stopped') } });
     expect(chain.stages[1]?.state).toBe('stopped');
-    expect(told(chain)).toContain('error request: tv-automation is not running (stopped).');
+    expect(reported(chain)).toContain('error request: tv-automation is not running (stopped).');
   });
 
   test('what only helps can be away: people who ask, subtitles', async () => {
-    const chain = await look({ ...sound, 'request-manager': { view: { state: 'stopped', word: 'stopped' } }, 'subtitle-automation': {} });
+    const chain = await look({ ...sound, 'request-manager': { view: inState('stopped') }, 'subtitle-automation': {} });
     expect(chain.stages[1]?.members.map(({ id, aside }) => [id, aside])).toEqual([
       ['movie-automation', false],
       ['request-manager', true],
     ]);
     expect(chain.stages[3]?.members.map(({ id }) => id)).toEqual(['movie-automation', 'subtitle-automation']);
-    expect(told(chain)).toEqual(['notice request: request-manager is not running (stopped).']);
+    expect(reported(chain)).toEqual(['notice request: request-manager is not running (stopped).']);
     expect(chain.whole).toBe(true);
   });
 
@@ -104,11 +104,11 @@ describe('the chain of media automation (R55)', () => {
   test('one that runs and says that it is not well breaks the chain; one whose engine is away is not known', async () => {
     const ill = await look({
       ...sound,
-      'indexer-manager': { ...net, view: { tone: 'bad', word: 'database trouble', detail: 'It cannot read it.' } },
+      'indexer-manager': { ...net, view: { state: stateOf('database trouble', 'error'), detail: 'It cannot read it.' } },
     });
     expect(ill.stages[0]?.state).toBe('troubled');
-    expect(told(ill)).toEqual(['error release: indexer-manager runs, but says: It cannot read it.']);
-    const away = await look({ ...sound, 'media-server': { view: { state: 'unknown', tone: 'unknown' } } });
+    expect(reported(ill)).toEqual(['error release: indexer-manager runs, but says: It cannot read it.']);
+    const away = await look({ ...sound, 'media-server': { view: inState('unknown', 'unknown') } });
     expect(away.stages[4]?.state).toBe('unknown');
     expect(away.whole).toBe(false);
   });
@@ -125,18 +125,18 @@ describe('between download and import (R27, R55)', () => {
 
   test('another folder under the same path', async () => {
     const chain = await importer([bind('/mnt/other/downloads', '/downloads'), bind('/srv/media/movies', '/movies')]);
-    expect(told(chain)).toEqual([
+    expect(reported(chain)).toEqual([
       'error download>import: movie-automation cannot see what torrent-client downloads: /downloads is /srv/media/downloads there, and /mnt/other/downloads here.',
     ]);
     expect(chain.whole).toBe(false);
   });
 
   test('no such folder at all; a volume of the engine is another folder than one of the host', async () => {
-    expect(told(await importer([bind('/srv/media/movies', '/movies')]))).toEqual([
+    expect(reported(await importer([bind('/srv/media/movies', '/movies')]))).toEqual([
       'error download>import: movie-automation cannot see what torrent-client downloads: /downloads is /srv/media/downloads there, and nothing is mounted there here.',
     ]);
     const volume = { kind: 'volume', source: 'downloads', target: '/downloads', readOnly: false };
-    expect(told(await importer([volume, bind('/srv/media/movies', '/movies')]))[0]).toContain('and the volume downloads here.');
+    expect(reported(await importer([volume, bind('/srv/media/movies', '/movies')]))[0]).toContain('and the volume downloads here.');
     const both = await look({
       ...sound,
       'torrent-client': { ...net, mounts: [volume] },
@@ -147,7 +147,7 @@ describe('between download and import (R27, R55)', () => {
 
   test('the same folder under another path', async () => {
     const chain = await importer([bind('/srv/media', '/library'), bind('/srv/media/movies', '/movies')]);
-    expect(told(chain)).toEqual([
+    expect(reported(chain)).toEqual([
       'warning download>import: movie-automation sees the folder of torrent-client as /library/downloads, and not as /downloads, which it is told.',
     ]);
     expect(chain.findings[0]?.remedy).toContain('remote path mapping from /downloads to /library/downloads');
@@ -164,30 +164,30 @@ describe('between download and import (R27, R55)', () => {
 
   test('a folder whose name only begins alike is another one', async () => {
     const chain = await importer([bind('/srv/media/downloads-old', '/downloads'), bind('/srv/media/movies', '/movies')]);
-    expect(told(chain)[0]).toMatch(/cannot see/);
+    expect(reported(chain)[0]).toMatch(/cannot see/);
   });
 
   test('mounted read-only on either side', async () => {
     const chain = await importer([bind('/srv/media/downloads', '/downloads', true), bind('/srv/media/movies', '/movies', true)]);
-    expect(told(chain)).toEqual([
+    expect(reported(chain)).toEqual([
       'warning download>import: movie-automation sees what torrent-client downloads read-only: it can copy it, and neither link nor move it.',
       'error import>scan: movie-automation cannot write to the library: /movies is mounted read-only.',
     ]);
     const client = await look({ ...sound, 'torrent-client': { ...net, mounts: [bind('/srv/media/downloads', '/downloads', true)] } });
-    expect(told(client)).toEqual([
+    expect(reported(client)).toEqual([
       'error download>import: torrent-client cannot write what it downloads: /downloads is mounted read-only.',
     ]);
   });
 
   test('what the check of its own has found: two filesystems (R27)', async () => {
-    const finding = { check: 'two-filesystems', level: 'warning' as const, message: 'They are two.', remedy: 'Make one.', rule: 'R27' };
+    const finding = { check: 'two-filesystems', level: 'warning' as const, message: 'They are two.', remedy: 'Make one.' };
     const chain = await look({ ...sound, 'movie-automation': { ...sound['movie-automation'], view: { findings: [finding] } } });
-    expect(told(chain)).toEqual(['warning download>import: movie-automation: They are two.']);
+    expect(reported(chain)).toEqual(['warning download>import: movie-automation: They are two.']);
   });
 
   test('on another machine nobody can tell, and it is said', async () => {
     const chain = await look({ ...sound, 'torrent-client': { ...sound['torrent-client'], view: { host: 'nas' } } });
-    expect(told(chain)).toEqual([
+    expect(reported(chain)).toEqual([
       'notice download>import: torrent-client and movie-automation are on different machines: whether they see the same folder cannot be known from here.',
     ]);
     expect(chain.whole).toBe(true);
@@ -197,14 +197,14 @@ describe('between download and import (R27, R55)', () => {
 describe('between import and scan (R55)', () => {
   test('a server that sees another folder', async () => {
     const chain = await look({ ...sound, 'media-server': { mounts: [bind('/home/ada/media', '/media', true)] } });
-    expect(told(chain)).toEqual([
+    expect(reported(chain)).toEqual([
       'error import>scan: Nothing scans what movie-automation imports into /srv/media/movies: media-server sees /home/ada/media.',
     ]);
   });
 
   test('one that scans music alone is none for films, and one of several is enough', async () => {
     const music = { mounts: [bind('/srv/media/music', '/music', true)] };
-    expect(told(await look({ ...sound, 'media-server': undefined, 'music-server': music }))[0]).toContain(
+    expect(reported(await look({ ...sound, 'media-server': undefined, 'music-server': music }))[0]).toContain(
       'music-server sees /srv/media/music.',
     );
     expect((await look({ ...sound, 'music-server': music })).findings).toEqual([]);
@@ -214,7 +214,7 @@ describe('between import and scan (R55)', () => {
 describe('ways between stages (R14, R15, R55)', () => {
   test('no network in common, and ports on loopback alone (R14)', async () => {
     const chain = await look({ ...sound, 'indexer-manager': { networkMode: 'alone', networks: ['alone'] } });
-    expect(told(chain)).toEqual([
+    expect(reported(chain)).toEqual([
       'warning release>request: indexer-manager cannot reach movie-automation: they share no network, and a port that is published on loopback is not reached from a container.',
     ]);
   });
@@ -224,9 +224,9 @@ describe('ways between stages (R14, R15, R55)', () => {
     const alone = { networkMode: 'alone', networks: ['alone'] };
     const client = { ...sound['torrent-client'], ...alone };
     expect((await look({ ...sound, 'torrent-client': { ...client, ports: port('0.0.0.0') } })).findings).toEqual([]);
-    expect(told(await look({ ...sound, 'torrent-client': { ...client, ports: port('127.0.0.1') } }))).toHaveLength(1);
-    // The manager writes into the automations and is asked by them: one side is not enough.
-    expect(told(await look({ ...sound, 'indexer-manager': { ...alone, ports: port('0.0.0.0') } }))).toHaveLength(1);
+    expect(reported(await look({ ...sound, 'torrent-client': { ...client, ports: port('127.0.0.1') } }))).toHaveLength(1);
+    // The manager writes into the automations and they query it: one direction is not enough.
+    expect(reported(await look({ ...sound, 'indexer-manager': { ...alone, ports: port('0.0.0.0') } }))).toHaveLength(1);
     expect((await look({ ...sound, 'torrent-client': { ...client, networkMode: 'host', networks: ['host'] } })).findings).toEqual([]);
   });
 
@@ -236,7 +236,7 @@ describe('ways between stages (R14, R15, R55)', () => {
   test('the download client goes through a gateway: its network counts (R15)', async () => {
     expect((await look({ ...sound, 'torrent-client': routed, 'vpn-client-gateway': gateway })).findings).toEqual([]);
     const apart = await look({ ...sound, 'torrent-client': routed, 'vpn-client-gateway': { networkMode: 'vpn', networks: ['vpn'] } });
-    expect(told(apart)).toHaveLength(1);
+    expect(reported(apart)).toHaveLength(1);
     expect(apart.findings[0]?.remedy).toContain('one that vpn-client-gateway is in');
   });
 
@@ -244,15 +244,15 @@ describe('ways between stages (R14, R15, R55)', () => {
     const stopped = await look({
       ...sound,
       'torrent-client': routed,
-      'vpn-client-gateway': { ...gateway, view: { state: 'failed', word: 'failed' } },
+      'vpn-client-gateway': { ...gateway, view: inState('failed') },
     });
-    expect(told(stopped)).toEqual(['error download: torrent-client goes through vpn-client-gateway, which is not running (failed).']);
+    expect(reported(stopped)).toEqual(['error download: torrent-client goes through vpn-client-gateway, which is not running (failed).']);
     const down = await look({
       ...sound,
       'torrent-client': routed,
-      'vpn-client-gateway': { ...gateway, view: { tone: 'bad', word: 'tunnel down', detail: 'The tunnel is down.' } },
+      'vpn-client-gateway': { ...gateway, view: { state: stateOf('tunnel down', 'error'), detail: 'The tunnel is down.' } },
     });
-    expect(told(down)).toEqual(['error download: torrent-client goes through vpn-client-gateway, which says: The tunnel is down.']);
+    expect(reported(down)).toEqual(['error download: torrent-client goes through vpn-client-gateway, which says: The tunnel is down.']);
     expect(down.whole).toBe(false);
   });
 
@@ -263,7 +263,7 @@ describe('ways between stages (R14, R15, R55)', () => {
       cutOff: { why: 'the container whose network it was in is gone.', stale: true },
     });
     const chain = await look({ ...sound, 'torrent-client': { ...routed, view: { services: [service] } } });
-    expect(told(chain)[0]).toBe('error download: torrent-client has no network: the container whose network it was in is gone.');
+    expect(reported(chain)[0]).toBe('error download: torrent-client has no network: the container whose network it was in is gone.');
     expect(chain.findings[0]?.remedy).toContain('quarterdeck route torrent-client');
   });
 });

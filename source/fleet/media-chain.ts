@@ -1,63 +1,49 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { type ChainStage, chainStages, chainStageTitles } from '../catalog/chain-stages.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
-import { type Between, foldersBetween, gatewaysOf, isUp, libraryBetween, type Reached, waysBetween } from './chain-links.ts';
-import type { ComponentView, FleetSnapshot, ServiceView, StateName, Tone } from './model.ts';
+import { gatewaysOf } from '../engine/network-owners.ts';
+import { type Between, connectionsBetween, foldersBetween, gatewayFindings, libraryBetween, type Reached } from './chain-links.ts';
+import type { ComponentView, FleetSnapshot, ServiceView } from './model.ts';
+import { isServing } from './service-state.ts';
 
-/** One component at a stage. */
-export interface ChainMember {
-  key: string;
-  id: string;
-  host: string;
-  product: string;
-  /** What it does there. */
+export interface ChainMember extends Pick<ComponentView, 'key' | 'id' | 'host' | 'product' | 'state' | 'serviceState'> {
   does: string;
-  /** The stage goes on without it. */
+  /** The stage works without it. */
   aside: boolean;
-  state: StateName;
-  tone: Tone;
-  word: string;
-  /** Does it run? Undefined while its engine is away. */
+  /** Whether it runs. Undefined while its engine is unreachable. */
   runs: boolean | undefined;
 }
 
 export interface ChainStageView {
   stage: ChainStage;
   title: string;
-  /** `missing`: nothing here serves it. `stopped`: something that does is not running. `unknown`: its engine is away. */
+  /** `missing`: no component serves it. `stopped`: a component that serves it is not running. `unknown`: its engine is unreachable. */
   state: 'works' | 'troubled' | 'stopped' | 'missing' | 'unknown';
   members: readonly ChainMember[];
-  /** Of the catalog: what could serve it. */
+  /** Catalog entries that could serve it. */
   candidates: readonly string[];
 }
 
-/** What is wrong at a stage, or between two of them: then `to` is the later one. */
-export interface ChainFinding {
-  level: 'error' | 'warning' | 'notice';
+/** `to` is missing for a problem at one stage. */
+export interface ChainFinding extends Between {
   from: ChainStage;
   to: ChainStage | undefined;
-  message: string;
-  remedy: string;
-  rule: string | undefined;
 }
 
-/** The way of a release into the library (R55). */
 export interface MediaChain {
   stages: readonly ChainStageView[];
-  /** In the order of the stages. */
   findings: readonly ChainFinding[];
-  /** Every stage is served by something that runs, and nothing that is known stands in the way. */
   whole: boolean;
 }
 
-/** By container id; a container that could not be looked at is missing. */
-export type ChainDetails = ReadonlyMap<string, ContainerDetail>;
+type ChainDetails = ReadonlyMap<string, ContainerDetail>;
 
-/** Containers whose mounts and networks tell what is between the stages. */
-function chainContainers(
-  entries: readonly CatalogEntry[],
-  { components }: FleetSnapshot,
-): readonly { host: string; containerId: string }[] {
+interface ContainerOnHost {
+  host: string;
+  containerId: string;
+}
+
+function chainContainers(entries: readonly CatalogEntry[], { components }: FleetSnapshot): readonly ContainerOnHost[] {
   const serving = new Set(entries.flatMap(({ id, chain }) => (chain.length > 0 ? [id] : [])));
   return components.flatMap((component) => {
     const { containerId } = component.known && serving.has(component.entry ?? component.id) ? (mainService(component) ?? {}) : {};
@@ -65,7 +51,7 @@ function chainContainers(
   });
 }
 
-export function lookAtChain(entries: readonly CatalogEntry[], snapshot: FleetSnapshot, details: ChainDetails): MediaChain {
+function buildChain(entries: readonly CatalogEntry[], snapshot: FleetSnapshot, details: ChainDetails): MediaChain {
   const stages = chainStages.map((stage): ChainStageView => {
     const serving = entries.flatMap((entry) => entry.chain.flatMap((link) => (link.stage === stage ? [{ entry, link }] : [])));
     const members = serving.flatMap(({ entry, link }) =>
@@ -74,18 +60,18 @@ export function lookAtChain(entries: readonly CatalogEntry[], snapshot: FleetSna
         .map(
           (component): ChainMember => ({
             ...{ key: component.key, id: component.id, host: component.host, product: component.product },
-            ...{ does: link.does, aside: link.aside },
-            ...{ state: component.state, tone: component.tone, word: component.word, runs: runs(component) },
+            ...{ does: link.does, aside: link.optional },
+            ...{ state: component.state, serviceState: component.serviceState, runs: runs(component) },
           }),
         ),
     );
     return {
       ...{ stage, title: chainStageTitles[stage], state: stateOf(members), members },
-      candidates: serving.flatMap(({ entry, link }) => (link.aside || entry.deploy !== 'compose' ? [] : [entry.id])),
+      candidates: serving.flatMap(({ entry, link }) => (link.optional || entry.deploy !== 'compose' ? [] : [entry.id])),
     };
   });
   const reached = (stage: ChainStage) => reachedAt(stage, stages, entries, snapshot, details);
-  const findings = [...stages.flatMap(({ stage }) => atStage(stage, stages, snapshot)), ...between(reached)].sort(
+  const findings = [...stages.flatMap((stage) => atStage(stage, stages, snapshot)), ...between(reached)].sort(
     (a, b) => chainStages.indexOf(a.to ?? a.from) - chainStages.indexOf(b.to ?? b.from),
   );
   return {
@@ -99,8 +85,8 @@ function mainService({ services }: ComponentView): ServiceView | undefined {
   return services.find(({ main }) => main) ?? services[0];
 }
 
-function runs({ state }: ComponentView): boolean | undefined {
-  return state === 'unknown' ? undefined : isUp(state);
+function runs({ serviceState }: ComponentView): boolean | undefined {
+  return serviceState === 'unknown' ? undefined : isServing(serviceState);
 }
 
 function stateOf(members: readonly ChainMember[]): ChainStageView['state'] {
@@ -108,65 +94,47 @@ function stateOf(members: readonly ChainMember[]): ChainStageView['state'] {
   if (needed.length === 0) return 'missing';
   if (needed.some((one) => one.runs === false)) return 'stopped';
   if (needed.some((one) => one.runs === undefined)) return 'unknown';
-  return needed.some(({ tone }) => tone === 'bad') ? 'troubled' : 'works';
+  return needed.some(({ state }) => state.severity === 'error') ? 'troubled' : 'works';
 }
 
-/** What is wrong with those who serve it, whatever comes before and after. */
-function atStage(stage: ChainStage, stages: readonly ChainStageView[], { components }: FleetSnapshot): ChainFinding[] {
-  const view = stages.find((one) => one.stage === stage);
-  if (!view) return [];
-  const at = { from: stage, to: undefined, rule: 'R55' } as const;
+function atStage(view: ChainStageView, stages: readonly ChainStageView[], { components }: FleetSnapshot): ChainFinding[] {
+  const { stage } = view;
+  const found = (level: ChainFinding['level'], message: string, remedy: string): ChainFinding => ({
+    ...{ from: stage, to: undefined },
+    ...{ level, message, remedy },
+  });
   if (view.state === 'missing')
     return [
-      {
-        ...at,
-        level: 'error',
-        message: `Nothing here serves "${view.title}".`,
-        remedy: view.candidates.length === 0 ? '' : `Deploy what does: quarterdeck deploy ${view.candidates.join(' or ')}`,
-      },
+      found(
+        'error',
+        `Nothing here serves "${view.title}".`,
+        view.candidates.length === 0 ? '' : `Deploy what does: quarterdeck deploy ${view.candidates.join(' or ')}`,
+      ),
     ];
-  return view.members.flatMap((member): ChainFinding[] => {
-    // It is told once, at the first stage that it serves.
+  return view.members.flatMap((member) => {
     if (stages.find(({ members }) => members.some(({ key }) => key === member.key))?.stage !== stage) return [];
     const component = components.find(({ key }) => key === member.key);
     const cut = component?.services.find(({ cutOff }) => cutOff)?.cutOff;
     if (cut)
-      return [
-        {
-          ...at,
-          level: 'error',
-          message: `${member.id} has no network: ${cut.why}`,
-          remedy: cut.stale
-            ? `Put it into the network anew: quarterdeck route ${member.id}`
-            : `Start what it goes through; then it has one again, or say quarterdeck route ${member.id}.`,
-          rule: 'R15',
-        },
-      ];
+      return found(
+        'error',
+        `${member.id} has no network: ${cut.why}`,
+        cut.stale
+          ? `Put it into the network again: quarterdeck route ${member.id}`
+          : `Start what it goes through; then it has one again, or say quarterdeck route ${member.id}.`,
+      );
     const level = member.aside ? ('notice' as const) : ('error' as const);
     if (member.runs === false)
-      return [{ ...at, level, message: `${member.id} is not running (${member.word}).`, remedy: `quarterdeck start ${member.id}` }];
-    if (member.runs === undefined)
-      return [
-        {
-          ...at,
-          level: 'warning',
-          message: `How ${member.id} is cannot be known: the engine of ${member.host} is away.`,
-          remedy: 'Look at it with quarterdeck status.',
-        },
-      ];
-    if (member.tone !== 'bad') return [];
-    return [
-      {
-        ...at,
-        level,
-        message: `${member.id} runs, but says: ${component?.detail ?? member.word}`,
-        remedy: `quarterdeck logs ${member.id}`,
-      },
-    ];
+      return found(level, `${member.id} is not running (${member.state.label}).`, `quarterdeck start ${member.id}`);
+    if (member.runs === undefined) {
+      const message = `How ${member.id} is cannot be known: the engine of ${member.host} is away.`;
+      return found('warning', message, 'Look at it with quarterdeck status.');
+    }
+    if (member.state.severity !== 'error') return [];
+    return found(level, `${member.id} runs, but says: ${component?.detail ?? member.state.label}`, `quarterdeck logs ${member.id}`);
   });
 }
 
-/** Those of a stage that matter for what comes before and after, with what the engine told of their container. */
 function reachedAt(
   stage: ChainStage,
   stages: readonly ChainStageView[],
@@ -186,50 +154,49 @@ function reachedAt(
     return [
       {
         ...{ id, component, entry, detail },
-        machine: snapshot.places.find(({ name }) => name === host)?.machine ?? host,
+        machine: snapshot.engines.find(({ name }) => name === host)?.machine ?? host,
         front: front && { component: front.component, detail: frontDetail },
       },
     ];
   });
 }
 
-/** The container whose network this one is in (R15), and the component that it is of. */
+/** The container whose network this one uses (R15). */
 function frontOf(
   { networkMode }: Pick<ContainerDetail, 'networkMode'>,
   host: string,
   { components }: FleetSnapshot,
 ): { component: ComponentView; containerId: string | undefined } | undefined {
-  const named = /^container:(.+)$/.exec(networkMode)?.[1];
-  if (named === undefined) return undefined;
-  for (const component of components)
-    for (const { containerId, containerName } of component.host === host ? component.services : [])
-      if (containerName === named || (named.length >= 12 && containerId?.startsWith(named))) return { component, containerId };
-  return undefined;
+  const local = components.filter((component) => component.host === host);
+  const containers = local.flatMap((component) =>
+    component.services.map(({ containerId, containerName: name }) => ({ component, containerId, id: containerId ?? '', name })),
+  );
+  return gatewaysOf([{ networkMode }], containers)[0];
 }
 
 function between(reached: (stage: ChainStage) => readonly Reached[]): ChainFinding[] {
   const [release, request, download, imports, scan] = chainStages.map(reached) as [Reached[], Reached[], Reached[], Reached[], Reached[]];
   const links: readonly [from: ChainStage, to: ChainStage | undefined, found: readonly Between[]][] = [
-    ['release', undefined, gatewaysOf(release)],
-    // The manager writes into the automations, and they ask it.
-    ['release', 'request', waysBetween(release, request, true)],
-    ['request', undefined, gatewaysOf(request)],
-    ['request', 'download', waysBetween(request, download, false)],
-    ['download', undefined, gatewaysOf(download)],
+    ['release', undefined, gatewayFindings(release)],
+    // The manager writes into the automations, and they query it.
+    ['release', 'request', connectionsBetween(release, request, true)],
+    ['request', undefined, gatewayFindings(request)],
+    ['request', 'download', connectionsBetween(request, download, false)],
+    ['download', undefined, gatewayFindings(download)],
     ['download', 'import', foldersBetween(download, imports)],
     ['import', 'scan', libraryBetween(imports, scan)],
   ];
   return links.flatMap(([from, to, found]) => found.map((one) => ({ ...one, from, to })));
 }
 
-/** Looks at the containers that count, and at those in whose network they are. One that cannot be looked at is left out: its state says enough. */
+/** Also inspects the containers whose networks they use. One that cannot be inspected is left out: its state explains enough. */
 export async function readChain(
   entries: readonly CatalogEntry[],
   snapshot: FleetSnapshot,
   inspect: (host: string, containerId: string) => Promise<ContainerDetail | undefined>,
 ): Promise<MediaChain> {
   const details = new Map<string, ContainerDetail>();
-  const look = (wanted: readonly { host: string; containerId: string }[]) =>
+  const read = (wanted: readonly ContainerOnHost[]) =>
     Promise.all(
       wanted.map(async ({ host, containerId }) => {
         const detail = details.has(containerId) ? undefined : await inspect(host, containerId).catch(() => undefined);
@@ -237,13 +204,13 @@ export async function readChain(
       }),
     );
   const first = chainContainers(entries, snapshot);
-  await look(first);
-  await look(
+  await read(first);
+  await read(
     first.flatMap(({ host, containerId }) => {
       const detail = details.get(containerId);
       const front = detail && frontOf(detail, host, snapshot)?.containerId;
       return front === undefined ? [] : [{ host, containerId: front }];
     }),
   );
-  return lookAtChain(entries, snapshot, details);
+  return buildChain(entries, snapshot, details);
 }

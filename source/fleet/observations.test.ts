@@ -34,7 +34,7 @@ test('what one process saw is known to the next, and nothing is lost between two
   await first.flush();
   second.host('nas').noteOwnStop('b', stop(2_000));
   second.host('nas').noteOutage({ fromMs: 100, untilMs: 200 });
-  second.host('nas').noteRemoved('news', 'db', 3_000);
+  second.host('nas').noteRemoved('news/db', 3_000);
   second.host('other').take(event('die', 4_000), 'docker', undefined);
   await second.flush();
   const third = await opened();
@@ -43,7 +43,7 @@ test('what one process saw is known to the next, and nothing is lost between two
   expect([nas.outages, [...nas.removed]]).toEqual([[{ fromMs: 100, untilMs: 200 }], [['news/db', 3_000]]]);
   expect([third.host('other').of('a').diedMs, nas.of('a').diedMs]).toEqual([[4_000], []]);
   expect((await stat(path)).mode & 0o777).toBe(0o600);
-  // One that was open all the time reads it when it looks again.
+  // A console that was open all the time reads it on its next refresh.
   await first.reload();
   expect(first.host('nas').of('b').ownStop?.atMs).toBe(2_000);
 });
@@ -65,7 +65,7 @@ test('what an engine does to leftovers of a crash before it accepts requests is 
   expect(host.of('a').stopAskedMs).toBeUndefined();
   host.take(event('stop', 1_001), 'docker', 1_000);
   expect(host.of('a').stopAskedMs).toBe(1_001);
-  // Of the life of the engine before, it reports nothing.
+  // It reports nothing from the engine's previous run.
   expect(host.of('a').tidiedMs).toBeUndefined();
   host.take(event('die', 995), 'docker', 1_000);
   host.take(event('die', 1_002), 'docker', 1_000);

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.ts';
-import { hostDouble, LiveEngine, placeOf } from '../../test/doubles/live-engine.ts';
+import { engineNameOf, hostDouble, LiveEngine } from '../../test/doubles/live-engine.ts';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { Host } from '../hosts/host.ts';
-import { notBack, toBringUp } from './come-back.ts';
 import type { BackupAgesSeen, ReadBackupAges } from './deployed-components.ts';
+import { engineLimits } from './engine-watch.ts';
+import { missingComponents, toBringUp } from './missing-components.ts';
 import { type OpenFleet, openFleet } from './open-fleet.ts';
-import { placeLimits } from './place-watch.ts';
 
 const entries = [
   catalogEntry('rss-reader', { reader: { image: 'miniflux/miniflux', main: true }, db: { image: 'postgres' } }, { group: 'productivity' }),
@@ -33,19 +33,19 @@ async function fleetOn(
   }: { host?: Host; catalog?: CatalogEntry[]; backupAges?: ReadBackupAges; observationsFile?: string } = {},
 ): Promise<OpenFleet> {
   const fleet = openFleet({
-    places: [placeOf(engine, host)],
+    engines: [engineNameOf(engine, host)],
     catalog: catalogOf(catalog),
     stackFolder: '~/stack',
     execAllowed: true,
     ...more,
-    limits: { ...placeLimits, retryMs: [10, 20], connectMs: 500 },
+    limits: { ...engineLimits, retryMs: [10, 20], connectMs: 500 },
   });
   open.push(fleet);
   await fleet.settle(AbortSignal.timeout(5_000));
   return fleet;
 }
 
-/** Waits for what an operator would see. */
+/** Waits for a state that an operator would see. */
 function sees(fleet: OpenFleet, id: string, expected: object): Promise<void> {
   return vi.waitFor(() => expect(fleet.snapshot().components.find((component) => component.id === id)).toMatchObject(expected), {
     timeout: 3_000,
@@ -70,23 +70,23 @@ describe('the fleet', () => {
     const fleet = await fleetOn(engineWithReader());
     const other = new LiveEngine();
     other.add('proxy', { image: 'caddy', labels: composeLabels('edge', 'caddy'), startedMs: Date.now() });
-    const place = { ...placeOf(other, { ...hostDouble(), name: 'nas' }), name: 'nas' };
-    fleet.add([place]);
+    const engineView = { ...engineNameOf(other, { ...hostDouble(), name: 'nas' }), name: 'nas' };
+    fleet.add([engineView]);
     await sees(fleet, 'reverse-proxy', { host: 'nas' });
-    expect(fleet.snapshot().places.map(({ name }) => name)).toEqual(['local', 'nas']);
-    expect(fleet.drop(place.host)).toEqual(['nas']);
+    expect(fleet.snapshot().engines.map(({ name }) => name)).toEqual(['local', 'nas']);
+    expect(fleet.drop(engineView.host)).toEqual(['nas']);
     await vi.waitFor(() => expect(fleet.snapshot().components.map(({ id }) => id)).toEqual(['rss-reader']));
-    expect(fleet.snapshot().places.map(({ name }) => name)).toEqual(['local']);
-    expect(fleet.place('nas')).toBeUndefined();
+    expect(fleet.snapshot().engines.map(({ name }) => name)).toEqual(['local']);
+    expect(fleet.watchOf('nas')).toBeUndefined();
     expect(fleet.isEmpty()).toBe(false);
   });
 
   test('shows what runs, matched with the catalog', async () => {
     const fleet = await fleetOn(engineWithReader());
     expect(fleet.snapshot().components).toMatchObject([
-      { id: 'rss-reader', project: 'news', state: 'healthy', services: [{ name: 'reader', main: true }, { name: 'db' }] },
+      { id: 'rss-reader', project: 'news', state: { id: 'healthy' }, services: [{ name: 'reader', main: true }, { name: 'db' }] },
     ]);
-    expect(fleet.snapshot().places).toMatchObject([
+    expect(fleet.snapshot().engines).toMatchObject([
       { name: 'local', engine: { kind: 'docker', reachable: true }, link: { state: 'connected' } },
     ]);
   });
@@ -94,7 +94,7 @@ describe('the fleet', () => {
   test('lives from events: a stop by an operator and a failure are told apart, without another list (R5)', async () => {
     const engine = engineWithReader();
     const fleet = await fleetOn(engine);
-    await sees(fleet, 'rss-reader', { state: 'healthy' });
+    await sees(fleet, 'rss-reader', { serviceState: 'healthy' });
     engine.happen('news-reader-1', 'kill', {}, { signal: '15' });
     engine.happen(
       'news-reader-1',
@@ -102,11 +102,11 @@ describe('the fleet', () => {
       { state: 'exited', exitCode: 143, finishedMs: Date.now(), restartPolicy: 'no' },
       { exitCode: 143 },
     );
-    await sees(fleet, 'rss-reader', { state: 'stopped', word: 'stopped' });
+    await sees(fleet, 'rss-reader', { serviceState: 'stopped', state: { label: 'stopped' } });
     engine.happen('news-reader-1', 'start', { state: 'running', startedMs: Date.now(), health: 'none' });
-    await sees(fleet, 'rss-reader', { state: 'running' });
+    await sees(fleet, 'rss-reader', { serviceState: 'running' });
     engine.happen('news-db-1', 'die', { state: 'exited', exitCode: 1, finishedMs: Date.now(), restartPolicy: 'no' }, { exitCode: 1 });
-    await sees(fleet, 'rss-reader', { word: 'db failed', tone: 'bad' });
+    await sees(fleet, 'rss-reader', { state: { label: 'db failed', severity: 'error' } });
     expect(engine.asked.list).toBe(1);
   });
 
@@ -115,7 +115,7 @@ describe('the fleet', () => {
     const fleet = await fleetOn(engine);
     engine.add('edge', { image: 'caddy:2' });
     engine.happen('edge', 'create');
-    await sees(fleet, 'reverse-proxy', { state: 'running', group: 'networking' });
+    await sees(fleet, 'reverse-proxy', { serviceState: 'running', group: 'networking' });
     engine.happen('edge', 'remove');
     await vi.waitFor(() => expect(fleet.snapshot().components.map((component) => component.id)).toEqual(['rss-reader']));
   });
@@ -123,48 +123,48 @@ describe('the fleet', () => {
   test('says when the engine goes away and keeps what was seen last; comes back by itself', async () => {
     const engine = engineWithReader();
     const fleet = await fleetOn(engine);
-    await sees(fleet, 'rss-reader', { state: 'healthy' });
+    await sees(fleet, 'rss-reader', { serviceState: 'healthy' });
     engine.crash();
-    await sees(fleet, 'rss-reader', { state: 'unknown' });
-    const [place] = fleet.snapshot().places;
-    expect(place).toMatchObject({
+    await sees(fleet, 'rss-reader', { serviceState: 'unknown' });
+    const [engineName] = fleet.snapshot().engines;
+    expect(engineName).toMatchObject({
       engine: { reachable: false },
       link: { state: 'away', message: expect.stringMatching(/\w/), remedy: 'Start the engine.' },
     });
-    expect(place?.link.retryAtMs).toBeGreaterThan(0);
+    expect(engineName?.link.retryAtMs).toBeGreaterThan(0);
     engine.change('news-reader-1', { health: 'unhealthy' });
     engine.reachable = true;
-    await sees(fleet, 'rss-reader', { state: 'unhealthy' });
-    expect(fleet.snapshot().places[0]?.link.state).toBe('connected');
+    await sees(fleet, 'rss-reader', { serviceState: 'unhealthy' });
+    expect(fleet.snapshot().engines[0]?.link.state).toBe('connected');
   });
 
   test('an engine that hangs is away after its limit, not for ever', async () => {
     const engine = new LiveEngine();
     engine.connect = () => new Promise(() => {});
     const fleet = await fleetOn(engine);
-    expect(fleet.snapshot().places[0]?.link).toMatchObject({ state: 'away', message: 'The engine does not answer.' });
+    expect(fleet.snapshot().engines[0]?.link).toMatchObject({ state: 'away', message: 'The engine does not answer.' });
   });
 
   test('a stop from here is no failure, though the engine tells nothing of who asked (R5)', async () => {
     const engine = engineWithReader();
     const fleet = await fleetOn(engine);
-    await sees(fleet, 'rss-reader', { state: 'healthy' });
+    await sees(fleet, 'rss-reader', { serviceState: 'healthy' });
     await fleet.whileStopping('id-of-news-reader-1', async () => 'done');
     engine.happen('news-reader-1', 'die', { state: 'exited', exitCode: 2, finishedMs: Date.now(), restartPolicy: 'no' }, { exitCode: 2 });
-    await sees(fleet, 'rss-reader', { state: 'stopped' });
+    await sees(fleet, 'rss-reader', { serviceState: 'stopped' });
   });
 
   test('a storm of events is one frame', async () => {
     const engine = engineWithReader();
     const fleet = await fleetOn(engine);
-    await sees(fleet, 'rss-reader', { state: 'healthy' });
+    await sees(fleet, 'rss-reader', { serviceState: 'healthy' });
     let commits = 0;
     fleet.subscribe(() => commits++);
     const before = engine.asked.inspect;
     for (let number = 0; number < 500; number++)
       engine.happen('news-reader-1', 'health', { health: number % 2 === 0 ? 'unhealthy' : 'healthy' });
     engine.happen('news-reader-1', 'health', { health: 'unhealthy' });
-    await sees(fleet, 'rss-reader', { state: 'unhealthy' });
+    await sees(fleet, 'rss-reader', { serviceState: 'unhealthy' });
     expect(commits).toBeLessThan(10);
     expect(engine.asked.inspect - before).toBeLessThan(10);
   });
@@ -174,7 +174,7 @@ describe('the fleet', () => {
     const file =
       'services:\n  reader: {image: miniflux/miniflux, depends_on: [db, cache]}\n  db: {image: postgres}\n  cache: {image: redis}\n  debug: {image: x, profiles: [debug]}\n';
     const fleet = await fleetOn(engine, { host: hostDouble({ files: { '/srv/news/compose.yaml': file } }) });
-    await sees(fleet, 'rss-reader', { word: 'cache missing', tone: 'warn' });
+    await sees(fleet, 'rss-reader', { state: { label: 'cache missing', severity: 'warning' } });
   });
 
   test('also where the engine takes its time to list', async () => {
@@ -188,20 +188,20 @@ describe('the fleet', () => {
     engine.add('news-reader-1', { image: 'miniflux/miniflux:2', labels: composeLabels('news', 'reader') });
     const file = 'services:\n  reader: {image: miniflux/miniflux, depends_on: [cache]}\n  cache: {image: redis}\n';
     const fleet = await fleetOn(engine, { host: hostDouble({ files: { '/srv/news/compose.yaml': file } }) });
-    await sees(fleet, 'rss-reader', { word: 'cache missing', tone: 'warn' });
+    await sees(fleet, 'rss-reader', { state: { label: 'cache missing', severity: 'warning' } });
   });
 
   test('a component of our stack folder with no container at all is a row that says missing', async () => {
     const host = hostDouble({ files: { '/home/op/stack/reverse-proxy/compose.yaml': 'services:\n  caddy: {image: "caddy:latest"}\n' } });
     const fleet = await fleetOn(engineWithReader(), { host });
-    await sees(fleet, 'reverse-proxy', { state: 'missing', project: 'reverse-proxy', known: true });
+    await sees(fleet, 'reverse-proxy', { serviceState: 'missing', project: 'reverse-proxy', known: true });
   });
 
   test('which of several with the same image is missing, the name of its folder tells', async () => {
     const host = hostDouble({ files: { '/home/op/stack/second-proxy/compose.yaml': 'services:\n  caddy: {image: "caddy:latest"}\n' } });
     const second = catalogEntry('second-proxy', { caddy: { image: 'caddy', main: true } }, { group: 'networking' });
     const fleet = await fleetOn(engineWithReader(), { host, catalog: [...entries, second] });
-    await sees(fleet, 'second-proxy', { state: 'missing', project: 'second-proxy' });
+    await sees(fleet, 'second-proxy', { serviceState: 'missing', project: 'second-proxy' });
   });
 
   test('what is missing is known when everything is, not a moment later: a status that is printed once says it (R5)', async () => {
@@ -212,14 +212,14 @@ describe('the fleet', () => {
       '/home/op/stack/reverse-proxy/compose.yaml': 'services:\n  caddy: {image: "caddy:latest"}\n',
     };
     const fleet = openFleet({
-      places: [placeOf(engine, hostDouble({ files }))],
+      engines: [engineNameOf(engine, hostDouble({ files }))],
       catalog: catalogOf(entries),
       stackFolder: '~/stack',
       execAllowed: true,
     });
     open.push(fleet);
     const { components } = await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
-    expect(components.map(({ id, word }) => `${id}: ${word}`)).toEqual(['rss-reader: cache missing', 'reverse-proxy: missing']);
+    expect(components.map(({ id, state }) => `${id}: ${state.label}`)).toEqual(['rss-reader: cache missing', 'reverse-proxy: missing']);
   });
 
   test('a project that was taken down is gone, not missing; one of our stack folder stays', async () => {
@@ -233,8 +233,8 @@ describe('the fleet', () => {
     });
     const fleet = await fleetOn(engine, { host });
     await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
-    const said = () => fleet.snapshot().components.map(({ id, state }) => `${id}: ${state}`);
-    // What was removed from a project of others is no longer wanted, also beside what is left of it.
+    const said = () => fleet.snapshot().components.map(({ id, state }) => `${id}: ${state.id}`);
+    // A service removed from a user's project is no longer expected, even if others of it remain.
     engine.happen('news-reader-1', 'remove');
     await vi.waitFor(() => expect(said()).toEqual(['reverse-proxy: missing', 'db: running']));
     engine.happen('news-db-1', 'remove');
@@ -247,11 +247,11 @@ describe('the fleet', () => {
     const file = 'services:\n  reader: {image: miniflux/miniflux, depends_on: [cache]}\n  cache: {image: redis}\n  db: {image: postgres}\n';
     const fleet = await fleetOn(engine, { host: hostDouble({ files: { '/srv/news/compose.yaml': file } }) });
     await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
-    await sees(fleet, 'rss-reader', { word: 'healthy' });
+    await sees(fleet, 'rss-reader', { state: { label: 'healthy' } });
     engine.happen('news-cache-1', 'remove');
     const services = () => fleet.snapshot().components.flatMap((component) => component.services.map(({ name }) => name));
     await vi.waitFor(() => expect(services()).toEqual(['reader', 'db']));
-    await sees(fleet, 'rss-reader', { word: 'healthy', tone: 'good' });
+    await sees(fleet, 'rss-reader', { state: { label: 'healthy', severity: 'ok' } });
   });
 
   test('nothing is said to be missing while the engine is away (R58)', async () => {
@@ -264,9 +264,14 @@ describe('the fleet', () => {
     const fleet = await fleetOn(engine, { host: hostDouble({ files }) });
     const { components } = await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
     expect(components).toMatchObject([
-      { id: 'reverse-proxy', state: 'unknown', word: 'unknown', detail: 'the engine is away; its compose file declares it' },
+      {
+        id: 'reverse-proxy',
+        serviceState: 'unknown',
+        state: { label: 'unknown' },
+        detail: 'the engine is away; its compose file declares it',
+      },
     ]);
-    expect([notBack(components), toBringUp(components)]).toEqual([[], []]);
+    expect([missingComponents(components), toBringUp(components)]).toEqual([[], []]);
   });
 
   test('a project that was created only in part says so, and is not waited for (R5)', async () => {
@@ -276,8 +281,8 @@ describe('the fleet', () => {
     const fleet = await fleetOn(engine, {
       host: hostDouble({ files: { '/srv/news/compose.yaml': file, '/home/op/stack/.quarterdeck/components/rss-reader.json': '{}' } }),
     });
-    await sees(fleet, 'rss-reader', { state: 'created', word: 'partly created', tone: 'warn', project: 'news' });
-    expect(notBack(fleet.snapshot().components)).toEqual([]);
+    await sees(fleet, 'rss-reader', { serviceState: 'created', state: { label: 'partly created', severity: 'warning' }, project: 'news' });
+    expect(missingComponents(fleet.snapshot().components)).toEqual([]);
   });
 
   test('what was removed says so and is not waited for, also in the next process; files that stay behind declare nothing', async () => {
@@ -297,21 +302,26 @@ describe('the fleet', () => {
     const first = await fleetOn(engine, { host, observationsFile });
     await first.settle(AbortSignal.timeout(5_000), { complete: true });
     for (const project of ['reverse-proxy', 'left-behind']) engine.happen(`${project}-caddy-1`, 'remove');
-    const gone = { state: 'missing', word: 'removed', tone: 'idle', deployed: true, detail: 'its container was removed, just now' };
+    const gone = {
+      serviceState: 'missing',
+      state: { id: 'missing', label: 'removed', severity: 'off' },
+      deployed: true,
+      detail: 'its container was removed, just now',
+    };
     await sees(first, 'reverse-proxy', gone);
     await first.keepObservations();
     const next = await fleetOn(engine, { host, observationsFile });
     const { components } = await next.settle(AbortSignal.timeout(5_000), { complete: true });
     expect(components).toMatchObject([{ id: 'reverse-proxy', ...gone }]);
-    expect(notBack(components)).toEqual([]);
+    expect(missingComponents(components)).toEqual([]);
     expect(toBringUp(components).map(({ id }) => id)).toEqual(['reverse-proxy']);
-    // Created again and gone without a trace, it is missing.
+    // If it was created again and disappeared without a trace, it is missing.
     engine.add('reverse-proxy-caddy-1', { image: 'caddy', labels: composeLabels('reverse-proxy', 'caddy') });
     engine.happen('reverse-proxy-caddy-1', 'create');
-    await sees(next, 'reverse-proxy', { state: 'running' });
+    await sees(next, 'reverse-proxy', { serviceState: 'running' });
     engine.containers.clear();
     next.refresh();
-    await sees(next, 'reverse-proxy', { state: 'missing', word: 'missing', tone: 'warn' });
+    await sees(next, 'reverse-proxy', { serviceState: 'missing', state: { label: 'missing', severity: 'warning' } });
   });
 
   test('nothing of a compose file is printed, whatever it holds', async () => {
@@ -326,13 +336,13 @@ describe('the fleet', () => {
   test('a compose file that is rubbish breaks nothing', async () => {
     const host = hostDouble({ files: { '/srv/news/compose.yaml': 'services: [\x00', '/home/op/stack/x/compose.yaml': '&a [*a, *a]' } });
     const fleet = await fleetOn(engineWithReader(), { host });
-    await sees(fleet, 'rss-reader', { state: 'healthy' });
+    await sees(fleet, 'rss-reader', { serviceState: 'healthy' });
   });
 
   test('stats flow only while somebody looks', async () => {
     const engine = engineWithReader();
     const fleet = await fleetOn(engine);
-    await sees(fleet, 'rss-reader', { state: 'healthy' });
+    await sees(fleet, 'rss-reader', { serviceState: 'healthy' });
     expect(engine.statsOf.size).toBe(0);
     const stop = fleet.watchStats('local/news/rss-reader');
     await vi.waitFor(() => expect(fleet.stats('local/news/rss-reader')?.memoryBytes.length).toBeGreaterThan(0), { timeout: 3_000 });
@@ -342,23 +352,23 @@ describe('the fleet', () => {
   });
 
   describe('of what was deployed from here', () => {
-    const duty = { title: 'Change the default password', detail: '', urgent: true };
-    const volume = { id: 'data', volume: 'data', way: 'copy' as const, with: [], exclude: [] };
+    const task = { title: 'Change the default password', detail: '', urgent: true };
+    const volume = { id: 'data', volume: 'data', method: 'copy' as const, with: [], exclude: [] };
     const known = [
       catalogEntry(
         'rss-reader',
         { reader: { image: 'miniflux/miniflux', main: true } },
         {
           firstRun: [
-            { id: 'password', ...duty },
-            { id: 'feeds', ...duty, urgent: false },
+            { id: 'password', ...task },
+            { id: 'feeds', ...task, urgent: false },
           ],
           backup: [volume],
         },
       ),
     ];
-    const record = (duties: Record<string, string>) => ({
-      '/home/op/stack/.quarterdeck/components/rss-reader.json': JSON.stringify({ schema: 1, component: 'rss-reader', duties }),
+    const record = (setupTasks: Record<string, string>) => ({
+      '/home/op/stack/.quarterdeck/components/rss-reader.json': JSON.stringify({ schema: 1, component: 'rss-reader', setupTasks }),
     });
     const engineWith = (project: string) => {
       const engine = new LiveEngine();
@@ -367,19 +377,19 @@ describe('the fleet', () => {
     };
     const complete = async (fleet: OpenFleet) => (await fleet.settle(AbortSignal.timeout(5_000), { complete: true })).components[0];
 
-    test('duties stay until they are confirmed, a default password as something urgent (R47)', async () => {
+    test('setup tasks stay until they are confirmed, a default password as something urgent (R47)', async () => {
       const files: Record<string, string> = record({});
       const fleet = await fleetOn(engineWith('rss-reader'), { host: hostDouble({ files }), catalog: known });
-      expect((await complete(fleet))?.duties).toMatchObject([
+      expect((await complete(fleet))?.setupTasks).toMatchObject([
         { id: 'password', done: false, by: 'hand', urgent: true },
         { id: 'feeds', done: false, by: 'hand', urgent: false },
       ]);
       Object.assign(files, record({ password: '2026-11-21T10:00:00Z' }));
       fleet.refresh();
-      await vi.waitFor(() => expect(fleet.snapshot().components[0]?.duties.map(({ done }) => done)).toEqual([true, false]));
+      await vi.waitFor(() => expect(fleet.snapshot().components[0]?.setupTasks.map(({ done }) => done)).toEqual([true, false]));
     });
 
-    test('a site at the reverse proxy is its address, and the duty to have one is done', async () => {
+    test('a site at the reverse proxy is its address, and the task to have one is done', async () => {
       const files: Record<string, string> = {
         '/home/op/stack/.quarterdeck/components/vault.json': JSON.stringify({ schema: 1, component: 'vault', site: 'vault.lan' }),
       };
@@ -388,29 +398,29 @@ describe('the fleet', () => {
       const proxy = { id: 'proxy', title: 'Give it a host with https', detail: '', urgent: false, bySite: true };
       const entry = catalogEntry('vault', { vault: { image: 'vaultwarden/server', main: true } }, { firstRun: [proxy] });
       const fleet = await fleetOn(engine, { host: hostDouble({ files }), catalog: [entry] });
-      expect(await complete(fleet)).toMatchObject({ url: 'https://vault.lan', duties: [{ id: 'proxy', done: true, by: 'observed' }] });
+      expect(await complete(fleet)).toMatchObject({ url: 'https://vault.lan', setupTasks: [{ id: 'proxy', done: true, by: 'observed' }] });
     });
 
-    test('what somebody else made has no duties that only its owner can confirm, and no backup to be missed', async () => {
+    test('what somebody else made has no setup tasks that only its owner can confirm, and no backup to be missed', async () => {
       const host = hostDouble({ files: record({}) });
       const fleet = await fleetOn(engineWith('news'), { host, catalog: known, backupAges: async () => new Map() });
-      expect(await complete(fleet)).toMatchObject({ deployed: false, duties: [], backup: undefined });
+      expect(await complete(fleet)).toMatchObject({ deployed: false, setupTasks: [], backup: undefined });
     });
 
     test('a damaged record confirms nothing', async () => {
-      const host = hostDouble({ files: { '/home/op/stack/.quarterdeck/components/rss-reader.json': '{"duties": [' } });
+      const host = hostDouble({ files: { '/home/op/stack/.quarterdeck/components/rss-reader.json': '{"setupTasks": [' } });
       const fleet = await fleetOn(engineWith('rss-reader'), { host, catalog: known });
-      expect(await complete(fleet)).toMatchObject({ deployed: true, duties: [{ done: false }, { done: false }] });
+      expect(await complete(fleet)).toMatchObject({ deployed: true, setupTasks: [{ done: false }, { done: false }] });
     });
 
     test('the age of its backup is told; where nobody can tell, nothing is', async () => {
       const host = hostDouble({ files: record({}) });
-      const told = async (ages: BackupAgesSeen | undefined) =>
+      const reported = async (ages: BackupAgesSeen | undefined) =>
         (await complete(await fleetOn(engineWith('rss-reader'), { host, catalog: known, backupAges: async () => ages })))?.backup;
-      expect(await told(new Map([['rss-reader', 1_000]]))).toEqual({ atMs: 1_000 });
-      expect(await told(new Map())).toEqual({ atMs: undefined });
-      expect(await told(undefined)).toBeUndefined();
-      expect(await told('pretended')).toEqual({ atMs: undefined, pretended: true });
+      expect(await reported(new Map([['rss-reader', 1_000]]))).toEqual({ atMs: 1_000 });
+      expect(await reported(new Map())).toEqual({ atMs: undefined });
+      expect(await reported(undefined)).toBeUndefined();
+      expect(await reported('pretended')).toEqual({ atMs: undefined, pretended: true });
     });
   });
 
@@ -431,12 +441,12 @@ describe('the fleet', () => {
     docker.add('web', { ports: web });
     const podman = new LiveEngine();
     podman.add('other', { ports: web, state: 'exited', exitCode: 0 });
-    const places = [placeOf(docker, host), placeOf(podman, host, 'local/podman')];
-    const fleet = openFleet({ places, catalog: catalogOf(entries), stackFolder: '~/stack', execAllowed: true });
+    const engines = [engineNameOf(docker, host), engineNameOf(podman, host, 'local/podman')];
+    const fleet = openFleet({ engines, catalog: catalogOf(entries), stackFolder: '~/stack', execAllowed: true });
     open.push(fleet);
     const { ports } = await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
     expect(
-      ports.map(({ host: place, port, owner, open: listening, conflictWith }) => [place, port, owner, listening, conflictWith]),
+      ports.map(({ host: engineName, port, owner, open: listening, conflictWith }) => [engineName, port, owner, listening, conflictWith]),
     ).toEqual([
       ['local', 22, 'sshd', true, []],
       ['local/podman', 8080, 'other', false, ['web']],

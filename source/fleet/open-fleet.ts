@@ -4,81 +4,67 @@ import { gatewaysOf } from '../engine/network-owners.ts';
 import { limited } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';
 import { buildComponentView, type ContainerKnowledge, compareComponents, type NetworkOwner, serviceKey } from './component-view.ts';
+import { ConnectionWatch } from './connection-watch.ts';
 import { type CompletedGroup, DeclaredServices } from './declared-services.ts';
 import { type Deployed, DeployedComponents, type ReadBackupAges } from './deployed-components.ts';
+import { toEngineView } from './engine-view.ts';
+import { type EngineLimits, type EngineSource, EngineWatch, type OnLan } from './engine-watch.ts';
 import { CatalogIndex, type ContainerGroup, componentIds, groupContainers } from './grouping.ts';
 import type { ComponentView, Fleet, FleetSnapshot, PortView, StatsHistory } from './model.ts';
 import { Observations } from './observations.ts';
-import { viewOfPlace } from './place-view.ts';
-import { type OnLan, type PlaceLimits, type PlaceSource, PlaceWatch } from './place-watch.ts';
 import { portViews } from './ports.ts';
 import { type ProbeTarget, ProbeWatch } from './probe-watch.ts';
 import { StatsWatch } from './stats-watch.ts';
-import { WayWatch } from './way-watch.ts';
 
 export interface FleetOptions {
-  places: readonly PlaceSource[];
+  engines: readonly EngineSource[];
   catalog: Catalog;
-  /** Folder of our own deployments on each host; `~` is the home there. */
   stackFolder: string;
-  /** False in read-only mode: then probes that run a program inside a container are not asked. */
+  /** False in read-only mode: then probes that run a program inside a container are skipped. */
   execAllowed: boolean;
-  /** How often a probe is asked whose entry does not say, milliseconds (R81). */
+  /** Probe interval for entries that set none, milliseconds (R81). */
   probeIntervalMs?: number;
-  /** Where observations are kept beyond this process. */
   observationsFile?: string;
-  /** False in read-only mode: then the file is read alone. */
   observationsKept?: boolean;
-  /** When components were last backed up; asked from time to time, never on the way to the first frame. */
   backupAges?: ReadBackupAges;
-  limits?: PlaceLimits;
+  limits?: EngineLimits;
 }
 
-/** At most this often the snapshot is replaced: a frame. */
+/** The snapshot is replaced at most once in this time: a frame. */
 const frameMs = 33;
-/** Sentences hold ages; they are told anew this often. */
+/** Messages contain ages; they are rebuilt at this interval. */
 const agesMs = 30_000;
 const declaredLimitMs = 5_000;
 
-/** What the fleet knows of one row beyond what is shown: for flows and logs, which act on containers. */
 export interface ComponentRuntime {
-  place: PlaceWatch;
+  watch: EngineWatch;
   group: ContainerGroup;
 }
 
 export interface OpenFleet extends Fleet {
   runtime(componentKey: string): ComponentRuntime | undefined;
-  place(name: string): PlaceWatch | undefined;
-  /** Follows further places from now on. */
-  add(places: readonly PlaceSource[]): void;
-  /** No longer follows the places of a host, which stays open. Answers what they were called. */
+  watchOf(name: string): EngineWatch | undefined;
+  add(engines: readonly EngineSource[]): void;
+  /** Stops following the engines of a host, which stays open. Returns their names. */
   drop(host: Host): string[];
   isEmpty(): boolean;
-  /** Writes down what was seen of containers, for other processes. Never rejects. */
+  /** Never rejects. */
   keepObservations(): Promise<void>;
 }
 
-/** Starts following every place. One writer: all that is learnt ends in `commit`, once per frame. */
-export function openFleet({
-  places,
-  catalog,
-  stackFolder,
-  execAllowed,
-  probeIntervalMs,
-  observationsFile,
-  observationsKept = true,
-  backupAges,
-  limits,
-}: FleetOptions): OpenFleet {
-  const index = new CatalogIndex(catalog.entries);
+/** Starts following every engine. There is one writer: all new data ends in `commit`, once per frame. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: all of it shares the state that one commit replaces
+export function openFleet(options: FleetOptions): OpenFleet {
+  const { stackFolder, limits } = options;
+  const index = new CatalogIndex(options.catalog.entries);
   const listeners = new Set<() => void>();
-  const observations = new Observations(observationsFile, { isWritable: observationsKept });
-  const watchOf = (source: PlaceSource) => new PlaceWatch(source, changed, { observations, ...(limits && { limits }) });
-  const watches = places.map(watchOf);
-  const probes = new ProbeWatch(changed, { execAllowed, ...(probeIntervalMs !== undefined && { defaultIntervalMs: probeIntervalMs }) });
+  const observations = new Observations(options.observationsFile, { isWritable: options.observationsKept ?? true });
+  const watchOf = (source: EngineSource) => new EngineWatch(source, changed, { observations, limits });
+  const watches = options.engines.map(watchOf);
+  const probes = new ProbeWatch(changed, { execAllowed: options.execAllowed, defaultIntervalMs: options.probeIntervalMs });
   const stats = new StatsWatch(sampled);
   const declared = new DeclaredServices(watches, stackFolder, changed);
-  const deployed = new DeployedComponents(watches, stackFolder, changed, backupAges);
+  const deployed = new DeployedComponents(watches, stackFolder, changed, options.backupAges);
   let runtimes: ReadonlyMap<string, ComponentRuntime> = new Map();
   let frame: NodeJS.Timeout | undefined;
   let reconsider: NodeJS.Timeout | undefined;
@@ -86,22 +72,23 @@ export function openFleet({
   let closed = false;
   let listed = false;
   let complete = false;
-  const ways = new WayWatch(changed);
-  for (const { host } of watches) ways.follow(host);
-  const placeView = (watch: PlaceWatch) => viewOfPlace(watch, ways.of(watch.host));
-  let snapshot: FleetSnapshot = { revision: 0, settled: false, places: watches.map(placeView), components: [], ports: [] };
+  const connections = new ConnectionWatch(changed);
+  for (const { host } of watches) connections.follow(host);
+  const engineView = (watch: EngineWatch) => toEngineView(watch, connections.of(watch.host));
+  let snapshot: FleetSnapshot = { revision: 0, settled: false, engines: watches.map(engineView), components: [], ports: [] };
 
   function changed(): void {
     if (closed || frame !== undefined) return;
-    // The first change after a quiet time is shown at once; a storm of them once per frame.
+    // The first change after a quiet time is shown at once; a storm of changes once per frame.
     frame = setTimeout(commit, Math.max(0, committedMs + frameMs - Date.now()));
   }
 
-  /** Stats are asked for apart: who looks at them is told, and nothing is built anew. */
+  /** Stats are delivered separately: their subscribers are notified, and nothing is rebuilt. */
   function sampled(): void {
     if (!closed && frame === undefined) for (const listener of [...listeners]) listener();
   }
 
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one pass over all containers fills everything that a commit replaces
   function commit(): void {
     frame = undefined;
     committedMs = Date.now();
@@ -120,10 +107,10 @@ export function openFleet({
         .complete(watch, groupContainers([...watch.containers.values()], index), index)
         .flatMap((completed): (CompletedGroup & { ours: Deployed | undefined })[] => {
           const { group, missing } = completed;
-          // A project of another name is somebody else's, whatever it is made of.
+          // A project of another name belongs to another owner, whatever its images are.
           const ours = group.project === group.name ? deployed.get(watch, group.name) : undefined;
           if (ours) return [{ ...completed, ours }];
-          // What others removed is no longer wanted, whatever their files still declare.
+          // Services that a user removed are no longer expected, whatever the compose files still declare.
           const wanted = missing.filter((service) => watch.removedMs(group.project, service) === undefined);
           return group.members.length + wanted.length === 0 ? [] : [{ ...completed, missing: wanted, ours: undefined }];
         });
@@ -135,7 +122,7 @@ export function openFleet({
         const built = buildComponentView(group, {
           host: watch.name,
           id: ids.get(group) ?? group.name,
-          // Its containers' times are by its own clock.
+          // The times of its containers use its own clock.
           nowMs: nowMs + watch.clockAheadMs,
           engineReachable: reachable,
           knowledge,
@@ -146,13 +133,13 @@ export function openFleet({
           haltedFor: (containerId) => deployed.haltedFor(watch, containerId),
           removedMs,
           isPartlyCreated: project === 'created',
-          observed: probes.duties(key),
+          observed: probes.setupTasks(key),
           deployed: ours,
           backup: ours && deployed.backup(watch, group.name),
         });
         components.push(watch.clockAheadMs === 0 ? built.view : byOurClock(built.view, watch.clockAheadMs));
-        nextRuntimes.set(key, { place: watch, group });
-        if (built.reconsiderMs !== undefined) reconsiderMs = Math.min(reconsiderMs, built.reconsiderMs - watch.clockAheadMs);
+        nextRuntimes.set(key, { watch, group });
+        reconsiderMs = Math.min(reconsiderMs, built.reconsiderMs - watch.clockAheadMs);
         if (group.entry) {
           entries.set(key, group.entry);
           const target = reachable ? probeTarget(key, group, watch) : undefined;
@@ -170,7 +157,7 @@ export function openFleet({
     snapshot = {
       revision: snapshot.revision + 1,
       settled: watches.every((watch) => watch.settled),
-      places: watches.map(placeView),
+      engines: watches.map(engineView),
       components: components.sort(compareComponents),
       ports: portsOf(components, entries, hostNetwork, ownAddresses),
     };
@@ -206,33 +193,26 @@ export function openFleet({
     });
   }
 
-  function again(watch: PlaceWatch): void {
-    // Being asked for it is what a refusal waits for.
+  function again(watch: EngineWatch): void {
+    // After a refusal, only an explicit request reconnects.
     watch.host.link?.retry();
     watch.refresh();
   }
 
-  /** Looks with each commit. */
-  function until(reached: () => boolean, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const stop = () => {
-        listeners.delete(check);
-        signal.removeEventListener('abort', fail);
-      };
-      const fail = () => {
-        stop();
-        reject(signal.reason);
-      };
-      const check = () => {
-        if (!reached()) return;
-        stop();
-        resolve();
-      };
-      listeners.add(check);
-      signal.addEventListener('abort', fail, { once: true });
-      if (signal.aborted) fail();
-      else check();
-    });
+  async function until(reached: () => boolean, signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const check = () => reached() && resolve();
+    const fail = () => reject(signal.reason);
+    listeners.add(check);
+    signal.addEventListener('abort', fail, { once: true });
+    try {
+      signal.throwIfAborted();
+      check();
+      await promise;
+    } finally {
+      listeners.delete(check);
+      signal.removeEventListener('abort', fail);
+    }
   }
 
   void observations.ready().then(changed);
@@ -248,7 +228,7 @@ export function openFleet({
       await until(() => (how?.complete ? complete : how?.listed ? listed : snapshot.settled), signal);
       if (how?.complete) {
         await observations.flush();
-        // A folder on a network that does not answer keeps nobody.
+        // A network folder that does not respond must not block closing.
         await limited(signal, declaredLimitMs, () => Promise.all([declared.read(), deployed.read()])).catch(() => signal.throwIfAborted());
         clearTimeout(frame);
         if (!closed) commit();
@@ -263,7 +243,7 @@ export function openFleet({
     watchStats: (key) => stats.watch(key, runtimes.get(key)),
     stats: (key): StatsHistory | undefined => stats.history(key),
     refresh(key) {
-      const one = key === undefined ? undefined : runtimes.get(key)?.place;
+      const one = key === undefined ? undefined : runtimes.get(key)?.watch;
       for (const watch of one ? [one] : watches) again(watch);
       probes.refresh(key);
       void deployed.read();
@@ -276,11 +256,11 @@ export function openFleet({
       return watch ? watch.whileStopping(containerId, stop) : stop();
     },
     runtime: (key) => runtimes.get(key),
-    place: (name) => watches.find((watch) => watch.name === name),
+    watchOf: (name) => watches.find((watch) => watch.name === name),
     add(further) {
       for (const watch of further.map(watchOf)) {
         watches.push(watch);
-        ways.follow(watch.host);
+        connections.follow(watch.host);
         void watch.run();
       }
       changed();
@@ -293,7 +273,7 @@ export function openFleet({
         declared.forget(watch);
         deployed.forget(watch);
       }
-      ways.forget(host);
+      connections.forget(host);
       changed();
       return dropped.map(({ name }) => name);
     },
@@ -301,7 +281,7 @@ export function openFleet({
     keepObservations: () => observations.flush(),
     close() {
       closed = true;
-      ways.close();
+      connections.close();
       clearTimeout(frame);
       clearTimeout(reconsider);
       probes.close();
@@ -328,13 +308,13 @@ function byOurClock(view: ComponentView, aheadMs: number): ComponentView {
   };
 }
 
-function ownerOf(watch: PlaceWatch, said: string): NetworkOwner | undefined {
+function ownerOf(watch: EngineWatch, said: string): NetworkOwner | undefined {
   const [owner] = gatewaysOf([{ networkMode: `container:${said}` }], [...watch.containers.values()]);
   return owner && { name: owner.name, state: owner.state, startedMs: watch.detail(owner.id)?.startedMs };
 }
 
-/** A probe is asked of a component whose main service runs and has been inspected. */
-function probeTarget(key: string, group: ContainerGroup, watch: PlaceWatch): ProbeTarget | undefined {
+/** Probes run for components whose main service runs and has been inspected. */
+function probeTarget(key: string, group: ContainerGroup, watch: EngineWatch): ProbeTarget | undefined {
   const { entry } = group;
   const main = group.members.find((member) => member.main)?.container;
   if (!entry || !watch.engine || !main || main.state !== 'running' || !watch.detail(main.id)) return undefined;
@@ -345,15 +325,5 @@ function probeTarget(key: string, group: ContainerGroup, watch: PlaceWatch): Pro
   }
   const { host, hostAddresses, clockAheadMs, engine, facts } = watch;
   const gateways = gatewaysOf([...containers.values()], [...watch.containers.values()]).flatMap(({ id }) => watch.detail(id) ?? []);
-  return {
-    key,
-    entry,
-    host,
-    hostAddresses,
-    clockAheadMs,
-    engine,
-    engineFacts: facts,
-    containers,
-    ...(gateways.length > 0 && { gateways }),
-  };
+  return { key, entry, host, hostAddresses, clockAheadMs, engine, engineFacts: facts, containers, gateways };
 }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { catalogEntry, containerDetail } from '../../test/doubles/container-facts.ts';
+import { inState } from '../../test/doubles/fleet-double.ts';
 import type { EngineFacts } from '../engine/engine.ts';
 import type { Listener } from '../hosts/host.ts';
 import type { ComponentView, ServiceView } from './model.ts';
-import { exposureOf, placeNotes, portViews } from './ports.ts';
+import { engineNotes, exposureOf, portViews } from './ports.ts';
 
 const docker: EngineFacts = {
   kind: 'docker',
@@ -22,7 +23,7 @@ function component(id: string, ports: ServiceView['ports'], state: ServiceView['
     containerName: id,
     image: id,
     state,
-    tone: 'good',
+    severity: 'ok',
     detail: '',
     health: 'none',
     sinceMs: 0,
@@ -43,9 +44,7 @@ function component(id: string, ports: ServiceView['ports'], state: ServiceView['
     kind: '',
     product: '',
     speaks: undefined,
-    state,
-    tone: 'good',
-    word: state,
+    ...inState(state),
     detail: '',
     health: 'none',
     sinceMs: 0,
@@ -54,7 +53,7 @@ function component(id: string, ports: ServiceView['ports'], state: ServiceView['
     probe: undefined,
     findings: [],
     deployed: false,
-    duties: [],
+    setupTasks: [],
     backup: undefined,
     origin: '',
     url: undefined,
@@ -222,8 +221,8 @@ describe('ports', () => {
     expect(wide?.note).toContain('firewall');
     expect(ports([component('a', [published(80)])])[0]?.note).toContain('Docker before 28');
     expect(ports([component('a', [published(80)])], [], { engine: { ...docker, version: '28.5.1' } })[0]?.note).toBeUndefined();
-    expect(placeNotes(docker).join(' ')).toMatch(/bypass the host’s firewall.*before 28/);
-    expect(placeNotes({ ...docker, kind: 'podman', version: '5.8.0', rootless: true }).join(' ')).toContain('firewall applies');
+    expect(engineNotes(docker).join(' ')).toMatch(/bypass the host’s firewall.*before 28/);
+    expect(engineNotes({ ...docker, kind: 'podman', version: '5.8.0', rootless: true }).join(' ')).toContain('firewall applies');
   });
 });
 

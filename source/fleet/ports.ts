@@ -5,8 +5,8 @@ import type { ContainerDetail, EngineFacts } from '../engine/engine.ts';
 import type { Listener } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
 import { inNaturalOrder } from '../text/natural-order.ts';
+import type { OnLan } from './engine-watch.ts';
 import type { ComponentView, PortView, ServiceView } from './model.ts';
-import type { OnLan } from './place-watch.ts';
 import { isServing } from './service-state.ts';
 
 type Exposure = PortView['exposure'];
@@ -14,29 +14,19 @@ type Exposure = PortView['exposure'];
 const onHostNetwork = 'on the host network: it listens by itself, nothing is published';
 const onOwnAddress = 'on an address of its own (macvlan or ipvlan): nothing is published, and the firewall of the host does not stop it';
 
-/** Programs through which engines hold published ports open; the container is the owner, not they. */
-const forwarders = new Set([
-  'docker-proxy',
-  'rootlessport',
-  'rootlessport-chi',
-  'rootlesskit',
-  'slirp4netns',
-  'pasta',
-  'pasta.avx2',
-  'conmon',
-  'exe',
-  'vpnkit',
-  'com.docker.backend',
-  'limactl',
-  'gvproxy',
-]);
+/** Programs through which engines hold published ports open; the container counts as the owner, not the program. */
+const forwarders = new Set(
+  'docker-proxy rootlessport rootlessport-chi rootlesskit slirp4netns pasta pasta.avx2 conmon exe vpnkit com.docker.backend limactl gvproxy'.split(
+    ' ',
+  ),
+);
 
-/** From where a listening address can be reached. A host with a public address of its own is reached by everybody on 0.0.0.0. */
+/** Returns from where a listening address can be reached. A host with a public address is reachable from anywhere on 0.0.0.0. */
 export function exposureOf(address: string, hostAddresses: readonly string[]): Exposure {
   const range = rangeOf(address);
   if (range === 'loopback') return 'loopback';
   if (range === 'unspecified') {
-    // A socket on :: takes IPv4 too, one on 0.0.0.0 nothing but IPv4: a home has public IPv6 addresses behind a private IPv4 one.
+    // A socket on :: accepts IPv4 too, one on 0.0.0.0 only IPv4: a home network has public IPv6 addresses behind a private IPv4 one.
     if (hostAddresses.length === 0) return 'unknown';
     const reaching = address === '0.0.0.0' ? hostAddresses.filter((own) => !own.includes(':')) : hostAddresses;
     return reaching.some((own) => rangeOf(own) === 'unicast') ? 'public' : 'lan';
@@ -47,7 +37,7 @@ export function exposureOf(address: string, hostAddresses: readonly string[]): E
 
 const ranges = new Map<string, string>();
 
-/** The same few addresses are asked about at every commit. */
+/** Cached: every commit checks the same few addresses. */
 function rangeOf(address: string): string {
   let range = ranges.get(address);
   if (range === undefined) {
@@ -62,39 +52,30 @@ function rangeOf(address: string): string {
   return range;
 }
 
-/** R88: all addresses overlap everything, otherwise only the same one does. */
+/** R88: a wildcard address overlaps all addresses, any other only itself. */
 export function addressesOverlap(one: string, other: string): boolean {
   const every = (address: string) => address === '0.0.0.0' || address === '::' || address === '*';
   return one === other || every(one) || every(other);
 }
 
-export interface PortFacts {
-  /** The host's name, or its first place: whose the programs are that belong to no engine. */
+interface PortFacts {
+  /** The name of the host, or of its first engine: the owner of programs that belong to no engine. */
   host: string;
   hostAddresses: readonly string[];
   listeners: readonly Listener[];
-  /** Of all engines on this host. */
   components: readonly ComponentView[];
   entries: ReadonlyMap<string, CatalogEntry>;
-  /** By key, services on the host's own network, with what is known of their container: they publish nothing and listen by themselves. */
+  /** By key: services on the host's own network, with their container's details: they publish nothing and listen by themselves. */
   hostNetwork: ReadonlyMap<string, ContainerDetail | undefined>;
-  /** By key, addresses that the containers of services have beside the host's, on its network (macvlan, ipvlan). */
+  /** By key: addresses that the containers of services have on the host's network (macvlan, ipvlan). */
   ownAddresses?: ReadonlyMap<string, OnLan>;
-  /** By place. */
   engines: ReadonlyMap<string, EngineFacts | undefined>;
 }
 
-/** Every port of one host: what its engines publish, what host-network components listen on, and every other socket, each once. */
-export function portViews({
-  host,
-  hostAddresses,
-  listeners,
-  components,
-  entries,
-  hostNetwork,
-  ownAddresses = new Map(),
-  engines,
-}: PortFacts): PortView[] {
+/** Returns every port of one host: published ports of its engines, ports of host-network components, and every other socket, each once. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: sockets that one kind of port claims are left out of the next
+export function portViews(facts: PortFacts): PortView[] {
+  const { host, hostAddresses, listeners, components, entries, hostNetwork, ownAddresses = new Map(), engines } = facts;
   const views: PortView[] = [];
   const claimed = new Set<Listener>();
   const listening = (address: string, port: number, protocol: string) =>
@@ -108,7 +89,7 @@ export function portViews({
         const address = port.address ?? '0.0.0.0';
         const up = isServing(service.state) || service.state === 'paused';
         const sockets = listening(address, port.hostPort, port.protocol);
-        // While the engine is away, or between two starts of a loop, a forwarder that still holds the port open is the container's all the same.
+        // Until the engine is reachable again, or the next start of a loop, a forwarder that holds the port belongs to the container.
         const between = service.state === 'unknown' || service.state === 'restarting' || service.state === 'removing';
         const own = up || between ? sockets.filter((socket) => !socket.process || forwarders.has(socket.process.name)) : [];
         for (const socket of own) claimed.add(socket);
@@ -116,19 +97,13 @@ export function portViews({
           (candidate) => candidate.container === port.containerPort && candidate.protocol === port.protocol,
         );
         views.push({
-          host: component.host,
-          address,
-          port: port.hostPort,
-          protocol: port.protocol,
+          ...ownedBy(component, service),
+          ...{ address, port: port.hostPort, protocol: port.protocol },
           exposure: exposureOf(port.ipv6 ? '::' : address, hostAddresses),
-          owner: component.id,
-          component: component.key,
-          service: service.name,
           containerPort: port.containerPort,
           role: annotation?.role,
           // Engines without a userland proxy forward in the kernel: a running container is proof enough.
           open: up || (between && own.length > 0),
-          conflictWith: [],
           note: undefined,
         });
       }
@@ -140,7 +115,7 @@ export function portViews({
         (candidate) => hostNetwork.has(candidate.key) && (candidate.name === port.service || candidate.main),
       );
       if (!entry || !service || port.host === undefined) continue;
-      const { port: number, address: told } = listeningOf(entry, port, hostNetwork.get(service.key));
+      const { port: number, address: reported } = listeningOf(entry, port, hostNetwork.get(service.key));
       const sockets = listeners.filter(
         (listener) =>
           listener.port === number &&
@@ -150,21 +125,11 @@ export function portViews({
       );
       const up = isServing(service.state);
       if (up) for (const socket of sockets) claimed.add(socket);
-      const address = sockets[0]?.address ?? told ?? '0.0.0.0';
+      const address = sockets[0]?.address ?? reported ?? '0.0.0.0';
       views.push({
-        host: component.host,
-        address,
-        port: number,
-        protocol: port.protocol,
-        exposure: exposureOf(address, hostAddresses),
-        owner: component.id,
-        component: component.key,
-        service: service.name,
-        containerPort: port.container,
-        role: port.role,
-        open: up && sockets.length > 0,
-        conflictWith: [],
-        note: onHostNetwork,
+        ...ownedBy(component, service),
+        ...{ address, port: number, protocol: port.protocol, exposure: exposureOf(address, hostAddresses) },
+        ...{ containerPort: port.container, role: port.role, open: up && sockets.length > 0, note: onHostNetwork },
       });
     }
   }
@@ -181,16 +146,10 @@ export function portViews({
     const key = `${listener.address === '::' ? '0.0.0.0' : listener.address}/${listener.port}/${listener.protocol}/${owner}`;
     if (seen.has(key)) continue;
     seen.add(key);
+    const { address, port, protocol } = listener;
     views.push({
-      host: inside?.component.host ?? host,
-      address: listener.address,
-      port: listener.port,
-      protocol: listener.protocol,
-      exposure: exposureOf(listener.address, hostAddresses),
-      owner,
-      component: inside?.component.key,
-      service: inside?.service.name,
-      containerPort: undefined,
+      ...{ host: inside?.component.host ?? host, address, port, protocol, exposure: exposureOf(address, hostAddresses), owner },
+      ...{ component: inside?.component.key, service: inside?.service.name, containerPort: undefined },
       role: listener.process && (inside ? program : `process ${listener.process.pid}`),
       open: true,
       conflictWith: [],
@@ -213,7 +172,7 @@ export function portViews({
   );
 }
 
-/** What a container with an address of its own may be reached at: the ports that its image exposes and those of the catalog. Which of them it listens on is not seen from the host. */
+/** Ports that its image exposes and those of the catalog: the host cannot see which of them it listens on. */
 function viewsOnOwnAddresses(
   component: ComponentView,
   service: ServiceView,
@@ -227,21 +186,17 @@ function viewsOnOwnAddresses(
   for (const { container: number, protocol, role } of known) ports.set(`${number}/${protocol}`, { number, protocol, role });
   const all = addresses.flatMap((address) => [...ports.values()].map((port) => ({ address, ...port })));
   return all.map(({ address, number, protocol, role }) => ({
-    host: component.host,
-    address,
-    port: number,
-    protocol,
-    exposure: exposureOf(address, hostAddresses),
-    owner: component.id,
-    component: component.key,
-    service: service.name,
-    containerPort: number,
-    role,
-    open: isServing(service.state),
-    conflictWith: [],
-    ownAddress: true,
-    note: onOwnAddress,
+    ...ownedBy(component, service),
+    ...{ address, port: number, protocol, exposure: exposureOf(address, hostAddresses), containerPort: number, role },
+    ...{ open: isServing(service.state), ownAddress: true, note: onOwnAddress },
   }));
+}
+
+function ownedBy(
+  component: ComponentView,
+  service: ServiceView,
+): Pick<PortView, 'host' | 'owner' | 'component' | 'service' | 'conflictWith'> {
+  return { host: component.host, owner: component.id, component: component.key, service: service.name, conflictWith: [] };
 }
 
 function conflictsOf(view: PortView, all: readonly PortView[]): string[] {
@@ -251,7 +206,7 @@ function conflictsOf(view: PortView, all: readonly PortView[]): string[] {
         other !== view &&
         other.port === view.port &&
         other.protocol === view.protocol &&
-        // Two programs on one port without a component between them arranged it (SO_REUSEPORT, IPv4 and IPv6): not ours to judge.
+        // Two programs on one port without a component share it on purpose (SO_REUSEPORT, IPv4 and IPv6): no conflict is reported.
         (other.component !== undefined || view.component !== undefined) &&
         (other.component !== view.component || other.service !== view.service) &&
         (other.ownAddress || view.ownAddress ? other.address === view.address : addressesOverlap(other.address, view.address)),
@@ -264,38 +219,24 @@ function noteOf(view: PortView, engine: EngineFacts | undefined): string | undef
   if (view.component === undefined || !view.open || !engine) return undefined;
   if (view.exposure === 'loopback')
     return loopbackLeaks(engine) ? 'Docker before 28: hosts on the same network segment can reach this loopback port' : undefined;
-  return bypassesFirewall(engine) ? 'published: a firewall such as ufw or firewalld does not stop it' : undefined;
+  return !engine.rootless ? 'published: a firewall such as ufw or firewalld does not stop it' : undefined;
 }
 
-/** moby 28.0 closed it: before, a neighbour could route to 127.0.0.1 ports through the bridge. Rootless engines forward in user space. */
-export function loopbackLeaks(engine: EngineFacts): boolean {
+/** Before moby 28.0, a neighbour could route to 127.0.0.1 ports through the bridge. Rootless engines forward in user space. */
+function loopbackLeaks(engine: EngineFacts): boolean {
   return engine.kind === 'docker' && !engine.rootless && Number.parseInt(engine.version, 10) < 28;
 }
 
-/** Rootful engines write NAT rules that come before the host's own filter. */
-export function bypassesFirewall(engine: EngineFacts): boolean {
-  return !engine.rootless;
-}
-
-/** A container with an address of its own, of which nothing tells the ports. */
-export function ownAddressNote(name: string, addresses: readonly string[]): string {
-  return `${cleanLine(name)} has an address of its own on the network (${addresses.map((address) => cleanLine(address)).join(', ')}): every port that it listens on can be reached there.`;
-}
-
-/** Standing remarks about an engine's ports, for the ports pane. */
-export function placeNotes(engine: EngineFacts): string[] {
-  const notes: string[] = [];
-  if (bypassesFirewall(engine)) {
-    notes.push(
-      'Published ports bypass the host’s firewall: the engine’s own NAT rules come first. Publish on 127.0.0.1 what need not be reached.',
-    );
-  } else {
-    notes.push('Rootless: published ports are ordinary sockets of your user, and the host’s firewall applies to them.');
-  }
-  if (loopbackLeaks(engine)) {
-    notes.push(
-      'Docker before 28: a port published on 127.0.0.1 can be reached by hosts on the same network segment. Upgrade, or block it in the DOCKER-USER chain.',
-    );
-  }
-  return notes;
+/** Returns permanent remarks about an engine's ports, for the ports pane. Rootful engines write NAT rules that precede the host's filter. */
+export function engineNotes(engine: EngineFacts): string[] {
+  return [
+    engine.rootless
+      ? 'Rootless: published ports are ordinary sockets of your user, and the host’s firewall applies to them.'
+      : 'Published ports bypass the host’s firewall: the engine’s own NAT rules come first. Publish on 127.0.0.1 what need not be reached.',
+    ...(loopbackLeaks(engine)
+      ? [
+          'Docker before 28: a port published on 127.0.0.1 can be reached by hosts on the same network segment. Upgrade, or block it in the DOCKER-USER chain.',
+        ]
+      : []),
+  ];
 }

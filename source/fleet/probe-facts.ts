@@ -1,5 +1,6 @@
 import type { CallAnswer } from '../calls/call.ts';
 import type { ConditionFacts } from '../calls/conditions.ts';
+import { publishedFor } from '../catalog/listening-port.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
 import { cleanLine } from '../text/clean.ts';
 import { cut } from '../text/width.ts';
@@ -7,10 +8,10 @@ import { exposureOf } from './ports.ts';
 import type { ProbeTarget } from './probe-watch.ts';
 
 const detailColumns = 400;
-/** A shorter secret would hide every `1` of a sentence. */
+/** A shorter secret would hide every `1` of a message. */
 const leastMaskedLength = 4;
 
-/** How what a component says may be shown: cleaned, cut, and without the values of its secret fields, which an answer or a template can repeat (R2). */
+/** Cleans and cuts texts, and masks the values of secret fields, which a response or a template can repeat (R2). */
 export function sayingOf({ entry, containers }: ProbeTarget): (text: string, columns?: number) => string {
   const names = new Set(entry.fields.filter(({ secret }) => secret).map(({ env, name }) => env ?? name));
   const secrets = [...containers.values()].flatMap(({ env }) =>
@@ -21,7 +22,7 @@ export function sayingOf({ entry, containers }: ProbeTarget): (text: string, col
     cut(cleanLine(secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), text)), columns);
 }
 
-/** What conditions can ask about. Fields that are secret are left out; conditions may look at their variables, to tell a weak one. */
+/** Returns the facts that conditions can use. Secret fields are left out; conditions may read their variables, to detect a weak one. */
 export function factsOf(
   { entry, containers, hostAddresses, clockAheadMs = 0 }: ProbeTarget,
   calls: Record<string, CallAnswer>,
@@ -34,7 +35,7 @@ export function factsOf(
   const fields: Record<string, string> = {};
   const environments = [...containers.values()].map((container) => new Map(container.env));
   for (const field of entry.fields) {
-    if (field.secret || field.goes !== 'environment') continue;
+    if (field.secret || field.target !== 'environment') continue;
     const value = environments.map((environment) => environment.get(field.env ?? field.name)).find((found) => found !== undefined);
     if (value !== undefined) fields[field.name] = value;
   }
@@ -43,16 +44,11 @@ export function factsOf(
     env: Object.fromEntries(main?.env ?? []),
     fields,
     ports: entry.ports.map((port) => {
-      const published = containers
-        .get(port.service)
-        ?.ports.filter(
-          (candidate) =>
-            candidate.containerPort === port.container && candidate.protocol === port.protocol && candidate.hostPort !== undefined,
-        );
-      const exposures = (published ?? []).map((candidate) => exposureOf(candidate.address ?? '0.0.0.0', hostAddresses));
+      const published = publishedFor(port, containers.get(port.service)?.ports ?? []);
+      const exposures = published.map(({ address = '0.0.0.0' }) => exposureOf(address, hostAddresses));
       const exposure = exposures.includes('public')
         ? 'public'
-        : exposures.some((one) => one !== 'loopback') || port.exposure === 'host-network'
+        : exposures.some((exposure) => exposure !== 'loopback') || port.exposure === 'host-network'
           ? 'lan'
           : 'loopback';
       return { name: port.name, exposure, published: exposures.length > 0 };

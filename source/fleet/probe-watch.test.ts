@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { catalogEntry, containerDetail } from '../../test/doubles/container-facts.ts';
 import { EngineDouble } from '../../test/doubles/engine-double.ts';
 import { hostDouble } from '../../test/doubles/live-engine.ts';
@@ -6,7 +6,7 @@ import type { CallAnswer, CallRequest, CallTarget } from '../calls/call.ts';
 import type { ComponentCall } from '../catalog/schema.ts';
 import { type ProbeTarget, ProbeWatch, probeLimits } from './probe-watch.ts';
 
-/** What components answer, by key of the component's entry. */
+/** Responses of components, by key of the component's entry. */
 const answers = new Map<string, (request: CallRequest) => Promise<Partial<CallAnswer>>>();
 const asked: string[] = [];
 
@@ -19,7 +19,7 @@ vi.mock(import('../calls/run-call.ts'), async (original) => ({
   },
 }));
 
-const says = [{ when: 'true', word: '{text}', tone: 'warn' as const, detail: 'It says {text}, key {env.API_KEY}.' }];
+const states = [{ when: 'true', state: '{text}', severity: 'warning' as const, detail: 'It says {text}, key {env.API_KEY}.' }];
 
 function targetOf(id: string, env: [string, string][] = [], how: Partial<ComponentCall> = { tcp: { port: 'web' } }): ProbeTarget {
   const call = { title: 'status', reads: true, auth: 'none', limit: '3s', keep: '0s', inputs: {}, endpoint: false, ...how };
@@ -29,12 +29,12 @@ function targetOf(id: string, env: [string, string][] = [], how: Partial<Compone
     secret: true,
     required: false,
     excludes: [],
-    goes: 'environment' as const,
+    target: 'environment' as const,
   };
   const entry = catalogEntry(
     id,
     { app: { image: id, main: true } },
-    { fields: [field], calls: { status: call }, probe: { call: 'status', also: [], usual: false, says } },
+    { fields: [field], calls: { status: call }, probe: { call: 'status', also: [], defaults: false, states } },
   );
   return {
     key: `local//${id}`,
@@ -48,6 +48,8 @@ function targetOf(id: string, env: [string, string][] = [], how: Partial<Compone
 }
 
 let watch: ProbeWatch;
+// The first probe loads the libraries, which takes seconds on a busy machine.
+beforeAll(() => Promise.all([import('../calls/run-call.ts'), import('../calls/conditions.ts')]), 60_000);
 beforeEach(() => {
   answers.clear();
   asked.length = 0;
@@ -55,10 +57,10 @@ beforeEach(() => {
 });
 afterEach(() => watch.close());
 
-const word = (id: string) => watch.probe(`local//${id}`)?.word;
-const waitFor = (check: () => void) => vi.waitFor(check, { interval: 5, timeout: 2_000 });
+const word = (id: string) => watch.probe(`local//${id}`)?.state?.label;
+const waitFor = (check: () => void) => vi.waitFor(check, { interval: 5, timeout: 20_000 });
 
-describe('asking components how they are', () => {
+describe('asking components how they are', { timeout: 60_000 }, () => {
   test('the interval is that of the settings, but for who is to be asked at another (R81)', async () => {
     watch.close();
     watch = new ProbeWatch(() => {}, { execAllowed: true, defaultIntervalMs: 30 });
@@ -115,32 +117,32 @@ describe('asking components how they are', () => {
     await waitFor(() => expect(asked.filter((id) => id === 'stuck')).toHaveLength(2));
   });
 
-  test('a first-run duty is done when the product says so; no answer says neither (R20)', async () => {
+  test('a setup task is done when the product says so; no answer says neither (R20)', async () => {
     const target = targetOf('vault');
     const done = 'calls.status.json.signupsClosed == true';
     const firstRun = [{ id: 'first-account', title: 'Create the first account, then close signups', detail: '', urgent: false, done }];
-    const duties = () => [...watch.duties('local//vault')];
+    const setupTasks = () => [...watch.setupTasks('local//vault')];
     answers.set('vault', async () => ({ ok: false, failure: 'No answer within 3 s.' }));
     watch.follow([{ ...target, entry: { ...target.entry, firstRun } }]);
     await waitFor(() => expect(watch.complete()).toBe(true));
-    expect(duties()).toEqual([]);
+    expect(setupTasks()).toEqual([]);
     for (const signupsClosed of [false, true]) {
       answers.set('vault', async () => ({ json: { signupsClosed } }));
       watch.refresh('local//vault');
-      await waitFor(() => expect(duties()).toEqual([['first-account', signupsClosed]]));
+      await waitFor(() => expect(setupTasks()).toEqual([['first-account', signupsClosed]]));
     }
     answers.set('vault', async () => ({ ok: false, failure: 'No answer within 3 s.' }));
     watch.refresh('local//vault');
     await waitFor(() => expect(watch.probe('local//vault')?.failure).toMatch(/No answer/));
-    expect(duties()).toEqual([['first-account', true]]);
+    expect(setupTasks()).toEqual([['first-account', true]]);
   });
 
-  test('a call that only a duty asks about is made for it', async () => {
+  test('a call that only a task asks about is made for it', async () => {
     const { entry, ...target } = targetOf('vault');
     const firstRun = [{ id: 'set-up', title: 'Go through the set-up', detail: '', urgent: false, done: 'calls.status.ok' }];
     const { probe: _, ...silent } = entry;
     watch.follow([{ ...target, entry: { ...silent, firstRun } }]);
-    await waitFor(() => expect([...watch.duties('local//vault')]).toEqual([['set-up', true]]));
+    await waitFor(() => expect([...watch.setupTasks('local//vault')]).toEqual([['set-up', true]]));
   });
 
   test('a secret never stands in what a probe says, however it came there (R2)', async () => {

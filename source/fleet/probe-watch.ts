@@ -1,87 +1,59 @@
 import type { CallAnswer, CallTarget, RunCall } from '../calls/call.ts';
 import type { ConditionFacts } from '../calls/conditions.ts';
-import type { CatalogEntry } from '../catalog/catalog.ts';
-import type { ContainerDetail, Engine, EngineFacts } from '../engine/engine.ts';
 import { messageOf } from '../faults/fault.ts';
-import type { Host } from '../hosts/host.ts';
+import { durationMs } from '../text/quantities.ts';
 import type { FindingView, ProbeView } from './model.ts';
 import { factsOf, sayingOf } from './probe-facts.ts';
 
-/** A running component whose catalog entry says how to ask it. */
-export interface ProbeTarget {
+export interface ProbeTarget extends Omit<CallTarget, 'name' | 'execAllowed'> {
   key: string;
-  entry: CatalogEntry;
-  host: Host;
   hostAddresses: readonly string[];
-  /** How far the clock is ahead of ours by which the engine says since when something runs. */
+  /** Offset by which the clock of the engine's start times is ahead of ours. */
   clockAheadMs?: number;
-  engine: Engine;
-  engineFacts: EngineFacts | undefined;
-  /** By the catalog's service names. */
-  containers: ReadonlyMap<string, ContainerDetail>;
-  /** Containers of other projects in whose network one of these is (R15). */
-  gateways?: readonly ContainerDetail[];
 }
 
-export interface ProbeLimits {
-  /** Components asked at the same time. */
-  atOnce: number;
-  /** After a start or a change of health: the program needs a moment. */
-  settleMs: number;
-  /** While it is busy, or young and not answering yet. */
-  eagerMs: number;
-  youngSeconds: number;
-}
+const usualIntervalMs = 15_000;
 
-export const probeLimits: ProbeLimits = { atOnce: 4, settleMs: 150, eagerMs: 2_000, youngSeconds: 120 };
+export const probeLimits = {
+  atOnce: 4,
+  /** Delay after a start or a change of health: the program needs a moment. */
+  settleMs: 150,
+  /** Interval while it is busy, or young and not responding yet. */
+  eagerMs: 2_000,
+  youngSeconds: 120,
+};
 
-/** Before a program inside that gave no answer is run again: at first, and at most. */
+/** Pause before a program inside the container that gave no result is run again: first and longest. */
 const stuckProgramMs = [30_000, 15 * 60_000] as const;
 const wordColumns = 24;
 const noFindings: readonly FindingView[] = [];
-const noDuties: ReadonlyMap<string, boolean> = new Map();
+const noSetupTasks: ReadonlyMap<string, boolean> = new Map();
 
 interface Asking {
   target: ProbeTarget;
   incarnation: string;
   timer: NodeJS.Timeout | undefined;
   running: AbortController | undefined;
-  /** To be asked again as soon as the answer on its way is there: that one may be older than what was changed. */
+  /** The pending response may be older than the change. */
   again: boolean;
   probe: ProbeView | undefined;
   findings: readonly FindingView[];
-  /** First-run duties that can be observed: done or not, as far as it was told. */
-  duties: ReadonlyMap<string, boolean>;
-  /** Answers that stand for a while, by the name of their call. */
+  setupTasks: ReadonlyMap<string, boolean>;
   kept: Map<string, { atMs: number; forMs: number; answer: CallAnswer }>;
-  /** Has it been asked since it started? */
   asked: boolean;
 }
 
-/** Asks components how they are, in the background: never blocks the screen, never holds a credential, each call with its own limit (R81). */
+/** Probes components in the background: never blocks the screen, never holds a credential, each call with its own limit (R81). */
 export class ProbeWatch {
-  readonly #changed: () => void;
-  readonly #execAllowed: boolean;
-  readonly #limits: ProbeLimits;
-  readonly #defaultIntervalMs: number;
   readonly #askings = new Map<string, Asking>();
   readonly #queue: Asking[] = [];
   #active = 0;
   #closed = false;
 
   constructor(
-    changed: () => void,
-    {
-      execAllowed,
-      defaultIntervalMs = 15_000,
-      limits = probeLimits,
-    }: { execAllowed: boolean; defaultIntervalMs?: number; limits?: ProbeLimits },
-  ) {
-    this.#defaultIntervalMs = defaultIntervalMs;
-    this.#changed = changed;
-    this.#execAllowed = execAllowed;
-    this.#limits = limits;
-  }
+    private readonly changed: () => void,
+    private readonly options: { execAllowed: boolean; defaultIntervalMs?: number },
+  ) {}
 
   probe(key: string): ProbeView | undefined {
     return this.#askings.get(key)?.probe;
@@ -91,16 +63,15 @@ export class ProbeWatch {
     return this.#askings.get(key)?.findings ?? noFindings;
   }
 
-  duties(key: string): ReadonlyMap<string, boolean> {
-    return this.#askings.get(key)?.duties ?? noDuties;
+  setupTasks(key: string): ReadonlyMap<string, boolean> {
+    return this.#askings.get(key)?.setupTasks ?? noSetupTasks;
   }
 
-  /** Has everybody been asked at least once? */
   complete(): boolean {
     return [...this.#askings.values()].every((asking) => asking.asked);
   }
 
-  /** From now on these are asked, and no others. One that was restarted or changed its health is asked at once. */
+  /** Sets the components to probe, replacing the previous ones. One that was restarted or changed its health is probed at once. */
   follow(targets: readonly ProbeTarget[]): void {
     const wanted = new Set<string>();
     for (const target of targets) {
@@ -113,7 +84,8 @@ export class ProbeWatch {
         known.target = target;
         continue;
       }
-      const sameContainers = known !== undefined && sameProgram(known.incarnation, incarnation);
+      // Results from before a restart say nothing about the program now.
+      const kept = known && sameProgram(known.incarnation, incarnation) ? known : undefined;
       known?.running?.abort();
       clearTimeout(known?.timer);
       const asking: Asking = {
@@ -122,15 +94,14 @@ export class ProbeWatch {
         timer: undefined,
         running: undefined,
         again: false,
-        // What was said about the program before its restart says nothing about it now.
-        probe: sameContainers ? known.probe : undefined,
-        findings: sameContainers ? known.findings : noFindings,
-        duties: sameContainers ? known.duties : noDuties,
-        asked: sameContainers && known.asked,
-        kept: sameContainers ? known.kept : new Map(),
+        probe: kept?.probe,
+        findings: kept?.findings ?? noFindings,
+        setupTasks: kept?.setupTasks ?? noSetupTasks,
+        asked: kept?.asked ?? false,
+        kept: kept?.kept ?? new Map(),
       };
       this.#askings.set(target.key, asking);
-      this.#later(asking, known === undefined ? 0 : this.#limits.settleMs);
+      this.#later(asking, known === undefined ? 0 : probeLimits.settleMs);
     }
     for (const [key, asking] of this.#askings) if (!wanted.has(key)) this.#forget(key, asking);
   }
@@ -165,7 +136,7 @@ export class ProbeWatch {
   }
 
   async #work(): Promise<void> {
-    if (this.#active >= this.#limits.atOnce) return;
+    if (this.#active >= probeLimits.atOnce) return;
     this.#active++;
     try {
       for (let asking = this.#queue.shift(); asking !== undefined && !this.#closed; asking = this.#queue.shift()) {
@@ -176,6 +147,7 @@ export class ProbeWatch {
     }
   }
 
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: probe, checks and setup tasks share the answers of one run
   async #ask(asking: Asking): Promise<void> {
     const { target } = asking;
     const { entry } = target;
@@ -185,33 +157,31 @@ export class ProbeWatch {
     const say = sayingOf(target);
     let eager = false;
     try {
-      // Both pull in libraries that the first frame does not need.
+      // Both load libraries that the first frame does not need.
       const [{ runCall }, conditions] = await Promise.all([import('../calls/run-call.ts'), import('../calls/conditions.ts')]);
-      const duties = entry.firstRun.flatMap(({ id, done }) => (done === undefined ? [] : [{ id, done, calls: conditions.callsOf(done) }]));
-      const answers = await this.#answers(
-        asking,
-        runCall,
-        duties.flatMap(({ calls }) => calls),
-        signal,
+      const setupTasks = entry.firstRun.flatMap(({ id, done }) =>
+        done === undefined ? [] : [{ id, done, calls: conditions.callsOf(done) }],
       );
+      const more = setupTasks.flatMap(({ calls }) => calls);
+      const answers = await this.#answers(asking, runCall, more, signal);
       if (signal.aborted) return;
       const facts = factsOf(target, answers);
-      const seen = () => JSON.stringify([asking.probe && { ...asking.probe, atMs: 0 }, asking.findings, [...asking.duties]]);
+      const seen = () => JSON.stringify([asking.probe && { ...asking.probe, atMs: 0 }, asking.findings, [...asking.setupTasks]]);
       const before = seen();
       if (entry.probe) {
         const answer = answers[entry.probe.call];
         const probing: ConditionFacts = { ...facts, ...(answer && { answer }) };
-        const said = answer && conditions.sayingOf(entry, probing);
+        const said = answer && conditions.probedState(entry, probing);
         const version = answer?.ok && entry.probe.version ? conditions.evaluate(entry.probe.version, probing).value : undefined;
         asking.probe = {
-          word: say(said?.word ?? '', wordColumns),
-          tone: said?.tone ?? 'good',
+          state: said && { id: said.id, label: say(said.label, wordColumns), severity: said.severity },
           detail: say(said?.detail ?? ''),
           atMs: Date.now(),
           version: typeof version === 'string' && version !== '' ? say(version, wordColumns) : asking.probe?.version,
           failure: answer && !answer.ok ? say(answer.failure) : undefined,
         };
-        eager = asking.probe.tone === 'busy' || (asking.probe.failure !== undefined && facts.ageSeconds < this.#limits.youngSeconds);
+        eager =
+          asking.probe.state?.severity === 'busy' || (asking.probe.failure !== undefined && facts.ageSeconds < probeLimits.youngSeconds);
       }
       asking.findings = entry.checks
         .filter((check) => conditions.holds(check.when, facts).holds)
@@ -220,39 +190,35 @@ export class ProbeWatch {
           level: check.level,
           message: say(conditions.fillTemplate(check.message, facts)),
           remedy: say(conditions.fillTemplate(check.remedy, facts)),
-          rule: check.rule,
         }));
-      // What gave no answer says neither that it is done nor that it is not.
-      const told = duties.filter(({ calls }) => calls.every((name) => answers[name]?.ok));
-      asking.duties = new Map([...asking.duties, ...told.map(({ id, done }) => [id, conditions.holds(done, facts).holds] as const)]);
+      // A call without a response says neither that the task is done nor that it is not.
+      const reported = setupTasks.filter(({ calls }) => calls.every((name) => answers[name]?.ok));
+      asking.setupTasks = new Map([
+        ...asking.setupTasks,
+        ...reported.map(({ id, done }) => [id, conditions.holds(done, facts).holds] as const),
+      ]);
       const first = !asking.asked;
       asking.asked = true;
-      if (first || seen() !== before) this.#changed();
+      if (first || seen() !== before) this.changed();
     } finally {
       asking.running = undefined;
       if (asking.again) asking.kept.clear();
       if (!this.#closed && this.#askings.get(target.key) === asking) {
-        this.#later(
-          asking,
-          asking.again ? 0 : eager ? this.#limits.eagerMs : entry.probe?.every ? intervalMs(entry.probe.every) : this.#defaultIntervalMs,
-        );
+        const usualMs = entry.probe?.every ? durationMs(entry.probe.every) : (this.options.defaultIntervalMs ?? usualIntervalMs);
+        this.#later(asking, asking.again ? 0 : eager ? probeLimits.eagerMs : usualMs);
       }
     }
   }
 
-  /** Each call once, whoever uses its answer; one that was asked dearly not again before it is due. */
+  /** Runs each call once, for all users of its response; an expensive call is not repeated before it is due. */
   async #answers(
     { target, kept }: Asking,
     runCall: RunCall,
     more: readonly string[],
     signal: AbortSignal,
   ): Promise<Record<string, CallAnswer>> {
-    const { entry, host, engine, engineFacts, containers, gateways } = target;
-    const callTarget: CallTarget = {
-      ...{ entry, host, engine, containers, execAllowed: this.#execAllowed },
-      ...(engineFacts && { engineFacts }),
-      ...(gateways && { gateways }),
-    };
+    const { entry } = target;
+    const callTarget: CallTarget = { ...target, execAllowed: this.options.execAllowed };
     const names = new Set([
       ...(entry.probe ? [entry.probe.call, ...entry.probe.also] : []),
       ...entry.checks.flatMap((check) => check.calls),
@@ -271,7 +237,7 @@ export class ProbeWatch {
       try {
         const answer = await runCall(callTarget, { name, call, signal });
         answers[name] = answer;
-        const forMs = answer.ok ? keepMs(call.keep) : call.exec && answer.status === 0 ? patienceMs(before) : 0;
+        const forMs = answer.ok ? durationMs(call.keep) : call.exec && answer.status === 0 ? patienceMs(before) : 0;
         kept.set(name, { atMs: Date.now(), forMs, answer });
       } catch (thrown) {
         answers[name] = { ok: false, status: 0, json: undefined, text: '', headers: {}, failure: messageOf(thrown), tookMs: 0 };
@@ -288,23 +254,14 @@ function incarnationOf({ containers, entry }: ProbeTarget): string {
   return `${entry.folder}\n${programs}\n${healths}`;
 }
 
-/** The same processes, perhaps in another health? */
+/** Returns whether the processes are the same, perhaps with another health. */
 function sameProgram(one: string, other: string): boolean {
   const program = (incarnation: string) => incarnation.split('\n').slice(0, 2).join('\n');
   return program(one) === program(other);
 }
 
-/** No engine can end a program in a container: one that gave no answer goes on there, and is joined by others ever more rarely. */
+/** No engine can end a program in a container: one that gave no result keeps running there, so it is started ever more rarely. */
 function patienceMs(before: { forMs: number; answer: CallAnswer } | undefined): number {
   const [first, longest] = stuckProgramMs;
   return before && !before.answer.ok ? Math.min(longest, before.forMs * 2) : first;
-}
-
-function keepMs(keep: string): number {
-  return intervalMs(keep.endsWith('h') ? `${Number.parseInt(keep, 10) * 60}m` : keep);
-}
-
-function intervalMs(every: string): number {
-  const number = Number.parseInt(every, 10);
-  return every.endsWith('m') ? number * 60_000 : number * 1000;
 }

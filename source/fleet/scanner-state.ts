@@ -1,23 +1,22 @@
-import type { ComponentView, Tone } from './model.ts';
+import type { ComponentView, Severity } from './model.ts';
 import { isUpState } from './service-state.ts';
 
-/** Of the specification: the scanner whose feeds R60 is about. */
+/** Name in the specification of the scanner whose feeds R60 covers. */
 const scannerId = 'vulnerability-scanner';
 
-/** How the feeds of a deployed vulnerability scanner are, for who triages what it found (R60). Everything that is not ready is worth a warning. */
+/** Every state except ready deserves a warning (R60). */
 export interface ScannerState {
   name: string;
-  tone: Tone;
-  /** One sentence. */
+  severity: Severity;
   text: string;
 }
 
-/** One that runs and was not asked yet is left out: nobody knows how its feeds are. */
+/** A running scanner that was not queried yet is left out: the state of its feeds is unknown. */
 export function scannerStates(components: readonly ComponentView[]): ScannerState[] {
   const scanners = components.filter(({ id, known }) => known && id === scannerId);
-  return scanners.flatMap(({ id, host, state, word, tone, detail, probe }) => {
-    if (isUpState(state) && (probe === undefined || probe.word === '')) return [];
+  return scanners.flatMap(({ id, host, state, serviceState, detail, probe }) => {
+    if (isUpState(serviceState) && probe?.state === undefined) return [];
     const name = scanners.length === 1 ? id : `${id} on ${host}`;
-    return [{ name, tone, text: `${name}: ${word}${detail === '' ? '.' : `. ${detail}`}` }];
+    return [{ name, severity: state.severity, text: `${name}: ${state.label}${detail === '' ? '.' : `. ${detail}`}` }];
   });
 }

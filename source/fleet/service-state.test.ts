@@ -32,7 +32,7 @@ describe('after the host was restarted', () => {
     expect([state, detail]).toEqual(['failed', 'went down with the host, and was not started again']);
     expect(stateOf(kept, { bootedMs } as object)).toMatchObject({
       state: 'stopped',
-      tone: 'warn',
+      severity: 'warning',
       detail: 'ended with exit code 143, 2 minutes ago; no record of whether it was stopped or went down with the host',
       mayBeMissed: true,
     });
@@ -48,12 +48,12 @@ describe('after the host was restarted', () => {
 
 describe('a running container', () => {
   test.each([
-    ['healthy', 'healthy', 'good'],
-    ['unhealthy', 'unhealthy', 'bad'],
+    ['healthy', 'healthy', 'ok'],
+    ['unhealthy', 'unhealthy', 'error'],
     ['starting', 'starting', 'busy'],
-    ['none', 'running', 'good'],
-  ] as const)('with health %s is %s', (health, state, tone) => {
-    expect(stateOf({ health })).toMatchObject({ state, tone });
+    ['none', 'running', 'ok'],
+  ] as const)('with health %s is %s', (health, state, severity) => {
+    expect(stateOf({ health })).toMatchObject({ state, severity });
   });
 
   test('says what its health check printed last, cleaned', () => {
@@ -63,7 +63,7 @@ describe('a running container', () => {
 
   test('is in a loop while it keeps dying young, with the count', () => {
     const looping = stateOf({ restartCount: 7, startedMs: nowMs - 2_000 }, { diedMs: [nowMs - 9_000, nowMs - 6_000, nowMs - 3_000] });
-    expect(looping).toMatchObject({ state: 'restarting', tone: 'bad', restarts: 7 });
+    expect(looping).toMatchObject({ state: 'restarting', severity: 'error', restarts: 7 });
     expect(looping.detail).toContain('restarted 7 times');
     expect(looping.reconsiderMs).toBeGreaterThan(nowMs);
   });
@@ -84,8 +84,8 @@ describe('a container that ended (R5)', () => {
   test('was stopped by an operator when the engine would otherwise have restarted it', () => {
     const kept = { ...ended, exitCode: 137, restartPolicy: 'unless-stopped' as const };
     const engineStartedMs = nowMs - 3_600_000;
-    expect(stateOf(kept, { engineStartedMs } as object)).toMatchObject({ state: 'stopped', tone: 'idle', exitCode: 137 });
-    // One that ended before the engine started may have gone down with an engine of before.
+    expect(stateOf(kept, { engineStartedMs } as object)).toMatchObject({ state: 'stopped', severity: 'off', exitCode: 137 });
+    // A container that ended before the engine started may have gone down with the previous engine process.
     expect(stateOf(kept, { engineStartedMs: nowMs - 60_000 } as object).detail).toMatch(/no record/);
   });
 
@@ -113,7 +113,7 @@ describe('a container that ended (R5)', () => {
 
   test('failed when it ended badly by itself, with its exit code and when', () => {
     const failed = stateOf({ ...ended, exitCode: 3, restartPolicy: 'no' });
-    expect(failed).toMatchObject({ state: 'failed', tone: 'bad', exitCode: 3, sinceMs: nowMs - 120_000 });
+    expect(failed).toMatchObject({ state: 'failed', severity: 'error', exitCode: 3, sinceMs: nowMs - 120_000 });
     expect(failed.detail).toBe('failed with exit code 3, 2 minutes ago');
   });
 
@@ -123,7 +123,7 @@ describe('a container that ended (R5)', () => {
       state: 'failed',
       detail: 'went down with the engine, 2 minutes ago, and was not started again',
     });
-    // The engine's own SIGTERM to what was left running, sent before it answers again.
+    // The engine's own SIGTERM to leftover containers, sent before it accepts requests again.
     expect(serviceState(containerDetail({ ...ended, exitCode: 0 }), { ...history, stopAskedMs: nowMs - 122_000 }, nowMs).state).toBe(
       'failed',
     );
@@ -185,8 +185,8 @@ describe('a container that ended (R5)', () => {
   test('finished when it was a job: success is no failure', () => {
     const job = { ...ended, exitCode: 0, restartPolicy: 'no' as const };
     const seen = { diedMs: [nowMs - 120_000], reportsStops: true };
-    expect(stateOf(job, seen as object)).toMatchObject({ state: 'finished', tone: 'idle' });
-    expect(stateOf({ ...ended, exitCode: 0, restartPolicy: 'unless-stopped' }, {}, true).state).toBe('finished');
+    expect(stateOf(job, seen as object)).toMatchObject({ state: 'completed', severity: 'off' });
+    expect(stateOf({ ...ended, exitCode: 0, restartPolicy: 'unless-stopped' }, {}, true).state).toBe('completed');
   });
 
   test('is told from the list alone, before an inspect has answered', () => {

@@ -2,96 +2,83 @@ import type { ContainerDetail, ContainerFacts } from '../engine/engine.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, countText } from '../text/quantities.ts';
 import { cut } from '../text/width.ts';
-import type { StateName, Tone } from './model.ts';
+import type { ServiceStateId, ServiceView, Severity } from './model.ts';
 import type { Outage } from './observations.ts';
 
-/** What was seen to happen to a container, and to its engine. All times are epoch milliseconds by the machine's clock. */
+/** Events seen for a container and for its engine. All times are epoch milliseconds by the machine's clock. */
 export interface ContainerHistory {
-  /** When it died, oldest first. */
   diedMs: readonly number[];
-  /** When the engine was last seen to be requested to stop it, or to send it a signal that ends programs. */
+  /** When the engine last received a request to stop it, or to send it a signal that ends programs. */
   stopAskedMs: number | undefined;
-  /** A stop by Quarterdeck: when, and of the run that started when, where known. */
+  /** A stop by Quarterdeck: its time, and the start time of the run that it stopped, where known. */
   ownStop?: { atMs: number; startedMs?: number };
-  /** When the engine last reported that memory ran out in it. */
   oomMs?: number;
-  /** When the engine itself last ended it, while it started. */
   tidiedMs?: number;
-  /** When the engine was away, and was started again since. */
+  /** When the engine was unreachable, and was restarted since. */
   outages?: readonly Outage[];
-  /** When the engine started, where it tells (Docker). What it is to keep running is started again from then on. */
+  /** When the engine started, where it reports that (Docker). Restart policies apply from then on. */
   engineStartedMs?: number;
-  /** When the host started, of an engine whose restart policies do not reach over that by themselves (Podman). */
+  /** When the host started, for an engine whose restart policies do not cover a reboot by themselves (Podman). */
   bootedMs?: number;
   /** Whether a stop through the engine leaves a trace: in the events of Docker, in an inspect of Podman from 5 on. */
   reportsStops?: boolean;
 }
 
-export interface ServiceState {
-  state: StateName;
-  tone: Tone;
-  detail: string;
-  sinceMs: number | undefined;
-  exitCode: number | undefined;
-  restarts: number;
-  /** When time alone may change this state, epoch milliseconds. */
+export interface ServiceState
+  extends Pick<ServiceView, 'state' | 'severity' | 'detail' | 'sinceMs' | 'exitCode' | 'restarts' | 'causeUnknown' | 'mayBeMissed'> {
   reconsiderMs: number | undefined;
-  /** It ended, and there is no record of why. */
-  causeUnknown?: true;
-  /** With that: its host went down about then, and may be why. */
-  mayBeMissed?: true;
 }
 
-const tones: Record<StateName, Tone> = {
-  healthy: 'good',
-  running: 'good',
-  unhealthy: 'bad',
+export const severities = {
+  healthy: 'ok',
+  running: 'ok',
+  unhealthy: 'error',
   starting: 'busy',
-  restarting: 'bad',
-  stopped: 'idle',
-  failed: 'bad',
-  killed: 'bad',
-  finished: 'idle',
-  paused: 'warn',
-  created: 'idle',
+  restarting: 'error',
+  stopped: 'off',
+  failed: 'error',
+  killed: 'error',
+  completed: 'off',
+  paused: 'warning',
+  created: 'off',
   removing: 'busy',
-  missing: 'warn',
+  missing: 'warning',
   unknown: 'unknown',
-};
+} as const satisfies Record<string, Severity>;
 
-const serving: ReadonlySet<StateName> = new Set(['healthy', 'running', 'unhealthy', 'starting']);
+const serving: ReadonlySet<ServiceStateId> = new Set(['healthy', 'running', 'unhealthy', 'starting']);
 
-/** Do its programs run now, well or not? */
-export function isServing(state: StateName): boolean {
+export function isServing(state: ServiceStateId): boolean {
   return serving.has(state);
 }
 
-/** Do its programs run, or will the engine start them again by itself? */
-export function isUpState(state: StateName): boolean {
+/** Returns whether its programs run, or the engine will restart them by itself. */
+export function isUpState(state: ServiceStateId): boolean {
   return serving.has(state) || state === 'restarting';
 }
 
-export function toneOfState(state: StateName): Tone {
-  return tones[state];
+const labels: Partial<Record<ServiceStateId, string>> = { completed: 'finished' };
+
+export function labelOfState(state: ServiceStateId): string {
+  return labels[state] ?? state;
 }
 
-/** So many ends in so long are a loop and not bad luck. */
 const loopDeaths = 3;
 const loopWindowMs = 5 * 60_000;
-/** A container that has stayed up for this long is out of its loop: the engine resets its own back-off after 10 s. */
+/** A container that has stayed up for this long has left its loop: the engine resets its own back-off after 10 s. */
 const stableMs = 30_000;
-/** Between the end of a container and its next start by the restart policy, where the engine has no word for it (Podman). */
+/** Delay between the end of a container and its next start by the restart policy, where the engine has no state for it (Podman). */
 const restartGapMs = 2_000;
-/** A stop takes its grace period (10 s unless said otherwise) before the container ends. */
+/** A stop waits for its grace period (10 s by default) before the container ends. */
 const stopGraceMs = 120_000;
-/** Between the end of a container and the event that reports it. */
+/** Delay between the end of a container and the event that reports it. */
 const eventDelayMs = 5_000;
 /** Before the host goes down, its services end containers. */
 const shutdownMs = 180_000;
-/** Around an outage of the engine: containers end a little before it is noticed, and leftovers are ended when it comes back. */
+/** Margin around an outage of the engine: containers end a little before it is noticed, and leftovers are ended when the engine is back. */
 const outageBeforeMs = 5_000;
 const outageAfterMs = 3_000;
-/** Docker looks for what it left running when it starts, and gives it ten seconds to end, before it accepts requests. */
+/** When Docker starts, it looks for leftover containers and gives them ten seconds to end, before it accepts requests. */
 const startMs = 15_000;
 
 const signalNames: Record<number, string> = {
@@ -104,28 +91,28 @@ const signalNames: Record<number, string> = {
   143: 'SIGTERM',
 };
 
-/** Exit codes of signals that come from people and shutdowns, not from faults of the program. */
-const endingSignals: Readonly<Record<number, string>> = { 129: 'SIGHUP', 130: 'SIGINT', 131: 'SIGQUIT', 137: 'SIGKILL', 143: 'SIGTERM' };
+/** Exit codes of signals that come from faults of the program; the others come from people and shutdowns. */
+const faultCodes: ReadonlySet<number> = new Set([134, 139]);
 
 function exitText(code: number): string {
   const signal = signalNames[code];
   return signal ? `exit code ${code}, ${signal}` : `exit code ${code}`;
 }
 
-/** `Exited (137) 2 minutes ago` tells the code before an inspect has answered. */
+/** Reads the exit code in `Exited (137) 2 minutes ago`, for the time before an inspect has responded. */
 function exitCodeOfStatus(statusText: string): number | undefined {
-  const match = /^Exited \((\d+)\)/.exec(statusText);
-  return match ? Number(match[1]) : undefined;
+  const [, code] = /^Exited \((\d+)\)/.exec(statusText) ?? [];
+  return code === undefined ? undefined : Number(code);
 }
 
-/** How engines say that a port is taken: Docker before 28 and Podman, Docker since, Docker about its own containers. */
+/** Docker before 28 and Podman, Docker since, Docker about its own containers. */
 const takenPort: readonly RegExp[] = [
   /listen (?<protocol>tcp|udp)[46]? (?<address>\S+): bind: address already in use/,
   /bind host port (?:for )?(?<address>(?:\[[^\]\s]*\]|[^\s:/]+):\d+)\S*\/(?<protocol>tcp|udp|sctp): address already in use/,
   /Bind for (?<address>\S+) failed: port is already allocated/,
 ];
 
-/** The port, where an engine says that one is taken: `127.0.0.1:8180`. */
+/** `127.0.0.1:8180` */
 export function takenPortIn(error: string): { address: string; protocol: string | undefined } | undefined {
   for (const pattern of takenPort) {
     const { address, protocol } = pattern.exec(error)?.groups ?? {};
@@ -134,7 +121,7 @@ export function takenPortIn(error: string): { address: string; protocol: string 
   return undefined;
 }
 
-/** An engine's reason in one line, the cause first: what stands before it is long, and a narrow screen cuts the end off. */
+/** Returns an engine's reason in one line, the cause first: the text before it is long, and a narrow screen cuts off the end. */
 export function startProblem(error: string): string {
   const text = cleanLine(error);
   const taken = takenPortIn(text);
@@ -151,10 +138,12 @@ function isDetail(container: ContainerFacts | ContainerDetail): container is Con
 }
 
 /**
- * The state of one container in the operator's words (R5). An engine does not record who stopped a container, so that is inferred, in this order:
- * what was seen (a stop by Quarterdeck, a request to the engine, an outage), and what the restart policy rules out: the engine starts again what
- * ended by itself. Where neither tells, the state is `stopped`, and the detail says that there is no record.
+ * The state of one container in the operator's words (R5). An engine does not record who stopped a container, so that is inferred, in
+ * this order: observed events (a stop by Quarterdeck, a request to the engine, an outage), and what the restart policy rules out: the
+ * engine restarts containers that ended by themselves. If neither decides, the state is `stopped`, and the detail says that there is no
+ * record.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the order of its checks is the decision
 export function serviceState(
   container: ContainerFacts | ContainerDetail,
   history: ContainerHistory,
@@ -164,9 +153,9 @@ export function serviceState(
   const detail = isDetail(container) ? container : undefined;
   const restarts = detail?.restartCount ?? 0;
   const base = { exitCode: undefined, restarts, reconsiderMs: undefined, sinceMs: detail?.startedMs };
-  const say = (state: StateName, text: string, more: Partial<ServiceState> = {}): ServiceState => ({
+  const say = (state: ServiceStateId, text: string, more: Partial<ServiceState> = {}): ServiceState => ({
     state,
-    tone: tones[state],
+    severity: severities[state],
     detail: text,
     ...base,
     ...more,
@@ -189,7 +178,7 @@ export function serviceState(
       const deaths = history.diedMs.filter((at) => nowMs - at < loopWindowMs);
       const startedMs = detail?.startedMs;
       const young = startedMs !== undefined && nowMs - startedMs < stableMs;
-      // Only what the engine itself restarted counts: Podman does not tell who stopped and started a container by hand.
+      // Only restarts by the engine itself count: Podman does not report who stopped and started a container by hand.
       const looping = restarts > 0 && deaths.length >= loopDeaths;
       const seenAsLoop = young && restarts >= loopDeaths;
       // A stop and a start by hand are deaths too, but no loop.
@@ -224,7 +213,7 @@ export function serviceState(
     const count = known?.restartCount || history.diedMs.length;
     const code = known?.exitCode;
     const often = count > 0 ? `restarted ${countText(count, 'time')}` : 'restarting';
-    // A running container's exit code is 0 and says nothing of the run before.
+    // A running container's exit code is 0 and says nothing about the previous run.
     const why = known?.outOfMemory
       ? ', last ended out of memory'
       : code !== undefined && known?.state !== 'running'
@@ -233,6 +222,7 @@ export function serviceState(
     return say('restarting', `${often}${why}`, { exitCode: known?.state === 'running' ? undefined : code, restarts: count });
   }
 
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the order of its checks is the decision
   function ended(): ServiceState {
     const exitCode = detail?.exitCode ?? exitCodeOfStatus(container.statusText);
     const sinceMs = detail?.finishedMs;
@@ -243,13 +233,13 @@ export function serviceState(
     const { stopAskedMs, ownStop, outages = [], bootedMs, engineStartedMs } = history;
     const isOfThisRun = (atMs: number | undefined) => atMs !== undefined && (startedMs === undefined || atMs >= startedMs);
     const isNearEnd = (atMs: number) => sinceMs === undefined || Math.abs(sinceMs - atMs) < stopGraceMs;
-    // A stop before this run began was about another one: a restart is no stop.
+    // A stop before this run began belongs to another run: a restart is not a stop.
     const stoppedFromHere =
       ownStop !== undefined &&
       (ownStop.startedMs !== undefined && startedMs !== undefined
         ? ownStop.startedMs === startedMs
         : isOfThisRun(ownStop.atMs) && isNearEnd(ownStop.atMs));
-    // An engine that is away receives no requests: what it signals when it is stopped, and before it answers again, is its own tidying up.
+    // An unreachable engine gets no requests: signals that it sends until it accepts requests again are its own cleanup.
     const isTidyingUp = (atMs: number) => outages.some(({ fromMs, untilMs }) => atMs >= fromMs && atMs < untilMs);
     const asked =
       detail?.stoppedByUser ||
@@ -261,18 +251,18 @@ export function serviceState(
     if (asked) return say('stopped', `stopped by an operator${when}`, more);
 
     const kept = (detail?.restartPolicy === 'always' || detail?.restartPolicy === 'unless-stopped') && !oneShot;
-    // Docker's code for an end that it did not see: it found nothing of the container when it started.
+    // Docker's code for an end that it did not see: it found no trace of the container's process when it started.
     const isUnseenEnd = exitCode === 255 && engineStartedMs !== undefined && isNearStart(sinceMs, engineStartedMs);
     const wentDownWithEngine =
       sinceMs !== undefined &&
       (isUnseenEnd ||
         (history.tidiedMs !== undefined && Math.abs(sinceMs - history.tidiedMs) < eventDelayMs) ||
         outages.some(({ fromMs, untilMs }) => sinceMs > fromMs - outageBeforeMs && sinceMs < untilMs + outageAfterMs));
-    // Docker 20.10 takes its own ending of leftovers after a crash for a stop on request, and leaves `unless-stopped` containers down.
+    // After a crash, Docker 20.10 records its own ending of leftovers as a requested stop, and leaves `unless-stopped` containers down.
     if (wentDownWithEngine)
       return say('failed', `went down with the engine${when}, and was not started again`, isUnseenEnd ? { sinceMs } : more);
     if (bootedMs !== undefined && startedMs !== undefined && startedMs < bootedMs) {
-      // The end of what a power cut ended is not recorded: then the end that is known is of an earlier run.
+      // The end of a container in a power cut is not recorded: then the known end belongs to an earlier run.
       const isEndRecorded = sinceMs !== undefined && sinceMs >= startedMs - eventDelayMs;
       const isNearBoot = kept && (sinceMs ?? 0) > bootedMs - shutdownMs;
       if (!isEndRecorded || (isNearBoot && history.reportsStops))
@@ -280,7 +270,7 @@ export function serviceState(
       if (isNearBoot) {
         const code = exitCode === undefined ? '' : ` with exit code ${exitCode}`;
         const text = `ended${code}${when}; no record of whether it was stopped or went down with the host`;
-        return say('stopped', text, { ...more, tone: 'warn', causeUnknown: true, mayBeMissed: true });
+        return say('stopped', text, { ...more, severity: 'warning', causeUnknown: true, mayBeMissed: true });
       }
     }
     const ends = Math.max(detail?.restartCount ?? 0, history.diedMs.filter((at) => nowMs - at < loopWindowMs).length);
@@ -293,7 +283,7 @@ export function serviceState(
       !isRecent &&
       (engineStartedMs !== undefined
         ? sinceMs > engineStartedMs
-        : // Podman says 255 or -1 of a container whose monitor was killed.
+        : // Podman reports 255 or -1 for a container whose monitor was killed.
           bootedMs !== undefined && sinceMs > bootedMs && exitCode !== undefined && exitCode >= 0 && exitCode < 255);
     if (wouldRunAgain)
       return say(
@@ -304,7 +294,7 @@ export function serviceState(
     const unknown = (text: string): ServiceState =>
       say('stopped', text, {
         ...more,
-        tone: exitCode === 137 ? 'warn' : tones.stopped,
+        severity: exitCode === 137 ? 'warning' : severities.stopped,
         causeUnknown: true,
         ...(kept && isRecent && { reconsiderMs: sinceMs + restartGapMs }),
       });
@@ -312,15 +302,15 @@ export function serviceState(
     const sawWholeEnd =
       history.reportsStops === true && sinceMs !== undefined && history.diedMs.some((at) => Math.abs(at - sinceMs) < eventDelayMs);
     if (exitCode === 0) {
-      if (oneShot || sawWholeEnd) return say('finished', `finished its work${when}`, more);
+      if (oneShot || sawWholeEnd) return say('completed', `finished its work${when}`, more);
       return unknown(`ended with exit code 0${when}; no record of whether it was stopped or finished its work`);
     }
-    const signal = endingSignals[exitCode];
+    const signal = faultCodes.has(exitCode) ? undefined : signalNames[exitCode];
     if (signal !== undefined) {
       if (sawWholeEnd) return say('killed', `killed by ${signal} from outside the engine (exit code ${exitCode})${when}`, more);
       return unknown(`ended by ${signal} (exit code ${exitCode})${when}; no record of what sent it`);
     }
-    // The engine would have started it again; it may have been stopped.
+    // The engine would have restarted it; it may have been stopped.
     if (kept && !sawWholeEnd) return unknown(`ended with ${exitText(exitCode)}${when}; no record of why`);
     return say(
       'failed',

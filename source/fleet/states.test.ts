@@ -5,30 +5,31 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { containerDetail } from '../../test/doubles/container-facts.ts';
 import { hostDouble, LiveEngine } from '../../test/doubles/live-engine.ts';
 import type { ContainerDetail, EngineEvent, EngineFacts } from '../engine/engine.ts';
+import { EngineWatch, engineLimits } from './engine-watch.ts';
 import { Observations } from './observations.ts';
-import { PlaceWatch, placeLimits } from './place-watch.ts';
 import { type ServiceState, serviceState } from './service-state.ts';
 
 type Event = [action: EngineEvent['action'], secondsAgo: number, more?: Partial<EngineEvent>];
 
 /**
- * The truth table of states (R5): what is said of a container at once, two minutes later, by another process, and where the engine's events were lost. `Seen` is what
- * is said where a console or command saw it happen, `lost` where none did and the engine's events have been overwritten.
+ * The truth table of states (R5): the state of a container at once, two minutes later, in another process, and after the engine's events
+ * were lost. `Seen` is the result where a console or command saw the event, `lost` where none did and the engine's events have been
+ * overwritten.
  */
 interface Row {
   name: string;
-  /** As an inspect has it; it started 10 minutes before and ended a second ago, unless said otherwise. */
+  /** As in an inspect; it started 10 minutes before and ended a second ago, unless set otherwise. */
   container: Partial<ContainerDetail>;
-  /** What the engine reports, by seconds before now. */
+  /** Events of the engine, by seconds before now. */
   events?: readonly Event[];
   /** Stopped by Quarterdeck: seconds before now. */
   ownStop?: number;
   oneShot?: boolean;
   engine?: Partial<EngineFacts>;
   bootedSecondsAgo?: number;
-  seen: readonly [state: string, tone: string, detail: string];
-  /** The same as `seen` where missing. */
-  lost?: readonly [state: string, tone: string, detail: string];
+  seen: readonly [state: string, severity: string, detail: string];
+  /** The same as `seen` if missing. */
+  lost?: readonly [state: string, severity: string, detail: string];
 }
 
 const nowMs = Date.now();
@@ -47,73 +48,73 @@ const die: Event = ['die', 60];
 const noRecord = 'no record of whether it was stopped or finished its work';
 
 const table: readonly Row[] = [
-  { name: 'created', container: { state: 'created', startedMs: undefined }, seen: ['created', 'idle', 'created, never started'] },
+  { name: 'created', container: { state: 'created', startedMs: undefined }, seen: ['created', 'off', 'created, never started'] },
   { name: 'starting', container: { health: 'starting' }, seen: ['starting', 'busy', 'up, its health check has not passed yet'] },
-  { name: 'healthy', container: { health: 'healthy' }, seen: ['healthy', 'good', 'its health check passes'] },
-  { name: 'unhealthy', container: { health: 'unhealthy' }, seen: ['unhealthy', 'bad', 'its health check fails'] },
-  { name: 'running', container: {}, seen: ['running', 'good', 'up; it declares no health check'] },
-  { name: 'paused', container: { state: 'paused' }, seen: ['paused', 'warn', 'paused: its programs are frozen'] },
+  { name: 'healthy', container: { health: 'healthy' }, seen: ['healthy', 'ok', 'its health check passes'] },
+  { name: 'unhealthy', container: { health: 'unhealthy' }, seen: ['unhealthy', 'error', 'its health check fails'] },
+  { name: 'running', container: {}, seen: ['running', 'ok', 'up; it declares no health check'] },
+  { name: 'paused', container: { state: 'paused' }, seen: ['paused', 'warning', 'paused: its programs are frozen'] },
   {
     name: 'restart loop',
     container: { state: 'restarting', restartCount: 7, exitCode: 1 },
-    seen: ['restarting', 'bad', 'restarted 7 times, last ended with exit code 1'],
+    seen: ['restarting', 'error', 'restarted 7 times, last ended with exit code 1'],
   },
-  { name: 'dead', container: { state: 'dead' }, seen: ['failed', 'bad', 'dead: the engine could not remove it'] },
+  { name: 'dead', container: { state: 'dead' }, seen: ['failed', 'error', 'dead: the engine could not remove it'] },
   {
     name: 'OOM-killed, Docker',
     container: exited(137, { outOfMemory: true }),
     events: [['oom', 60], die],
-    seen: ['killed', 'bad', 'killed because memory ran out (exit code 137, SIGKILL), AGO'],
+    seen: ['killed', 'error', 'killed because memory ran out (exit code 137, SIGKILL), AGO'],
   },
   {
     name: 'OOM-killed, an engine that reports it in events alone',
     container: exited(137),
     events: [['oom', 60], die],
-    seen: ['killed', 'bad', 'killed because memory ran out (exit code 137, SIGKILL), AGO'],
-    lost: ['stopped', 'warn', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it'],
+    seen: ['killed', 'error', 'killed because memory ran out (exit code 137, SIGKILL), AGO'],
+    lost: ['stopped', 'warning', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it'],
   },
   {
     name: 'killed from outside, Docker',
     container: exited(137),
     events: [die],
-    seen: ['killed', 'bad', 'killed by SIGKILL from outside the engine (exit code 137), AGO'],
-    lost: ['stopped', 'warn', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it'],
+    seen: ['killed', 'error', 'killed by SIGKILL from outside the engine (exit code 137), AGO'],
+    lost: ['stopped', 'warning', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it'],
   },
   {
     name: 'killed from outside, Podman before 5, which does not report stops',
     engine: podman,
     container: exited(137),
     events: [die],
-    seen: ['stopped', 'warn', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it'],
+    seen: ['stopped', 'warning', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it'],
   },
   {
     name: 'killed from outside, Podman 5',
     engine: { ...podman, version: '5.8.0' },
     container: exited(137),
     events: [die],
-    seen: ['killed', 'bad', 'killed by SIGKILL from outside the engine (exit code 137), AGO'],
-    lost: ['stopped', 'warn', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it'],
+    seen: ['killed', 'error', 'killed by SIGKILL from outside the engine (exit code 137), AGO'],
+    lost: ['stopped', 'warning', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it'],
   },
   {
     name: 'stopped through the engine, and exited with 0',
     container: exited(0),
     events: [['kill', 61, { signal: '15' }], die, ['stop', 59]],
-    seen: ['stopped', 'idle', 'stopped by an operator, AGO'],
-    lost: ['stopped', 'idle', `ended with exit code 0, AGO; ${noRecord}`],
+    seen: ['stopped', 'off', 'stopped by an operator, AGO'],
+    lost: ['stopped', 'off', `ended with exit code 0, AGO; ${noRecord}`],
   },
   {
     name: 'stopped through the engine, which had to kill it',
     container: exited(137),
     events: [['kill', 70, { signal: '15' }], ['kill', 61, { signal: '9' }], die, ['stop', 59]],
-    seen: ['stopped', 'idle', 'stopped by an operator, AGO'],
-    lost: ['stopped', 'warn', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it'],
+    seen: ['stopped', 'off', 'stopped by an operator, AGO'],
+    lost: ['stopped', 'warning', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it'],
   },
   {
     name: 'stopped, and to be kept running otherwise, Docker',
     container: exited(137, kept),
     events: [['kill', 61, { signal: '15' }], die, ['stop', 59]],
-    seen: ['stopped', 'idle', 'stopped by an operator, AGO'],
-    lost: ['stopped', 'idle', 'stopped on request (exit code 137, SIGKILL), AGO: its restart policy would have started it again otherwise'],
+    seen: ['stopped', 'off', 'stopped by an operator, AGO'],
+    lost: ['stopped', 'off', 'stopped on request (exit code 137, SIGKILL), AGO: its restart policy would have started it again otherwise'],
   },
   {
     name: 'stopped by Quarterdeck, Podman before 5',
@@ -121,85 +122,85 @@ const table: readonly Row[] = [
     container: exited(0),
     events: [die],
     ownStop: 62,
-    seen: ['stopped', 'idle', 'stopped by an operator, AGO'],
-    lost: ['stopped', 'idle', `ended with exit code 0, AGO; ${noRecord}`],
+    seen: ['stopped', 'off', 'stopped by an operator, AGO'],
+    lost: ['stopped', 'off', `ended with exit code 0, AGO; ${noRecord}`],
   },
   {
     name: 'stopped by others, Podman 5',
     engine: { ...podman, version: '5.8.0' },
     container: exited(0, { stoppedByUser: true }),
-    seen: ['stopped', 'idle', 'stopped by an operator, AGO'],
+    seen: ['stopped', 'off', 'stopped by an operator, AGO'],
   },
   {
     name: 'started again after a stop by Quarterdeck, and failed by itself',
     container: exited(3, { startedMs: ago(61) }),
     events: [die],
     ownStop: 62,
-    seen: ['failed', 'bad', 'failed with exit code 3, AGO'],
+    seen: ['failed', 'error', 'failed with exit code 3, AGO'],
   },
   {
     name: 'completed, Docker',
     container: exited(0),
     events: [die],
-    seen: ['finished', 'idle', 'finished its work, AGO'],
-    lost: ['stopped', 'idle', `ended with exit code 0, AGO; ${noRecord}`],
+    seen: ['completed', 'off', 'finished its work, AGO'],
+    lost: ['stopped', 'off', `ended with exit code 0, AGO; ${noRecord}`],
   },
   {
     name: 'completed, a job of the catalog',
     container: exited(0),
     oneShot: true,
     events: [die],
-    seen: ['finished', 'idle', 'finished its work, AGO'],
+    seen: ['completed', 'off', 'finished its work, AGO'],
   },
-  { name: 'failed', container: exited(3), events: [die], seen: ['failed', 'bad', 'failed with exit code 3, AGO'] },
+  { name: 'failed', container: exited(3), events: [die], seen: ['failed', 'error', 'failed with exit code 3, AGO'] },
   {
     name: 'could not be started',
     container: exited(127, { error: 'exec: "nope": not found' }),
-    seen: ['failed', 'bad', 'could not be started: exec: "nope": not found'],
+    seen: ['failed', 'error', 'could not be started: exec: "nope": not found'],
   },
   {
     name: 'engine crashed and back: it ended what was left running, as if on request',
     engine: { ...docker, startedMs: ago(59) },
     container: exited(137, kept),
     events: [['kill', 68, { signal: '15' }], ['kill', 60, { signal: '9' }], die, ['stop', 60]],
-    seen: ['failed', 'bad', 'went down with the engine, AGO, and was not started again'],
-    lost: ['stopped', 'warn', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it'],
+    seen: ['failed', 'error', 'went down with the engine, AGO, and was not started again'],
+    lost: ['stopped', 'warning', 'ended by SIGKILL (exit code 137), AGO; no record of what sent it'],
   },
   {
     name: 'engine crashed and back, of one that was stopped before',
     engine: { ...docker, startedMs: ago(30) },
     container: exited(0, kept),
     ownStop: 62,
-    seen: ['stopped', 'idle', 'stopped by an operator, AGO'],
-    lost: ['stopped', 'idle', `ended with exit code 0, AGO; ${noRecord}`],
+    seen: ['stopped', 'off', 'stopped by an operator, AGO'],
+    lost: ['stopped', 'off', `ended with exit code 0, AGO; ${noRecord}`],
   },
   {
     name: 'host rebooted by a power cut, Podman',
     engine: podman,
     container: exited(0, { ...kept, finishedMs: undefined }),
     bootedSecondsAgo: 300,
-    seen: ['failed', 'bad', 'went down with the host, and was not started again'],
+    seen: ['failed', 'error', 'went down with the host, and was not started again'],
   },
   {
     name: 'host rebooted, Podman 5: its services ended it before',
     engine: { ...podman, version: '5.8.0' },
     container: exited(143, kept),
     bootedSecondsAgo: 30,
-    seen: ['failed', 'bad', 'went down with the host, and was not started again'],
+    seen: ['failed', 'error', 'went down with the host, and was not started again'],
   },
   {
     name: 'host rebooted, Podman before 5: its services ended it before, or an operator did',
     engine: podman,
     container: exited(143, kept),
     bootedSecondsAgo: 30,
-    seen: ['stopped', 'warn', 'ended with exit code 143, AGO; no record of whether it was stopped or went down with the host'],
+    seen: ['stopped', 'warning', 'ended with exit code 143, AGO; no record of whether it was stopped or went down with the host'],
   },
   {
     name: 'host rebooted, Podman: stopped long before',
     engine: podman,
     container: exited(143, { ...kept, finishedMs: ago(500) }),
     bootedSecondsAgo: 30,
-    seen: ['stopped', 'idle', 'ended by SIGTERM (exit code 143), AGO; no record of what sent it'],
+    seen: ['stopped', 'off', 'ended by SIGTERM (exit code 143), AGO; no record of what sent it'],
   },
 ];
 
@@ -233,14 +234,17 @@ describe.each(table)('$name', (row) => {
     ([action, seconds, more]): EngineEvent => ({ kind: 'container', action, id: detail.id, timeMs: ago(seconds), attributes: {}, ...more }),
   );
 
-  /** As a process of its own sees it. */
+  /** As seen by a separate process. */
   async function look(observations: Observations, reported: readonly EngineEvent[]): Promise<(laterMs?: number) => ServiceState> {
     const played = new Played(engine, reported);
     played.containers.set(detail.id, detail);
     const host = hostDouble();
     const facts = await host.facts(new AbortController().signal);
     if (bootedSecondsAgo !== undefined) host.facts = async () => ({ ...facts, bootedMs: ago(bootedSecondsAgo) });
-    const watch = new PlaceWatch({ name: 'local', host, open: async () => played }, () => undefined, { observations, limits: placeLimits });
+    const watch = new EngineWatch({ name: 'local', host, open: async () => played }, () => undefined, {
+      observations,
+      limits: engineLimits,
+    });
     void watch.run();
     await expect.poll(() => watch.complete, { interval: 5, timeout: 5_000 }).toBe(true);
     if (ownStop !== undefined && reported === past)
@@ -251,7 +255,7 @@ describe.each(table)('$name', (row) => {
     watch.close();
     return (laterMs = 0) => serviceState(detail, history, nowMs + laterMs, { oneShot });
   }
-  const said = ({ state, tone, detail: text }: ServiceState) => [state, tone, text.replace(/(just now|\d+ \w+ ago)/, 'AGO')];
+  const said = ({ state, severity, detail: text }: ServiceState) => [state, severity, text.replace(/(just now|\d+ \w+ ago)/, 'AGO')];
 
   test('where it was seen: at once, two minutes later and in another process (R5)', async () => {
     const path = join(folder, `${row.name.replaceAll(/\W+/g, '-')}.json`);
@@ -262,7 +266,7 @@ describe.each(table)('$name', (row) => {
     await observations.flush();
     const other = new Observations(path);
     await other.ready();
-    // The engine has forgotten its events by then.
+    // The engine has dropped its events by then.
     expect(said((await look(other, []))(120_000))).toEqual(seen);
   });
 

@@ -12,7 +12,7 @@ test('what no engine has told yet is no figure, and all components tick together
   let changes = 0;
   const counting = new StatsWatch(() => changes++);
   const silent = {
-    place: {
+    watch: {
       link: { state: 'connected' },
       engine: {
         async *stats(_id: string, signal: AbortSignal) {
@@ -41,11 +41,11 @@ test('what no engine has told yet is no figure, and all components tick together
   }
 });
 
-/** A component of these services, each with its memory and its limit. */
+/** Returns a component with these services, each with its memory and its limit. */
 function runtimeOf(services: Record<string, { memoryBytes: number; memoryLimitBytes: number }>): ComponentRuntime {
   async function* stats(id: string, signal: AbortSignal): AsyncGenerator<StatsSample> {
     const { memoryBytes = 0, memoryLimitBytes = 0 } = services[id] ?? {};
-    yield { timeMs: 0, cpuPercent: 1, memoryBytes, memoryLimitBytes, rxBytes: 0, txBytes: 0 };
+    yield { timeMs: 0, cpuPercent: 1, memoryBytes, memoryLimitBytes };
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   }
   const members = Object.keys(services).map((id) => ({
@@ -54,7 +54,7 @@ function runtimeOf(services: Record<string, { memoryBytes: number; memoryLimitBy
     known: undefined,
     main: true,
   }));
-  return { place: { link: { state: 'connected' }, engine: { stats } }, group: { members } } as unknown as ComponentRuntime;
+  return { watch: { link: { state: 'connected' }, engine: { stats } }, group: { members } } as unknown as ComponentRuntime;
 }
 
 test.each([

@@ -3,39 +3,33 @@ import type { StatsHistory } from './model.ts';
 import type { ComponentRuntime } from './open-fleet.ts';
 
 const kept = 120;
-/** Samples to one telling: figures that change faster than they are read cost half of what an idle console costs. */
-const samplesTold = 2;
+/** Samples per update: figures that change faster than they can be read cost half of what an idle console costs. */
+const samplesReported = 2;
 
 interface Series {
   users: number;
-  cpuPercent: number[];
-  memoryBytes: number[];
-  memoryLimitBytes: number;
-  /** Sampled and not yet told: who is drawn for another reason shows what all others show. */
+  history: StatsHistory;
+  /** Sampled and not yet reported: a redraw for another reason uses the same values. */
   untold: { cpuPercent: number; memoryBytes: number; memoryLimitBytes: number }[];
-  /** Container id to the stream that feeds it. */
   streams: Map<string, StatsStream>;
 }
 
 interface StatsStream {
   stop: AbortController;
   cpuPercent: number;
-  /** Undefined until the engine has told it. */
+  /** Undefined until the engine has reported it. */
   memoryBytes: number | undefined;
   limitBytes: number;
 }
 
-/** CPU and memory of components, sampled only while somebody looks: a stats stream costs the engine a read of cgroups every second. */
+/** CPU and memory of components, sampled only while they are shown: a stats stream costs the engine a read of cgroups every second. */
 export class StatsWatch {
   readonly #series = new Map<string, Series>();
-  readonly #changed: () => void;
-  /** One beat for all, so that a screen of fifty components is drawn once in two seconds and not fifty times. */
+  /** One timer for all, so that a screen of fifty components is drawn once in two seconds and not fifty times. */
   #beat: NodeJS.Timeout | undefined;
   #untold = 0;
 
-  constructor(changed: () => void) {
-    this.#changed = changed;
-  }
+  constructor(private readonly changed: () => void) {}
 
   watch(key: string, runtime: ComponentRuntime | undefined): () => void {
     const series = this.#series.get(key) ?? this.#open(key);
@@ -52,11 +46,10 @@ export class StatsWatch {
 
   history(key: string): StatsHistory | undefined {
     const series = this.#series.get(key);
-    if (!series || series.memoryBytes.length === 0) return undefined;
-    return { cpuPercent: series.cpuPercent, memoryBytes: series.memoryBytes, memoryLimitBytes: series.memoryLimitBytes };
+    if (!series || series.history.memoryBytes.length === 0) return undefined;
+    return series.history;
   }
 
-  /** Containers come and go under a component that is being watched. */
   follow(runtimes: ReadonlyMap<string, ComponentRuntime>): void {
     for (const [key, series] of this.#series) this.#feed(series, runtimes.get(key));
   }
@@ -68,9 +61,7 @@ export class StatsWatch {
   #open(key: string): Series {
     const series: Series = {
       users: 0,
-      cpuPercent: [],
-      memoryBytes: [],
-      memoryLimitBytes: 0,
+      history: { cpuPercent: [], memoryBytes: [], memoryLimitBytes: 0 },
       untold: [],
       streams: new Map(),
     };
@@ -87,7 +78,7 @@ export class StatsWatch {
     this.#beat = undefined;
   }
 
-  /** With the seconds of the machine, as whoever shows the time does: what changes with them is drawn together. */
+  /** Aligned to the machine's seconds, like the clock on screen: both are drawn together. */
   #nextBeat(): void {
     this.#beat = setTimeout(() => {
       this.#nextBeat();
@@ -98,13 +89,12 @@ export class StatsWatch {
   #sampleAll(): void {
     let sampled = false;
     for (const series of this.#series.values()) if (this.#sample(series)) sampled = true;
-    if (!sampled || ++this.#untold < samplesTold) return;
+    if (!sampled || ++this.#untold < samplesReported) return;
     this.#untold = 0;
     for (const series of this.#series.values()) this.#tell(series);
-    this.#changed();
+    this.changed();
   }
 
-  /** False while there is nothing to tell: no stream, or none that has told anything yet. */
   #sample(series: Series): boolean {
     const streams = [...series.streams.values()].filter((stream) => stream.memoryBytes !== undefined);
     if (streams.length === 0) return false;
@@ -112,7 +102,7 @@ export class StatsWatch {
     series.untold.push({
       cpuPercent: sum((stream) => stream.cpuPercent),
       memoryBytes: sum((stream) => stream.memoryBytes ?? 0),
-      // One without a limit can take what the machine has.
+      // Without a limit, a container can use all memory of the machine.
       memoryLimitBytes: streams.some((stream) => stream.limitBytes === 0) ? 0 : sum((stream) => stream.limitBytes),
     });
     return true;
@@ -121,10 +111,12 @@ export class StatsWatch {
   #tell(series: Series): void {
     const latest = series.untold.at(-1);
     if (!latest) return;
-    // New arrays: what is shown compares by identity.
-    series.cpuPercent = [...series.cpuPercent, ...series.untold.map(({ cpuPercent }) => cpuPercent)].slice(-kept);
-    series.memoryBytes = [...series.memoryBytes, ...series.untold.map(({ memoryBytes }) => memoryBytes)].slice(-kept);
-    series.memoryLimitBytes = latest.memoryLimitBytes;
+    // New arrays: the screen compares by identity.
+    series.history = {
+      cpuPercent: [...series.history.cpuPercent, ...series.untold.map(({ cpuPercent }) => cpuPercent)].slice(-kept),
+      memoryBytes: [...series.history.memoryBytes, ...series.untold.map(({ memoryBytes }) => memoryBytes)].slice(-kept),
+      memoryLimitBytes: latest.memoryLimitBytes,
+    };
     series.untold = [];
   }
 
@@ -136,7 +128,7 @@ export class StatsWatch {
       stream.stop.abort();
       series.streams.delete(id);
     }
-    const engine = runtime?.place.link.state === 'connected' ? runtime.place.engine : undefined;
+    const engine = runtime?.watch.link.state === 'connected' ? runtime.watch.engine : undefined;
     if (!engine) return;
     for (const id of running) {
       if (series.streams.has(id)) continue;
@@ -148,12 +140,12 @@ export class StatsWatch {
             if (sample.cpuPercent !== undefined) stream.cpuPercent = sample.cpuPercent;
             stream.memoryBytes = sample.memoryBytes;
             stream.limitBytes = sample.memoryLimitBytes;
-            if (series.memoryBytes.length > 0 || !this.#sample(series)) continue;
+            if (series.history.memoryBytes.length > 0 || !this.#sample(series)) continue;
             this.#tell(series);
-            this.#changed();
+            this.changed();
           }
         } catch {
-          // Stopped, or the engine went away: the next snapshot opens it again.
+          // Stopped, or the engine is unreachable: the next snapshot reopens it.
         } finally {
           if (series.streams.get(id) === stream) series.streams.delete(id);
         }

@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest';
-import { YamlDocument } from '../config/yaml-document.ts';
+import { readAnswers } from '../cli/answers.ts';
+import { readConfigText } from '../config-files/config-text.ts';
+import { PolicyText } from '../config-files/headscale-policy/text.ts';
 import { declaredServices } from '../fleet/compose-services.ts';
-import { readConfigText } from '../products/config-text.ts';
-import { parseMachineLogin } from '../products/machine-login.ts';
-import { PolicyText } from '../products/mesh-policy-text.ts';
-import { readPortalConfig } from '../products/sso-config.ts';
-import { inspectToken } from '../products/token-inspector.ts';
-import { readReport } from '../products/vulnerabilities/read-report.ts';
-import { manifestOf } from '../stack/backup-manifest.ts';
-import { composeDocument } from '../stack/compose-document.ts';
-import { readAnswers } from '../terminal/answers.ts';
-import { structuredLine } from '../text/structured-line.ts';
+import { structuredLine } from '../logs/structured-line.ts';
+import { readPortalConfig } from '../products/authelia/client/sso-config.ts';
+import { parseMachineLogin } from '../products/crowdsec/client/crowdsec-api.ts';
+import { inspectToken } from '../products/identity/client/token-inspector.ts';
+import { readReport } from '../products/vulnerabilities/client/read-report.ts';
+import { manifestOf } from '../stack/backup/manifest.ts';
+import { composeDocument } from '../stack/plan/compose-document.ts';
+import { YamlDocument } from '../yaml/document.ts';
 
 const base64url = (text: string) => Buffer.from(text).toString('base64url');
 const brackets = '['.repeat(300_000);
 const closed = `${brackets}${']'.repeat(300_000)}`;
 const maps = '{"a": '.repeat(300_000);
 
-/** What each reader of outside text makes of it: a value, or the fault that is shown. */
+/** The result of each reader of outside text: a value, or the fault that is shown. */
 const readers: [string, (text: string) => unknown][] = [
   ['a YAML file', (text) => new YamlDocument(text).problems.map(({ message }) => message)],
   ['a compose file', (text) => composeDocument(text).problems.map(({ message }) => message)],

@@ -5,155 +5,169 @@ import type { Grant, Right } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
 import type { Tunnels } from '../hosts/tunnel.ts';
 import type { BackupKeys } from '../secrets/backup-keys.ts';
-import type { SecretVault } from '../secrets/vault.ts';
+import type { SecretStorage } from '../secrets/secrets.ts';
 import type { Session } from '../session/session.ts';
-import type { HostBook } from './host-book.ts';
+import type { HostBook } from './hosts/host-book.ts';
 
-/** What a flow may read of the world. */
-export interface FlowWorld {
+export interface FlowContext {
   fleet: Fleet;
-  engineOf(place: string): Engine;
-  engineFactsOf(place: string): EngineFacts;
-  hostOf(place: string): Host;
+  engineOf(engineName: string): Engine;
+  engineFactsOf(engineName: string): EngineFacts;
+  hostOf(engineName: string): Host;
   readonly catalog: Catalog;
-  /** Where secrets are kept; opened when first asked for, which may want a passphrase. Throws `refused.*` where there is no place for them. */
-  vault(session: Session): Promise<SecretVault>;
-  /** What signs backups, and tells whose they are. */
+  /** Opens the secret backend on first use, which may prompt for a passphrase. Throws `refused.*` if there is no backend. */
+  vault(session: Session): Promise<SecretStorage>;
+  /** Signs backups, and identifies their author. */
   backupKeys(): Promise<BackupKeys>;
-  /** Absolute path of the stack's folder on that host. */
-  stackFolderOf(place: string, signal: AbortSignal): Promise<string>;
-  /** Where backups of that host go, as the settings say (`backups`): a folder there, or `restic:REPOSITORY`. Undefined where they say nothing. */
-  backupTargetOf?(place: string): string | undefined;
-  /** Ports of this machine that lead to components of others. */
+  stackFolderOf(engineName: string, signal: AbortSignal): Promise<string>;
+  /** A folder on that host, or `restic:REPOSITORY`, from the settings (`backups`). */
+  backupTargetOf?(engineName: string): string | undefined;
+  /** Ports of this machine that are forwarded to components of other machines. */
   tunnels?: Tunnels;
-  /** Of this installation: what is kept there can be found out again. */
+  /** Cache of this installation: its content can be recreated. */
   cacheFolder?: string;
-  /** Of this installation: what cannot be found out again, in a folder for each thing. */
+  /** Data of this installation that cannot be recreated, with a folder for each kind. */
   dataFolder?: string;
-  /** The operator's own catalog, absolute, where the settings name one. */
+  /** The operator's own catalog, as an absolute path, if the settings name one. */
   ownCatalogFolder?: string;
-  /** How this program is started, absolute: for what starts it later (a timer). */
+  /** The absolute command that starts this program, for a timer that starts it later. */
   program?: readonly string[];
-  /** Puts versions of secrets in force: plans and applies what they change, and waits until it is healthy. Answers what was restarted. */
+  /** Plans and applies the changes, and waits until the components are healthy. Returns the restarted services. */
   applySecrets?(
     session: Session,
-    place: string,
+    engineName: string,
     changes: readonly SecretChange[],
     /** Called once the containers have them, before they are seen healthy. */
     applied?: () => Promise<void>,
   ): Promise<{ restarted: readonly string[] }>;
-  /** Hosts over ssh; missing in practice. */
+  /** Returns a flow by its id, for the remedy of a finding. */
+  flowOf?(id: string): Flow | undefined;
+  /** Hosts over SSH; missing in practice mode. */
   hosts?: HostBook;
-  /** Where checklists are kept, and who works through them (`ada@desk`). */
+  /** The folder of checklists, and the user who works through them (`ada@desk`). */
   checklists?(): Promise<{ folder: string; who: string }>;
-  /** In practice only: what can be made to go wrong there. */
-  practice?: PracticeWorld;
+  practice?: PracticeControls;
 }
 
-/** A version of a secret that a component is to use from now on. */
 export interface SecretChange {
   component: string;
-  /** Of its compose file. */
   variable: string;
   version: string;
 }
 
-export interface PracticeWorld {
+export interface PracticeControls {
   incidents: readonly { name: string; title: string; summary: string }[];
-  /** Plays one of them; `calm` ends all. Throws `failed.practice`. */
+  /** Simulates one of them; `calm` ends all. Throws `failed.practice`. */
   play(grant: Grant, name: string): Promise<void>;
-  /** Runs a program on a node of the practice cluster, as its root. Throws `failed.practice`. */
+  /** Runs a program as root on a node of the practice cluster. Throws `failed.practice`. */
   runOnNode?(node: string, argv: readonly string[], signal: AbortSignal): Promise<{ exitCode: number; stdout: string; stderr: string }>;
 }
 
-/** What a flow is about. `component` and `service` come from the selected row or from the command line. */
+/** The target of a flow. `component` and `service` come from the selected row or from the command line. */
 export interface FlowInput {
-  place: string;
+  engineName: string;
   component?: ComponentView;
-  /** Of a flow about the catalog: what is to be deployed, whether or not it is there already. */
+  /** For a flow about the catalog: the entry to deploy, whether or not it is deployed already. */
   entry?: CatalogEntry;
-  /** Service name, where the component has several and one is meant. */
+  /** Service name, if the component has several and one is selected. */
   service?: string;
   /** Further words of the command line, or answers of a form. */
   words: readonly string[];
   options: Readonly<Record<string, string | boolean | readonly string[]>>;
-  /** What was piped in, where the verb was told to take it (`--stdin`). */
+  /** Piped input, if the verb was started with `--stdin`. */
   stdin?: Uint8Array;
 }
 
 export interface Todo {
   id: string;
   title: string;
-  /** How, or where; empty where the title says it all. */
+  /** How or where to do it; empty if the title says it all. */
   detail: string;
-  /** Nobody can see from here that it was done: `duty` confirms it. */
+  /** Cannot be observed by Quarterdeck: `tasks` confirms it. */
   byHand: boolean;
 }
 
-/** Something that goes on when the flow has ended: a verb waits for its end, the console keeps it until it ends itself. */
+/** Work that continues after the flow has ended: a verb waits for its end, the console keeps it until it ends by itself. */
 export interface Lasting {
   /** Aborted when it has ended. */
   readonly closed: AbortSignal;
   close(): void;
-  /** Tells what becomes of it: broken, back again. With data it is what was asked for. @returns ends the telling */
+  /** Reports its state: broken, working again. With data, it reports the requested results. Returns a function that stops the reports. */
   follow(tell: (state: string, message: string, data?: unknown) => void): () => void;
 }
 
 export interface FlowOutcome {
-  /** One sentence: what happened. */
   message: string;
-  /** What it leaves for people to do, and of which component. */
+  /** Tasks that remain for the operator, and their component. */
   todo?: { component: string; items: readonly Todo[] };
-  /** For `--json`. */
   data?: unknown;
-  /** Of a program that was run for the operator: the verb ends with it. */
+  /** Exit code of a program that was run for the operator: the verb exits with it. */
   exitCode?: number;
   lasts?: Lasting;
 }
 
-/**
- * A procedure without any user interface: the console, the command line and unattended runs all run this one.
- * The registry feeds the verbs, the palette, the help and the rights.
- */
+/** A procedure without any user interface. The registry supplies the verbs, the palette, the help and the rights. */
 export interface Flow {
   id: string;
-  /** The verb on the command line: `start`, or two words for one of several with a name in common: `secrets list`. */
+  /** The verb on the command line: `start`, or two words for one of several with a common name: `secrets list`. */
   verb: string;
   /** Imperative, as the palette shows it: `Start the component`. */
   title: string;
-  /** A sentence or two for help. */
   summary: string;
   right: Right;
-  /** What must be selected or named: something that is there, or something of the catalog, there or not. */
+  /** The kind of target that must be selected or named: an existing component, or a catalog entry. */
   about: 'component' | 'host' | 'catalog';
-  /** Makes sense for what runs on another machine alone. */
-  far?: true;
-  /** Of a flow about the host: works where no engine answers, and is run once, for the first place. */
+  /** Only useful for components on another machine. */
+  remote?: true;
+  /** For a flow about the host: works without an engine, and is run once, for the first engine. */
   offline?: true;
-  /** Of a flow about a component: "all" in its place means the whole stack; `component` is missing then. */
+  /** For a flow about a component: "all" instead of a name means the whole stack; `component` is missing then. */
   all?: true;
-  /** Of a flow about the host: the words that name what it can be about in this component, for who looks for both. */
+  /** For a flow about the host: returns the words that name possible targets in this component, for a search over both. */
   wordsFor?: (entry: CatalogEntry) => readonly (readonly string[])[];
-  /** A run that was left in the middle can be gone on with on another day: `run --resume`. */
+  /** An interrupted run can be resumed on another day: `run --resume`. */
   resumes?: true;
-  /** Of a flow about a component: the API that it speaks (`ComponentView.speaks`). Where one component alone speaks it, its name may be left away. */
+  /** For a flow about a component: the required API. The component's name is optional if only one component has this API. */
   speaks?: string;
-  /** Takes the component's name out of the words of the command line, where it is not simply the first one. */
+  /** Extracts the component's name from the words of the command line, if it is not simply the first one. */
   subject?: (words: readonly string[]) => { name: string | undefined; words: readonly string[] };
-  /** Arguments behind the component on the command line, as usage shows them: `SOURCE TARGET`. */
+  /** Arguments after the component on the command line, as usage shows them: `SOURCE TARGET`. */
   usage?: string;
-  /** Flags of the verb: name to meaning. */
+  /** Flags of the verb: name to description. */
   flags?: Readonly<Record<string, { meaning: string; value?: string; repeats?: true }>>;
-  /** What the component cannot do meanwhile: the console asks before it starts such a flow. */
+  /** What the component cannot do meanwhile: the console prompts for confirmation before it starts such a flow. */
   interrupts?: string;
-  /** Of a flow about a component: only for what was deployed from here. */
+  /** For a flow about a component: only for those that Quarterdeck deployed. */
   ours?: true;
-  /** Does it make sense for this component as it is now? Missing means always. */
+  /** Returns whether the flow is useful for this component in its current state. If missing, it always is. */
   offered?: (component: ComponentView) => boolean;
-  /** Of a flow about the host: does it make sense with what runs there? Missing means always. */
+  /** For a flow about the host: returns whether it is useful with the components there. If missing, it always is. */
   offeredOn?: (components: readonly ComponentView[], ports: readonly PortView[]) => boolean;
-  run(session: Session, input: FlowInput, world: FlowWorld): Promise<FlowOutcome>;
+  run: Procedure;
 }
 
-/** All of a flow but its procedure. */
-export type FlowAbout = Omit<Flow, 'run'>;
+export type Procedure = (session: Session, input: FlowInput, context: FlowContext) => Promise<FlowOutcome>;
+
+export type FlowMeta = Omit<Flow, 'run'>;
+
+/** Returns a flow whose procedure is loaded when it runs: every module that the first frame needs is read on each start. */
+export function lazyFlow(meta: FlowMeta, load: () => Promise<Flow>): Flow {
+  return { ...meta, run: async (session, input, context) => (await load()).run(session, input, context) };
+}
+
+/** One flow of a list. Missing properties come from the common ones, and its id from its verb (`vault read`: `vault-read`). */
+type LazyFlow<Common> = Omit<FlowMeta, 'id' | keyof Common> & Partial<FlowMeta> & { load: () => Promise<Procedure> };
+
+/** The procedures are loaded when they run. Common flags are listed after a flow's own. */
+export function lazyFlows<Common extends Partial<FlowMeta>>(common: Common, entries: readonly LazyFlow<Common>[]): readonly Flow[] {
+  return entries.map(({ load, ...entry }) => {
+    const meta = { ...common, ...entry } as Omit<FlowMeta, 'id'> & Partial<Pick<FlowMeta, 'id'>>;
+    const flags = { ...entry.flags, ...common.flags };
+    return {
+      id: meta.verb.replaceAll(' ', '-'),
+      ...meta,
+      ...(Object.keys(flags).length > 0 && { flags }),
+      run: async (session, input, context) => (await load())(session, input, context),
+    };
+  });
+}

@@ -1,37 +1,37 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FlowStage } from '../../test/doubles/flow-stage.ts';
+import { FlowFixture } from '../../test/doubles/flow-fixture.ts';
 import { codeInPicture } from '../../test/doubles/seen-code.ts';
 import { qrCode } from './qr-code.ts';
 import { saveCode } from './save-code.ts';
 
-let stage: FlowStage;
+let fixture: FlowFixture;
 beforeEach(async () => {
-  stage = await FlowStage.open();
+  fixture = await FlowFixture.open();
 });
-afterEach(() => stage.close());
+afterEach(() => fixture.close());
 
 const secret = 'hskey-auth-0123456789ab';
 const nowMs = Date.UTC(2026, 10, 20, 14, 3, 7);
 const flow = (offered?: true) => saveCode({ code: qrCode(secret), label: 'Key', nowMs, ...(offered && { offered }) });
-const here = (name: string) => join(stage.folder, name);
+const here = (name: string) => join(fixture.folder, name);
 
 test('a QR code is saved for its owner alone, also over a file that others could read, and the audit does not hold it', async () => {
   await writeFile(here('code.svg'), 'precious', { mode: 0o644 });
-  stage.operator.answers = { path: [here('code.svg')] };
-  const { message } = await stage.run(flow(), undefined);
-  expect(stage.operator.confirmations[0]?.consequences).toEqual(['What is in it now is lost: 8 B.']);
+  fixture.operator.answers = { path: [here('code.svg')] };
+  const { message } = await fixture.run(flow(), undefined);
+  expect(fixture.operator.confirmations[0]?.consequences).toEqual(['What is in it now is lost: 8 B.']);
   expect(message).toContain(`${here('code.svg')}, which only you can read (mode 0600)`);
   expect((await stat(here('code.svg'))).mode & 0o777).toBe(0o600);
   expect(codeInPicture(await readFile(here('code.svg'), 'utf8'))).toBe(secret);
-  const audited = JSON.stringify(await stage.audited());
+  const audited = JSON.stringify(await fixture.audited());
   expect(audited).toContain('QR code of Key');
   expect(audited).not.toContain(secret);
 });
 
 test('an offer without an answer saves nothing', async () => {
-  stage.operator.answers = { path: [''] };
-  expect((await stage.run(flow(true), undefined)).message).toBe('The QR code was not saved.');
-  expect(await readdir(stage.folder)).not.toContainEqual(expect.stringMatching(/svg$/));
+  fixture.operator.answers = { path: [''] };
+  expect((await fixture.run(flow(true), undefined)).message).toBe('The QR code was not saved.');
+  expect(await readdir(fixture.folder)).not.toContainEqual(expect.stringMatching(/svg$/));
 });

@@ -6,17 +6,13 @@ import { fileStamp, saveFile } from './save-file.ts';
 
 export interface CodeToSave {
   code: Modules;
-  /** Of the secret that it holds. */
   label: string;
   nowMs: number;
-  /** Nobody asked to save it, the terminal is too small to show it: nothing typed saves nothing. */
+  /** The operator did not request it, but the terminal is too small to show the code: without a path nothing is saved. */
   offered?: true;
 }
 
-/**
- * Saves a QR code that was shown, or did not fit, as a picture on this machine. Not in the registry, since the code is known only to whoever showed
- * the secret.
- */
+/** Not in the registry, since the code is known only to the flow that revealed the secret. */
 export function saveCode({ code, label, nowMs, offered }: CodeToSave): Flow {
   return {
     id: 'save-code',
@@ -25,7 +21,7 @@ export function saveCode({ code, label, nowMs, offered }: CodeToSave): Flow {
     summary: 'Saves a QR code as a picture on this machine, readable by you alone.',
     right: 'reveal',
     about: 'host',
-    async run(session, input) {
+    async run(session) {
       const path = await session.ask.text({
         id: 'path',
         label: 'Save the QR code to which file?',
@@ -35,14 +31,9 @@ export function saveCode({ code, label, nowMs, offered }: CodeToSave): Flow {
       });
       if (path.trim() === '') return { message: 'The QR code was not saved.' };
       const content = Buffer.from(modulePicture(code));
-      const saved = await saveFile(session, input, {
-        id: 'save-code',
-        right: 'reveal',
-        path,
-        content,
-        what: `QR code of ${cleanLine(label)}`,
-      });
-      if (saved === undefined) return { message: 'Rehearsed: nothing was saved.' };
+      const what = `QR code of ${cleanLine(label)}`;
+      const saved = await saveFile(session, { id: 'save-code', right: 'reveal', path, content, what });
+      if (saved === undefined) return { message: 'Dry run: nothing was saved.' };
       return { message: `Saved the QR code to ${saved}, which only you can read (mode 0600). Delete it after use.` };
     },
   };

@@ -1,20 +1,19 @@
-/** What a flow may do. Each includes nothing of the others. */
+/** The right that a flow needs. No right includes another. */
 export type Right = 'read' | 'reveal' | 'operate' | 'destroy';
 
 const minted = Symbol('grant');
 
 /**
- * Proof that one act passed the session's checks (read-only, production, confirmation, lock-out).
- * Everything that changes the outside world asks for one; `session.act` alone mints them
- * (the lint rule for `grants/mint.ts` keeps it so).
+ * Proof that one action passed the session's checks (read-only, production, confirmation, lock-out). Every function that changes the
+ * outside world requires one; only `session.act` creates them (enforced by the lint rule for `grants/mint.ts`).
  */
 export interface Grant {
   readonly [minted]: true;
   readonly actId: string;
   readonly right: Exclude<Right, 'read'>;
-  /** Ends with the act: a grant that was kept for later no longer opens anything. */
+  /** Expires with the action: a grant that is kept for later gives no access. */
   readonly signal: AbortSignal;
 }
 
-/** Only for `mint.ts`. */
+/** Only `mint.ts` may call this. */
 export const mark: typeof minted = minted;

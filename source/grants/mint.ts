@@ -1,6 +1,6 @@
 import { type Grant, mark } from './grant.ts';
 
-/** Only `session/` may import this file; a lint rule says so. */
+/** Only `session/` may import this file (enforced by a lint rule). */
 export function mintGrant(actId: string, right: Grant['right'], signal: AbortSignal): Grant {
   return { [mark]: true, actId, right, signal };
 }

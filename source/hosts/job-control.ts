@@ -13,7 +13,7 @@ function factsOf(pid: number): ProcessFacts | undefined {
   try {
     if (process.platform === 'linux') {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      // Behind the name, which may contain anything: state, parent, group, session, terminal.
+      // The name may contain any character. The fields after it: state, parent, group, session, terminal.
       const [, parent, group, , terminal = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return { parent: Number(parent), group: Number(group), terminal };
     }
@@ -26,8 +26,9 @@ function factsOf(pid: number): ProcessFacts | undefined {
 }
 
 /**
- * The processes of this job that have to be stopped for the shell to notice: this one, and those of its group that wait for it (`npm start`). Undefined where no
- * shell would continue them: the job's parent is not in the same session, as with `ssh -t HOST quarterdeck` or `tmux new quarterdeck`. A terminal belongs to one session.
+ * Returns the processes of this job that must be stopped for the shell to notice: this one, and those of its group that wait for it (`npm
+ * start`). Undefined if no shell would continue them, because the job's parent is not in the same session, as with `ssh -t HOST
+ * quarterdeck` or `tmux new quarterdeck`. A terminal belongs to one session.
  */
 export function stoppableJob(pid = process.pid): number[] | undefined {
   const own = factsOf(pid);

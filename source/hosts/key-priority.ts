@@ -1,11 +1,16 @@
-/** Until when, in the time of `performance.now()`. */
-let untilMs = Number.NEGATIVE_INFINITY;
+/**
+ * Gives key presses priority: while the operator presses keys, floods of input are read slowly, so that engine, program and terminal have
+ * the CPU for the keys.
+ */
+export class KeyPriority {
+  #untilMs = Number.NEGATIVE_INFINITY;
 
-/** Somebody presses keys: for so long what floods in is read slowly, so that engine, program and terminal have the processor for what the keys do. */
-export function keysFirst(forMs: number): void {
-  untilMs = performance.now() + forMs;
-}
+  /** After a key press, another one is likely within this time. */
+  begin(forMs: number): void {
+    this.#untilMs = performance.now() + forMs;
+  }
 
-export function areKeysFirst(): boolean {
-  return performance.now() < untilMs;
+  get isOn(): boolean {
+    return performance.now() < this.#untilMs;
+  }
 }

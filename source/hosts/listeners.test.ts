@@ -88,7 +88,7 @@ describe.runIf(endianness() === 'LE')('reading the kernel', () => {
     await running(10, 'nginx', [1]);
     const watch = watched();
     await watch.read(signal());
-    // Who would walk again would find the owner of 22 now.
+    // A second scan would find the owner of 22 now.
     await running(30, 'sshd', [3]);
     expect((await watch.read(signal())).find(({ port }) => port === 22)?.process).toBeUndefined();
     await writeFile(join(proc, 'net/tcp'), ['header', line(80, 1), line(22, 3), line(443, 4), ''].join('\n'));

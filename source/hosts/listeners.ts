@@ -3,19 +3,16 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { Fault } from '../faults/fault.ts';
 import type { ExecOptions, ExecOutcome, Listener, ListenerProcess } from './host.ts';
 import { parseLsof } from './lsof.ts';
-import { type KernelSocket, type ProcNetFile, parseProcNet } from './proc-net.ts';
+import { type KernelSocket, type ProcNetFile, parseProcNet, procFiles } from './proc-net.ts';
 
-const procFiles: readonly ProcNetFile[] = ['tcp', 'tcp6', 'udp', 'udp6'];
-/** So long a walk goes on before keys and frames have their turn. */
 const turnMs = 4;
 
 interface Owner {
   process: ListenerProcess;
-  /** The link under /proc that led here: while it stands, so does the answer. */
+  /** The link under /proc through which the owner was found: the result is valid while the link exists. */
   link: string;
 }
 
-/** Where the kernel's tables and the programs come from; replaced in tests. */
 export interface ListenerSources {
   platform: string;
   exec: (argv: readonly string[], options: ExecOptions) => Promise<ExecOutcome>;
@@ -23,46 +20,42 @@ export interface ListenerSources {
 }
 
 /**
- * Who listens on this machine, published by an engine or not.
- *
- * Owners are found through `/proc/<pid>/fd`, which is a walk over every open file of every visible process. It is made only when a
- * socket appears that was never looked up, or whose owner has let go of it; that nobody visible has a socket stays true for as long
- * as it is listed.
+ * Lists the listeners on this machine, whether or not an engine published them. Owners are found through `/proc/<pid>/fd`, by a scan of
+ * every open file of every visible process. The scan runs only when a new socket appears or when an owner has closed its socket. If no
+ * visible process owns a socket, that result is kept for as long as the socket is listed.
  */
 export class ListenerWatch {
-  readonly #sources: ListenerSources;
   readonly #proc: string;
   #owners = new Map<string, Owner | undefined>();
 
-  constructor(sources: ListenerSources) {
-    this.#sources = sources;
+  constructor(private readonly sources: ListenerSources) {
     this.#proc = sources.procFolder ?? '/proc';
   }
 
   async read(signal: AbortSignal): Promise<Listener[]> {
     signal.throwIfAborted();
-    if (this.#sources.platform !== 'linux') return this.#readWithLsof(signal);
+    if (this.sources.platform !== 'linux') return this.#readWithLsof(signal);
     const tables = await Promise.all(procFiles.map(async (file) => parseProcNet(await this.#table(file, signal), file)));
     const sockets = tables.flat();
     await this.#lookUp(sockets, signal);
     return distinctListeners(
-      sockets.map(({ address, port, protocol, inode }) => listener(address, port, protocol, this.#owners.get(inode)?.process)),
+      sockets.map(({ address, port, protocol, inode }) => ({ address, port, protocol, process: this.#owners.get(inode)?.process })),
     );
   }
 
-  /** A kernel without IPv6 has no tcp6 and udp6. */
+  /** A kernel without IPv6 has no tcp6 and udp6 tables. */
   async #table(file: ProcNetFile, signal: AbortSignal): Promise<string> {
     try {
       return await readFile(`${this.#proc}/net/${file}`, { encoding: 'latin1', signal });
     } catch (cause) {
       signal.throwIfAborted();
       if ((cause as NodeJS.ErrnoException).code === 'ENOENT' && file.endsWith('6')) return '';
-      throw new Fault({
-        code: 'failed.listeners',
-        message: `The listening sockets of this machine cannot be read: ${this.#proc}/net/${file} is not readable.`,
-        remedy: 'Mount /proc, or run outside the sandbox that hides it.',
-        cause,
-      });
+      throw new Fault(
+        'failed.listeners',
+        `The listening sockets of this machine cannot be read: ${this.#proc}/net/${file} is not readable.`,
+        'Mount /proc, or run outside the sandbox that hides it.',
+        { cause },
+      );
     }
   }
 
@@ -86,13 +79,15 @@ export class ListenerWatch {
     const found = new Map<string, Owner>();
     const pids = (await readdir(this.#proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
     let sinceMs = performance.now();
-    // Oldest first: servers were there before the shells, and when all are found the walk ends.
+    // Oldest first: servers are older than the shells, and the scan ends when all owners are found.
     for (const pid of pids) {
       if (found.size >= wanted.size) break;
       signal.throwIfAborted();
       const mine = socketsOf(`${this.#proc}/${pid}/fd`).filter(({ inode }) => wanted.has(inode) && !found.has(inode));
       if (mine.length > 0) {
-        const [name, groups] = await Promise.all([this.#nameOf(pid), readFile(`${this.#proc}/${pid}/cgroup`, 'utf8').catch(() => '')]);
+        const read = (file: string) => readFile(`${this.#proc}/${pid}/${file}`, 'utf8').catch(() => '');
+        const [short, command, groups] = await Promise.all([read('comm'), read('cmdline'), read('cgroup')]);
+        const name = processName(short.trim(), command);
         const container = containerIn(groups);
         const process: ListenerProcess = { pid: Number(pid), name, ...(container !== undefined && { container }) };
         for (const { inode, link } of mine) found.set(inode, { process, link });
@@ -104,35 +99,27 @@ export class ListenerWatch {
     return found;
   }
 
-  async #nameOf(pid: string): Promise<string> {
-    const [short, command] = await Promise.all([
-      readFile(`${this.#proc}/${pid}/comm`, 'utf8').catch(() => ''),
-      readFile(`${this.#proc}/${pid}/cmdline`, 'utf8').catch(() => ''),
-    ]);
-    return processName(short.trim(), command);
-  }
-
   async #readWithLsof(signal: AbortSignal): Promise<Listener[]> {
-    const outcome = await this.#sources.exec(['lsof', '-nP', '-iTCP', '-sTCP:LISTEN', '-iUDP', '-FpcftPn'], {
+    const outcome = await this.sources.exec(['lsof', '-nP', '-iTCP', '-sTCP:LISTEN', '-iUDP', '-FpcftPn'], {
       signal,
       limitMs: 10_000,
       limitBytes: 8 * 1024 * 1024,
     });
-    // It ends with 1 when there is nothing to list, and when some process could not be looked into: what it wrote counts.
+    // lsof exits with 1 when there is nothing to list or when it could not read some process: its output is valid in both cases.
     return distinctListeners(parseLsof(new TextDecoder().decode(outcome.stdout)));
   }
 }
 
 /**
- * The sockets among the open files of a process. Read at once: the kernel answers out of memory in two microseconds each, and a thread that is asked to do it takes ten
- * times as long.
+ * Returns the sockets among the open files of a process. Reads synchronously: the kernel answers from memory in two microseconds per
+ * link, and the thread pool takes ten times as long.
  */
 function socketsOf(folder: string): { inode: string; link: string }[] {
   let descriptors: string[] = [];
   try {
     descriptors = readdirSync(folder);
   } catch {
-    // Other users' processes are closed to us, and processes end while we walk.
+    // We may not read other users' processes, and processes end during the scan.
   }
   return descriptors.flatMap((descriptor) => {
     const link = `${folder}/${descriptor}`;
@@ -146,8 +133,8 @@ function socketsOf(folder: string): { inode: string; link: string }[] {
 }
 
 /**
- * What to call a process. The kernel's short name is right also for scripts, but it is cut at 15 characters, and some programs put
- * a thread's name there (`MainThread` of Node) or were started through `/proc/self/exe`.
+ * Returns the display name of a process. The kernel's short name is right also for scripts, but it is cut at 15 characters, and some
+ * programs put a thread's name there (`MainThread` of Node) or were started through `/proc/self/exe`.
  */
 export function processName(short: string, commandLine: string): string {
   const first = commandLine.split('\0', 1)[0] ?? '';
@@ -158,18 +145,15 @@ export function processName(short: string, commandLine: string): string {
 }
 
 /**
- * The container in `/proc/<pid>/cgroup`, of both versions of control groups: `/docker/<id>`, `docker-<id>.scope`, `libpod-<id>.scope`, and `libpod-conmon-<id>.scope`
- * for what holds its ports open. Of containers inside containers the innermost.
+ * Returns the container in `/proc/<pid>/cgroup`, for both versions of control groups: `/docker/<id>`, `docker-<id>.scope`,
+ * `libpod-<id>.scope`, and `libpod-conmon-<id>.scope` for the process that holds its ports open. For nested containers, the innermost
+ * one.
  */
 export function containerIn(groups: string): string | undefined {
   return [...groups.matchAll(/(?:docker|libpod)(?:-conmon)?[-/]([0-9a-f]{64})(?![0-9a-f])/g)].at(-1)?.[1];
 }
 
-function listener(address: string, port: number, protocol: 'tcp' | 'udp', process: Owner['process'] | undefined): Listener {
-  return process ? { address, port, protocol, process } : { address, port, protocol };
-}
-
-/** Servers with several sockets on one port (SO_REUSEPORT) are one listener; ordered, so that two readings compare. */
+/** Servers with several sockets on one port (SO_REUSEPORT) are one listener. Sorted, so that two readings can be compared. */
 export function distinctListeners(listeners: readonly Listener[]): Listener[] {
   const byKey = new Map<string, Listener>();
   for (const one of listeners) {

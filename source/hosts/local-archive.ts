@@ -6,18 +6,18 @@ import { pipeline } from 'node:stream/promises';
 import { extract, type Headers, pack } from 'tar-stream';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
-import { reasonOf } from './local-files.ts';
+import { unusable } from './local-files.ts';
 
-/** Files of the operator's own machine as tar archives, in the form in which engines give and take them. */
+/** Reads and writes files of the operator's own machine as tar archives, in the format that engines use. */
 
 export interface CopyCount {
   files: number;
   bytes: number;
-  /** Devices, sockets, hard links out of the archive: named, not copied. */
+  /** Devices, sockets and hard links out of the archive: listed, not copied. */
   skipped: string[];
 }
 
-export type LocalKind = 'file' | 'folder' | 'missing' | 'other';
+type LocalKind = 'file' | 'folder' | 'missing' | 'other';
 
 export async function localKind(path: string): Promise<LocalKind> {
   try {
@@ -25,21 +25,14 @@ export async function localKind(path: string): Promise<LocalKind> {
     return facts.isFile() ? 'file' : facts.isDirectory() ? 'folder' : 'other';
   } catch (cause) {
     if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return 'missing';
-    throw fileFault(path, cause);
+    throw unusable(path, 'used', cause);
   }
 }
 
-function fileFault(path: string, cause: unknown): Fault {
-  return new Fault({
-    code: 'failed.file',
-    message: `${path} cannot be used: ${reasonOf(cause)}.`,
-    remedy: 'Check the path, its permissions and the room on its filesystem.',
-    where: { file: path },
-    cause,
-  });
-}
-
-/** A file or a folder as an archive whose only top entry is called `root`. Links stay links. Owners become root, as inside a container they mean nothing. */
+/**
+ * Packs a file or a folder into an archive with one top entry named `root`. Links stay links. The owner is set to root, because owners of
+ * this machine mean nothing inside a container.
+ */
 export function packLocal(
   path: string,
   root: string,
@@ -48,7 +41,7 @@ export function packLocal(
 ): { archive: Readable; count: CopyCount } {
   const count: CopyCount = { files: 0, bytes: 0, skipped: [] };
   const archive = pack();
-  // Whoever reads it gets a stream of node, not one of the library's own.
+  // Callers get a Node stream, not the library's own.
   const plain = new PassThrough();
   archive.on('error', (cause) => plain.destroy(cause));
   archive.pipe(plain);
@@ -76,7 +69,7 @@ export function packLocal(
 
   async function addFile(from: string, header: Headers & { size: number }): Promise<void> {
     const sink = archive.entry(header);
-    // A file that grows while it is read would break the archive: what its header promised is what goes in.
+    // A file that grows during the read would break the archive, so only the size in its header is written.
     if (header.size === 0) sink.end();
     else await pipeline(createReadStream(from, { end: header.size - 1 }), sink, { signal });
     count.files += 1;
@@ -86,12 +79,11 @@ export function packLocal(
 
   add(path, root, true).then(
     () => archive.finalize(),
-    (cause: unknown) => archive.destroy(cause instanceof Fault || signal.aborted ? (cause as Error) : fileFault(path, cause)),
+    (cause: unknown) => archive.destroy(cause instanceof Fault || signal.aborted ? (cause as Error) : unusable(path, 'used', cause)),
   );
   return { archive: plain, count };
 }
 
-/** What the top entry of an archive is, without reading on. */
 export async function topEntry(archive: NodeJS.ReadableStream): Promise<Headers | undefined> {
   const reader = extract();
   try {
@@ -110,29 +102,29 @@ export async function topEntry(archive: NodeJS.ReadableStream): Promise<Headers 
   }
 }
 
-/** Lets go of a stream, whatever it still says. */
 function drop(stream: NodeJS.ReadableStream): void {
   stream.on('error', () => {});
   (stream as Partial<Readable>).destroy?.();
 }
 
-/** The parts of an archive's path below its top entry. Throws `refused.archivePath` for a path that leads out. */
+/** Returns the parts of an archive path below its top entry. Throws `refused.archivePath` for a path that leaves the archive. */
 function partsOf(name: string): string[] {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
   if (name.startsWith('/') || name.includes('\0') || parts.includes('..')) {
-    throw new Fault({
-      code: 'refused.archivePath',
-      message: `The archive wants to write outside of the target: ${JSON.stringify(name)}.`,
-      remedy: 'Do not trust this container. Nothing was written.',
-    });
+    throw untrusted(`The archive wants to write outside of the target: ${JSON.stringify(name)}.`);
   }
   return parts;
 }
 
+function untrusted(message: string): Fault {
+  return new Fault('refused.archivePath', message, 'Do not trust this container. Nothing was written.');
+}
+
 /**
- * Unpacks an archive with one top entry so that this entry becomes `target`. All of it is unpacked beside the target first and moved there at the end: it
- * comes whole or not at all. Nothing is ever written through a link, files keep only their permission bits (no setuid), and owners are the operator's.
- * An existing file is replaced with `replace` only, an existing folder never. Throws `refused.exists`, `refused.archivePath`, `failed.file`.
+ * Unpacks an archive with one top entry so that this entry becomes `target`. Everything is unpacked beside the target first and moved at
+ * the end, so that the target is complete or absent. Nothing is ever written through a link, files keep only their permission bits (no
+ * setuid), and the operator becomes the owner. An existing file is replaced only with `replace`, an existing folder never. Throws
+ * `refused.exists`, `refused.archivePath`, `failed.file`.
  */
 export async function unpackLocal(
   grant: Grant,
@@ -146,11 +138,11 @@ export async function unpackLocal(
   const standing = await localKind(whole);
   if (standing !== 'missing' && !(standing === 'file' && replace)) {
     drop(archive);
-    throw new Fault({
-      code: 'refused.exists',
-      message: `${target} exists already.`,
-      remedy: standing === 'file' ? 'Name another target, or use --force to replace it.' : 'Name another target.',
-    });
+    throw new Fault(
+      'refused.exists',
+      `${target} exists already.`,
+      standing === 'file' ? 'Name another target, or use --force to replace it.' : 'Name another target.',
+    );
   }
   const parent = dirname(whole);
   let workshop: string;
@@ -158,10 +150,10 @@ export async function unpackLocal(
     workshop = await mkdtemp(join(parent, '.quarterdeck-'));
   } catch (cause) {
     drop(archive);
-    throw fileFault(parent, cause);
+    throw unusable(parent, 'used', cause);
   }
   const count: CopyCount = { files: 0, bytes: 0, skipped: [] };
-  // Links and the modes of folders come last: until then nothing can lead out, and every folder can be written to.
+  // Links and folder modes are set last: until then no path can leave the target, and every folder is writable.
   const links: { at: string; to: string }[] = [];
   const folders: { at: string; mode: number; modified: Date }[] = [];
   let top: string | undefined;
@@ -170,8 +162,7 @@ export async function unpackLocal(
     const parts = partsOf(header.name);
     const [first, ...rest] = parts;
     top ??= first ?? '';
-    if ((first ?? '') !== top)
-      throw new Fault({ code: 'refused.archivePath', message: 'The archive has more than one top entry.', remedy: 'Nothing was written.' });
+    if ((first ?? '') !== top) throw new Fault('refused.archivePath', 'The archive has more than one top entry.', 'Nothing was written.');
     const at = join(workshop, 'top', ...rest);
     const mode = (header.mode ?? 0o644) & 0o777;
     if (header.type === 'directory') {
@@ -181,7 +172,7 @@ export async function unpackLocal(
       links.push({ at, to: header.linkname ?? '' });
     } else if (header.type === 'file' || header.type === 'contiguous-file') {
       await mkdir(dirname(at), { recursive: true, mode: 0o700 });
-      // `wx`: a second entry of the same name must not write into the first.
+      // `wx`: a second entry of the same name must not overwrite the first.
       await pipeline(content, createWriteStream(at, { flags: 'wx', mode: mode | 0o200 }), { signal });
       await chmod(at, mode);
       await utimes(at, new Date(), header.mtime ?? new Date());
@@ -203,12 +194,7 @@ export async function unpackLocal(
     await pipeline(archive, reader, { signal });
     const linked = new Set(links.map(({ at }) => at));
     for (const { at, to } of links) {
-      if (leadsThrough(at, linked))
-        throw new Fault({
-          code: 'refused.archivePath',
-          message: 'The archive wants to write through a link of its own.',
-          remedy: 'Do not trust this container. Nothing was written.',
-        });
+      if (leadsThrough(at, linked)) throw untrusted('The archive wants to write through a link of its own.');
       await mkdir(dirname(at), { recursive: true, mode: 0o700 });
       await symlink(to, at);
     }
@@ -216,25 +202,26 @@ export async function unpackLocal(
       await utimes(at, new Date(), modified);
       await chmod(at, mode);
     }
-    if (top === undefined) throw new Fault({ code: 'failed.archive', message: 'The archive is empty.', remedy: 'Try again.' });
+    if (top === undefined) throw new Fault('failed.archive', 'The archive is empty.', 'Try again.');
     if (folders.length + links.length + count.files === 0) {
-      throw new Fault({
-        code: 'failed.archive',
-        message: `${count.skipped.join(', ')} is neither a file nor a folder.`,
-        remedy: 'Only files, folders and links can be copied.',
-      });
+      throw new Fault(
+        'failed.archive',
+        `${count.skipped.join(', ')} is neither a file nor a folder.`,
+        'Only files, folders and links can be copied.',
+      );
     }
     signal.throwIfAborted();
-    // Somebody may have been faster: a folder would swallow what is moved onto it.
+    // Another process may have created it meanwhile: rename would move into an existing folder.
     if (!replace && (await localKind(whole)) !== 'missing')
-      throw new Fault({ code: 'refused.exists', message: `${target} exists already.`, remedy: 'Name another target.' });
+      throw new Fault('refused.exists', `${target} exists already.`, 'Name another target.');
     await rename(join(workshop, 'top'), whole);
     return count;
   } catch (cause) {
     if (cause instanceof Fault || signal.aborted) throw cause;
-    throw fileFault(target, cause);
+    throw unusable(target, 'used', cause);
   } finally {
-    await makeRemovable(folders.map(({ at }) => at));
+    // A folder whose mode forbids writing cannot be emptied.
+    for (const { at } of folders.toReversed()) await chmod(at, 0o700).catch(() => {});
     await rm(workshop, { recursive: true, force: true }).catch(() => {});
   }
 }
@@ -244,21 +231,12 @@ function leadsThrough(path: string, links: ReadonlySet<string>): boolean {
   return above !== path && (links.has(above) || leadsThrough(above, links));
 }
 
-/** A folder whose mode forbids writing cannot be emptied. */
-async function makeRemovable(folders: readonly string[]): Promise<void> {
-  for (const folder of [...folders].reverse()) await chmod(folder, 0o700).catch(() => {});
-}
-
-/** Where `cp` puts something called `name` when it is told `target`: into a folder, otherwise there. */
-export async function landingPlace(target: string, name: string): Promise<string> {
+/** Returns the path where `cp` would put a file named `name` for the target `target`: inside it if it is a folder, otherwise at it. */
+export async function landingPath(target: string, name: string): Promise<string> {
   const kind = await localKind(target);
   if (kind === 'folder') return join(target, name);
   if (target.endsWith('/') && kind === 'missing') {
-    throw new Fault({
-      code: 'usage.target',
-      message: `${target} is no folder.`,
-      remedy: 'Make it first, or leave out the slash at the end.',
-    });
+    throw new Fault('usage.target', `${target} is no folder.`, 'Make it first, or leave out the slash at the end.');
   }
   return target;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Fault, messageOf } from '../faults/fault.ts';
 
 export interface EditorOptions {
-  /** Its ending tells the editor which language it is: `compose.yaml`. */
+  /** Its extension sets the language in the editor: `compose.yaml`. */
   name: string;
   env: Readonly<Record<string, string | undefined>>;
   signal: AbortSignal;
@@ -13,15 +13,16 @@ export interface EditorOptions {
   stdio?: readonly [number, number, number];
 }
 
-/** What `$VISUAL` or `$EDITOR` says, with its options, otherwise the first of what most machines have. */
+/** Returns `$VISUAL` or `$EDITOR` with its options, otherwise the first editor found of those that most machines have. */
 export function editorCommand(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const said = [env['VISUAL'], env['EDITOR']].find((value) => value !== undefined && value.trim() !== '');
   return (said ?? 'vi').trim().split(/\s+/);
 }
 
 /**
- * Lets the operator change a text in an editor on this machine. The copy is the operator's alone, and gone afterwards. Throws `unreachable.editor` when the
- * editor cannot be started, `interrupted.editor` when it says that it failed (`:cq` in vi): then nothing is meant to be changed.
+ * Opens a text in an editor on this machine. Only the operator can read the temporary copy, which is deleted afterwards. Throws
+ * `unreachable.editor` when the editor cannot be started, and `interrupted.editor` when it exits with an error (`:cq` in vi): then
+ * nothing is changed.
  */
 export async function editText(text: string, { name, env, signal, stdio = [0, 1, 2] }: EditorOptions): Promise<string> {
   signal.throwIfAborted();
@@ -36,11 +37,11 @@ export async function editText(text: string, { name, env, signal, stdio = [0, 1,
       child.once('close', (code) => resolve(code ?? 128));
     });
     if (exitCode !== 0) {
-      throw new Fault({
-        code: 'interrupted.editor',
-        message: `${program} ended with exit code ${exitCode}, so nothing was changed.`,
-        remedy: 'Save and leave the editor without an error to take a change over.',
-      });
+      throw new Fault(
+        'interrupted.editor',
+        `${program} ended with exit code ${exitCode}, so nothing was changed.`,
+        'Save and leave the editor without an error to take a change over.',
+      );
     }
     return await readFile(file, 'utf8');
   } finally {
@@ -49,10 +50,10 @@ export async function editText(text: string, { name, env, signal, stdio = [0, 1,
 }
 
 function notStarted(program: string, cause: Error): Fault {
-  return new Fault({
-    code: 'unreachable.editor',
-    message: `The editor ${program} cannot be started: ${(cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such program' : messageOf(cause)}.`,
-    remedy: 'Set EDITOR to the editor that you use.',
-    cause,
-  });
+  return new Fault(
+    'unreachable.editor',
+    `The editor ${program} cannot be started: ${(cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such program' : messageOf(cause)}.`,
+    'Set EDITOR to the editor that you use.',
+    { cause },
+  );
 }

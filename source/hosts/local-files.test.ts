@@ -132,7 +132,7 @@ describe('folders and removing', () => {
     await mkdir(at('open'), { mode: 0o755 });
     await files.makeFolder(grant(), at('open'), { mode: 0o700 });
     expect(await modeOf('open')).toBe('755');
-    // Whatever the umask takes away.
+    // Independent of the umask.
     const umask = process.umask(0o077);
     await files.makeFolder(grant(), at('shared'), { mode: 0o755 }).finally(() => process.umask(umask));
     expect(await modeOf('shared')).toBe('755');

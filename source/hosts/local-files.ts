@@ -7,7 +7,7 @@ import type { FileFacts, HostFiles } from './host.ts';
 const wholeFileLimitBytes = 16 * 1024 * 1024;
 const chunkBytes = 64 * 1024;
 
-/** Files of this machine. Every failure but "there is none" is a Fault `failed.file` that names the path. */
+/** Reads and writes files of this machine. Every failure except a missing file is a Fault `failed.file` that names the path. */
 export const localFiles: HostFiles = {
   read: readFileOf,
   facts: factsOf,
@@ -23,7 +23,7 @@ async function readFileOf(
 ): Promise<Uint8Array | undefined> {
   signal.throwIfAborted();
   try {
-    // Without O_NONBLOCK a named pipe would hold the open until somebody writes to it.
+    // Without O_NONBLOCK, opening a named pipe would block until another process writes to it.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const facts = await file.stat();
     if (facts.isDirectory()) throw fileFault(path, 'it is a folder', 'Name a file.');
@@ -31,7 +31,7 @@ async function readFileOf(
     const most = limitBytes ?? wholeFileLimitBytes;
     const chunks: Buffer[] = [];
     let sizeBytes = 0;
-    // Files under /proc say that they are empty, so the size is no guide: read to the end or to the limit.
+    // Files under /proc report size 0, so the size is no guide: read to the end or to the limit.
     while (sizeBytes < most) {
       signal.throwIfAborted();
       const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, most - sizeBytes));
@@ -73,66 +73,63 @@ async function listFolder(path: string, signal: AbortSignal): Promise<string[] |
 async function writeFileOf(grant: Grant, path: string, content: Uint8Array, { mode }: { mode: number }): Promise<void> {
   grant.signal.throwIfAborted();
   try {
-    // Beside the target, synced, renamed over it; a link is followed, and an existing file keeps its owner.
-    // It asks for a good part of node, and the first frame writes nothing.
+    // Written beside the target, synced, and renamed over it; a link is followed, and an existing file keeps its owner.
+    // Imported here because it loads a large part of Node, and the first frame writes no files.
     const { default: writeFileAtomic } = await import('write-file-atomic');
     await writeFileAtomic(path, Buffer.from(content), { mode });
   } catch (cause) {
     const missing = codeOf(cause) === 'ENOENT' || codeOf(cause) === 'ENOTDIR';
-    throw new Fault({
-      code: 'failed.file',
-      message: `${path} cannot be written: ${missing ? 'its folder does not exist' : reasonOf(cause)}.`,
-      remedy: missing ? 'Make the folder first.' : 'Check who owns the folder, and the room on its filesystem.',
-      cause,
-    });
+    throw new Fault(
+      'failed.file',
+      `${path} cannot be written: ${missing ? 'its folder does not exist' : reasonOf(cause)}.`,
+      missing ? 'Make the folder first.' : 'Check who owns the folder, and the space on its filesystem.',
+      { cause },
+    );
   }
 }
 
 async function makeFolderOf(grant: Grant, path: string, { mode }: { mode: number }): Promise<void> {
   grant.signal.throwIfAborted();
   try {
-    // Only what is made here gets the mode: also a folder above it holds what is meant for the operator alone.
+    // The mode applies only to the folders created here, including parents: they too hold data for the operator alone.
     const first = await mkdir(path, { recursive: true, mode });
-    // The process's umask may have taken from it what others were meant to have.
+    // The umask may have removed permissions that others need.
     if (first !== undefined) await chmod(path, mode);
     else if (!(await stat(path)).isDirectory()) throw Object.assign(new Error('EEXIST'), { code: 'EEXIST' });
   } catch (cause) {
-    throw new Fault({
-      code: 'failed.file',
-      message: `The folder ${path} cannot be made: ${codeOf(cause) === 'EEXIST' ? 'there is a file of that name' : reasonOf(cause)}.`,
-      remedy:
-        codeOf(cause) === 'EEXIST'
-          ? 'Move the file away, or name another folder.'
-          : 'Check who owns the folder above it, and the room on its filesystem.',
-      where: { file: path },
-      cause,
-    });
+    throw new Fault(
+      'failed.file',
+      `The folder ${path} cannot be made: ${codeOf(cause) === 'EEXIST' ? 'there is a file of that name' : reasonOf(cause)}.`,
+      codeOf(cause) === 'EEXIST'
+        ? 'Move the file away, or name another folder.'
+        : 'Check who owns the folder above it, and the space on its filesystem.',
+      { where: { file: path }, cause },
+    );
   }
 }
 
 async function removeOf(grant: Grant, path: string): Promise<void> {
   grant.signal.throwIfAborted();
   try {
-    // A link goes, not what it points at.
+    // Removes a link, not its target.
     if ((await lstat(path)).isDirectory()) await rmdir(path);
     else await unlink(path);
   } catch (cause) {
     if (codeOf(cause) === 'ENOENT' || codeOf(cause) === 'ENOTDIR') return;
     const full = codeOf(cause) === 'ENOTEMPTY' || codeOf(cause) === 'EEXIST';
-    throw new Fault({
-      code: 'failed.file',
-      message: `${path} cannot be removed: ${full ? 'the folder is not empty' : reasonOf(cause)}.`,
-      remedy: full ? 'Look at what is in it, and remove that first.' : 'Check who owns the folder that it lies in.',
-      where: { file: path },
-      cause,
-    });
+    throw new Fault(
+      'failed.file',
+      `${path} cannot be removed: ${full ? 'the folder is not empty' : reasonOf(cause)}.`,
+      full ? 'Look at what is in it, and remove that first.' : 'Check who owns the folder that it lies in.',
+      { where: { file: path }, cause },
+    );
   }
 }
 
 function missingOr(path: string, cause: unknown, signal: AbortSignal): undefined {
   if (cause instanceof Fault || signal.aborted) throw cause;
   const code = codeOf(cause);
-  // ESRCH: a file below /proc, of a process that has ended since it was opened.
+  // ESRCH: a file below /proc of a process that has exited since it was opened.
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ESRCH') return undefined;
   throw fileFault(
     path,
@@ -143,7 +140,7 @@ function missingOr(path: string, cause: unknown, signal: AbortSignal): undefined
 }
 
 function fileFault(path: string, reason: string, remedy: string, cause?: unknown): Fault {
-  return new Fault({ code: 'failed.file', message: `${path} cannot be read: ${reason}.`, remedy, where: { file: path }, cause });
+  return new Fault('failed.file', `${path} cannot be read: ${reason}.`, remedy, { where: { file: path }, cause });
 }
 
 function codeOf(cause: unknown): string | undefined {
@@ -163,7 +160,17 @@ const reasons: Record<string, string> = {
   ENXIO: 'it is a socket',
 };
 
-/** Why a file could not be used, in words. `ENOENT` is about the folder that should hold it. */
+/** Returns why a file could not be used, as text. `ENOENT` refers to the parent folder. */
 export function reasonOf(cause: unknown): string {
   return reasons[codeOf(cause) ?? ''] ?? messageOf(cause);
+}
+
+/** `what`: read, written, used. */
+export function unusable(path: string, what: string, cause: unknown): Fault {
+  return new Fault(
+    'failed.file',
+    `${path} cannot be ${what}: ${reasonOf(cause)}.`,
+    'Check the path, its permissions and the space on its filesystem.',
+    { where: { file: path }, cause },
+  );
 }

@@ -65,7 +65,7 @@ describe('dial', () => {
   });
 
   test('leaving ends it', async () => {
-    // An address of the block that is kept for documentation: nobody answers there, or it is refused at once.
+    // An address of the block reserved for documentation: connections time out or are refused at once.
     const leaving = new AbortController();
     const dialling = host.dial({ host: '192.0.2.77', port: 9 }, leaving.signal);
     leaving.abort();

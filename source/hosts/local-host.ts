@@ -1,15 +1,21 @@
 import { arch, availableParallelism, homedir, hostname, networkInterfaces, platform, totalmem, uptime } from 'node:os';
-import { dialFromHere } from './dial-from-here.ts';
-import type { Host, HostFacts, Listener } from './host.ts';
+import { dialFromHere } from './dial.ts';
+import type { Host, HostFacts } from './host.ts';
+import type { KeyPriority } from './key-priority.ts';
 import { ListenerWatch } from './listeners.ts';
 import { localFiles } from './local-files.ts';
 import { PacedConnection } from './paced-connection.ts';
 import { pipeProgram } from './piped-program.ts';
-import { runProgram } from './program.ts';
-import { underGrant } from './under-grant.ts';
+import { runProgram, underGrant } from './program.ts';
 
-/** The machine that the console runs on. `env` replaces the environment that `facts` tells of (tests, the practice stack). */
-export function openLocalHost({ env = process.env }: { env?: Readonly<Record<string, string | undefined>> } = {}): Host {
+interface Options {
+  /** Replaces the environment that `facts` reports (tests, the practice stack). */
+  env?: Readonly<Record<string, string | undefined>>;
+  /** Paced connections yield to it. */
+  keyPriority?: KeyPriority;
+}
+
+export function openLocalHost({ env = process.env, keyPriority }: Options = {}): Host {
   const listeners = new ListenerWatch({ platform: platform(), exec: runProgram });
   return {
     name: 'local',
@@ -20,12 +26,12 @@ export function openLocalHost({ env = process.env }: { env?: Readonly<Record<str
     stream: (argv, { signal, ...options }) => pipeProgram({ signal }, argv, options),
     pipe: pipeProgram,
     dial: (address, signal, { paced = false } = {}) =>
-      dialFromHere(address, signal, { through: paced ? new PacedConnection() : undefined }),
+      dialFromHere(address, signal, { through: paced ? new PacedConnection({ keyPriority }) : undefined }),
     facts: async (signal) => {
       signal.throwIfAborted();
       return factsOfThisMachine(env);
     },
-    listeners: (signal): Promise<Listener[]> => listeners.read(signal),
+    listeners: (signal) => listeners.read(signal),
     close: async () => undefined,
   };
 }
@@ -41,7 +47,7 @@ function factsOfThisMachine(env: Readonly<Record<string, string | undefined>>): 
     uid: process.getuid?.(),
     home: env.HOME || homedir(),
     runtimeDir: env.XDG_RUNTIME_DIR || undefined,
-    // Asked for by few, and not before the first frame: it costs a millisecond.
+    // Evaluated on demand, after the first frame: few callers need it, and it costs a millisecond.
     get addresses() {
       return Object.values(networkInterfaces()).flatMap((cards) => (cards ?? []).map((card) => card.address.replace(/%.*$/, '')));
     },

@@ -6,32 +6,23 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
-import { reasonOf } from './local-files.ts';
+import { unusable } from './local-files.ts';
 
-/** A plain file of this machine that may be larger than memory. */
-export interface LocalSource {
-  path: string;
-  sizeBytes: number;
-  /** SHA-256 of these bytes, in hex. */
-  hash(from: number, count: number, signal: AbortSignal): Promise<string>;
-  open(from: number, count: number): Readable;
-}
-
-/** Throws `usage.path` for what is no plain file, and `failed.file`. */
-export async function openLocalSource(path: string): Promise<LocalSource> {
+/** Opens a regular file of this machine, which may be larger than memory. Throws `usage.path` if the path is not a regular file, and `failed.file`. */
+export async function openLocalSource(path: string) {
   const facts = await stat(path).catch((cause: unknown) => {
     throw ['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')
       ? noFile(path, 'There is no file')
-      : fileFault(path, 'read', cause);
+      : unusable(path, 'read', cause);
   });
   if (!facts.isFile()) throw noFile(path, 'This is no plain file:');
   const open = (from: number, count: number) =>
-    // An end before its start would be the whole file.
+    // An end before the start would read the whole file.
     createReadStream(path, count === 0 ? { start: from, end: from, autoClose: true } : { start: from, end: from + count - 1 });
   return {
     path,
     sizeBytes: facts.size,
-    async hash(from, count, signal) {
+    async hash(from: number, count: number, signal: AbortSignal) {
       const made = createHash('sha256');
       if (count > 0)
         await pipeline(open(from, count), made, { signal }).catch((cause: unknown) => failUnlessAborted(path, 'read', cause, signal));
@@ -42,8 +33,8 @@ export async function openLocalSource(path: string): Promise<LocalSource> {
 }
 
 /**
- * Writes a stream beside the file and renames it when all of it has come: a reader sees the old file or the new one, whole. What breaks off leaves nothing. Answers its
- * size. `private`: for its owner alone.
+ * Writes a stream to a temporary file and renames it when the stream is complete: a reader sees the whole old or the whole new file. An
+ * interrupted write leaves nothing behind. Returns the size. `private`: readable by its owner only.
  */
 export async function receiveLocal(grant: Grant, path: string, source: Readable, onBytes: (count: number) => void): Promise<number> {
   const beside = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString('hex')}.part`);
@@ -67,19 +58,9 @@ export async function receiveLocal(grant: Grant, path: string, source: Readable,
 
 function failUnlessAborted(path: string, what: string, cause: unknown, signal: AbortSignal): never {
   signal.throwIfAborted();
-  throw fileFault(path, what, cause);
+  throw unusable(path, what, cause);
 }
 
 function noFile(path: string, what: string): Fault {
-  return new Fault({ code: 'usage.path', message: `${what} ${path}.`, remedy: 'Name a file of this machine.', where: { file: path } });
-}
-
-function fileFault(path: string, what: string, cause: unknown): Fault {
-  return new Fault({
-    code: 'failed.file',
-    message: `${path} cannot be ${what}: ${reasonOf(cause)}.`,
-    remedy: 'Check the path, its permissions and the room on its filesystem.',
-    where: { file: path },
-    cause,
-  });
+  return new Fault('usage.path', `${what} ${path}.`, 'Name a file of this machine.', { where: { file: path } });
 }

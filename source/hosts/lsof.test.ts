@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parseLsof } from './lsof.ts';
 
 test('listeners of TCP and UDP, without connections and unbound sockets', () => {
-  // As macOS writes it.
+  // Output of macOS.
   const text = [
     'p501',
     'cPython\\x20App',

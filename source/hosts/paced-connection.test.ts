@@ -4,32 +4,33 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { areKeysFirst, keysFirst } from './key-priority.ts';
+import { KeyPriority } from './key-priority.ts';
 import { openLocalHost } from './local-host.ts';
 
 let folder: string;
 let server: Server;
-/** The far end. */
-let far: Promise<Socket>;
+/** The remote end. */
+let remote: Promise<Socket>;
 let near: Duplex;
+const keyPriority = new KeyPriority();
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'qd-paced-'));
   const connected = Promise.withResolvers<Socket>();
-  far = connected.promise;
+  remote = connected.promise;
   server = createServer((socket) => connected.resolve(socket));
   await new Promise<void>((resolve) => server.listen(join(folder, 's'), resolve));
-  near = await openLocalHost().dial({ socket: join(folder, 's') }, AbortSignal.timeout(10_000), { paced: true });
+  near = await openLocalHost({ keyPriority }).dial({ socket: join(folder, 's') }, AbortSignal.timeout(10_000), { paced: true });
 });
 afterEach(async () => {
   near.destroy();
-  (await far).destroy();
+  (await remote).destroy();
   server.close();
   await rm(folder, { recursive: true, force: true });
 });
 
 test('many small pieces come as few, whole and in order, and the end behind them', async () => {
-  const socket = await far;
+  const socket = await remote;
   const count = 5000;
   let pieces = 0;
   let text = '';
@@ -38,7 +39,7 @@ test('many small pieces come as few, whole and in order, and the end behind them
     text += piece.toString('latin1');
   });
   for (let number = 0; number < count; number++) {
-    // As an engine does: one write for each line.
+    // As an engine does: one write per line.
     if (!socket.write(`${String(number).padStart(8, '0')}\n`)) await new Promise((resolve) => socket.once('drain', resolve));
   }
   socket.end();
@@ -48,7 +49,7 @@ test('many small pieces come as few, whole and in order, and the end behind them
 });
 
 test('what nobody takes is not read: the far end is held up', async () => {
-  const socket = await far;
+  const socket = await remote;
   const piece = Buffer.alloc(16 * 1024, 'x');
   let writtenBytes = 0;
   while (writtenBytes < 8 * 1024 * 1024 && socket.write(piece)) writtenBytes += piece.length;
@@ -65,7 +66,7 @@ test('what nobody takes is not read: the far end is held up', async () => {
 });
 
 test('what was sent before the end is there for whoever comes later', async () => {
-  const socket = await far;
+  const socket = await remote;
   socket.end(Buffer.alloc(40_000, 'x'));
   await vi.waitFor(() => expect(near.readableLength).toBe(40_000));
   await new Promise((resolve) => server.close(resolve));
@@ -78,7 +79,7 @@ test('what was sent before the end is there for whoever comes later', async () =
 });
 
 test('while keys are pressed a flood is read now and then, an answer at once, and nothing is lost', async () => {
-  const socket = await far;
+  const socket = await remote;
   const totalBytes = 4 * 1024 * 1024;
   let readBytes = 0;
   near.on('data', (taken: Buffer) => {
@@ -86,10 +87,10 @@ test('while keys are pressed a flood is read now and then, an answer at once, an
   });
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   try {
-    keysFirst(60_000);
+    keyPriority.begin(60_000);
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     socket.end(Buffer.alloc(totalBytes, 'x'));
-    // The rest after small reads, never that of a flood.
+    // Waits as after small reads, never as during a flood.
     while (readBytes < 1024 * 1024) {
       vi.advanceTimersByTime(1);
       await turn();
@@ -101,7 +102,7 @@ test('while keys are pressed a flood is read now and then, an answer at once, an
     await vi.waitUntil(() => readBytes > floodedBytes, { timeout: 10_000 });
     expect(readBytes - floodedBytes).toBeLessThanOrEqual(64 * 1024);
     vi.advanceTimersByTime(60_000);
-    expect(areKeysFirst()).toBe(false);
+    expect(keyPriority.isOn).toBe(false);
     while (readBytes < totalBytes) {
       vi.advanceTimersByTime(1);
       await turn();
@@ -113,7 +114,7 @@ test('while keys are pressed a flood is read now and then, an answer at once, an
 });
 
 test('what is asked arrives, and a far end that breaks off ends it', async () => {
-  const socket = await far;
+  const socket = await remote;
   near.write('question');
   const [asked] = await new Promise<Buffer[]>((resolve) => socket.once('data', (data: Buffer) => resolve([data])));
   expect(String(asked)).toBe('question');
@@ -124,7 +125,7 @@ test('what is asked arrives, and a far end that breaks off ends it', async () =>
 });
 
 test('whoever leaves leaves the far end too', async () => {
-  const socket = await far;
+  const socket = await remote;
   socket.resume();
   const closed = new Promise((resolve) => socket.once('close', resolve));
   near.destroy();

@@ -1,31 +1,29 @@
 import type { OnReadOpts, Socket } from 'node:net';
 import { Duplex, type Writable } from 'node:stream';
-import { areKeysFirst } from './key-priority.ts';
+import type { KeyPriority } from './key-priority.ts';
 
-/** After a read that brought little: what is written meanwhile comes with the next one. */
+/** Pause after a small read: data written meanwhile arrives with the next read. */
 export const usualRestMs = 1;
-/** Whoever has so much to say at once is not kept waiting: a Unix socket holds 28 kB of lines of 100 characters. */
+/** A read of this size is followed by no pause: a Unix socket holds 28 kB of lines of 100 characters. */
 const muchBytes = 16 * 1024;
 /**
- * Who brought so much within a second is a flood, such as a log of 100,000 lines/s, and not an answer that somebody waits for. While keys are pressed it is
- * read now and then: the engine keeps what waits, and two cores that are busy with it let a key wait for 40 to 80 ms instead of 20 (`npm run bench`).
+ * More than this within a second is a flood, such as a log of 100,000 lines/s, and not a response that a user waits for. While keys are
+ * pressed, a flood is read only now and then: the engine buffers the rest. Otherwise two busy cores delay a key by 40 to 80 ms instead of
+ * 20 (`npm run bench`).
  */
 const floodBytes = 1024 * 1024;
 const floodWindowMs = 1000;
 const floodRestMs = 150;
-/** All read into the same memory, one after the other, and copy out of it. */
+/** All connections read into the same buffer, one after the other, and copy out of it. */
 const shared = Buffer.allocUnsafeSlow(64 * 1024);
-/** Watches over a line that several share: lets what is sent go when there is room for it. */
+/** Controls a connection that several streams share: releases data when the window has space. */
 export interface SendGate {
-  /** How much to ask room for at once. */
   readonly pieceBytes: number;
-  /** Calls `go` when there is room. */
   admit(sizeBytes: number, go: () => void): void;
-  /** Told of what comes in. */
   received(sizeBytes: number): void;
 }
 
-/** Writes a piece when it is let go, and the next one when that was taken. */
+/** Writes a piece when it is released, and the next one when the socket has accepted it. */
 export function writeInPieces(to: Writable, chunk: Buffer, gate: SendGate, done: (error?: Error | null) => void): void {
   const next = (from: number): void => {
     const piece = chunk.subarray(from, from + gate.pieceBytes);
@@ -40,37 +38,33 @@ export function writeInPieces(to: Writable, chunk: Buffer, gate: SendGate, done:
 }
 
 /**
- * A connection that is read in larger pieces. An engine sends a log line by line, and being woken for each costs both sides more than the line does: read a
- * thousand times a second, dockerd delivers half as much again (measured: 48,000 lines/s before, 77,000 after), for half of our work.
+ * A connection that is read in larger pieces. An engine sends a log line by line, and each wake-up costs both sides more than the line
+ * does: read a thousand times a second, dockerd delivers half as much again (measured: 48,000 lines/s before, 77,000 after), for half of
+ * our work.
  */
 export class PacedConnection extends Duplex {
   #socket: Socket | undefined;
   #rest: NodeJS.Timeout | undefined;
   #isWanted = true;
-  readonly #gate: SendGate | undefined;
   #windowFromMs = 0;
   #windowBytes = 0;
   #isFlood = false;
-  /** Between two reads; 0 reads all as it comes. */
-  restMs: number;
-  /** The other end is gone, or will say no more. */
+  /** Pause between two reads; 0 reads everything as it arrives. */
+  restMs = usualRestMs;
+  /** The remote end has closed, or will send nothing more. */
   hasEnded = false;
-  /** It said something. */
   hasSpoken = false;
 
-  /** For `connect`. */
   readonly onread: OnReadOpts = {
     buffer: shared,
     callback: (sizeBytes) => this.#take(sizeBytes),
   };
 
-  constructor({ restMs = usualRestMs, gate }: { restMs?: number; gate?: SendGate } = {}) {
+  constructor(private readonly options: { gate?: SendGate; keyPriority?: KeyPriority | undefined } = {}) {
     super({ allowHalfOpen: false });
-    this.restMs = restMs;
-    this.#gate = gate;
   }
 
-  /** Takes the socket over that was connected with `onread`. */
+  /** Takes over a socket that was connected with `onread`. */
   over(socket: Socket): this {
     this.#socket = socket;
     socket.on('error', (error) => this.destroy(error));
@@ -80,7 +74,7 @@ export class PacedConnection extends Duplex {
       this.hasEnded = true;
       this.push(null);
     });
-    // After its end there may still be something to take.
+    // Buffered data may remain after the end.
     socket.on('close', () => {
       this.hasEnded = true;
       if (!isWhole) this.destroy();
@@ -93,9 +87,9 @@ export class PacedConnection extends Duplex {
     const chunk = Buffer.allocUnsafe(sizeBytes);
     shared.copy(chunk, 0, 0, sizeBytes);
     this.hasSpoken = true;
-    this.#gate?.received(sizeBytes);
+    this.options.gate?.received(sizeBytes);
     this.#isWanted = this.push(chunk);
-    const giveWay = this.#floods(sizeBytes) && areKeysFirst();
+    const giveWay = this.#floods(sizeBytes) && this.options.keyPriority?.isOn === true;
     if (this.#isWanted && !giveWay && (sizeBytes >= muchBytes || this.restMs === 0)) return true;
     this.#rest ??= setTimeout(
       () => {
@@ -107,13 +101,13 @@ export class PacedConnection extends Duplex {
     return false;
   }
 
-  /** Once it floods it is taken for a flood until a second brings little though nothing held it up. */
+  /** A connection stays classified as a flood until it sends little within a second without being held up. */
   #floods(sizeBytes: number): boolean {
     this.#windowBytes += sizeBytes;
     if (this.#windowBytes >= floodBytes) this.#isFlood = true;
     const nowMs = performance.now();
     if (nowMs - this.#windowFromMs >= floodWindowMs) {
-      if (this.#windowBytes < floodBytes && !areKeysFirst()) this.#isFlood = false;
+      if (this.#windowBytes < floodBytes && !this.options.keyPriority?.isOn) this.#isFlood = false;
       this.#windowFromMs = nowMs;
       this.#windowBytes = 0;
     }
@@ -126,13 +120,9 @@ export class PacedConnection extends Duplex {
   }
 
   override _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    const gate = this.#gate;
-    if (!gate) {
-      this.#socket?.write(chunk, encoding, done);
-      return;
-    }
-    const socket = this.#socket;
-    if (socket) writeInPieces(socket, chunk, gate, done);
+    const { gate } = this.options;
+    if (!gate) this.#socket?.write(chunk, encoding, done);
+    else if (this.#socket) writeInPieces(this.#socket, chunk, gate, done);
   }
 
   override _final(done: (error?: Error | null) => void): void {

@@ -3,12 +3,13 @@ import type { Grant } from '../grants/grant.ts';
 import type { PipedProgram, PipeOptions } from './host.ts';
 import { graceMs, notStarted, signalGroup, startProgram } from './program.ts';
 
-/** Of what it said on stderr: the end, for a sentence. */
+/** Length of the end of stderr that is kept for the error message. */
 const keptBytes = 16 * 1024;
 
 /**
- * Starts a program of this machine whose input and output flow: nothing is collected, so that what goes through it may be larger than memory. It ends with the
- * grant, and with us: its input closes then. `bare`: without anything of our own environment. `stdin` must be ended by the caller, `stdout` read.
+ * Starts a program of this machine with streamed input and output: nothing is collected, so the data may be larger than memory. It ends
+ * with the grant, and when we exit: its input closes then. `bare`: without our own environment. The caller must end `stdin` and read
+ * `stdout`.
  */
 export async function pipeProgram(
   grant: Pick<Grant, 'signal'>,
@@ -21,13 +22,12 @@ export async function pipeProgram(
   const child = startProgram(program, args, { cwd, env, bare });
   let said = Buffer.alloc(0);
   child.stderr.on('data', (chunk: Buffer) => {
-    said = Buffer.concat([said, chunk]);
-    if (said.length > keptBytes) said = Buffer.from(said.subarray(said.length - keptBytes));
+    said = Buffer.from(Buffer.concat([said, chunk]).subarray(-keptBytes));
   });
-  // A program that closes its input early says why on stderr, and with its exit code.
+  // A program that closes its input early reports the reason on stderr and with its exit code.
   child.stdin.on('error', () => undefined);
 
-  // When a program has ended, node lets its output flow even if nobody reads it yet: here it waits.
+  // When a program has exited, Node lets its output flow even before it has a reader; this delays it.
   const stdout = new PassThrough();
   child.stdout.pipe(stdout);
   child.stdout.once('error', (cause) => stdout.destroy(cause));

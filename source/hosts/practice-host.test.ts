@@ -13,7 +13,7 @@ let folder: string;
 let host: Host;
 const servers: Server[] = [];
 let strangers = 0;
-let strangerPort = 0;
+let foreignPort = 0;
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'qd-host-'));
@@ -32,7 +32,7 @@ beforeAll(async () => {
   servers.push(practice, machine);
   await listen(practice, join(folder, 'ports', '8200.sock'));
   await listen(machine, 0);
-  strangerPort = (machine.address() as { port: number }).port;
+  foreignPort = (machine.address() as { port: number }).port;
   host = openPracticeHost(folder);
 });
 afterAll(async () => {
@@ -51,7 +51,7 @@ describe('the practice machine', () => {
   });
 
   test('never dials the machine that it runs on, nor the network', async () => {
-    await expect(host.dial({ host: '127.0.0.1', port: strangerPort }, signal())).rejects.toMatchObject({ code: 'unreachable.port' });
+    await expect(host.dial({ host: '127.0.0.1', port: foreignPort }, signal())).rejects.toMatchObject({ code: 'unreachable.port' });
     await expect(host.dial({ host: '192.0.2.1', port: 443 }, signal())).rejects.toMatchObject({
       code: 'unreachable.port',
       message: expect.stringContaining('not part of the practice stack'),
@@ -69,7 +69,7 @@ describe('the practice machine', () => {
     expect(await read(join(folder, 'link.txt'))).toBeUndefined();
     expect(await host.files.facts('/etc/passwd', signal())).toBeUndefined();
     expect(await host.files.list('/', signal())).toBeUndefined();
-    // A device of its own, which nobody can open.
+    // A device that cannot be opened.
     expect(await host.files.facts('/dev/net/tun', signal())).toMatchObject({ kind: 'other', modifiedMs: 0 });
     expect(await read('/dev/net/tun')).toBeUndefined();
     const grant = mintGrant('test', 'operate', signal());

@@ -1,22 +1,24 @@
 import { realpath } from 'node:fs/promises';
-import { request } from 'node:http';
-import { connect } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { Fault } from '../faults/fault.ts';
-import { parseJson } from '../text/json-value.ts';
+import { parsedJson, parseJson } from '../text/json-value.ts';
+import { isOwnAddress } from '../text/loopback.ts';
+import { dialFromHere } from './dial.ts';
 import type { DialAddress, FileFacts, Host, HostFacts, HostFiles, Listener } from './host.ts';
 import { localFiles } from './local-files.ts';
-import { changeWithPracticeProgram, pipePracticeProgram, runPracticeProgram } from './practice-programs.ts';
+import { programsOf, sendToEngine } from './practice-programs.ts';
 
-/** An answer that a practice engine gives from memory. */
+/** A response that a practice engine serves from memory. */
 const answerLimitMs = 5_000;
 
 /**
- * The machine that a practice stack pretends to run on. Its ports are sockets in the practice's folder, its files end at that folder, and it has hardly any
- * programs: nothing here ever reaches what is the operator's, or the network.
+ * The machine that a practice stack simulates. Its ports are sockets in the practice folder, its files are limited to that folder, and it
+ * has hardly any programs: nothing here ever reaches the operator's own files or the network.
  *
- * @param folder of the practice: `engine.sock`, `ports/8200.sock`, and what else it keeps there
+ * @param folder of the practice: contains `engine.sock`, `ports/8200.sock` and its other files
  */
 export function openPracticeHost(folder: string): Host {
   const engine = join(folder, 'engine.sock');
@@ -24,16 +26,13 @@ export function openPracticeHost(folder: string): Host {
     name: 'practice',
     kind: 'local',
     files: filesWithin(folder),
-    exec: (argv, options) => runPracticeProgram(folder, argv, options),
-    run: (grant, argv, options) => changeWithPracticeProgram(folder, grant, argv, options),
-    stream: (argv, { signal, ...options }) => pipePracticeProgram(folder, { signal }, argv, options),
-    pipe: (grant, argv, options) => pipePracticeProgram(folder, grant, argv, options),
+    ...programsOf(folder),
     dial: (address, signal) => dialWithin(folder, address, signal),
     facts: async (signal) => {
       signal.throwIfAborted();
       return practiceFacts(folder);
     },
-    listeners: (signal) => askListeners(engine, signal),
+    listeners: (signal) => queryListeners(engine, signal),
     close: async () => undefined,
   };
 }
@@ -53,148 +52,97 @@ function practiceFacts(folder: string): HostFacts {
   };
 }
 
-const loopback = new Set(['127.0.0.1', '::1', 'localhost', '0.0.0.0', '::']);
-
 function dialWithin(folder: string, address: DialAddress, signal: AbortSignal): Promise<Duplex> {
   const socket =
     'socket' in address
       ? within(folder, address.socket)
-      : loopback.has(address.host)
+      : isOwnAddress(address.host)
         ? join(folder, 'ports', `${address.port}.sock`)
         : undefined;
   const where = 'socket' in address ? address.socket : `${address.host}:${address.port}`;
   const refusal = (code: string, cause?: unknown) =>
-    new Fault({
-      code: 'socket' in address ? 'unreachable.socket' : 'unreachable.port',
-      message: `${where} cannot be reached: ${code === 'ENOENT' || code === 'ECONNREFUSED' ? 'the connection was refused: nothing listens there' : 'it is not part of the practice stack'}.`,
-      remedy: 'Check that the practice component behind it runs.',
-      cause: cause ?? Object.assign(new Error(code), { code }),
-    });
+    new Fault(
+      'socket' in address ? 'unreachable.socket' : 'unreachable.port',
+      `${where} cannot be reached: ${code === 'ENOENT' || code === 'ECONNREFUSED' ? 'the connection was refused: nothing listens there' : 'it is not part of the practice stack'}.`,
+      'Check that the practice component behind it runs.',
+      { cause: cause ?? Object.assign(new Error(code), { code }) },
+    );
   if (socket === undefined) return Promise.reject(refusal('EHOSTUNREACH'));
-  return new Promise((fulfil, reject) => {
-    signal.throwIfAborted();
-    const connection = connect({ path: socket });
-    const stop = () => {
-      connection.destroy();
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    connection.once('error', (cause: NodeJS.ErrnoException) => {
-      signal.removeEventListener('abort', stop);
-      // A port without a socket is one that nobody listens on.
-      reject(refusal(cause.code ?? '', Object.assign(cause, 'port' in address && cause.code === 'ENOENT' ? { code: 'ECONNREFUSED' } : {})));
-    });
-    connection.once('connect', () => {
-      signal.removeEventListener('abort', stop);
-      connection.removeAllListeners('error');
-      fulfil(connection);
-    });
+  return dialFromHere({ socket }, signal, {
+    // A port without a socket has no listener.
+    failed: (cause) =>
+      refusal(cause.code ?? '', Object.assign(cause, 'port' in address && cause.code === 'ENOENT' ? { code: 'ECONNREFUSED' } : {})),
   });
 }
 
-/** The path where it lies in the folder, undefined elsewhere. */
+/** Returns the path if it is in the folder, undefined otherwise. */
 function within(folder: string, path: string): string | undefined {
   const at = resolve(path);
   return at === folder || at.startsWith(folder + sep) ? at : undefined;
 }
 
-/** What components are given of this machine: its kernel can make tunnels, and it has no graphics card. */
+/** Features of this machine that components can use: its kernel can create tunnels, and it has no graphics card. */
 const devices = new Set(['/dev/net/tun']);
 const device: FileFacts = { kind: 'other', sizeBytes: 0, modifiedMs: 0, device: 0, inode: 0 };
 
-/** What does not exist yet lies where the first folder above it that exists does. */
-async function whereItWouldBe(path: string): Promise<string> {
+/** Resolves links; a missing path is in its first existing parent folder. */
+async function realPathOf(path: string): Promise<string> {
   const above = dirname(path);
-  return realpath(path).catch(async () => (above === path ? path : join(await whereItWouldBe(above), basename(path))));
+  return realpath(path).catch(async () => (above === path ? path : join(await realPathOf(above), basename(path))));
 }
 
-/** What lies elsewhere is not there, behind a link neither; writing elsewhere is refused. */
+/** A path outside the folder, also behind a link, counts as missing; writing to it is refused. */
 function filesWithin(folder: string): HostFiles {
-  // Whether the script that deploys is still alive, the kernel alone knows.
+  // Only the kernel knows whether the apply script is still alive.
   const ofKernel = /^\/proc\/(?:(?:self|\d+)\/stat|sys\/kernel\/random\/boot_id)$/;
   const readable = async (path: string) => ofKernel.test(path) || (await inside(path));
   const inside = async (path: string): Promise<boolean> => {
     const at = within(folder, path);
     if (at === undefined) return false;
     const real = await realpath(folder).catch(() => folder);
-    return within(real, await whereItWouldBe(at)) !== undefined;
+    return within(real, await realPathOf(at)) !== undefined;
   };
-  const needInside = async (path: string): Promise<void> => {
-    if (await inside(path)) return;
-    throw new Fault({
-      code: 'refused.practice',
-      message: `${path} is outside of the practice stack, which keeps its files to itself.`,
-      remedy: 'Write below its own home folder.',
-    });
+  const requireInside = async (path: string): Promise<HostFiles> => {
+    if (await inside(path)) return localFiles;
+    throw new Fault(
+      'refused.practice',
+      `${path} is outside of the practice stack, which keeps its files to itself.`,
+      'Write below its own home folder.',
+    );
   };
   return {
     read: async (path, options) => ((await readable(path)) ? localFiles.read(path, options) : undefined),
     facts: async (path, signal) => (devices.has(path) ? device : (await readable(path)) ? localFiles.facts(path, signal) : undefined),
     list: async (path, signal) => ((await inside(path)) ? localFiles.list(path, signal) : undefined),
-    write: async (grant, path, content, options) => {
-      await needInside(path);
-      return localFiles.write(grant, path, content, options);
-    },
-    makeFolder: async (grant, path, options) => {
-      await needInside(path);
-      return localFiles.makeFolder(grant, path, options);
-    },
-    remove: async (grant, path) => {
-      await needInside(path);
-      return localFiles.remove(grant, path);
-    },
+    write: async (grant, path, content, options) => (await requireInside(path)).write(grant, path, content, options),
+    makeFolder: async (grant, path, options) => (await requireInside(path)).makeFolder(grant, path, options),
+    remove: async (grant, path) => (await requireInside(path)).remove(grant, path),
   };
 }
 
-function askListeners(socketPath: string, signal: AbortSignal): Promise<Listener[]> {
-  return askEngine(socketPath, 'GET', '/practice/listeners', signal).then((text) =>
-    (parseJson(text) as { address: string; port: number; protocol: 'tcp' | 'udp'; pid: number; name: string }[]).map(
-      ({ address, port, protocol, pid, name }) => ({ address, port, protocol, process: { pid, name } }),
-    ),
-  );
+async function queryListeners(socketPath: string, signal: AbortSignal): Promise<Listener[]> {
+  type Listening = { address: string; port: number; protocol: 'tcp' | 'udp'; pid: number; name: string };
+  const listeners = parseJson(await askEngine(socketPath, 'GET', '/practice/listeners', signal)) as Listening[];
+  return listeners.map(({ pid, name, ...listener }) => ({ ...listener, process: { pid, name } }));
 }
 
-/** Asks a practice engine what only it answers. Throws `unreachable.practice` and, where it refuses, `failed.practice` with its sentence. */
-export function askEngine(socketPath: string, method: 'GET' | 'POST' | 'DELETE', path: string, signal: AbortSignal): Promise<string> {
-  return new Promise((fulfil, reject) => {
-    const asking = request(
-      { socketPath, method, path, signal: AbortSignal.any([signal, AbortSignal.timeout(answerLimitMs)]) },
-      (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('error', reject);
-        answer.on('end', () => {
-          const text = Buffer.concat(chunks).toString('utf8');
-          if ((answer.statusCode ?? 500) < 300) return fulfil(text);
-          reject(
-            new Fault({
-              code: 'failed.practice',
-              message: sentenceIn(text),
-              remedy: 'quarterdeck practice incident lists what can be played.',
-            }),
-          );
-        });
-      },
-    );
-    asking.once('error', (cause) => {
-      if (signal.aborted) return reject(signal.reason);
-      reject(
-        new Fault({
-          code: 'unreachable.practice',
-          message: 'The practice stack does not answer any more.',
-          remedy: 'Start it again: quarterdeck practice serve',
-          cause,
-        }),
-      );
-    });
-    asking.end();
-  });
-}
-
-function sentenceIn(text: string): string {
+/**
+ * Sends a query that only a practice engine answers. Throws `unreachable.practice`, and `failed.practice` with the engine's message if it
+ * refuses.
+ */
+export async function askEngine(socketPath: string, method: 'GET' | 'POST', path: string, signal: AbortSignal): Promise<string> {
+  let answer: IncomingMessage;
+  let body: string;
   try {
-    return String((parseJson(text) as { message?: unknown }).message ?? text);
-  } catch {
-    return text;
+    answer = await sendToEngine({ socketPath, method, path, signal: AbortSignal.any([signal, AbortSignal.timeout(answerLimitMs)]) });
+    body = await text(answer);
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new Fault('unreachable.practice', 'The practice stack does not answer any more.', 'Start it again: quarterdeck practice serve', {
+      cause,
+    });
   }
+  if ((answer.statusCode ?? 500) < 300) return body;
+  const { message = body } = (parsedJson(body) ?? {}) as { message?: unknown };
+  throw new Fault('failed.practice', String(message), 'quarterdeck practice incident lists what can be played.');
 }

@@ -1,73 +1,81 @@
+import { once } from 'node:events';
+import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
-import type { ExecOptions, ExecOutcome, PipedProgram, PipeOptions } from './host.ts';
+import { parseJson } from '../text/json-value.ts';
+import type { Host, PipeOptions } from './host.ts';
 import { pipeProgram } from './piped-program.ts';
-import { runProgram } from './program.ts';
+import { runProgram, underGrant } from './program.ts';
 
 /**
- * What the practice machine has: a shell for the script that deploys, a compose that speaks to the practice engine alone, and what tells about its disk. They
- * run on the machine of the operator, in the practice's folder and with nothing of the operator's environment.
+ * Programs of the practice machine: a shell for the apply script, a compose that connects only to the practice engine, and the programs
+ * that report disk usage. They run on the operator's machine, in the practice folder, without the operator's environment.
  */
 const programs: ReadonlySet<string> = new Set(['sh', 'df', 'tail', 'ps', 'sysctl']);
 
-/** What the practice machine has instead of the operator's: it reaches its own engine alone, and asks no name server. */
+/** Programs that the practice machine has in place of the operator's: they reach only its own engine and query no name server. */
 const own: ReadonlySet<string> = new Set(['docker-compose', 'getent']);
 
-/** Where the practice machine keeps programs of its own. */
+/** Folder for the practice machine's own programs. */
 export const practicePrograms = (folder: string): string => join(folder, 'bin');
 
-interface Placed {
-  argv: readonly string[];
-  cwd: string;
-  env: Readonly<Record<string, string>>;
-}
-
-/** Where the program is and what it is given. Throws `unreachable.program` for what the practice machine does not have. */
-function placed(folder: string, [program = '', ...words]: readonly string[], { cwd, env }: Pick<ExecOptions, 'cwd' | 'env'>): Placed {
-  const path = own.has(program) ? join(practicePrograms(folder), program) : programs.has(program) ? program : undefined;
-  if (path === undefined) {
-    throw new Fault({
-      code: 'unreachable.program',
-      message: `The practice machine has no program ${program}.`,
-      remedy: 'Only its containers can be entered: quarterdeck exec COMPONENT -- PROGRAM',
-    });
-  }
-  const home = join(folder, 'home');
-  return {
-    argv: [path, ...words],
-    cwd: cwd ?? home,
-    env: {
+/** Throws `unreachable.program` for a program that the practice machine does not have. */
+export function programsOf(folder: string): Pick<Host, 'exec' | 'run' | 'stream' | 'pipe'> {
+  const locate = ([program = '', ...words]: readonly string[], { cwd, env }: PipeOptions) => {
+    const path = own.has(program) ? join(practicePrograms(folder), program) : programs.has(program) ? program : undefined;
+    if (path === undefined) {
+      throw new Fault(
+        'unreachable.program',
+        `The practice machine has no program ${program}.`,
+        'Only its containers can be entered: quarterdeck exec COMPONENT -- PROGRAM',
+      );
+    }
+    const home = join(folder, 'home');
+    const paths = {
       PATH: `${practicePrograms(folder)}:/usr/local/bin:/usr/bin:/bin`,
       HOME: home,
       LANG: 'C.UTF-8',
       QUARTERDECK_HOME: join(folder, 'quarterdeck'),
-      ...env,
-    },
+    };
+    return { argv: [path, ...words], options: { cwd: cwd ?? home, env: { ...paths, ...env }, bare: true } };
+  };
+  const exec: Host['exec'] = async (argv, options) => {
+    const located = locate(argv, options);
+    return runProgram(located.argv, { ...options, ...located.options });
+  };
+  const pipe = async (grant: Pick<Grant, 'signal'>, argv: readonly string[], options: PipeOptions = {}) => {
+    const located = locate(argv, options);
+    return pipeProgram(grant, located.argv, located.options);
+  };
+  return {
+    exec,
+    run: (grant, argv, options) => underGrant(grant, options, (both) => exec(argv, both)),
+    stream: (argv, { signal, ...options }) => pipe({ signal }, argv, options),
+    pipe,
   };
 }
 
-export async function runPracticeProgram(folder: string, argv: readonly string[], options: ExecOptions): Promise<ExecOutcome> {
-  const { argv: found, ...around } = placed(folder, argv, options);
-  return runProgram(found, { ...options, ...around, bare: true });
+/** Sends a request to a practice engine. Resolves with the response, whose body is still arriving. */
+export async function sendToEngine(options: RequestOptions, body?: string): Promise<IncomingMessage> {
+  const sent = request(options);
+  // A connection that breaks within the body is reported by the response too.
+  sent.on('error', () => undefined);
+  const [response] = (await once(sent.end(body), 'response')) as [IncomingMessage];
+  return response;
 }
 
-export async function changeWithPracticeProgram(
-  folder: string,
-  grant: Grant,
-  argv: readonly string[],
-  options: ExecOptions,
-): Promise<ExecOutcome> {
-  grant.signal.throwIfAborted();
-  return runPracticeProgram(folder, argv, { ...options, signal: AbortSignal.any([grant.signal, options.signal]) });
-}
-
-export async function pipePracticeProgram(
-  folder: string,
-  grant: Pick<Grant, 'signal'>,
-  argv: readonly string[],
-  options: PipeOptions = {},
-): Promise<PipedProgram> {
-  const { argv: found, ...around } = placed(folder, argv, options);
-  return pipeProgram(grant, found, { ...around, bare: true });
+/** Runs the practice machine's `docker-compose`, which is in its engine. Returns its exit code. */
+export async function runPracticeCompose(env: Readonly<Record<string, string | undefined>>, argv: readonly string[]): Promise<number> {
+  const body = JSON.stringify({ argv, folder: process.cwd(), environment: env });
+  const socketPath = env['DOCKER_HOST']?.replace('unix://', '');
+  const response = await sendToEngine({ socketPath, method: 'POST', path: '/practice/compose' }, body);
+  for await (const line of createInterface({ input: response })) {
+    const { stdout = '', stderr = '', exitCode } = parseJson(line) as { stdout?: string; stderr?: string; exitCode?: number };
+    process.stdout.write(stdout);
+    process.stderr.write(stderr);
+    if (exitCode !== undefined) return exitCode;
+  }
+  return 1;
 }

@@ -20,20 +20,20 @@ const tcp6 = `  sl  local_address                         remote_address        
    2: 0000000000000000FFFF00000100007F:2328 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 779 1 0000000000000000 100 0 0 10 0
    3: B80D01200000000067452301EFCDAB89:01BB 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 780 1 0000000000000000 100 0 0 10 0
 `;
-const places = (sockets: readonly KernelSocket[]) =>
+const engines = (sockets: readonly KernelSocket[]) =>
   sockets.map(({ address, port, protocol, inode }) => `${address} ${port}/${protocol} ${inode}`);
 
 describe.runIf(endianness() === 'LE')('as Linux writes it', () => {
   test('TCP: who listens, not who is connected', () => {
-    expect(places(parseProcNet(tcp, 'tcp'))).toEqual(['127.0.0.1 8080/tcp 12345', '0.0.0.0 22/tcp 23456']);
+    expect(engines(parseProcNet(tcp, 'tcp'))).toEqual(['127.0.0.1 8080/tcp 12345', '0.0.0.0 22/tcp 23456']);
     expect(parseProcNet(tcp, 'tcp')[0]?.uid).toBe(1000);
   });
 
   test('UDP: a port of its own and nobody at the other end', () =>
-    expect(places(parseProcNet(udp, 'udp'))).toEqual(['127.0.0.53 53/udp 111']));
+    expect(engines(parseProcNet(udp, 'udp'))).toEqual(['127.0.0.53 53/udp 111']));
 
   test('IPv6, and IPv4 in its clothes', () => {
-    expect(places(parseProcNet(tcp6, 'tcp6'))).toEqual([
+    expect(engines(parseProcNet(tcp6, 'tcp6'))).toEqual([
       ':: 80/tcp 777',
       '::1 631/tcp 778',
       '127.0.0.1 9000/tcp 779',

@@ -1,15 +1,16 @@
 import { endianness } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
-export type ProcNetFile = 'tcp' | 'tcp6' | 'udp' | 'udp6';
+export const procFiles = ['tcp', 'tcp6', 'udp', 'udp6'] as const;
+export type ProcNetFile = (typeof procFiles)[number];
 
-/** A socket that takes what comes, as the kernel lists it. */
+/** A socket that accepts traffic, as the kernel lists it. */
 export interface KernelSocket {
   address: string;
   port: number;
   protocol: 'tcp' | 'udp';
   uid: number;
-  /** Names the socket for its whole life. */
+  /** Identifies the socket for its whole life. */
   inode: string;
 }
 
@@ -18,8 +19,8 @@ const established = '01';
 const unconnected = '07';
 
 /**
- * The listening sockets in `/proc/net/{tcp,tcp6,udp,udp6}`. UDP knows no listening: there it is every socket with a port of its own
- * that is not connected to anybody, which leaves the clients out that called `connect`. Lines that cannot be read are skipped.
+ * Returns the listening sockets in `/proc/net/{tcp,tcp6,udp,udp6}`. UDP has no listening state: every socket with a port of its own that
+ * is not connected counts, which excludes clients that called `connect`. Unreadable lines are skipped.
  */
 export function parseProcNet(text: string, file: ProcNetFile): KernelSocket[] {
   const protocol = file.startsWith('udp') ? 'udp' : 'tcp';
@@ -37,7 +38,7 @@ export function parseProcNet(text: string, file: ProcNetFile): KernelSocket[] {
   return sockets;
 }
 
-/** The far ends of the connections in rows of `/proc/net/tcp` and `tcp6`. Lines that cannot be read are skipped. */
+/** Returns the remote ends of the connections in rows of `/proc/net/tcp` and `tcp6`. Unreadable lines are skipped. */
 export function parsePeers(text: string): string[] {
   return text.split('\n').flatMap((line) => {
     const [slot, , remote = '', state] = line.trim().split(/\s+/);
@@ -51,13 +52,13 @@ function portOf(endpoint: string): number | undefined {
   return /^[0-9A-Fa-f]{4}$/.test(hex) ? Number.parseInt(hex, 16) : undefined;
 }
 
-/** Addresses stand there as 32-bit words in the machine's own byte order. */
+/** Addresses are 32-bit words in the machine's own byte order. */
 function addressOf(hex: string): string | undefined {
   if (!/^(?:[0-9A-Fa-f]{8}|[0-9A-Fa-f]{32})$/.test(hex)) return undefined;
   const bytes = Buffer.from(hex, 'hex');
   if (endianness() === 'LE') bytes.swap32();
   const address = ipaddr.fromByteArray([...bytes]);
-  // Bound to `::ffff:127.0.0.1` it takes IPv4 only.
+  // Bound to `::ffff:127.0.0.1`, the socket accepts IPv4 only.
   if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress()) return address.toIPv4Address().toString();
   return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
 }

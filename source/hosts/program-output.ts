@@ -1,16 +1,13 @@
-/** Output up to a limit; what is beyond it is read and dropped, so that the program never blocks on a full pipe. */
+/** Collects output up to a limit; the rest is read and dropped, so that the program never blocks on a full pipe. */
 export class Output {
   #chunks: Buffer[] = [];
   #sizeBytes = 0;
   cut = false;
-  readonly #limitBytes: number;
 
-  constructor(limitBytes: number) {
-    this.#limitBytes = limitBytes;
-  }
+  constructor(private readonly limitBytes: number) {}
 
   add(chunk: Buffer): void {
-    const room = this.#limitBytes - this.#sizeBytes;
+    const room = this.limitBytes - this.#sizeBytes;
     if (chunk.length > room) this.cut = true;
     if (room <= 0) return;
     const kept = chunk.length > room ? Buffer.from(chunk.subarray(0, room)) : chunk;

@@ -74,7 +74,7 @@ test('no such program, no such folder', async () => {
   });
 });
 
-// A child of the program writes its number where the test can read it, and then ignores what asks it to end.
+// A child of the program writes its pid where the test can read it, and then ignores SIGTERM.
 const stubborn = (file: string) =>
   `(trap '' TERM; echo $$ >/dev/null; sh -c 'trap "" TERM; echo $$ > ${file}; while :; do sleep 0.05; done') & wait`;
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseIpv6Routes, parseRoutes } from './route-tables.ts';
 
 const head = 'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT';
-/** Words as the kernel of this machine would write them. */
+/** Words as the kernel of this machine writes them. */
 const word = (address: string) => {
   const bytes = address.split('.').map(Number);
   const ordered = endianness() === 'LE' ? bytes.reverse() : bytes;

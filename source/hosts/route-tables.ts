@@ -1,16 +1,15 @@
 import { endianness } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
-/** A line of the kernel's routing tables. */
 export interface Route {
   /** `192.168.1.0/24`, `0.0.0.0/0`, `fd00::/64`. */
   network: string;
-  /** Missing for what is reached directly. */
+  /** Missing for directly connected networks. */
   gateway?: string;
   interface: string;
 }
 
-/** `/proc/net/route`: IPv4, in the machine's own byte order. Lines that cannot be read are skipped. */
+/** Parses `/proc/net/route`: IPv4, in the machine's own byte order. Unreadable lines are skipped. */
 export function parseRoutes(text: string): Route[] {
   const routes: Route[] = [];
   for (const line of text.split('\n').slice(1)) {
@@ -24,7 +23,7 @@ export function parseRoutes(text: string): Route[] {
   return routes;
 }
 
-/** `/proc/net/ipv6_route`. What belongs to loopback, and what is sent to many, is left out. */
+/** Parses `/proc/net/ipv6_route`. Loopback and multicast routes are left out. */
 export function parseIpv6Routes(text: string): Route[] {
   const routes: Route[] = [];
   for (const line of text.split('\n')) {

@@ -9,8 +9,8 @@ import { addressOf, Tunnels } from './tunnel.ts';
 
 const grant = { signal: new AbortController().signal } as Grant;
 
-/** A machine whose ports are those of a server here; `away` has no way to it. */
-async function stage() {
+/** A machine whose ports are those of a server here; `away` is unreachable. */
+async function fixture() {
   const server = createServer({ allowHalfOpen: true }, async (socket) => socket.end(`heard ${await text(socket)}`));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -27,7 +27,7 @@ async function stage() {
   } as unknown as Host;
   const tunnels = new Tunnels();
   onTestFinished(() => tunnels.close());
-  const wanted = { host, address: { host: '127.0.0.1', port: 80 }, place: 'nas', component: 'nas/web/web', name: 'web' };
+  const wanted = { host, address: { host: '127.0.0.1', port: 80 }, engineName: 'nas', component: 'nas/web/web', name: 'web' };
   return { tunnels, wanted, goAway: (fault: Fault | undefined) => (away = fault) };
 }
 
@@ -39,7 +39,7 @@ async function ask(port: number, words: string): Promise<string> {
 }
 
 test('leads what is said here to the port there, and the answer back, also when the asking end is closed already', async () => {
-  const { tunnels, wanted } = await stage();
+  const { tunnels, wanted } = await fixture();
   const tunnel = await tunnels.open(grant, { ...wanted, scheme: 'http' });
   expect(tunnel.url).toBe(`http://127.0.0.1:${tunnel.port}`);
   expect(await Promise.all([ask(tunnel.port, 'one'), ask(tunnel.port, 'two')])).toEqual(['heard one', 'heard two']);
@@ -48,20 +48,20 @@ test('leads what is said here to the port there, and the answer back, also when 
 });
 
 test('listens on the loopback alone, and no longer once it is closed', async () => {
-  const { tunnels, wanted } = await stage();
-  const told: number[] = [];
-  tunnels.subscribe(() => told.push(tunnels.all.length));
+  const { tunnels, wanted } = await fixture();
+  const reported: number[] = [];
+  tunnels.subscribe(() => reported.push(tunnels.all.length));
   const tunnel = await tunnels.open(grant, wanted);
   const outside = connect({ port: tunnel.port, host: '127.0.0.2' });
   const [refusal] = await once(outside, 'error');
   expect(refusal.code).toBe('ECONNREFUSED');
   tunnel.close();
   expect(await ask(tunnel.port, 'anybody')).toBe('');
-  expect(told).toEqual([1, 0]);
+  expect(reported).toEqual([1, 0]);
 });
 
 test('says that a wanted port is taken, and takes any other where none was wanted', async () => {
-  const { tunnels, wanted } = await stage();
+  const { tunnels, wanted } = await fixture();
   const first = await tunnels.open(grant, wanted);
   await expect(tunnels.open(grant, { ...wanted, port: first.port })).rejects.toMatchObject({ code: 'refused.port' });
   const second = await tunnels.open(grant, { ...wanted, address: { host: '127.0.0.1', port: first.port } });
@@ -69,9 +69,9 @@ test('says that a wanted port is taken, and takes any other where none was wante
 });
 
 test('a machine that is away closes the connection and says why; when it is back, so is the tunnel', async () => {
-  const { tunnels, wanted, goAway } = await stage();
+  const { tunnels, wanted, goAway } = await fixture();
   const tunnel = await tunnels.open(grant, wanted);
-  goAway(new Fault({ code: 'unreachable.link', message: 'nas is away.', remedy: 'Wait.' }));
+  goAway(new Fault('unreachable.link', 'nas is away.', 'Wait.'));
   expect(await ask(tunnel.port, 'anybody')).toBe('');
   expect(tunnel.trouble?.message).toBe('nas is away.');
   goAway(undefined);
@@ -80,7 +80,7 @@ test('a machine that is away closes the connection and says why; when it is back
 });
 
 test('opens nothing with a grant that is over', async () => {
-  const { tunnels, wanted } = await stage();
+  const { tunnels, wanted } = await fixture();
   const over = { signal: AbortSignal.abort(new Error('over')) } as Grant;
   await expect(tunnels.open(over, wanted)).rejects.toThrow('over');
   expect(tunnels.all).toEqual([]);

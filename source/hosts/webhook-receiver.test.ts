@@ -79,7 +79,8 @@ describe('a signature comes before everything (R46)', () => {
 });
 
 test('the 200 is there before the handler runs (R52)', async () => {
-  // A client of another thread says when it has its answer; the handler of this one stands still until then, and with it everything here.
+  // A client in another thread reports when it has its response; the handler in this thread blocks until then, and with it everything
+  // here.
   const answered = new Int32Array(new SharedArrayBuffer(4));
   const seen: string[] = [];
   receiver.listen({
@@ -161,7 +162,7 @@ describe('slow senders without a signature do not keep out the others', () => {
     expect(sockets.filter((socket) => !socket.closed).length).toBeGreaterThan(0);
   });
 
-  // Elsewhere the loopback interface has one address.
+  // On other systems the loopback interface has one address.
   test.runIf(process.platform === 'linux')('300 from one address do not push out a slow one from another', async () => {
     const honest = await slow(half('body'), '127.0.0.2');
     const answer = new Promise<string>((resolve) => honest.once('data', (bytes) => resolve(bytes.toString())));
@@ -182,7 +183,7 @@ describe('what is no webhook', () => {
   test('larger than a mebibyte is refused, announced or not', async () => {
     const large = 'x'.repeat(1_048_577);
     expect((await send(large, { 'X-Hub-Signature-256': signatureOf(large) })).status).toBe(413);
-    // Without a length, and without an end.
+    // No length, and no end.
     const socket = connect(Number(new URL(receiver.url).port), '127.0.0.1').on('error', () => undefined);
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
     const piece = `10000\r\n${'x'.repeat(0x10000)}\r\n`;

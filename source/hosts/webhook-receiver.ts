@@ -1,30 +1,28 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { Fault, messageOf } from '../faults/fault.ts';
+import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
+import { listenAt, whyNotListening } from './server-port.ts';
 
-/** What announces something sends a few kilobytes; who sends more is refused (413). */
+/** Senders of notifications send a few kilobytes; larger bodies are refused (413). */
 const mostBytes = 1_048_576;
 /** For a whole request, from its first byte to its last. */
 const requestLimitMs = 10_000;
-/** Each may hold a body in memory before its signature is checked. */
+/** Each request may hold a body in memory before its signature is checked. */
 const mostConnections = 64;
-/** A signature of a body alone never expires. What is forgotten first was received first. */
+/** A signature over the body alone never expires. The oldest received entries are dropped first. */
 const rememberedSignatures = 50_000;
-/** Of what nobody has been told yet. What comes on top is refused (503), so that its sender tries again later. */
+/** Limit of deliveries that have not been reported yet. Further ones are refused (503), so that the sender retries later. */
 const mostWaiting = 1_000;
 
-export interface WebhookWanted {
-  /** Of this machine: an IP address that it has, or one for all of them. */
+interface WebhookWanted {
+  /** An IP address of this machine, or a wildcard address. */
   address: string;
-  /** Any free one where it is missing. */
   port?: number;
-  /** What the sender signs with: the key of its HMAC. */
   secret: string;
 }
 
-/** What somebody sent who knows the secret. */
 export interface Delivery {
   receivedMs: number;
   from: string;
@@ -33,14 +31,12 @@ export interface Delivery {
   body: Buffer;
 }
 
-/** What was turned away before anybody looked at it. */
 export interface TurnedAway {
   from: string;
   path: string;
   reason: 'no signature' | 'wrong signature' | 'too large' | 'no POST' | 'too many';
 }
 
-/** Hears of what comes in. A delivery has been acknowledged by then. */
 export interface WebhookListener {
   delivered(delivery: Delivery): void;
   /** The same signed body arrived again: its sender retried, or a third party replayed it. Not passed to `delivered`. */
@@ -48,47 +44,37 @@ export interface WebhookListener {
   turnedAway(refusal: TurnedAway): void;
 }
 
-/** A port of this machine to which webhooks are sent. */
 export class WebhookReceiver {
   readonly url: string;
-  readonly #server: Server;
-  readonly #secret: string;
   readonly #closing = new AbortController();
   readonly #listeners = new Set<WebhookListener>();
-  /** Oldest first. */
   readonly #connections = new Map<Socket, string>();
-  /** Signatures of bodies that were accepted, and when. Oldest first. */
+  /** Signatures of accepted bodies, with their times. Oldest first. */
   readonly #accepted = new Map<string, number>();
   #waiting = 0;
 
-  private constructor(server: Server, secret: string) {
+  private constructor(
+    private readonly server: Server,
+    private readonly secret: string,
+  ) {
     const { address, family, port } = server.address() as AddressInfo;
     this.url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}/`;
-    this.#server = server;
-    this.#secret = secret;
     server.on('connection', (socket: Socket) => this.#admit(socket));
     server.on('request', (request: IncomingMessage, response: ServerResponse) => void this.#take(request, response));
   }
 
-  /** Listens until it is closed; the grant is for the opening. Throws `refused.port` where address and port cannot be had. */
+  /** Listens until it is closed; the grant covers the opening. Throws `refused.port` if the address and port are not available. */
   static async open(grant: Grant, { address, port = 0, secret }: WebhookWanted): Promise<WebhookReceiver> {
     grant.signal.throwIfAborted();
     if (secret === '') throw new Error('a receiver without a secret would take anything');
     const server = createServer({ requestTimeout: requestLimitMs, headersTimeout: requestLimitMs, connectionsCheckingInterval: 1_000 });
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host: address, port, exclusive: true }, () => {
-        server.off('error', reject);
-        server.on('error', () => undefined);
-        resolve();
-      });
-    }).catch((cause: NodeJS.ErrnoException) => {
-      throw new Fault({
-        code: 'refused.port',
-        message: `${address}${port === 0 ? '' : `, port ${port}`} cannot be listened on: ${whyNot(cause)}.`,
-        remedy: 'Name another port with --port, or an address of this machine with --address.',
-        cause,
-      });
+    await listenAt(server, address, port).catch((cause: NodeJS.ErrnoException) => {
+      throw new Fault(
+        'refused.port',
+        `${address}${port === 0 ? '' : `, port ${port}`} cannot be listened on: ${whyNotListening(cause)}.`,
+        'Name another port with --port, or an address of this machine with --address.',
+        { cause },
+      );
     });
     return new WebhookReceiver(server, secret);
   }
@@ -96,41 +82,39 @@ export class WebhookReceiver {
   close(): void {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
-    this.#server.close();
-    this.#server.closeAllConnections();
+    this.server.close();
+    this.server.closeAllConnections();
   }
 
   get closed(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** @returns ends the telling */
   listen(listener: WebhookListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Slow senders must not keep out the others: above the limit, the address with the most connections loses its oldest one. `maxConnections` of the server would refuse
-   * the newest one instead.
+   * Slow senders must not block others: above the limit, the address with the most connections loses its oldest one. The server's
+   * `maxConnections` would refuse the newest one instead.
    */
   #admit(socket: Socket): void {
     this.#connections.set(socket, socket.remoteAddress ?? '');
     socket.once('close', () => this.#connections.delete(socket));
     if (this.#connections.size <= mostConnections) return;
-    const perAddress = new Map<string, Socket[]>();
-    for (const [open, address] of this.#connections) perAddress.set(address, [...(perAddress.get(address) ?? []), open]);
+    const perAddress = Map.groupBy(this.#connections, ([, address]) => address);
     const [oldest] = [...perAddress.values()].reduce((most, some) => (some.length > most.length ? some : most));
     if (!oldest) return;
-    this.#connections.delete(oldest);
-    oldest.destroy();
+    this.#connections.delete(oldest[0]);
+    oldest[0].destroy();
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const from = request.socket.remoteAddress ?? '';
     const path = request.url ?? '/';
     const refuse = (status: number, reason: TurnedAway['reason'], headers: Record<string, string> = {}) => {
-      // What is still coming is not waited for.
+      // Data still arriving is not awaited.
       response.writeHead(status, { ...headers, Connection: 'close' }).end(() => request.destroy());
       this.#tell((listener) => listener.turnedAway({ from, path, reason }));
     };
@@ -140,12 +124,12 @@ export class WebhookReceiver {
     const body = await bodyOf(request).catch(() => undefined);
     if (body === undefined) return;
     if (body === 'too large') return refuse(413, 'too large');
-    const signed = checkSignature(request.headers, body, this.#secret);
+    const signed = checkSignature(request.headers, body, this.secret);
     if (signed !== 'right') return refuse(401, signed === 'missing' ? 'no signature' : 'wrong signature');
     const delivery: Delivery = { receivedMs: Date.now(), from, path, headers: request.headers, body };
     const firstMs = this.#remember(delivery);
     this.#waiting += 1;
-    // Acknowledged first: whoever sends it waits for nothing that is done with it (R52).
+    // Acknowledged first: the sender does not wait for the processing (R52).
     response.writeHead(200).end();
     response.once('close', () => {
       this.#waiting -= 1;
@@ -153,9 +137,9 @@ export class WebhookReceiver {
     });
   }
 
-  /** @returns when the same body was accepted before. Its path and headers are not signed, so they make no difference. */
+  /** @returns true if the same body was accepted before. Its path and headers are not signed, so they make no difference. */
   #remember({ body, receivedMs }: Delivery): number | undefined {
-    const signature = signatureOf(body, this.#secret).toString('base64');
+    const signature = signatureOf(body, this.secret).toString('base64');
     const firstMs = this.#accepted.get(signature);
     if (firstMs !== undefined) return firstMs;
     this.#accepted.set(signature, receivedMs);
@@ -188,8 +172,8 @@ const signatureHeader = /^x-[a-z0-9]+(?:-[a-z0-9]+)*-signature(?:-256)?$/;
 const digestText = /^(?:sha256=)?([0-9a-f]{64})$/i;
 
 /**
- * Is there a header X-<vendor>-Signature or X-<vendor>-Signature-256 with the HMAC-SHA256 of the body, in hex (R46)? One of several is enough: some senders put an older kind beside it. Compared in
- * constant time, whatever was sent.
+ * Checks for a header X-<vendor>-Signature or X-<vendor>-Signature-256 with the HMAC-SHA256 of the body, in hex (R46). One of several is
+ * enough: some senders also send an older kind. Compared in constant time for any input.
  */
 export function checkSignature(headers: IncomingHttpHeaders, body: Buffer, secret: string): 'right' | 'wrong' | 'missing' {
   const right = signatureOf(body, secret);
@@ -201,11 +185,4 @@ export function checkSignature(headers: IncomingHttpHeaders, body: Buffer, secre
     checked = 'wrong';
   }
   return checked;
-}
-
-function whyNot(cause: NodeJS.ErrnoException): string {
-  if (cause.code === 'EADDRINUSE') return 'something listens there already';
-  if (cause.code === 'EACCES') return 'only root may listen there';
-  if (cause.code === 'EADDRNOTAVAIL') return 'this machine has no such address';
-  return messageOf(cause);
 }

@@ -1,25 +1,24 @@
 import type { RequestListener } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { Catalog } from '../catalog/catalog.ts';
 
-/** What `practice serve --json` prints: where everything of a practice stack is, and what opens it. All of it is made up anew at every start. */
+/** Output of `practice serve --json`. Keys and tokens are random at every start. */
 export interface PracticeFacts {
   schema: 1;
   /** The engine's socket: `unix:///run/user/1000/quarterdeck/practice-4711/engine.sock`. */
   engine: string;
   /**
-   * Where the products answer, by component id. `address` is a socket URL (`unix://...`); `published` is what the component believes to be
-   * published at (`http://127.0.0.1:8200`): nothing listens there, so a practice stack never meets a real one.
+   * Products by component id. `address` is a socket URL (`unix://...`); `published` is the URL that the component reports
+   * (`http://127.0.0.1:8200`): nothing listens there, so a practice stack never reaches a real product.
    */
   products: Readonly<Record<string, { address: string; published: string }>>;
   /** Key shares of the practice secrets manager, hex. */
   shares: readonly string[];
-  /** How many of them unseal it. */
+  /** How many shares unseal it. */
   threshold: number;
   rootToken: string;
-  /** What opens the API of other products, by component id: an API key of the mesh, a bouncer's of the intrusion prevention. */
+  /** Keys for the APIs of other products, by component id. */
   apiKeys: Readonly<Record<string, string>>;
-  /** A file: the practice cluster. */
+  /** Path of a file for the practice cluster. */
   kubeconfig: string;
   /** Names for `POST /practice/incidents/<name>` on the engine's socket. */
   incidents: readonly { name: string; title: string; summary: string }[];
@@ -28,68 +27,65 @@ export interface PracticeFacts {
 export interface ComposeFolder {
   component: string;
   folder: string;
-  /** What the compose command was given besides `.env`. */
+  /** Of the compose command, besides `.env`. */
   environment: Readonly<Record<string, string>>;
 }
 
 export interface PracticeOptions {
-  /** The built-in catalog: what its components are made of. */
   catalog: Catalog;
-  /** A folder for its sockets and files, made with mode 0700 and removed at the end. Its path is short: sockets have room for about 100 characters. */
+  /** For sockets and files, created with mode 0700 and removed at the end. Socket paths are limited to about 100 characters. */
   folder: string;
 }
 
-/** A component of a practice stack that was deployed before the practice began, as whoever deployed it would know it. */
-export interface DeployedPart {
+export interface ImagePin {
+  reference: string;
+  id: string;
+  digest: string | undefined;
+}
+
+/** A component that was deployed before the practice began. */
+export interface DeployedComponent {
   component: string;
   atMs: number;
-  /** Of variables in compose.yaml, secrets among them. */
+  /** Of variables in compose.yaml, secrets included. */
   values: Readonly<Record<string, string>>;
-  /** By container port, where it is not the catalog's. */
+  /** Host ports by container port, where they are not the catalog's. */
   hostPorts: Readonly<Record<number, number>>;
-  /** Those that it was deployed with. */
-  services: readonly string[];
-  /** What its operator has written into its files since, by path below its folder. */
-  files?: Readonly<Record<string, string>>;
+  images: Readonly<Record<string, ImagePin>>;
+  /** What the operator has written into its files since, by path below its folder. */
+  files: Readonly<Record<string, string>>;
 }
 
 export interface Practice {
   readonly facts: PracticeFacts;
-  readonly deployed: readonly DeployedPart[];
-  /**
-   * Takes the compose files that meanwhile lie in the stack's folder for those that the containers were made from: they get the marks that compose makes
-   * of them, so that an `up` without a change leaves them alone.
-   */
-  madeFrom(folders: readonly ComposeFolder[]): Promise<void>;
+  readonly deployed: readonly DeployedComponent[];
+  /** Gives the containers the hashes of these compose files, so that an `up` without a change leaves them alone. */
+  adopt(folders: readonly ComposeFolder[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a practice product is given by the container that it plays in. */
+/** Interface of a container to the simulator in it. */
 export interface ProductSurroundings {
-  /** Writes a line to the container's log; as said at a moment before now where one is given. */
+  /** Writes a line to the container's log, with the time `ms` if it is set. */
   log(line: string, stream?: 'stdout' | 'stderr', ms?: number): void;
-  /** When the container was started, for one that ran before the practice began: its first words are of then. Missing: now. */
+  /** Start of a container that ran before the practice began: its first lines have that time. Missing: now. */
   startedMs?: number;
   now(): number;
   signal: AbortSignal;
-  /** A file of the container, and when it was written; undefined where there is none. */
   file?(path: string): { content: Buffer; ms: number } | undefined;
   environment?: Readonly<Record<string, string>>;
 }
 
-/** A product behind a practice container: it answers while the container runs, and its memory of a run ends with it. */
+/** A simulator in a practice container: it answers while the container runs, and its memory ends with the run. */
 export interface PracticeProduct {
-  /** By container port; HTTP. The engine puts a server in front. */
+  /** HTTP, by container port. */
   readonly listeners: Readonly<Record<number, RequestListener>>;
-  /** For what is no HTTP, or upgrades: raw connections by container port. */
-  readonly raw?: Readonly<Record<number, (connection: Duplex) => void>>;
-  /** The container starts: what lives in memory only begins anew (a secrets manager is sealed), what is on its disk stays. */
+  /** The container starts: memory is empty (a secrets manager is sealed), the disk is as before. */
   start(surroundings: ProductSurroundings): void;
   stop(): void;
-  /** Answers an exec of the product's own command-line client in its container, undefined for any other program. */
+  /** Runs the product's own command-line client; undefined for any other program. */
   exec?(argv: readonly string[], stdin: string): Promise<{ exitCode: number; stdout: string; stderr: string }> | undefined;
-  /** Of a cluster: runs a program on one of its nodes, as its root. Undefined for a program that is not there. */
+  /** Of a cluster: runs a program on one of its nodes, as its root. Undefined for an unknown program. */
   onNode?(node: string, argv: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> | undefined;
-  /** Incidents that this product can play on cue. */
   readonly incidents?: readonly { name: string; title: string; summary: string; play(): void }[];
 }

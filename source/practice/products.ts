@@ -1,24 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { clusterPort, createCluster } from './cluster/cluster.ts';
-import { createIntrusionPrevention } from './intrusion-prevention/intrusion-prevention.ts';
-import { createMesh } from './mesh/mesh.ts';
-import { createPasswordVault } from './password-vault/password-vault.ts';
-import type { PracticeFacts, PracticeProduct } from './practice.ts';
-import { createSecretsManager } from './secrets-manager/secrets-manager.ts';
-import { createSsoPortal } from './sso-portal/sso-portal.ts';
-import { createTunnelUi } from './tunnel-ui/tunnel-ui.ts';
-import type { Products } from './world/parts/products.ts';
+import { createSsoPortal } from '../products/authelia/simulator/sso-portal.ts';
+import { createIntrusionPrevention } from '../products/crowdsec/simulator/intrusion-prevention.ts';
+import { createMesh } from '../products/headscale/simulator/mesh.ts';
+import { clusterPort, createCluster } from '../products/kubernetes/simulator/cluster.ts';
+import { createTunnelUi } from '../products/tunnels/simulator/tunnel-ui.ts';
+import { createSecretsManager } from '../products/vault/simulator/secrets-manager.ts';
+import { createPasswordVault } from '../products/vaultwarden/simulator/password-vault.ts';
 
-/** The products behind the practice components, and what opens them. */
-export interface OpenProducts extends Products {
-  all: readonly PracticeProduct[];
-  keys: Pick<PracticeFacts, 'shares' | 'threshold' | 'rootToken' | 'apiKeys' | 'kubeconfig'>;
-  close(): Promise<void>;
-}
+/** The simulators behind the practice components, and their keys. */
+export type Products = Awaited<ReturnType<typeof openProducts>>;
 
-/** Makes them anew: no key or token of an earlier practice opens anything. */
-export async function openProducts(folder: string): Promise<OpenProducts> {
+/** Creates new ones: keys and tokens of an earlier practice are not valid. */
+export async function openProducts(folder: string) {
   const secrets = await createSecretsManager();
   const prevention = createIntrusionPrevention({ blocklist: 300 });
   const mesh = createMesh();
@@ -43,6 +37,5 @@ export async function openProducts(folder: string): Promise<OpenProducts> {
       apiKeys: { 'mesh-control-server': mesh.apiKey, 'intrusion-prevention': prevention.bouncerKey },
       kubeconfig,
     },
-    close: async () => undefined,
   };
 }

@@ -1,21 +1,21 @@
 import { Fault, messageOf } from '../faults/fault.ts';
 import { parseJson } from '../text/json-value.ts';
-import type { SecretName } from './vault.ts';
-import { checkSecret, type StoredVersion } from './vault-place.ts';
+import { checkSecret, type StoredVersion } from './backend.ts';
+import type { SecretName } from './secrets.ts';
 
-/** Secrets as they leave this installation, with their versions: what an age file holds, as JSON. */
+/** The content of an age file, as JSON. */
 export interface SecretBundle {
   schema: 1;
   exportedAt: string;
   secrets: readonly { name: SecretName; versions: readonly StoredVersion[] }[];
 }
 
-/** Whom an age file is for: public keys (`age1…`), or whoever knows the passphrase. */
+/** The recipients of an age file: public keys (`age1…`), or a passphrase. */
 export type AgeFor = { recipients: readonly string[] } | { passphrase: string };
-/** What opens one: secret keys (`AGE-SECRET-KEY-1…`), or the passphrase. */
+/** The keys that open an age file: secret keys (`AGE-SECRET-KEY-1…`), or the passphrase. */
 export type AgeOpens = { identities: readonly string[] } | { passphrase: string };
 
-/** An armored age file: text, for `age -d` and for this program. Throws `usage.recipient`. */
+/** Returns an armored age file: text, for `age -d` and for this program. Throws `usage.recipient`. */
 export async function sealAge(bundle: SecretBundle, to: AgeFor): Promise<string> {
   const { Encrypter, armor } = await import('age-encryption');
   const encrypter = new Encrypter();
@@ -26,7 +26,7 @@ export async function sealAge(bundle: SecretBundle, to: AgeFor): Promise<string>
   return armor.encode(await encrypter.encrypt(JSON.stringify(bundle)));
 }
 
-/** Armored or not. Throws `refused.age` for a wrong key, `failed.age` for what is no such file. */
+/** Decrypts an age file, armored or not. Throws `refused.age` for a wrong key, `failed.age` for a file that is not an age file. */
 export async function openAge(file: Uint8Array, by: AgeOpens): Promise<SecretBundle> {
   const { Decrypter, armor } = await import('age-encryption');
   const decrypter = new Decrypter();
@@ -36,23 +36,18 @@ export async function openAge(file: Uint8Array, by: AgeOpens): Promise<SecretBun
       add(() => decrypter.addIdentity(identity), 'identity', 'It begins with AGE-SECRET-KEY-1; age-keygen makes one.');
   let text: string;
   try {
-    const content = Buffer.from(file).toString('latin1').trimStart().startsWith('-----BEGIN AGE')
-      ? armor.decode(Buffer.from(file).toString('utf8'))
-      : file;
-    text = await decrypter.decrypt(content, 'text');
-  } catch (error) {
-    const wrongKey = /no identity matched/i.test(messageOf(error));
-    throw new Fault({
-      code: wrongKey ? 'refused.age' : 'failed.age',
-      message: wrongKey ? 'That does not open the age file.' : 'That is no age file, or it is damaged.',
-      remedy: wrongKey ? 'Take the passphrase or the key that it was made for.' : 'Take another copy of it.',
-      cause: error,
-    });
+    const written = Buffer.from(file);
+    const isArmored = written.toString('latin1').trimStart().startsWith('-----BEGIN AGE');
+    text = await decrypter.decrypt(isArmored ? armor.decode(written.toString('utf8')) : file, 'text');
+  } catch (cause) {
+    if (/no identity matched/i.test(messageOf(cause)))
+      throw new Fault('refused.age', 'That does not open the age file.', 'Take the passphrase or the key that it was made for.', { cause });
+    throw new Fault('failed.age', 'That is no age file, or it is damaged.', 'Take another copy of it.', { cause });
   }
   return bundleOf(text);
 }
 
-/** Does it ask for a passphrase? Undefined for what is no age file. */
+/** Returns whether the file requires a passphrase; undefined if it is not an age file. */
 export async function asksPassphrase(file: Uint8Array): Promise<boolean | undefined> {
   const { armor } = await import('age-encryption');
   try {
@@ -79,17 +74,14 @@ function bundleOf(text: string): SecretBundle {
       return bundle;
     }
   } catch {}
-  throw new Fault({
-    code: 'failed.age',
-    message: 'The age file opens, but holds no secrets of Quarterdeck.',
-    remedy: 'Take a file that "quarterdeck secrets export" wrote.',
-  });
+  const remedy = 'Take a file that "quarterdeck secrets export" wrote.';
+  throw new Fault('failed.age', 'The age file opens, but holds no secrets of Quarterdeck.', remedy);
 }
 
 function add(use: () => void, what: string, remedy: string): void {
   try {
     use();
   } catch (error) {
-    throw new Fault({ code: 'usage.recipient', message: `That is no age ${what}.`, remedy, cause: error });
+    throw new Fault('usage.recipient', `That is no age ${what}.`, remedy, { cause: error });
   }
 }

@@ -4,48 +4,32 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import { isKeychainAbsent } from './keychain.ts';
 import type { SecretStore } from './secret-store.ts';
 
-/** A key that signs the manifests of backups (HMAC-SHA-256). */
 export interface BackupKey {
-  /** Hash of the key; manifests name the key by it. */
+  /** Hash of the key; manifests identify the key by it. */
   id: string;
   key: Buffer;
 }
 
-export interface FoundKey {
-  key: BackupKey;
-  /** Why a signature with this key proves little, as the end of a sentence. */
-  doubt?: string;
-}
-
-export interface BackupKeys {
-  /** The key for new backups; created where there is none. Throws where no store accepts one. */
-  signing(): Promise<BackupKey>;
-  /** The operator's key with that id, or why there is none, as the end of a sentence. */
-  find(id: string): Promise<FoundKey | string>;
-}
+export type BackupKeys = ReturnType<typeof openBackupKeys>;
 
 const name = 'backup-key';
 const keyBytes = 32;
 
 /**
  * @param stores best first: the first that answers keeps the key
- * @param lockPath of the lock under which a key is created, where several processes share the stores
+ * @param lockPath path of the lock under which a key is created, if several processes share the stores
  */
-export function openBackupKeys(stores: readonly SecretStore[], lockPath?: string): BackupKeys {
-  /** Out of the keychain, by id: a list of backups has one manifest after another, and a key with an id never changes. */
+export function openBackupKeys(stores: readonly SecretStore[], lockPath?: string) {
+  /** Cache of keys from the keychain, by id: a list of backups reads many manifests, and a key with an id never changes. */
   const trusted = new Map<string, BackupKey>();
 
   async function keyIn(store: SecretStore): Promise<BackupKey | undefined> {
     const kept = await store.get(name);
     if (kept === undefined) return undefined;
     const key = Buffer.from(kept, 'base64');
-    if (key.length !== keyBytes)
-      throw new Fault({
-        code: 'failed.backupKey',
-        message: `The key that signs backups is damaged in the ${store.kind === 'file' ? 'key file' : 'keychain'}.`,
-        remedy: 'Restore it from a backup, or delete it: the next backup creates a new one.',
-      });
-    return keyOf(key);
+    if (key.length === keyBytes) return keyOf(key);
+    const message = `The key that signs backups is damaged in the ${store.kind === 'file' ? 'key file' : 'keychain'}.`;
+    throw new Fault('failed.backupKey', message, 'Restore it from a backup, or delete it: the next backup creates a new one.');
   }
 
   async function readOrCreate(): Promise<BackupKey> {
@@ -65,8 +49,11 @@ export function openBackupKeys(stores: readonly SecretStore[], lockPath?: string
   }
 
   return {
+    /** Returns the key for new backups; creates it if there is none. Throws if no store accepts one. */
     signing: () => (lockPath === undefined ? readOrCreate() : withFileLock(lockPath, readOrCreate)),
-    async find(id) {
+    /** Returns the key, or why there is none, as the end of a sentence. `doubt`: why a signature with this key proves little. */
+    // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each store decides how far the key of the next one is trusted
+    async find(id: string): Promise<{ key: BackupKey; doubt?: string } | string> {
       const known = trusted.get(id);
       if (known) return { key: known };
       const unavailable: string[] = [];

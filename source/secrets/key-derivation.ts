@@ -6,27 +6,26 @@ export interface KeyCost {
   parallelism: number;
 }
 
-/** What RFC 9106, section 4, names for where 2 GiB are too much. */
+/** The parameters of RFC 9106, section 4, for systems where 2 GiB are too much. */
 export const usualCost: KeyCost = { memoryKiB: 64 * 1024, passes: 3, parallelism: 4 };
 
-/** A file says its own cost; one that somebody else wrote must not take all memory or all day. */
+/** A file states its own cost; a file of unknown origin must not use all memory or block for hours. */
 export function isBearable({ memoryKiB, passes, parallelism }: KeyCost): boolean {
   const within = (value: number, least: number, most: number) => Number.isInteger(value) && value >= least && value <= most;
   return within(memoryKiB, 1024, 1024 * 1024) && within(passes, 1, 16) && within(parallelism, 1, 16) && memoryKiB >= 8 * parallelism;
 }
 
-/** Argon2id, 32 bytes, of a passphrase. */
 export function deriveKey(
   phrase: string,
   salt: Uint8Array,
   cost: KeyCost,
   native: typeof crypto.argon2 | null = crypto.argon2 ?? null,
 ): Promise<Buffer> {
-  // The same letters typed on another keyboard may be composed differently.
+  // The same letters from another keyboard may be composed differently.
   return argon2id(Buffer.from(phrase.normalize('NFC')), salt, { ...cost, keyBytes: 32 }, native);
 }
 
-/** Node brings it from 24.7 on; for older ones there is a slower one in JavaScript. */
+/** Node includes argon2 from 24.7 on; older versions use a slower implementation in JavaScript. */
 export async function argon2id(
   message: Uint8Array,
   salt: Uint8Array,

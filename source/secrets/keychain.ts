@@ -3,12 +3,12 @@ import { Fault, messageOf } from '../faults/fault.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type Keytar = typeof import('keytar');
 
-/** An unlock prompt of the desktop can block for as long as nobody looks. */
+/** An unlock prompt of the desktop can block for as long as the user does not answer it. */
 const limitMs = 3_000;
 
 /**
- * One that kept silent is not waited for again so soon: every act would begin with three seconds of nothing. And not at all while a question is still
- * open: each of them holds a thread that node reads files with, and there are four.
+ * A keychain that did not respond is not waited for again for a while: every action would begin with a delay of three seconds. It is not
+ * queried at all while a query is still pending: each pending query blocks a thread that Node reads files with, and there are four.
  */
 const silenceMs = 60_000;
 let silent: { fault: Fault; sinceMs: number; open: boolean } | undefined;
@@ -16,7 +16,7 @@ let silent: { fault: Fault; sinceMs: number; open: boolean } | undefined;
 const switchedOff = 'QUARTERDECK_KEYCHAIN is off';
 const startOne = 'Start a secret service (gnome-keyring, KWallet) in this session.';
 
-/** What libsecret and its providers write when they cannot, in words. Seen with gnome-keyring 42 and libsecret 0.20. */
+/** Error messages of libsecret and its providers, with a description. Seen with gnome-keyring 42 and libsecret 0.20. */
 const reasons: readonly { pattern: RegExp; reason: string; remedy: string; absent?: true }[] = [
   { pattern: /autolaunch D-Bus|Could not connect|Failed to connect/i, reason: 'this session has no D-Bus', remedy: startOne, absent: true },
   {
@@ -31,11 +31,7 @@ const reasons: readonly { pattern: RegExp; reason: string; remedy: string; absen
     remedy: 'Log in at the desktop once, or make a default keyring (seahorse, "New keyring").',
   },
   { pattern: /locked/i, reason: 'it is locked', remedy: 'Unlock it, and try again.' },
-  {
-    pattern: /prompt (?:was )?dismissed/i,
-    reason: 'its prompt was dismissed',
-    remedy: 'Unlock it, and try again.',
-  },
+  { pattern: /prompt (?:was )?dismissed/i, reason: 'its prompt was dismissed', remedy: 'Unlock it, and try again.' },
   {
     pattern: /Failed to load keytar native addon|libsecret/i,
     reason: 'the library libsecret is missing',
@@ -45,34 +41,30 @@ const reasons: readonly { pattern: RegExp; reason: string; remedy: string; absen
 ];
 
 export function keychainFault(message: string, cause?: unknown): Fault {
-  const known = reasons.find(({ pattern }) => pattern.test(message));
-  return new Fault({
-    code: 'failed.keychain',
-    message: `The system's keychain does not answer: ${known?.reason ?? message.replace(/\.$/, '')}.`,
-    remedy: known?.remedy ?? `Unlock it, or start a secret service (gnome-keyring, KWallet) in this session.`,
-    cause,
-  });
+  const { reason = message.replace(/\.$/, ''), remedy = 'Unlock it, or start a secret service (gnome-keyring, KWallet) in this session.' } =
+    reasons.find(({ pattern }) => pattern.test(message)) ?? {};
+  return new Fault('failed.keychain', `The system's keychain does not answer: ${reason}.`, remedy, { cause });
 }
 
-/** Does this session have no keychain at all? One that is locked or silent may hold something all the same. */
+/** Returns whether this session has no keychain at all. A locked or unresponsive one may still hold secrets. */
 export function isKeychainAbsent(thrown: unknown): boolean {
   const absences = [switchedOff, ...reasons.flatMap(({ reason, absent }) => (absent ? [reason] : []))];
   return thrown instanceof Fault && thrown.code === 'failed.keychain' && absences.some((reason) => thrown.message.endsWith(`${reason}.`));
 }
 
-/** Why there can be no keychain here, told without loading anything; undefined when it is worth asking. */
+/** Returns why there can be no keychain here, without loading the library; undefined if it is worth a query. */
 export function keychainAbsence(env: Environment): string | undefined {
   if (env.QUARTERDECK_KEYCHAIN === 'off') return switchedOff;
   if (process.platform !== 'linux') return undefined;
-  // The three places where libsecret looks for a bus.
+  // The three locations where libsecret looks for a bus.
   return env.DBUS_SESSION_BUS_ADDRESS || env.XDG_RUNTIME_DIR || env.DISPLAY ? undefined : 'this session has no D-Bus';
 }
 
-/** Of an item, not of a collection: the search that libsecret answers with had found it, and another program removed it before it was read. */
+/** About an item, not about a collection: libsecret's search had found it, and another program removed it before it was read. */
 const removedMeanwhile = /(?:No such interface|does not exist at path).*\/collection\/[^/\s]+\/\w/i;
 const tries = 8;
 
-/** A second console makes and removes items of its own, to see whether the keychain is unlocked: what fails over one of those is asked again. */
+/** Another console creates and removes its own items to check whether the keychain is unlocked: such a failure is repeated. */
 async function overOthers<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -83,7 +75,7 @@ async function overOthers<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Asks the operating system's keychain one thing. Throws `failed.keychain`, after three seconds at most. */
+/** Sends one query to the keychain of the operating system. Throws `failed.keychain`, after three seconds at most. */
 export async function askKeychain<T>(env: Environment, use: (keytar: Keytar) => Promise<T>): Promise<T> {
   const absence = keychainAbsence(env);
   if (absence) throw keychainFault(absence);
@@ -92,17 +84,16 @@ export async function askKeychain<T>(env: Environment, use: (keytar: Keytar) => 
   let late = false;
   let asking: Promise<T> | undefined;
   try {
-    const tooLong = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        late = true;
-        reject(new Error(`no answer within ${limitMs / 1000} seconds`));
-      }, limitMs);
-    });
-    tooLong.catch(() => {});
+    const overdue = Promise.withResolvers<never>();
+    timer = setTimeout(() => {
+      late = true;
+      overdue.reject(new Error(`no answer within ${limitMs / 1000} seconds`));
+    }, limitMs);
+    overdue.promise.catch(() => {});
     // A namespace import type-checks but lacks the functions at run time.
     const { default: keytar } = (await import('keytar')) as unknown as { default: Keytar };
     asking = overOthers(() => use(keytar));
-    return await Promise.race([asking, tooLong]);
+    return await Promise.race([asking, overdue.promise]);
   } catch (error) {
     const fault = keychainFault(messageOf(error), error);
     if (late) {
@@ -110,7 +101,7 @@ export async function askKeychain<T>(env: Environment, use: (keytar: Keytar) => 
       silent = silence;
       asking?.then(
         () => {
-          // Somebody unlocked it: the next question is answered at once.
+          // The user unlocked it: the next query is answered at once.
           if (silent === silence) silent = undefined;
         },
         () => {
@@ -126,13 +117,10 @@ export async function askKeychain<T>(env: Environment, use: (keytar: Keytar) => 
 
 const probeAccount = 'is it unlocked';
 
-/**
- * A locked keyring of the Secret Service answers as if nothing were there. To write is the one question that it answers with a fault: to be asked before
- * "nothing there" is believed.
- */
+/** A locked keyring of the Secret Service answers as if it were empty. Only a write request fails on it, so one is sent. */
 export async function checkUnlocked(env: Environment, service: string): Promise<void> {
   if (process.platform !== 'linux') return;
-  // Under a name of its own: keytar's `findCredentials` of another console would end that process over an item that goes while it looks.
+  // With a service name of its own: keytar's `findCredentials` in another console ends its process if an item is removed meanwhile.
   const probe = `${service}, ${probeAccount}`;
   await askKeychain(env, (keytar) => keytar.setPassword(probe, probeAccount, 'unlocked'));
   await askKeychain(env, (keytar) => keytar.deletePassword(probe, probeAccount));

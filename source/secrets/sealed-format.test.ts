@@ -7,7 +7,7 @@ import { readSealed, seal } from './sealed-format.ts';
 const key = randomBytes(32);
 const header = { opens: 'passphrase', salt: randomBytes(16).toString('base64'), memoryKiB: 65_536, passes: 3, parallelism: 4 } as const;
 
-/** `damaged` also covers what throws: a person is told in either case. */
+/** `damaged` also covers thrown errors: a person is informed in either case. */
 function opened(bytes: Uint8Array): string | undefined {
   try {
     return readSealed(Buffer.from(bytes).toString('utf8'), 'secrets.sealed').open(key);
@@ -69,7 +69,7 @@ describe('the sealed file', () => {
         ),
       ),
     ).toBeUndefined();
-    // A cost that would take all memory is not paid.
+    // A cost that would use all memory is refused.
     expect(() =>
       readSealed(mended((lines) => lines.splice(1, 1, (lines[1] ?? '').replace('65536', '4294967295'))).toString(), 'x'),
     ).toThrow(/damaged/);
@@ -89,7 +89,7 @@ describe('the key', () => {
   const cost = { memoryKiB: 1024, passes: 2, parallelism: 2 };
 
   test('is the same from node and from the library that stands in for older ones', async () => {
-    // Both implementations are independent of each other, and of us.
+    // Both implementations are independent of each other, and of ours.
     const salt = Buffer.alloc(16, 2);
     const native = await deriveKey('correct horse battery staple', salt, cost);
     const library = await deriveKey('correct horse battery staple', salt, cost, null);

@@ -1,13 +1,14 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { Fault } from '../faults/fault.ts';
-import { parseJson } from '../text/json-value.ts';
+import { objectOf, parsedJson } from '../text/json-value.ts';
+import { damagedFault } from './backend.ts';
 import { isBearable, type KeyCost } from './key-derivation.ts';
-import { damagedFault } from './vault-place.ts';
 
 /**
- * The sealed file is text of four lines: the format's name and version, a header in JSON (what opens it, argon2id's salt and cost, the nonce), the sealed
- * text in base64 with its tag, and a SHA-256 of these three. The first two are bound to the third as additional data. The sum tells an accident (a full disk, a
- * bad copy) from a wrong passphrase before anybody is asked for one; against intent stands the tag alone.
+ * The sealed file is text of four lines: the name and version of the format, a header in JSON (the kind of key, argon2id's salt and cost,
+ * the nonce), the ciphertext in base64 with its tag, and a SHA-256 of these three. The first two are bound to the third as additional data.
+ * The checksum distinguishes an accident (a full disk, a bad copy) from a wrong passphrase before anyone is prompted for one; only the tag
+ * protects from intentional changes.
  */
 
 const magic = 'quarterdeck-secrets';
@@ -16,30 +17,17 @@ const cipher = 'chacha20-poly1305';
 const tagBytes = 16;
 
 export interface SealHeader extends KeyCost {
-  /** What the key is made of. */
   opens: 'passphrase' | 'key-file';
-  /** Base64. Stays while the passphrase does, so that a key in memory still fits. */
+  /** Base64. Stays the same as long as the passphrase does, so that a key in memory stays valid. */
   salt: string;
 }
 
-export interface SealedText {
-  header: SealHeader;
-  /** Undefined when the key does not fit, or somebody changed the text. */
-  open(key: Uint8Array): string | undefined;
-}
+export type SealedText = ReturnType<typeof readSealed>;
 
 export function seal(plain: string, key: Uint8Array, { opens, salt, memoryKiB, passes, parallelism }: SealHeader): string {
   const nonce = randomBytes(12);
-  const header = JSON.stringify({
-    opens,
-    kdf: 'argon2id',
-    salt,
-    memoryKiB,
-    passes,
-    parallelism,
-    cipher,
-    nonce: nonce.toString('base64'),
-  });
+  const kdf = { kdf: 'argon2id', salt, memoryKiB, passes, parallelism };
+  const header = JSON.stringify({ opens, ...kdf, cipher, nonce: nonce.toString('base64') });
   const bound = `${magic} ${format}\n${header}\n`;
   const cipherer = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes });
   cipherer.setAAD(Buffer.from(bound), { plaintextLength: Buffer.byteLength(plain) });
@@ -48,22 +36,16 @@ export function seal(plain: string, key: Uint8Array, { opens, salt, memoryKiB, p
   return `${body}${sumOf(body)}\n`;
 }
 
-/** Throws `failed.secrets` for what is cut off, damaged or newer. */
-export function readSealed(text: string, path: string): SealedText {
+/** Throws `failed.secrets` for a file that is truncated, damaged or of a newer format. */
+export function readSealed(text: string, path: string) {
   const first = /^quarterdeck-secrets (\d{1,9})\n/.exec(text);
   if (!first) throw damagedFault(path, text === '' ? 'is empty' : 'is no file of sealed secrets, or its beginning is damaged');
   if (Number(first[1]) > format) {
-    throw new Fault({
-      code: 'failed.secrets',
-      message: `${path} was written by a newer Quarterdeck (format ${first[1]}; this one knows ${format}).`,
-      remedy: 'Update Quarterdeck. The file was left as it is.',
-    });
+    const message = `${path} was written by a newer Quarterdeck (format ${first[1]}; this one knows ${format}).`;
+    throw new Fault('failed.secrets', message, 'Update Quarterdeck. The file was left as it is.');
   }
   const lines = text.split('\n');
-  const body = lines
-    .slice(0, 3)
-    .map((line) => `${line}\n`)
-    .join('');
+  const body = `${lines.slice(0, 3).join('\n')}\n`;
   if (lines.length < 5) throw damagedFault(path, 'is cut off');
   if (lines.length > 5 || lines[4] !== '' || lines[3] !== sumOf(body)) throw damagedFault(path, 'is damaged');
   const header = headerOf(lines[1] ?? '');
@@ -72,7 +54,8 @@ export function readSealed(text: string, path: string): SealedText {
   const bound = Buffer.from(`${lines[0]}\n${lines[1]}\n`);
   return {
     header,
-    open(key) {
+    /** Returns undefined if the key does not match, or if the text was changed. */
+    open(key: Uint8Array): string | undefined {
       const decipherer = createDecipheriv(cipher, key, Buffer.from(header.nonce, 'base64'), { authTagLength: tagBytes });
       const content = sealed.subarray(0, -tagBytes);
       decipherer.setAAD(bound, { plaintextLength: content.length });
@@ -86,20 +69,12 @@ export function readSealed(text: string, path: string): SealedText {
   };
 }
 
-function sumOf(body: string): string {
-  return createHash('sha256').update(body).digest('hex');
-}
+const sumOf = (body: string): string => createHash('sha256').update(body).digest('hex');
 
 function headerOf(line: string): (SealHeader & { nonce: string }) | undefined {
-  let raw: Record<string, unknown>;
-  try {
-    raw = parseJson(line) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
-  if (typeof raw !== 'object' || raw === null || raw.kdf !== 'argon2id' || raw.cipher !== cipher) return undefined;
-  const { opens, salt, nonce } = raw;
-  const cost = { memoryKiB: Number(raw.memoryKiB), passes: Number(raw.passes), parallelism: Number(raw.parallelism) };
+  const { kdf, cipher: named, opens, salt, nonce, ...raw } = objectOf(parsedJson(line)) ?? {};
+  if (kdf !== 'argon2id' || named !== cipher) return undefined;
+  const cost = { memoryKiB: Number(raw['memoryKiB']), passes: Number(raw['passes']), parallelism: Number(raw['parallelism']) };
   if ((opens !== 'passphrase' && opens !== 'key-file') || !isBearable(cost)) return undefined;
   if (typeof salt !== 'string' || typeof nonce !== 'string') return undefined;
   if (Buffer.from(salt, 'base64').length < 16 || Buffer.from(nonce, 'base64').length !== 12) return undefined;

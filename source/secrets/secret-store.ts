@@ -1,19 +1,18 @@
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
-import { objectOf, parseJson } from '../text/json-value.ts';
+import { objectOf, parsedJson } from '../text/json-value.ts';
 import { askKeychain, checkUnlocked, type Environment, type Keytar } from './keychain.ts';
 
-/** Where secrets rest. Names are ours; values are text. */
 export interface SecretStore {
   readonly kind: 'keychain' | 'file';
-  /** Undefined when it holds none of that name. Throws `failed.keychain` when it cannot be asked. */
+  /** Returns undefined if the store has no secret of that name. Throws `failed.keychain` if it cannot be queried. */
   get(name: string): Promise<string | undefined>;
   set(name: string, value: string): Promise<void>;
 }
 
 const service = 'quarterdeck';
 
-/** The keychain of the operating system. One that failed once is not asked again through the same store. */
+/** The keychain of the operating system. After a failure it is not queried again through the same store. */
 export function keychainStore(env: Environment = process.env): SecretStore {
   let away: Fault | undefined;
 
@@ -32,7 +31,7 @@ export function keychainStore(env: Environment = process.env): SecretStore {
     async get(name) {
       const found = await ask((keytar) => keytar.getPassword(service, name));
       if (found !== null) return found;
-      // Locked, it has a key of the audit all the same: a second one must not begin.
+      // A locked keychain may still hold an audit key: a second key must not be created.
       await ask(() => checkUnlocked(env, service));
       return undefined;
     },
@@ -56,36 +55,26 @@ const purposes = {
 } as const;
 
 /**
- * A file that only its owner can read, for what is remembered for one purpose alone, where there is no keychain. With it accidents are found, and whoever can write the log or the
- * backups but not read this file: another user, a copy that was put back, an editor. It is no protection from the operator, from root, or from a
- * program that runs as the operator: all of these can read it.
+ * A file that only its owner can read. It keeps remembered values for one purpose if there is no keychain. It detects accidents, and
+ * changes by anyone who can write the log or the backups but cannot read this file: another user, a restored copy, an editor. It gives no
+ * protection from the operator, from root, or from a program that runs as the operator: all of these can read it.
  */
 export function keyFile(path: string, purpose: keyof typeof purposes): SecretStore {
   async function read(): Promise<Record<string, string>> {
     const text = await readOwnFile(path);
     if (text === undefined) return {};
-    try {
-      const stored: unknown = parseJson(text);
-      const values = objectOf(stored);
-      if (values && Object.values(values).every((value) => typeof value === 'string')) return values as Record<string, string>;
-    } catch {}
-    throw new Fault({
-      code: purposes[purpose].code,
-      message: `${path} is damaged.`,
-      remedy: `Restore it from a backup. ${purposes[purpose].loss}`,
-      where: { file: path },
-    });
+    const values = objectOf(parsedJson(text));
+    if (values && Object.values(values).every((value) => typeof value === 'string')) return values as Record<string, string>;
+    const { code, loss } = purposes[purpose];
+    throw new Fault(code, `${path} is damaged.`, `Restore it from a backup. ${loss}`, { where: { file: path } });
   }
   return {
     kind: 'file',
     get: async (name) => (await read())[name],
     async set(name, value) {
       if (!name.startsWith(`${purpose}-`)) {
-        throw new Fault({
-          code: 'refused.noKeychain',
-          message: 'Secrets are kept in the keychain only, and there is none here.',
-          remedy: 'Start a secret service (gnome-keyring, KWallet) in this session.',
-        });
+        const remedy = 'Start a secret service (gnome-keyring, KWallet) in this session.';
+        throw new Fault('refused.noKeychain', 'Secrets are kept in the keychain only, and there is none here.', remedy);
       }
       await writeOwnFile(path, `${JSON.stringify({ ...(await read()), [name]: value })}\n`);
     },

@@ -3,49 +3,45 @@ import { resolve } from 'node:path';
 import { Fault } from '../faults/fault.ts';
 import type { SecretStore } from './secret-store.ts';
 
-/** Which sealed file was written last. Without an id there is none any more: its secrets were moved or reported lost. */
+/** Identifies the sealed file that was written last. Without an id no file exists any more: its secrets were migrated or reported lost. */
 export interface SealedVersion {
-  /** Counts up with each write, also over files that were accepted or begun later. */
+  /** Increases with each write, also across files that were accepted or created later. */
   generation: number;
-  /** Of the file, from its first write on: installations count on their own. */
+  /** Id of the file from its first write on: each installation has its own counter. */
   id: string | undefined;
 }
 
-/**
- * Remembers outside of the sealed file which version of it was written last, so that an older or foreign file in its place, and a missing one, are noticed. A keychain
- * that does not answer is skipped; where no store answers, nothing is noticed.
- */
-export interface SecretsAnchor {
-  /** One for each store that answers, undefined where it knows of no file. Call it before the file is read: a writer updates it after the file. */
-  remembered(): Promise<readonly (SealedVersion | undefined)[]>;
-  keep(version: SealedVersion): Promise<void>;
-}
+export type SecretsAnchor = ReturnType<typeof openSecretsAnchor>;
 
-/** @param path of the sealed file: installations share a keychain */
-export function openSecretsAnchor(stores: readonly SecretStore[], path: string): SecretsAnchor {
+/**
+ * Remembers outside of the sealed file which version was written last, so that an older, foreign or missing file is detected. A keychain
+ * that does not answer is skipped; if no store answers, nothing is detected.
+ */
+export function openSecretsAnchor(stores: readonly SecretStore[], path: string) {
+  // Installations share a keychain.
   const name = `secrets-anchor ${createHash('sha256').update(resolve(path)).digest('hex').slice(0, 12)}`;
   return {
-    async remembered() {
+    /** Undefined for a store that knows no file. Must be called before the file is read: a writer updates the anchor after it. */
+    async remembered(): Promise<readonly (SealedVersion | undefined)[]> {
       const found: (SealedVersion | undefined)[] = [];
       for (const store of stores) {
         try {
           const [, generation, id] = /^(\d{1,15}) (?:([0-9a-f]{16})|none)$/.exec((await store.get(name)) ?? '') ?? [];
           found.push(generation === undefined ? undefined : { generation: Number(generation), id });
         } catch (thrown) {
-          // A keychain may be locked today; a damaged file stays so.
+          // A locked keychain may be unlocked later; a damaged file stays damaged.
           if (store.kind === 'file') throw thrown;
         }
       }
       return found;
     },
-    async keep({ generation, id }) {
-      // The secret is written by now, and does not become less so where this cannot be remembered.
+    async keep({ generation, id }: SealedVersion): Promise<void> {
+      // The secret is already written, and stays valid even if the anchor cannot be stored.
       for (const store of stores) await store.set(name, `${generation} ${id ?? 'none'}`).catch(() => undefined);
     },
   };
 }
 
-/** Why the file, or its absence, is not what was written last; undefined where it is. */
 export function lossOf(
   path: string,
   found: SealedVersion | undefined,
@@ -53,36 +49,31 @@ export function lossOf(
 ): Fault | undefined {
   if (!found) return remembered.some((version) => version?.id !== undefined) ? missingFault(path) : undefined;
   const isKnown = remembered.some((version) => version?.id !== undefined && version.id === found.id);
-  // It was begun since, and a keychain that was locked then has yet to learn of it.
+  // The file was created since, and a keychain that was locked then does not know it yet.
   const isSucceeded = ({ id, generation }: SealedVersion) => id === undefined && isKnown && generation < found.generation;
   const other = remembered.find(
     (version) => version && (version.id === found.id ? version.generation > found.generation : !isSucceeded(version)),
   );
   if (!other) return undefined;
-  const isRemoved = other.id === undefined;
-  return new Fault({
-    code: 'refused.secretsOlder',
-    message: isRemoved
-      ? `${path} is back after its secrets were moved or accepted as lost.`
-      : other.id === found.id
-        ? `${path} is an older copy: it is version ${found.generation}, and the last one was version ${other.generation}.`
-        : `${path} is not the file that was written last: it is a discarded copy, or from another installation.`,
-    remedy: isRemoved
-      ? 'Delete it if the secrets are in the keychain. To use it instead: quarterdeck secrets accept'
-      : 'Restore the file that was written last. If it is lost, accept this one: quarterdeck secrets accept',
-    where: { file: path },
-  });
+  const older = (what: string, remedy: string) => new Fault('refused.secretsOlder', `${path} ${what}.`, remedy, { where: { file: path } });
+  if (other.id === undefined)
+    return older(
+      'is back after its secrets were moved or accepted as lost',
+      'Delete it if the secrets are in the keychain. To use it instead: quarterdeck secrets accept',
+    );
+  const what =
+    other.id === found.id
+      ? `is an older copy: it is version ${found.generation}, and the last one was version ${other.generation}`
+      : 'is not the file that was written last: it is a discarded copy, or from another installation';
+  return older(what, 'Restore the file that was written last. If it is lost, accept this one: quarterdeck secrets accept');
 }
 
 export function missingFault(path: string): Fault {
-  return new Fault({
-    code: 'refused.secretsMissing',
-    message: `${path} is missing. It contains the secrets of this installation.`,
-    remedy: 'Restore it from a backup. If it is lost: quarterdeck secrets accept',
-    where: { file: path },
-  });
+  const message = `${path} is missing. It contains the secrets of this installation.`;
+  const remedy = 'Restore it from a backup. If it is lost: quarterdeck secrets accept';
+  return new Fault('refused.secretsMissing', message, remedy, { where: { file: path } });
 }
 
-/** Can the loss be accepted? */
+/** The loss can be accepted. */
 export const isLost = (thrown: unknown): thrown is Fault =>
   thrown instanceof Fault && (thrown.code === 'refused.secretsOlder' || thrown.code === 'refused.secretsMissing');

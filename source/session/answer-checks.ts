@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-/** `90`, `10m`, `4h`, `1h30m`, `7d` as seconds; undefined for anything else. */
+/** Converts `90`, `10m`, `4h`, `1h30m` or `7d` to seconds; undefined for anything else. */
 export function parseDuration(answer: string): number | undefined {
   const text = answer.trim().toLowerCase();
   if (/^\d+$/.test(text)) return Number(text);
@@ -25,7 +25,7 @@ export function numberProblem(answer: string, { least, most }: { least?: number;
   return undefined;
 }
 
-/** An IPv4 or IPv6 address, or a range of them (`10.0.0.0/8`). Shortened and octal forms are refused: tools disagree about them. */
+/** Shortened and octal forms are refused: tools disagree about them. */
 export function addressProblem(answer: string): string | undefined {
   const text = answer.trim();
   const good = text.includes('/')

@@ -1,21 +1,19 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Right } from '../grants/grant.ts';
-import { parseJson } from '../text/json-value.ts';
+import { objectOf, parsedJson } from '../text/json-value.ts';
 import type { Identity } from './identity.ts';
 
-/** How an act ended. `already`: the world said that it had happened before. */
+/** The result of an action. `already`: a check showed that it had happened before. */
 export type AuditOutcome = 'done' | 'already' | 'failed' | 'refused' | 'cancelled';
 
-/** Tells apart what has the same name as something else. */
 export interface AuditSubject {
   /** Compose project; missing for a lone container. */
   project?: string;
   service?: string;
-  /** Names of the containers. */
   containers?: readonly string[];
 }
 
-/** What is told of an act, before it and after it. Nothing in here may be a secret. */
+/** The audited facts of an action, recorded before and after it. None of them may be a secret. */
 export interface AuditEvent extends AuditSubject {
   run: string;
   flow: string;
@@ -26,9 +24,8 @@ export interface AuditEvent extends AuditSubject {
   request: string;
   host: string;
   component?: string;
-  /** Answers given in this run; secret ones as `(secret)`. */
+  /** Answers given in this run; secret answers are recorded as `(secret)`. */
   answers?: Readonly<Record<string, readonly string[]>>;
-  /** Why it failed or was refused. */
   message?: string;
 }
 
@@ -38,9 +35,9 @@ export interface AuditEntry extends AuditEvent {
   /** ISO 8601, UTC. */
   at: string;
   who: Identity;
-  /** Which key made the MAC: the first 8 hex digits of its SHA-256. */
+  /** The key of the MAC: the first 8 hex digits of its SHA-256. */
   key: string;
-  /** The last entry of the same key, where others or a break come between: without that key nothing before it can be replaced. */
+  /** The last entry of the same key, if other keys or a break come in between: without that key no earlier entry can be replaced. */
   after?: ChainHead;
 }
 
@@ -49,45 +46,33 @@ export interface ChainHead {
   mac: string;
 }
 
-/** What stands before the first entry. */
 export const genesis: ChainHead = { n: 0, mac: '0'.repeat(64) };
 
-export type ChainProblemKind = 'changed' | 'removed' | 'inserted' | 'truncated' | 'unreadable';
-
-export interface ChainProblem {
-  /** Line in the file, from 1. */
-  line: number;
-  kind: ChainProblemKind;
-  message: string;
-}
+type ChainProblemKind = 'changed' | 'removed' | 'inserted' | 'truncated' | 'unreadable';
 
 export interface ChainReport {
   entries: number;
-  problems: readonly ChainProblem[];
-  /** Entries whose key could not be had: neither good nor bad. */
+  problems: readonly { line: number; kind: ChainProblemKind; message: string }[];
+  /** Entries whose key is not available: neither valid nor invalid. */
   unchecked: number;
-  /** Entries written without the keychain although there is one: the key file vouches for them, which everything under this account can read. */
+  /** Entries written without the keychain although one exists: every program of this account can read the key file. */
   byKeyFile: number;
 }
 
-/** What a secret store knows of the chain. */
 export interface ChainAnchor {
   kind: 'keychain' | 'file';
   key: Uint8Array;
   head: ChainHead | undefined;
 }
 
-export function keyIdOf(key: Uint8Array): string {
-  return createHash('sha256').update(key).digest('hex').slice(0, 8);
-}
+const keyIdOf = (key: Uint8Array): string => createHash('sha256').update(key).digest('hex').slice(0, 8);
 
-function macOf(key: Uint8Array, previousMac: string, body: string): string {
-  return createHmac('sha256', key).update(`${previousMac}\n${body}`).digest('hex');
-}
+const macOf = (key: Uint8Array, previousMac: string, body: string): string =>
+  createHmac('sha256', key).update(`${previousMac}\n${body}`).digest('hex');
 
 /**
- * An entry as its line: the JSON, with a MAC over the line before's MAC and this line's bytes as its last member. Every byte counts, so a change that
- * JSON would not notice is noticed.
+ * Formats an entry as its line: the JSON, whose last member is a MAC over the MAC of the previous line and the bytes of this line. Every
+ * byte counts, so that even changes that JSON parsing ignores are detected.
  */
 export function sealEntry(entry: Omit<AuditEntry, 'key'>, key: Uint8Array, previousMac: string): { line: string; mac: string } {
   const body = JSON.stringify({ ...entry, key: keyIdOf(key) });
@@ -95,26 +80,16 @@ export function sealEntry(entry: Omit<AuditEntry, 'key'>, key: Uint8Array, previ
   return { line: `${body.slice(0, -1)},"mac":"${mac}"}`, mac };
 }
 
-interface SealedLine {
-  entry: AuditEntry;
-  body: string;
-  mac: string;
+type SealedLine = NonNullable<ReturnType<typeof parseLine>>;
+
+export function parseLine(line: string) {
+  const [, start = '', mac = ''] = /^(\{.*),"mac":"([0-9a-f]{64})"\}$/s.exec(line) ?? [];
+  const body = `${start}}`;
+  const entry = parsedJson(body) as AuditEntry | undefined;
+  return entry && isEntry(entry) ? { entry, body, mac } : undefined;
 }
 
-export function parseLine(line: string): SealedLine | undefined {
-  const match = /^(\{.*),"mac":"([0-9a-f]{64})"\}$/s.exec(line);
-  if (!match) return undefined;
-  const body = `${match[1]}}`;
-  try {
-    const entry = parseJson(body) as AuditEntry;
-    if (!isEntry(entry)) return undefined;
-    return { entry, body, mac: match[2] ?? '' };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whatever its MAC may be: one that is not of this shape is none of ours, and cannot be shown. */
+/** Checked whatever its MAC is: an entry of another shape is not ours, and cannot be shown. */
 function isEntry(entry: AuditEntry): boolean {
   const { n, key, who, containers = [] } = entry;
   const isText = (value: unknown) => typeof value === 'string';
@@ -128,42 +103,29 @@ function isEntry(entry: AuditEntry): boolean {
   );
 }
 
-export function follows(sealed: SealedLine, key: Uint8Array, previousMac: string): boolean {
+function follows(sealed: SealedLine, key: Uint8Array, previousMac: string): boolean {
   return timingSafeEqual(Buffer.from(macOf(key, previousMac, sealed.body)), Buffer.from(sealed.mac));
 }
 
-function range(from: number, to: number): string {
-  return from === to ? `Entry ${from} is` : `Entries ${from} to ${to} are`;
-}
+const range = (from: number, to: number): string => (from === to ? `Entry ${from} is` : `Entries ${from} to ${to} are`);
 
 export function parseHead(text: string): ChainHead | undefined {
-  try {
-    const head = parseJson(text) as ChainHead;
-    // Some room above, so that counting on from it stays exact.
-    const counts = Number.isSafeInteger(head.n) && head.n > 0 && head.n < 2 ** 52;
-    return counts && /^[0-9a-f]{64}$/.test(head.mac) ? { n: head.n, mac: head.mac } : undefined;
-  } catch {
-    return undefined;
-  }
+  const { n = 0, mac } = (objectOf(parsedJson(text)) ?? {}) as Partial<ChainHead>;
+  // Leaves a margin above, so that counting on from this number stays exact.
+  const counts = Number.isSafeInteger(n) && n > 0 && n < 2 ** 52;
+  return counts && mac !== undefined && /^[0-9a-f]{64}$/.test(mac) ? { n, mac } : undefined;
 }
 
-export interface ChainEnd {
-  /** What the next entry follows. */
-  previous: ChainHead;
-  /** The last entry of the writing key, where it is not `previous`. */
-  after: ChainHead | undefined;
-}
+export type ChainEnd = Awaited<ReturnType<typeof findChainEnd>>;
 
 /**
- * Finds what the next entry follows. The head in the strongest store counts: what stands behind it in the log is accepted where it continues from there, written
- * right before a crash or while that store did not answer. A log that does not continue from it is not adopted, so that the break stays visible.
+ * Finds the entry that the next one follows. The head in the strongest store decides: later entries of the log are accepted if they
+ * continue from it (they were written right before a crash, or while that store did not answer). A log that does not continue from the
+ * head is not adopted, so that the break stays visible. `after`: the last entry of the writing key, if it is not `previous`.
  * @param anchors strongest first
  */
-export async function findChainEnd(
-  lines: AsyncIterable<{ text: string }>,
-  anchors: readonly ChainAnchor[],
-  writer: ChainAnchor,
-): Promise<ChainEnd> {
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the rules depend on the entries before, and are read together
+export async function findChainEnd(lines: AsyncIterable<{ text: string }>, anchors: readonly ChainAnchor[], writer: ChainAnchor) {
   const keys = keysOf(anchors);
   const anchor = anchors.find(({ head }) => head)?.head;
   const highest = Math.max(0, ...anchors.map(({ head }) => head?.n ?? 0));
@@ -180,7 +142,7 @@ export async function findChainEnd(
       continue;
     }
     const key = keys.get(entry.key);
-    // Without any head the log is all there is: it is continued as it stands.
+    // Without any head the log is the only evidence: it is continued as it is.
     if (!end || (anchor && entry.n !== end.n + 1) || (anchor && key && !follows(sealed, key, end.mac))) {
       broken = true;
       break;
@@ -197,19 +159,20 @@ function keysOf(anchors: readonly ChainAnchor[]): Map<string, Uint8Array> {
 }
 
 /**
- * Goes through the lines in order and reports each position where the chain was broken. The heads are what the secret stores remember of its end; without
- * them a log that was cut short would look whole.
+ * Reports each position where the chain is broken. The heads are the last entries that the secret stores remember; without them a
+ * truncated log would look complete.
  * @param anchors strongest first
  */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the rules depend on the entries before, and are read together
 export async function verifyChain(
   lines: AsyncIterable<{ text: string; partial: boolean }>,
   anchors: readonly ChainAnchor[],
 ): Promise<ChainReport> {
-  const problems: ChainProblem[] = [];
+  const problems: ChainReport['problems'][number][] = [];
   const keys = keysOf(anchors);
   const heads = anchors.flatMap(({ head, kind }) => (head ? [{ ...head, kind }] : []));
-  const weak =
-    anchors[0]?.kind === 'keychain' ? new Set(anchors.filter(({ kind }) => kind === 'file').map(({ key }) => keyIdOf(key))) : new Set();
+  const keyFiles = anchors[0]?.kind === 'keychain' ? anchors.filter(({ kind }) => kind === 'file') : [];
+  const weak = new Set(keyFiles.map(({ key }) => keyIdOf(key)));
   const macs = new Map<number, string>();
   const wanted = new Set(heads.map((head) => head.n));
   const lastOf = new Map<string, ChainHead>();
@@ -232,7 +195,7 @@ export async function verifyChain(
     const key = keys.get(entry.key);
     if (entry.n <= previous.n) {
       report('inserted', `Entry ${entry.n} stands after entry ${previous.n}: it was inserted, repeated or moved.`);
-      // The line before stays what the next one must follow.
+      // The next entry must still follow the previous line.
       continue;
     }
     if (!key) unchecked += 1;
@@ -249,12 +212,9 @@ export async function verifyChain(
   if (last.n > previous.n) report('truncated', `${range(previous.n + 1, last.n)} missing at the end.`);
   for (const head of heads) {
     const mac = macs.get(head.n);
-    if (mac !== undefined && mac !== head.mac && !problems.some(({ kind }) => kind === 'changed')) {
-      report(
-        'changed',
-        `Entry ${head.n} is not the one that the ${head.kind === 'file' ? 'key file' : 'keychain'} remembers: the log was replaced or rewritten.`,
-      );
-    }
+    if (mac === undefined || mac === head.mac || problems.some(({ kind }) => kind === 'changed')) continue;
+    const store = head.kind === 'file' ? 'key file' : 'keychain';
+    report('changed', `Entry ${head.n} is not the one that the ${store} remembers: the log was replaced or rewritten.`);
   }
   return { entries, problems, unchecked, byKeyFile };
 }

@@ -197,7 +197,7 @@ describe('an end without its newline', () => {
 
 describe('who has the account but not the keychain', () => {
   const keyPath = () => join(folder, 'audit-key.json');
-  /** What such a person can do: write the log, and a key file of their own. */
+  /** The abilities of such an attacker: to write the log, and a key file of their own. */
   const intruder = () => openAudit({ path, stores: [keyFile(keyPath(), 'audit')], identity });
   beforeEach(() => {
     audit = openAudit({ path, stores: [store, keyFile(keyPath(), 'audit')], identity });
@@ -208,7 +208,7 @@ describe('who has the account but not the keychain', () => {
     await rm(path);
     for (let number = 1; number <= 7; number++) await intruder().record(event(`forged-${number}`));
     expect(await problems()).toEqual([{ line: 8, kind: 'changed' }]);
-    // The next honest entry does not make it honest.
+    // A later valid entry does not make it valid.
     await audit.record(event('a6'));
     await audit.record(event('a7'));
     expect(await problems()).toEqual([{ line: 8, kind: 'changed' }]);
@@ -249,7 +249,7 @@ describe('who has the account but not the keychain', () => {
     await audit.record(event('a5'));
     expect(await audit.verify()).toMatchObject({ problems: [], unchecked: 1 });
     const all = (await readFile(path, 'utf8')).trimEnd().split('\n');
-    // Entry 3 gives way to one of the forger's, and so does 4: their keys are unknown, only what entry 5 says of entry 3 tells.
+    // Entries 3 and 4 are replaced by forged ones: their keys are unknown, so only the reference in entry 5 to entry 3 shows it.
     await save(lines.slice(0, 2));
     const again = openAudit({ path, stores: [keyFile(join(folder, 'third.json'), 'audit')], identity });
     await again.record(event('forged-3'));

@@ -22,32 +22,21 @@ import type { Identity } from './identity.ts';
 
 export interface AuditReport extends ChainReport {
   path: string;
-  /** Where the key that vouches for new entries rests; undefined before the first entry. */
   keptIn: SecretStore['kind'] | undefined;
-  /** Secret stores that did not answer, and why. `absent`: there is none in this session. */
+  /** Secret stores that did not answer. `absent`: this session has no such store. */
   away: readonly { kind: SecretStore['kind']; reason: string; absent: boolean }[];
-  /** Where damaged ends of the log are kept; undefined where there were none. */
+  /** The path where damaged ends of the log are kept; undefined if there were none. */
   damaged: string | undefined;
 }
 
-/** The log of everything that was changed, or was tried to be. One chain per installation. */
-export interface Audit {
-  /** On the disk and linked into the chain when it returns. Throws `failed.audit`. */
-  record(event: AuditEvent): Promise<void>;
-  /** Oldest first. Lines that are no entries are left out: `verify` reports them. */
-  entries(): AsyncIterable<AuditEntry>;
-  /** Where damaged ends of the log are kept; undefined where there were none. */
-  damaged(): Promise<string | undefined>;
-  verify(): Promise<AuditReport>;
-}
+export type Audit = ReturnType<typeof openAudit>;
 
-export interface AuditOptions {
-  /** The log itself. */
+interface AuditOptions {
   path: string;
-  /** Best first. The first that answers keeps key and head; a keychain that is locked today is passed over, not waited for. */
+  /** Best first. The first store that answers keeps key and head; a locked keychain is skipped, not waited for. */
   stores: readonly SecretStore[];
   identity: Identity;
-  /** Called when a damaged end of the log was moved to a file beside it. */
+  /** Called when a damaged end of the log has been moved to a separate file beside it. */
   damageMoved?: (to: string) => void;
   now?: () => Date;
 }
@@ -56,16 +45,17 @@ interface Holder extends ChainAnchor {
   store: SecretStore;
 }
 
-/** More than any entry takes: enough to find the last line. */
+/** Larger than any entry, so that the last line is always found. */
 const tailBytes = 256 * 1024;
 const textLimit = 2_000;
 
-export function openAudit({ path, stores, identity, damageMoved, now = () => new Date() }: AuditOptions): Audit {
+/** Opens the log of every change and every attempted change. One chain per installation. */
+export function openAudit({ path, stores, identity, damageMoved, now = () => new Date() }: AuditOptions) {
   // Two installations on one machine share a keychain.
   const installation = createHash('sha256').update(resolve(path)).digest('hex').slice(0, 12);
   const keyName = `audit-key ${installation}`;
   const headName = `audit-head ${installation}`;
-  // Within a process entries queue here, so that the lock is asked for once at a time.
+  // Entries of one process queue here, so that it requests the lock only once at a time.
   let queue: Promise<unknown> = Promise.resolve();
 
   async function holderOf(store: SecretStore): Promise<Holder | undefined> {
@@ -73,17 +63,13 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
     if (stored === undefined) return undefined;
     const text = await store.get(headName);
     const head = text === undefined ? undefined : parseHead(text);
-    // Without its head the end of the log could be cut off unnoticed.
-    if (text !== undefined && !head)
-      throw new Fault({
-        code: 'failed.auditKey',
-        message: `The ${store.kind === 'file' ? 'key file' : 'keychain'} remembers no readable end of ${path}.`,
-        remedy: 'Restore it from a backup. To begin a new log, move the log and what remembers it away.',
-      });
-    return { store, kind: store.kind, key: Buffer.from(stored, 'base64'), head };
+    if (text === undefined || head) return { store, kind: store.kind, key: Buffer.from(stored, 'base64'), head };
+    // Without its head the end of the log could be truncated unnoticed.
+    const message = `The ${store.kind === 'file' ? 'key file' : 'keychain'} remembers no readable end of ${path}.`;
+    const remedy = 'Restore it from a backup. To begin a new log, move the log and what remembers it away.';
+    throw new Fault('failed.auditKey', message, remedy);
   }
 
-  /** Every store that holds a key now, and the ones that did not answer. */
   async function survey() {
     const holders: Holder[] = [];
     const empty: SecretStore[] = [];
@@ -100,7 +86,7 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
     return { holders, empty, away };
   }
 
-  /** The best store that answers and lets itself be written to; it gets a key when it has none. */
+  /** Returns the best store that answers and is writable; creates a key if it has none. */
   async function writerAmong({ holders, empty, away }: Awaited<ReturnType<typeof survey>>): Promise<Holder> {
     let refusal: unknown;
     for (const store of stores) {
@@ -110,9 +96,9 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
       try {
         const key = randomBytes(32);
         await store.set(keyName, key.toString('base64'));
-        const made: Holder = { store, kind: store.kind, key, head: undefined };
-        holders.push(made);
-        return made;
+        const created: Holder = { store, kind: store.kind, key, head: undefined };
+        holders.push(created);
+        return created;
       } catch (error) {
         refusal = error;
       }
@@ -120,7 +106,7 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
     throw refusal ?? away.at(-1)?.thrown ?? new Error('no secret store answers');
   }
 
-  /** Most often the last line is what the stores remember, and nothing else has to be read. */
+  /** Usually the last line is the one that the stores remember, and nothing else has to be read. */
   async function endOfChain(holders: readonly Holder[], writer: Holder): Promise<ChainEnd> {
     const { head } = writer;
     const lastLine = head && (await readTail(path, tailBytes))?.trimEnd().split('\n').at(-1);
@@ -137,43 +123,39 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
     const writer = await writerAmong(found);
     const holders = found.holders.toSorted((one, other) => stores.indexOf(one.store) - stores.indexOf(other.store));
     const { previous, after } = await endOfChain(holders, writer);
-    const { line, mac } = sealEntry(
-      { n: previous.n + 1, at: now().toISOString(), ...shortened(event), who: identity, ...(after && { after }) },
-      writer.key,
-      previous.mac,
-    );
+    const entry = { n: previous.n + 1, at: now().toISOString(), ...shortened(event), who: identity, ...(after && { after }) };
+    const { line, mac } = sealEntry(entry, writer.key, previous.mac);
     await appendLine(path, line);
     const head = JSON.stringify({ n: previous.n + 1, mac });
     await writer.store.set(headName, head);
-    // Another store that takes part remembers too, but must not stop an entry that is written.
+    // The other stores remember the head too, but their failure must not block an entry that is already written.
     for (const { store } of holders) if (store !== writer.store) await store.set(headName, head).catch(() => {});
   }
 
   const damaged = async () => ((await hasOwnFile(damagedBeside(path))) ? damagedBeside(path) : undefined);
 
   return {
-    record(event) {
+    /** Resolves once the entry is on the disk and linked into the chain. Throws `failed.audit`. */
+    record(event: AuditEvent): Promise<void> {
       const written = queue.then(() => withFileLock(path, () => append(event)));
       queue = written.catch(() => {});
       return written.catch((error: unknown) => {
-        // It names the file, and what can be done about it.
+        // The fault already names the file and the remedy.
         if (error instanceof Fault && error.where) throw error;
-        throw new Fault({
-          code: 'failed.audit',
-          message: `The audit log ${path} cannot be written: ${messageOf(error)}`,
-          remedy: 'Free disk space or correct the permissions of that folder; nothing is changed without a record.',
-          cause: error,
-        });
+        const remedy = 'Free disk space or correct the permissions of that folder; nothing is changed without a record.';
+        throw new Fault('failed.audit', `The audit log ${path} cannot be written: ${messageOf(error)}`, remedy, { cause: error });
       });
     },
-    async *entries() {
+    /** Oldest first. Lines that are not entries are left out: `verify` reports them. */
+    async *entries(): AsyncIterable<AuditEntry> {
       for await (const { text } of readLines(path)) {
         const sealed = parseLine(text);
         if (sealed) yield sealed.entry;
       }
     },
+    /** The path where damaged ends of the log are kept; undefined if there were none. */
     damaged,
-    verify: () =>
+    verify: (): Promise<AuditReport> =>
       withFileLock(path, async () => {
         const { holders, away } = await survey();
         const report = await verifyChain(readLines(path), holders);
@@ -182,7 +164,7 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
   };
 }
 
-/** An entry tells what happened; it is no place for a page of output. */
+/** Limits the length of a text: an entry records an action, not a page of output. */
 function shortened(event: AuditEvent): AuditEvent {
   const short = (text: string) => (text.length > textLimit ? `${text.slice(0, textLimit)}…` : text);
   return { ...event, request: short(event.request), ...(event.message !== undefined && { message: short(event.message) }) };

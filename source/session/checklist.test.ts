@@ -16,9 +16,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const session = (rehearsing = false) =>
+const session = (dryRun = false) =>
   ({
-    rehearsing,
+    dryRun,
     show: (one: Shown) => shown.push(one),
     withoutSecrets: (text: string) => text.replaceAll('hunter22', '(secret)'),
   }) as unknown as Session;
@@ -48,10 +48,10 @@ describe('a checklist', () => {
     await mine.skip('webhooks', 'off for the night');
     expect(mine.blocked).toEqual([]);
     const theirs = await open('grace@desk');
-    expect(theirs.begun).toEqual({ by: 'ada@desk', at: '2026-11-22T09:00:00.000Z' });
+    expect(theirs.started).toEqual({ by: 'ada@desk', at: '2026-11-22T09:00:00.000Z' });
     await theirs.set('webhooks', webhooks);
     expect(theirs.item('webhooks')).toMatchObject({ state: 'skipped', reason: 'off for the night', by: 'ada@desk' });
-    // What is well now is well, whoever passed it over.
+    // An item that is now OK counts as OK, even if it was skipped before.
     await theirs.set('webhooks', { state: 'ok', summary: 'somebody answers' });
     expect(theirs.item('webhooks')).toMatchObject({ state: 'ok', by: 'grace@desk' });
     expect(theirs.item('webhooks')).not.toHaveProperty('reason');
@@ -78,7 +78,7 @@ describe('a checklist', () => {
     expect((await stat(file)).mode & 0o077).toBe(0);
   });
 
-  test('who rehearses or only looks writes nothing', async () => {
+  test('a dry run and a read-only session write nothing', async () => {
     for (const more of [{ session: session(true) }, { kept: false }]) {
       const mine = await open('ada@desk', more);
       await mine.set('webhooks', webhooks);
@@ -94,7 +94,7 @@ describe('a checklist', () => {
     await mine.skip('webhooks', 'off for the night');
     await mine.end();
     const next = await open('grace@desk', { now: () => Date.UTC(2026, 11, 1) });
-    expect(next.begun).toEqual({ by: 'grace@desk', at: '2026-12-01T00:00:00.000Z' });
+    expect(next.started).toEqual({ by: 'grace@desk', at: '2026-12-01T00:00:00.000Z' });
     await next.set('webhooks', webhooks);
     expect(next.item('webhooks')?.state).toBe('blocked');
     await next.keep('other', { kind: 'done' });

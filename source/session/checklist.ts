@@ -1,120 +1,84 @@
+import { z } from 'zod';
 import { withFileLock } from '../config/file-lock.ts';
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
-import { objectOf, parseJson } from '../text/json-value.ts';
+import { parsedJson } from '../text/json-value.ts';
 import type { Session } from './session.ts';
 
-export type ItemState = 'todo' | 'running' | 'ok' | 'warning' | 'blocked' | 'skipped';
+const itemState = z.enum(['todo', 'running', 'ok', 'warning', 'blocked', 'skipped']);
 
-/** One line of a checklist, as it is now. */
+export type ItemState = z.infer<typeof itemState>;
+
 export interface ChecklistItem {
-  /** Stable: `webhooks`, `node worker-1`. */
   id: string;
-  /** Heading it stands under. */
   section: string;
   title: string;
   state: ItemState;
-  /** What was seen, in a line. */
   summary: string;
-  /** All that was seen, a line each. */
   evidence: readonly string[];
-  /** What to do about it. */
   advice?: string;
-  /** Of what was skipped: why, and by whom. */
+  /** For a skipped item: the reason, and the user who skipped it. */
   reason?: string;
-  /** Who saw it last, and when (ISO). */
+  /** The user who last saw it, and the time (ISO). */
   by?: string;
   at?: string;
 }
 
-/** What cannot be seen again: who skipped what and why, what was done by hand, and the evidence of then. */
-export interface ChecklistNote {
-  kind: 'skipped' | 'done' | 'seen';
-  by: string;
-  at: string;
-  state?: ItemState;
-  title?: string;
-  section?: string;
-  reason?: string;
-  summary?: string;
-  evidence?: readonly string[];
-  /** Whatever the walk needs of it later. */
-  data?: Readonly<Record<string, string | number>>;
-}
+const noteShape = {
+  kind: z.enum(['skipped', 'done', 'seen']),
+  by: z.string(),
+  at: z.string(),
+  state: itemState.optional(),
+  title: z.string().optional(),
+  section: z.string().optional(),
+  reason: z.string().optional(),
+  summary: z.string().optional(),
+  evidence: z.array(z.string()).readonly().optional(),
+  data: z
+    .record(z.string(), z.union([z.string(), z.number()]))
+    .readonly()
+    .optional(),
+};
 
-interface StoredChecklist {
-  schema: 1;
-  title: string;
-  begunAt: string;
-  begunBy: string;
-  endedAt?: string;
-  /** Whatever the walk needs: what it leads to. */
-  facts: Readonly<Record<string, string>>;
-  notes: Record<string, ChecklistNote>;
-}
+/** Data that cannot be observed again: who skipped which item and why, what was done by hand, and the evidence at that time. */
+type ChecklistNote = z.infer<z.ZodObject<typeof noteShape>>;
+
+const checklist = z.looseObject({
+  schema: z.literal(1),
+  title: z.string(),
+  startedAt: z.string(),
+  startedBy: z.string(),
+  endedAt: z.string().optional(),
+  /** Data that the checklist run needs: its target. */
+  facts: z.record(z.string(), z.string()).readonly(),
+  notes: z.record(z.string(), z.looseObject(noteShape)),
+});
+
+type StoredChecklist = z.infer<typeof checklist>;
 
 export interface ChecklistOptions {
   file: string;
   title: string;
   facts: Readonly<Record<string, string>>;
-  /** `ada@desk` */
   who: string;
   session: Session;
-  /** False for who only looks: nothing is written. */
   kept?: boolean;
   now?: () => number;
 }
 
-const isText = (value: unknown) => typeof value === 'string';
-const isTextIfAny = (value: unknown) => value === undefined || isText(value);
-
-function isStored(value: unknown): value is StoredChecklist {
-  const stored = objectOf(value);
-  const [facts, notes] = [objectOf(stored?.['facts']), objectOf(stored?.['notes'])];
-  return (
-    stored?.['schema'] === 1 &&
-    ['title', 'begunAt', 'begunBy'].every((name) => isText(stored[name])) &&
-    isTextIfAny(stored['endedAt']) &&
-    facts !== undefined &&
-    Object.values(facts).every(isText) &&
-    notes !== undefined &&
-    Object.values(notes).every(isNote)
-  );
-}
-
-function isNote(value: unknown): boolean {
-  const note = objectOf(value);
-  const { evidence, data } = note ?? {};
-  return (
-    note !== undefined &&
-    ['kind', 'by', 'at'].every((name) => isText(note[name])) &&
-    ['state', 'title', 'section', 'reason', 'summary'].every((name) => isTextIfAny(note[name])) &&
-    (evidence === undefined || (Array.isArray(evidence) && evidence.every(isText))) &&
-    (data === undefined || objectOf(data) !== undefined)
-  );
-}
-
-/** What is stored under this name; undefined where there is nothing, or nothing that can be read as a checklist. */
+/** Undefined if there is no file. Throws `config.checklist`. */
 export async function storedChecklist(file: string): Promise<StoredChecklist | undefined> {
   const text = await readOwnFile(file);
   if (text === undefined) return undefined;
-  try {
-    const parsed: unknown = parseJson(text);
-    if (isStored(parsed)) return parsed;
-  } catch {
-    // Said below.
-  }
-  throw new Fault({
-    code: 'config.checklist',
-    message: `${file} is no checklist that this release can read.`,
-    remedy: 'Move it away: what can be observed is observed anew, and only notes of people are lost.',
-    where: { file },
-  });
+  const { data } = checklist.safeParse(parsedJson(text));
+  if (data) return data;
+  const remedy = 'Move it away: what can be observed is observed anew, and only notes of people are lost.';
+  throw new Fault('config.checklist', `${file} is no checklist that this release can read.`, remedy, { where: { file } });
 }
 
 /**
- * A checklist that several people work through on several days. What can be observed is observed anew each time; what cannot (why something was skipped, by whom,
- * the evidence of what was done) is kept in a file after each change, so that somebody else goes on with it. In a rehearsal nothing is written.
+ * Several people work through a checklist over several days. Observable items are checked again each time; everything else is saved to a
+ * file after each change, so that another person can resume it. In a dry run nothing is written.
  */
 export class Checklist {
   readonly file: string;
@@ -131,7 +95,7 @@ export class Checklist {
     this.title = title;
     this.#session = session;
     this.#who = who;
-    this.#kept = kept && !session.rehearsing;
+    this.#kept = kept && !session.dryRun;
     this.#now = now;
     this.#stored = stored;
   }
@@ -139,16 +103,16 @@ export class Checklist {
   static async open(options: ChecklistOptions): Promise<Checklist> {
     const { file, title, facts, who, now = Date.now } = options;
     const stored = await storedChecklist(file);
-    // One that came to its end is history.
+    // A completed checklist is history.
     const open = stored?.endedAt === undefined ? stored : undefined;
-    return new Checklist(options, open ?? { schema: 1, title, begunAt: new Date(now()).toISOString(), begunBy: who, facts, notes: {} });
+    return new Checklist(options, open ?? { schema: 1, title, startedAt: new Date(now()).toISOString(), startedBy: who, facts, notes: {} });
   }
 
   get items(): readonly ChecklistItem[] {
     return [...this.#items.values()];
   }
-  get begun(): { by: string; at: string } {
-    return { by: this.#stored.begunBy, at: this.#stored.begunAt };
+  get started(): { by: string; at: string } {
+    return { by: this.#stored.startedBy, at: this.#stored.startedAt };
   }
   get facts(): Readonly<Record<string, string>> {
     return this.#stored.facts;
@@ -161,18 +125,17 @@ export class Checklist {
     return this.#stored.notes[id];
   }
 
-  /** Those that keep the walk from going on. */
   get blocked(): readonly ChecklistItem[] {
     return this.items.filter(({ state }) => state === 'blocked');
   }
 
-  /** Says how an item is, and shows it. What a person skipped stays skipped while it would block or warn. */
+  /** Records the state of an item, and shows it. A skipped item stays skipped while it would block or warn. */
   async set(id: string, change: Partial<ChecklistItem> & Pick<ChecklistItem, 'state'>): Promise<ChecklistItem> {
     const before = this.#items.get(id);
     const plain = this.#session.withoutSecrets;
     const whole: ChecklistItem = { id, section: '', title: id, summary: '', evidence: [], ...before, ...change };
     const fresh = { ...whole, summary: plain(whole.summary), evidence: whole.evidence.map(plain) };
-    // What was advised before is about what was seen before.
+    // The earlier advice refers to the earlier observation.
     if (change.advice === undefined) delete fresh.advice;
     const note = this.note(id);
     const skipped = note?.kind === 'skipped' && (fresh.state === 'blocked' || fresh.state === 'warning');
@@ -186,21 +149,19 @@ export class Checklist {
     return item;
   }
 
-  /** Skips what blocks, for a reason that is kept. */
   async skip(id: string, reason: string): Promise<void> {
     await this.keep(id, { kind: 'skipped', reason });
     const item = this.#items.get(id);
     if (item) await this.set(id, item);
   }
 
-  /** Keeps what cannot be observed again. */
   async keep(id: string, note: Omit<ChecklistNote, 'by' | 'at'>): Promise<void> {
     await this.#write((stored) => {
       stored.notes[id] = { ...note, by: this.#who, at: new Date(this.#now()).toISOString() };
     });
   }
 
-  /** Keeps the evidence of all that was seen, for the report of a later day. */
+  /** Saves the evidence of all observations, for a report on a later day. */
   async keepSeen(): Promise<void> {
     await this.#write((stored) => {
       for (const { id, title, section, state, summary, evidence, by = this.#who, at = '' } of this.#items.values()) {
@@ -210,7 +171,6 @@ export class Checklist {
     });
   }
 
-  /** Everything is done: whoever begins again begins anew. */
   async end(): Promise<void> {
     await this.#write((stored) => {
       stored.endedAt = new Date(this.#now()).toISOString();
@@ -218,12 +178,12 @@ export class Checklist {
   }
 
   #show({ id, title, state, summary, reason, by }: ChecklistItem): void {
-    // What nobody skipped, but does not apply, says why itself.
+    // An item that was not skipped but does not apply states its own reason.
     const evidence = reason === undefined ? summary : [reason, by].filter(Boolean).join(', ');
     this.#session.show({ kind: 'item', id, title, state, ...(evidence !== '' && { evidence }) });
   }
 
-  /** Two consoles may work through the same one: each writes into what is there now. */
+  /** Two consoles may work on the same checklist: each one updates the file as it is now. */
   async #write(change: (stored: StoredChecklist) => void): Promise<void> {
     if (!this.#kept) {
       change(this.#stored);

@@ -2,12 +2,11 @@ import type { Form, FormField } from './session.ts';
 
 export type FormValues = Readonly<Record<string, string>>;
 
-/** An empty secret that needs no answer: there is one already, or one is made up. */
+/** An empty secret needs no answer if a value exists already, or one is generated. */
 export function mayStayEmpty(field: FormField): boolean {
   return !field.required || (field.kind === 'secret' && (field.generated === true || field.kept === true));
 }
 
-/** What is wrong with the value of this field alone; undefined when nothing is. */
 export function fieldProblem(field: FormField, value: string): string | undefined {
   if (value === '') {
     if (mayStayEmpty(field)) return undefined;
@@ -19,7 +18,7 @@ export function fieldProblem(field: FormField, value: string): string | undefine
   return field.check?.(value);
 }
 
-/** What is wrong, by field, in the order of the form. What is wrong between fields is looked at where each is right by itself. */
+/** Returns the problems by field, in the order of the form. Rules between fields are checked only if each field is valid by itself. */
 export function formProblems(form: Form, values: FormValues): Record<string, string> {
   const problems: Record<string, string> = {};
   const between = form.check?.(values) ?? {};
@@ -30,7 +29,6 @@ export function formProblems(form: Form, values: FormValues): Record<string, str
   return problems;
 }
 
-/** What stands in the fields at first. */
 export function initialValues(form: Form): Record<string, string> {
   return Object.fromEntries(form.fields.map(({ id, value }) => [id, value]));
 }

@@ -54,7 +54,7 @@ const plan: Review = {
   ],
 };
 
-function stage(options: { rehearsing?: boolean; earlier?: Record<string, string[]> } = {}) {
+function fixture(options: { dryRun?: boolean; earlier?: Record<string, string[]> } = {}) {
   const operator = new OperatorDouble();
   const journaled: [string, string | readonly string[]][] = [];
   const audited: AuditEvent[] = [];
@@ -64,7 +64,6 @@ function stage(options: { rehearsing?: boolean; earlier?: Record<string, string[
     answered: async (step, value) => void journaled.push([step, value]),
     note: async () => {},
     noted: () => [],
-    finished: () => false,
     begins: async () => {},
     acted: async () => {},
     end: async () => {},
@@ -80,7 +79,7 @@ function stage(options: { rehearsing?: boolean; earlier?: Record<string, string[
     operator,
     journal,
     audit,
-    policy: { readOnly: false, rehearsing: options.rehearsing ?? false, productionHosts: new Set() },
+    policy: { readOnly: false, dryRun: options.dryRun ?? false, productionHosts: new Set() },
     signal: new AbortController().signal,
   });
   const act = (run: () => Promise<void>, request = 'docker compose up') =>
@@ -99,7 +98,7 @@ async function faultOf(promise: Promise<unknown>): Promise<Fault> {
 
 describe('a form', () => {
   test('plain answers are in journal and audit, secret ones in neither, nor in what fails afterwards', async () => {
-    const { session, operator, journaled, audited, act } = stage();
+    const { session, operator, journaled, audited, act } = fixture();
     operator.typed = { settings: [{ WEB_PORT: '9000', ADMIN_TOKEN: 'hunter2-hunter2' }] };
     expect(await session.fill(form)).toEqual({
       WEB_PORT: '9000',
@@ -110,7 +109,7 @@ describe('a form', () => {
     });
     const failed = await faultOf(
       act(async () => {
-        throw new Fault({ code: 'engine.refused', message: 'bad token hunter2-hunter2', remedy: 'not hunter2-hunter2' });
+        throw new Fault('engine.refused', 'bad token hunter2-hunter2', 'not hunter2-hunter2');
       }, 'up with hunter2-hunter2'),
     );
     expect(failed).toMatchObject({ message: 'bad token (secret)', remedy: 'not (secret)' });
@@ -129,7 +128,7 @@ describe('a form', () => {
   });
 
   test('filled again, the audit tells the newest answers', async () => {
-    const { session, operator, audited, act } = stage();
+    const { session, operator, audited, act } = fixture();
     operator.typed = { settings: [{ MAIL_FROM: 'ada@lan' }, { WEB_PORT: '9001' }] };
     await session.fill(form);
     await session.fill(form);
@@ -144,7 +143,7 @@ describe('a form', () => {
     [{ WEB_BIND: '10.0.0.1' }, 'Choose one of 127.0.0.1, 0.0.0.0.'],
     [{ WEB_BIND: '0.0.0.0' }, 'Sender (MAIL_FROM): no answer. Who is reached by everybody'],
   ])('%j is refused, whoever answered it', async (typed, sentence) => {
-    const { session, operator, journaled } = stage();
+    const { session, operator, journaled } = fixture();
     operator.typed = { settings: [typed] };
     const fault = await faultOf(session.fill(form));
     expect(fault.code).toBe('usage.answer');
@@ -153,7 +152,7 @@ describe('a form', () => {
   });
 
   test('a refused secret is not repeated, not even by its check', async () => {
-    const { session, operator } = stage();
+    const { session, operator } = fixture();
     operator.typed = { other: [{ PASS: 'hunter2' }] };
     const fields = [
       {
@@ -172,7 +171,7 @@ describe('a form', () => {
   });
 
   test('what a run that is gone on with knew stands in the fields, in its newest form; secrets are asked again', async () => {
-    const { session, operator } = stage({ earlier: { 'settings.WEB_PORT': ['9000', '9001'], 'settings.MAIL_FROM': ['ada@lan'] } });
+    const { session, operator } = fixture({ earlier: { 'settings.WEB_PORT': ['9000', '9001'], 'settings.MAIL_FROM': ['ada@lan'] } });
     operator.typed = { settings: [{ ADMIN_TOKEN: 'typed-again' }] };
     expect(await session.fill(form)).toMatchObject({ WEB_PORT: '9001', MAIL_FROM: 'ada@lan', ADMIN_TOKEN: 'typed-again' });
     expect(operator.forms[0]?.fields.map(({ value }) => value)).toEqual(['9001', '127.0.0.1', 'ada@lan', '', '']);
@@ -181,7 +180,7 @@ describe('a form', () => {
   test('without secrets, and answered before, it is not asked again', async () => {
     const plain = { ...form, fields: form.fields.filter(({ kind }) => kind !== 'secret') };
     const earlier = { 'settings.WEB_PORT': ['9000'], 'settings.WEB_BIND': ['127.0.0.1'], 'settings.MAIL_FROM': [''] };
-    const { session, operator, journaled } = stage({ earlier });
+    const { session, operator, journaled } = fixture({ earlier });
     expect(await session.fill(plain)).toEqual({ WEB_PORT: '9000', WEB_BIND: '127.0.0.1', MAIL_FROM: '' });
     expect(operator.forms).toEqual([]);
     await session.fill(plain);
@@ -192,7 +191,7 @@ describe('a form', () => {
 
 describe('a review', () => {
   test('a remedy or an action is answered, and is in the audit', async () => {
-    const { session, operator, audited, act } = stage();
+    const { session, operator, audited, act } = fixture();
     operator.takes = { plan: ['remedy:taken', 'edit', 'cancel'] };
     expect([await session.review(plan), await session.review(plan), await session.review(plan)]).toEqual([
       'remedy:taken',
@@ -208,15 +207,15 @@ describe('a review', () => {
     ['delete', 'usage.answer', '"delete" is no way on'],
     ['remedy:disk', 'usage.answer', '"remedy:disk" is no way on'],
   ])('%s is refused', async (answer, code, sentence) => {
-    const { session, operator } = stage();
+    const { session, operator } = fixture();
     operator.takes = { plan: [answer] };
     const fault = await faultOf(session.review(plan));
     expect(fault.code).toBe(code);
     expect(fault.message).toContain(sentence);
   });
 
-  test('in a rehearsal it is shown, nobody is asked, and the answer is cancel', async () => {
-    const { session, operator } = stage({ rehearsing: true });
+  test('in a dry run it is shown, nobody is asked, and the answer is cancel', async () => {
+    const { session, operator } = fixture({ dryRun: true });
     expect(await session.review(plan)).toBe('cancel');
     expect(operator.reviews).toEqual([]);
     expect(operator.shown).toEqual([{ kind: 'review', review: plan }]);
@@ -225,11 +224,11 @@ describe('a review', () => {
 
 describe('what the flow hides', () => {
   test('is masked wherever it is shown; a longer secret is hidden whole', async () => {
-    const { session, operator } = stage();
+    const { session, operator } = fixture();
     session.hide('geheim');
     session.hide('geheim-und-mehr');
     session.show({ kind: 'text', text: 'a\ngeheim-und-mehr' });
-    session.show({ kind: 'table', title: 'geheim', columns: ['x'], rows: [['=geheim=']] });
+    session.show({ kind: 'table', title: 'geheim', columns: ['X'], rows: [['=geheim=']] });
     session.show({ kind: 'item', id: 'i', title: 'geheim', state: 'ok', evidence: 'geheim' });
     session.progress({ id: 'p', label: 'geheim' });
     operator.takes = { plan: ['edit'] };
@@ -239,7 +238,7 @@ describe('what the flow hides', () => {
   });
 
   test('a secret that is shown is seen once, and hidden in everything else', () => {
-    const { session, operator } = stage();
+    const { session, operator } = fixture();
     session.show({ kind: 'secret', label: 'Admin token', value: 'geheim', secondsLeft: 15 });
     session.show({ kind: 'text', text: 'it is geheim' });
     expect(operator.shown).toEqual([

@@ -1,24 +1,17 @@
 import { hostname, userInfo } from 'node:os';
 
-/** Who sits at this terminal, as far as the system tells. */
+/** The user of this terminal, as far as the system reports it. */
 export interface Identity {
   user: string;
-  /** Who became `user` with sudo. */
+  /** The user who became `user` with sudo. */
   sudoUser?: string;
-  /** Address that the ssh client came from. */
   from?: string;
-  /** Name of the machine that Quarterdeck runs on. */
   machine: string;
 }
 
 export function identityOf(env: Readonly<Record<string, string | undefined>> = process.env): Identity {
   const from = env.SSH_CONNECTION?.split(' ', 1)[0];
-  return {
-    user: userName(),
-    ...(env.SUDO_USER && { sudoUser: env.SUDO_USER }),
-    ...(from && { from }),
-    machine: hostname(),
-  };
+  return { user: userName(), ...(env.SUDO_USER && { sudoUser: env.SUDO_USER }), ...(from && { from }), machine: hostname() };
 }
 
 /** `ada@desk`; behind sudo `ada@desk`, not `root@desk`. */

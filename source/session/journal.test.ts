@@ -9,7 +9,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'quarterdeck-journal-'));
 });
 afterEach(() => rm(folder, { recursive: true }));
-const open = (resume?: string) => openJournal({ folder, flow: 'upgrade', place: 'local', component: 'vault', resume });
+const open = (resume?: string) => openJournal({ folder, flow: 'upgrade', engineName: 'local', component: 'vault', resume });
 
 describe('the journal of a run', () => {
   test('a run that tells nothing leaves nothing behind', async () => {
@@ -32,11 +32,11 @@ describe('the journal of a run', () => {
     const second = await open(first.run);
     expect([second.replay('name'), second.replay('name'), second.replay('name')]).toEqual(['x', 'y', undefined]);
     expect(second.replay('share')).toEqual(['a', 'b']);
-    expect([second.finished('backup'), second.finished('migrate')]).toEqual([true, false]);
+    expect((await readRunJournals(folder)).open.map(({ acts }) => acts)).toEqual([['backup']]);
   });
 
   test('what was noted is there for every later run; words and flags too', async () => {
-    const about = { folder, flow: 'upgrade', place: 'local', words: ['203.0.113.7'], options: { for: '24h', later: true } };
+    const about = { folder, flow: 'upgrade', engineName: 'local', words: ['203.0.113.7'], options: { for: '24h', later: true } };
     const first = await openJournal(about);
     expect(first.noted('expires')).toEqual([]);
     await first.note('expires', '1');
@@ -64,7 +64,7 @@ describe('the journal of a run', () => {
   });
 
   test('a run about one of two instances is not settled by a run about the other', async () => {
-    const about = { folder, flow: 'unseal', place: 'local', component: 'vault' };
+    const about = { folder, flow: 'unseal', engineName: 'local', component: 'vault' };
     const left = await openJournal({ ...about, key: 'local/bao-a/vault' });
     await left.acted('share-1', 'done');
     const other = await openJournal({ ...about, key: 'local/bao-b/vault' });
@@ -94,7 +94,7 @@ describe('the journal of a run', () => {
     await killed.begins('keep');
     await failed.begins('keep');
     await failed.end('failed');
-    // What was asked need not be asked again.
+    // A recorded answer is not prompted for again.
     await left.answered('name', 'x');
     await left.begins('keep');
     await left.end('failed');
@@ -104,11 +104,10 @@ describe('the journal of a run', () => {
         [left.run, []],
       ].sort(),
     );
-    expect((await open(killed.run)).finished('keep')).toBe(false);
   });
 
   describe('left in the middle, and another run came to the end of the same', () => {
-    const about = { flow: 'upgrade', place: 'local', words: ['vault'] };
+    const about = { flow: 'upgrade', engineName: 'local', words: ['vault'] };
     const broken = async (answers: Record<string, string> = {}, note?: string) => {
       const journal = await openJournal({ ...about, folder });
       await journal.begins('update');
@@ -116,7 +115,7 @@ describe('the journal of a run', () => {
       if (note !== undefined) await journal.note('made', note);
     };
     const finished = async (answers: Record<string, string> = {}, more: Partial<Parameters<typeof openJournal>[0]> = {}) => {
-      // Told apart by time, which goes in milliseconds.
+      // Distinguished by time, in milliseconds.
       const now = Date.now();
       await vi.waitUntil(() => Date.now() > now + 1, { interval: 1 });
       const journal = await openJournal({ ...about, folder, ...more });
@@ -134,7 +133,7 @@ describe('the journal of a run', () => {
     test.each([
       ['other words', {}, { words: ['other'] }],
       ['other flags', {}, { options: { check: true } }],
-      ['another host', {}, { place: 'nas' }],
+      ['another host', {}, { engineName: 'nas' }],
       ['another answer', { name: 'z' }, {}],
       ['no answer', {}, {}],
     ])('with %s it is not the same', async (_, answers, more) => {
@@ -158,7 +157,9 @@ describe('the journal of a run', () => {
     const journal = await open();
     await journal.answered('name', 'x');
     await expect(open('../../etc/passwd')).rejects.toMatchObject({ code: 'usage.run' });
-    await expect(openJournal({ folder, flow: 'ban', place: 'local', resume: journal.run })).rejects.toMatchObject({ code: 'usage.run' });
+    await expect(openJournal({ folder, flow: 'ban', engineName: 'local', resume: journal.run })).rejects.toMatchObject({
+      code: 'usage.run',
+    });
   });
 
   test('only the last fifty are kept', async () => {
@@ -169,7 +170,7 @@ describe('the journal of a run', () => {
 
 describe('a damaged journal (truncated, garbage, of another kind) is reported and kept', () => {
   const at = '2026-01-02T03:04:05.000Z';
-  const first = JSON.stringify({ kind: 'run', at, flow: 'upgrade', place: 'local' });
+  const first = JSON.stringify({ kind: 'run', at, flow: 'upgrade', engineName: 'local' });
   const answer = JSON.stringify({ kind: 'answer', at, step: 'name', value: 'x' });
   const run = '20260102T030405000-abcdef';
   const file = () => join(folder, `${run}.jsonl`);
@@ -184,8 +185,8 @@ describe('a damaged journal (truncated, garbage, of another kind) is reported an
     ['a first line that is missing', `${answer}\n`, 'Line 1'],
     ['deep nesting', `${first}\n${'['.repeat(300_000)}\n`, 'Line 2'],
     ['a list', `[${first}]\n`, 'Line 1'],
-    ['words that are no list', `${JSON.stringify({ kind: 'run', at, flow: 'upgrade', place: 'local', words: 'x' })}\n`, 'Line 1'],
-    ['options that are null', `${JSON.stringify({ kind: 'run', at, flow: 'upgrade', place: 'local', options: null })}\n`, 'Line 1'],
+    ['words that are no list', `${JSON.stringify({ kind: 'run', at, flow: 'upgrade', engineName: 'local', words: 'x' })}\n`, 'Line 1'],
+    ['options that are null', `${JSON.stringify({ kind: 'run', at, flow: 'upgrade', engineName: 'local', options: null })}\n`, 'Line 1'],
     ['a value of another kind', `${first}\n${JSON.stringify({ kind: 'note', at, step: 'made', value: 7 })}\n`, 'Line 2'],
     ['a kind that is not known', `${first}\n${JSON.stringify({ kind: 'constructor', at })}\n`, 'Line 2'],
   ])('%s', async (_, content, line) => {

@@ -13,7 +13,7 @@ function masking() {
 
 describe('what was thrown', () => {
   test('a cause that is no error hides it too, and so does a text that was thrown', () => {
-    const fault = new Fault({ code: 'failed.x', message: 'It failed.', remedy: 'Look.', cause: `sent ${secret}` });
+    const fault = new Fault('failed.x', 'It failed.', 'Look.', { cause: `sent ${secret}` });
     expect((masking().thrown(fault) as Fault).cause).toBeUndefined();
     expect(masking().thrown(`no ${secret}`)).toBe('no (secret)');
   });
@@ -22,16 +22,16 @@ describe('what was thrown', () => {
     const mistake = Object.assign(new TypeError(`cannot read ${made} of "${made}"`, { cause: new Error(made) }), {
       headers: { token: made },
     });
-    const told = masking().told(mistake) as Error;
-    expect(told).toMatchObject({ name: 'TypeError', message: 'cannot read hvs.[hidden] of "[hidden]"' });
-    expect(`${told.stack} ${JSON.stringify(told)} ${String(told.cause)}`).not.toContain(made);
-    expect(told.stack).toContain('masking.test.ts');
+    const reported = masking().reported(mistake) as Error;
+    expect(reported).toMatchObject({ name: 'TypeError', message: 'cannot read hvs.[hidden] of "[hidden]"' });
+    expect(`${reported.stack} ${JSON.stringify(reported)} ${String(reported.cause)}`).not.toContain(made);
+    expect(reported.stack).toContain('masking.test.ts');
   });
 
   test('a fault keeps its words, and a limit stays a limit', () => {
-    const fault = new Fault({ code: 'failed.x', message: `Made ${'a'.repeat(30)}.`, remedy: 'Look.' });
-    expect(masking().told(fault)).toBe(fault);
+    const fault = new Fault('failed.x', `Made ${'a'.repeat(30)}.`, 'Look.');
+    expect(masking().reported(fault)).toBe(fault);
     const late = new DOMException('late', 'TimeoutError');
-    expect(masking().told(late)).toBe(late);
+    expect(masking().reported(late)).toBe(late);
   });
 });

@@ -7,23 +7,10 @@ export const hiddenMark = '(secret)';
 /** A shorter secret would hide every `1` of an error message. */
 const leastMaskedLength = 4;
 
-/** The secrets of one run, and texts without them: servers like to quote what they were sent. */
-export interface Masking {
-  add(secret: string): void;
-  /** As it is, lines and all, but for the secrets. */
-  text(text: string): string;
-  /** One clean line. */
-  line(text: string): string;
-  /** What was thrown: a screen and a crash report show it. What caused it goes when it repeats a secret. */
-  thrown(thrown: unknown): unknown;
-  /** The same for what leaves the run: what a mistake of ours repeats may be a secret that nobody has called one yet. */
-  told(thrown: unknown): unknown;
-  shown(shown: Shown): Shown;
-  review(review: Review): Review;
-  clear(): void;
-}
+export type Masking = ReturnType<typeof createMasking>;
 
-export function createMasking(): Masking {
+/** Removes the secrets of one run from texts: servers often quote the request. */
+export function createMasking() {
   const secrets = new Set<string>();
   let longestFirst: readonly string[] = [];
 
@@ -36,8 +23,8 @@ export function createMasking(): Masking {
 
   function quotes(one: unknown): boolean {
     if (!(one instanceof Error)) return longestFirst.some((secret) => String(one).includes(secret));
-    const told = `${one.message} ${one.stack} ${one instanceof Fault ? one.remedy : ''}`;
-    return longestFirst.some((secret) => told.includes(secret)) || quotes(one.cause);
+    const reported = `${one.message} ${one.stack} ${one instanceof Fault ? one.remedy : ''}`;
+    return longestFirst.some((secret) => reported.includes(secret)) || quotes(one.cause);
   }
 
   function review({ title, sections, findings, summary, actions, ...rest }: Review): Review {
@@ -54,35 +41,31 @@ export function createMasking(): Masking {
     };
   }
 
+  /** Masks a thrown value, which screens and crash reports show. Its cause is dropped if it repeats a secret. */
   function thrown(what: unknown): unknown {
     if (typeof what === 'string') return line(what);
     if (!(what instanceof Error) || !quotes(what)) return what;
-    if (what instanceof Fault) {
-      return new Fault({
-        code: what.code,
-        message: line(what.message),
-        remedy: line(what.remedy),
-        ...(what.where && { where: what.where }),
-      });
-    }
+    if (what instanceof Fault) return new Fault(what.code, line(what.message), line(what.remedy), { where: what.where });
     return copyOf(what, line);
   }
 
   return {
-    add(secret) {
+    add(secret: string): void {
       if (secret.length < leastMaskedLength || secrets.has(secret)) return;
       secrets.add(secret);
-      // One secret can be part of another: the rest of the longer one would be seen.
+      // One secret can be part of another: the rest of the longer one would stay visible.
       longestFirst = [...secrets].sort((one, other) => other.length - one.length);
     },
     text,
     line,
     thrown,
-    told(what) {
-      const told = thrown(what);
-      return told instanceof Error && !(told instanceof Fault) && !isAbort(told) ? copyOf(told, withoutLikelySecrets) : told;
+    /** Masks a value that leaves the run: the text of a bug may repeat a secret that has not been registered yet. */
+    reported(what: unknown): unknown {
+      const reported = thrown(what);
+      const isBug = reported instanceof Error && !(reported instanceof Fault) && !isAbort(reported);
+      return isBug ? copyOf(reported, withoutLikelySecrets) : reported;
     },
-    shown(shown) {
+    shown(shown: Shown): Shown {
       if (secrets.size === 0) return shown;
       switch (shown.kind) {
         case 'text':
@@ -93,21 +76,21 @@ export function createMasking(): Masking {
           return { ...shown, title: text(shown.title), ...(shown.evidence !== undefined && { evidence: text(shown.evidence) }) };
         case 'review':
           return { ...shown, review: review(shown.review) };
-        // A secret that is shown is asked for, and a program's own output is passed on byte for byte.
+        // Revealed secrets are shown on request, and program output is passed on byte for byte.
         case 'secret':
         case 'output':
           return shown;
       }
     },
     review,
-    clear() {
+    clear(): void {
       secrets.clear();
       longestFirst = [];
     },
   };
 }
 
-/** The same mistake in other words, without what hangs on it: a request with its headers. */
+/** Copies the error with a masked message and without attached objects, such as a request with its headers. */
 function copyOf(thrown: Error, words: (text: string) => string): Error {
   const copy = new Error(words(thrown.message));
   copy.name = thrown.name;

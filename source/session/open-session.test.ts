@@ -37,7 +37,7 @@ async function sessionWith({
   const journal = await openJournal({
     folder: join(folder, 'runs'),
     flow: 'stop',
-    place: 'local',
+    engineName: 'local',
     component: 'local/media/server',
     resume,
   });
@@ -46,7 +46,7 @@ async function sessionWith({
     subjectOf: () => ({ project: 'media', containers: ['media-server-1'] }),
     flow: 'stop',
     operator,
-    policy: { readOnly: false, rehearsing: false, productionHosts: new Set(), ...policy },
+    policy: { readOnly: false, dryRun: false, productionHosts: new Set(), ...policy },
     journal,
     audit,
     signal,
@@ -107,6 +107,15 @@ describe('the door for changes', () => {
     ]);
   });
 
+  test('without a target it is about the host and the component of the run', async () => {
+    const { session } = await sessionWith();
+    await session.act(actOf(async () => 1, { target: undefined }));
+    expect(await audited()).toMatchObject([
+      { phase: 'before', host: 'local', component: 'local/media/server' },
+      { phase: 'after', host: 'local', component: 'local/media/server' },
+    ]);
+  });
+
   test('gives a grant that is good inside the act and dead behind it', async () => {
     const { session } = await sessionWith();
     let kept: Grant | undefined;
@@ -126,7 +135,7 @@ describe('the door for changes', () => {
     const failing = session.act(
       actOf(async (grant) => {
         kept = grant;
-        throw new Fault({ code: 'engine.refused', message: 'The engine said no.', remedy: 'Ask it why.' });
+        throw new Fault('engine.refused', 'The engine said no.', 'Ask it why.');
       }),
     );
     expect((await faultOf(failing)).code).toBe('engine.refused');
@@ -135,7 +144,7 @@ describe('the door for changes', () => {
   });
 
   test('what came of it can be a failure although nothing was thrown', async () => {
-    const { session, journal } = await sessionWith();
+    const { session } = await sessionWith();
     const act = actOf(async () => 3, { failure: (code) => (code === 0 ? undefined : `exit code ${code}`) });
     expect(await session.act(act)).toBe(3);
     expect(await session.act({ ...act, id: 'again', run: async () => 0 })).toBe(0);
@@ -143,7 +152,7 @@ describe('the door for changes', () => {
       { act: 'stop', outcome: 'failed', message: 'exit code 3' },
       { act: 'again', outcome: 'done' },
     ]);
-    expect([journal.finished('stop'), (await readRunJournals(join(folder, 'runs'))).open[0]?.acts]).toEqual([false, ['again']]);
+    expect((await readRunJournals(join(folder, 'runs'))).open[0]?.acts).toEqual(['again']);
   });
 
   test('each entry names project and container', async () => {
@@ -153,11 +162,11 @@ describe('the door for changes', () => {
   });
 
   test('what a flow refuses before its first act is recorded, once, and what it only failed in is not', async () => {
-    const refusal = new Fault({ code: 'refused.lockOut', message: 'That is your own address.', remedy: 'Ban another one.' });
+    const refusal = new Fault('refused.lockOut', 'That is your own address.', 'Ban another one.');
     const { end } = await sessionWith();
     await end('failed', refusal);
     const other = await sessionWith();
-    await other.end('failed', new Fault({ code: 'failed.ban', message: 'No.', remedy: 'Again.' }));
+    await other.end('failed', new Fault('failed.ban', 'No.', 'Again.'));
     const readOnly = await sessionWith({ policy: { readOnly: true } });
     const thrown = await faultOf(readOnly.session.act(actOf(async () => {})));
     await readOnly.end('failed', thrown);
@@ -179,7 +188,7 @@ describe('the door for changes', () => {
 
   test('stays shut when the audit cannot be written', async () => {
     const { session } = await sessionWith();
-    vi.spyOn(audit, 'record').mockRejectedValue(new Fault({ code: 'failed.audit', message: 'Disk full.', remedy: 'Free some.' }));
+    vi.spyOn(audit, 'record').mockRejectedValue(new Fault('failed.audit', 'Disk full.', 'Free some.'));
     const run = vi.fn(async () => {});
     expect((await faultOf(session.act(actOf(run)))).code).toBe('failed.audit');
     expect(run).not.toHaveBeenCalled();
@@ -197,8 +206,8 @@ describe('the door for changes', () => {
     expect(await audited()).toMatchObject([{ phase: 'after', outcome: 'refused' }]);
   });
 
-  test('a rehearsal shows what would be sent and sends nothing, asks for no confirmation and leaves no trace', async () => {
-    const { session, operator } = await sessionWith({ policy: { rehearsing: true } });
+  test('a dry run shows what would be sent and sends nothing, asks for no confirmation and leaves no trace', async () => {
+    const { session, operator } = await sessionWith({ policy: { dryRun: true } });
     const run = vi.fn(async () => 1);
     expect(await session.act(actOf(run, { right: 'destroy', consequences: ['the data of server'] }))).toBeUndefined();
     expect(run).not.toHaveBeenCalled();
@@ -262,7 +271,7 @@ describe('the door for changes', () => {
 
   test('walking away from the confirmation is written down as cancelled', async () => {
     const operator = new OperatorDouble();
-    operator.confirms = () => Promise.reject(new Fault({ code: 'interrupted.cancelled', message: 'Cancelled.', remedy: 'Again.' }));
+    operator.confirms = () => Promise.reject(new Fault('interrupted.cancelled', 'Cancelled.', 'Again.'));
     const { session } = await sessionWith({ operator });
     const run = vi.fn(async () => {});
     expect((await faultOf(session.act(actOf(run, { right: 'destroy', consequences: ['it'] })))).code).toBe('interrupted.cancelled');
@@ -289,7 +298,7 @@ describe('the door for changes', () => {
     const fault = await faultOf(
       session.act(
         actOf(() => {
-          control.abort(new Fault({ code: 'interrupted.signal', message: 'Interrupted.', remedy: 'Again.' }));
+          control.abort(new Fault('interrupted.signal', 'Interrupted.', 'Again.'));
           return new Promise(() => {});
         }),
       ),
@@ -332,10 +341,7 @@ describe('questions', () => {
     operator.answers = { share: ['kX9-share-one'] };
     const { session } = await sessionWith({ operator });
     const share = await session.ask.secret({ id: 'share', label: 'Key share' });
-    const quoting = new Fault({
-      code: 'failed.unseal',
-      message: `Refused: "${share}" is no share.`,
-      remedy: `Look at ${share}.`,
+    const quoting = new Fault('failed.unseal', `Refused: "${share}" is no share.`, `Look at ${share}.`, {
       cause: new Error(`400 {"share":"${share}"}`),
     });
     const fault = await faultOf(session.act(actOf(() => Promise.reject(quoting))));

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import type { Right } from '../grants/grant.ts';
 import { mintGrant } from '../grants/mint.ts';
@@ -8,48 +9,38 @@ import type { AuditOutcome, AuditSubject } from './audit-chain.ts';
 import { askReview, fillForm } from './forms.ts';
 import type { Journal, RunEnd } from './journal.ts';
 import { createMasking, hiddenMark } from './masking.ts';
-import type { Act, Operator, Question, Session } from './session.ts';
+import type { Act, ActTarget, Operator, Question, Session, TextQuestion } from './session.ts';
 
-/** What was fixed when the program started, or is written in the configuration. */
 export interface SessionPolicy {
   readOnly: boolean;
-  rehearsing: boolean;
-  /** Hosts whose name must be typed before anything is destroyed there, or a command of unknown effect is run. */
+  dryRun: boolean;
+  /** Hosts whose name must be typed before data is destroyed there, or before a command of unknown effect is run. */
   productionHosts: ReadonlySet<string>;
 }
 
 export interface SessionOptions {
-  /** Id of the flow that runs in it. */
   flow: string;
   operator: Operator;
   policy: SessionPolicy;
   journal: Journal;
   audit: Audit;
-  /** What the run is about: a refusal before its first act is recorded with it. */
+  /** The target of the run, and of its actions by default. A refusal before the first action is recorded with it. */
   about?: { right: Right; host: string; component?: string };
-  /** Tells what an act is about apart from others of the same name. */
-  subjectOf?: (target: Act<unknown>['target']) => AuditSubject;
+  subjectOf?: (target: ActTarget) => AuditSubject;
   signal: AbortSignal;
-}
-
-export interface OpenSession {
-  session: Session;
-  /** What was thrown, for whoever started the run: without its secrets, and with a warning where it was interrupted after a change had begun. Of no use after `end`. */
-  reported(thrown: unknown): unknown;
-  /** To be called once, when the flow has ended, with what it threw. */
-  end(outcome: RunEnd, thrown?: unknown): Promise<void>;
 }
 
 const defaultLimitMs = 120_000;
 const afterwardsLimitMs = 60_000;
 
-export function openSession({ flow, operator, policy, journal, audit, about, subjectOf, signal }: SessionOptions): OpenSession {
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: everything here shares the answers and secrets of one run
+export function openSession({ flow, operator, policy, journal, audit, about, subjectOf, signal }: SessionOptions) {
   const answers = new Map<string, string[]>();
   const masking = createMasking();
   const masked = masking.line;
   const acts = new Set<string>();
   let hasBegun = false;
-  /** Faults that are in the audit log. */
+  /** Faults that are already in the audit log. */
   const recorded = new WeakSet<object>();
 
   async function ask(question: Question): Promise<string | readonly string[]> {
@@ -59,39 +50,39 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     const kept = !secret && !question.reveals && !question.fresh;
     const journaled = kept ? journal.replay(question.id) : undefined;
     const answer = journaled ?? (await operator.ask(question, signal));
-    // An operator that is no person may not look at `check`, and a journal can be older than it.
-    for (const part of typeof answer === 'string' ? [answer] : answer) {
-      const problem = problemOf(question, part);
-      if (problem) {
-        throw new Fault({
-          code: 'usage.answer',
-          message: `${question.label}: ${secret ? 'the answer' : `"${cleanLine(part)}"`} is not accepted. ${problem}`,
-          remedy: `Answer step "${question.id}" differently.`,
-        });
-      }
+    // Scripted answers must not bypass `check`, and a journal can be older than it.
+    for (const part of [answer].flat()) {
+      refuseProblem(question, part, secret);
       if (secret) masking.add(part);
     }
-    answers.set(question.id, [
-      ...(answers.get(question.id) ?? []),
-      ...(secret ? [hiddenMark] : typeof answer === 'string' ? [answer] : answer),
-    ]);
-    if (kept && journaled === undefined && !policy.rehearsing) await journal.answered(question.id, answer);
+    addAnswers(question.id, secret ? [hiddenMark] : [answer].flat());
+    if (kept && journaled === undefined && !policy.dryRun) await journal.answered(question.id, answer);
     return answer;
   }
+
+  const addAnswers = (step: string, given: readonly string[]) => answers.set(step, [...(answers.get(step) ?? []), ...given]);
 
   function note(step: string, given: readonly string[]): void {
     if (given.length > 0) answers.set(step, [...given]);
     else answers.delete(step);
   }
 
-  const askText = async (question: Question) => {
-    const answer = await ask(question);
-    return typeof answer === 'string' ? answer : (answer[0] ?? '');
-  };
+  const askText = async (question: Question) => [await ask(question)].flat()[0] ?? '';
 
+  async function askChecked(question: TextQuestion, problemOf: (text: string) => string | undefined): Promise<string> {
+    return (await askText({ ...question, check: (text) => problemOf(text) ?? question.check?.(text) })).trim();
+  }
+
+  function targetOf({ id, target = about }: Pick<Act<never>, 'id' | 'target'>): ActTarget {
+    if (target) return target;
+    throw new Error(`act ${id} of ${flow} has no target`);
+  }
+
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the order of checks, records and the change is read in one place
   async function act<T>(request: Act<T>): Promise<T | undefined> {
     signal.throwIfAborted();
-    const { id, right, target, consequences = [], limitMs = defaultLimitMs } = request;
+    const { id, right, consequences = [], limitMs = defaultLimitMs } = request;
+    const target = targetOf(request);
     if (acts.has(id)) throw new Error(`act ${id} twice in one run of ${flow}`);
     if (right === 'destroy' && consequences.length === 0) throw new Error(`act ${id} destroys and does not say what`);
     acts.add(id);
@@ -111,19 +102,19 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
       audit.record({ ...event(), phase: 'after', outcome, ...(message !== undefined && { message: masked(message) }) });
 
     if (policy.readOnly) {
-      const refusal = new Fault({
-        code: 'refused.readOnly',
-        message: `Read-only: not done: ${masked(request.request)}`,
-        remedy: 'Start without --read-only to change something.',
-      });
-      // A refusal stands, whether or not it can be written down.
+      const refusal = new Fault(
+        'refused.readOnly',
+        `Read-only: not done: ${masked(request.request)}`,
+        'Start without --read-only to change something.',
+      );
+      // A refusal stays in effect, whether or not it can be recorded.
       await record('refused', refusal.message).catch(() => {});
       recorded.add(refusal);
       throw refusal;
     }
 
     if (request.done && (await request.done())) {
-      if (policy.rehearsing) {
+      if (policy.dryRun) {
         operator.show({ kind: 'text', text: `Nothing to do, it is so already: ${masked(request.request)}` });
         return undefined;
       }
@@ -132,7 +123,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
       return undefined;
     }
 
-    if (policy.rehearsing) {
+    if (policy.dryRun) {
       operator.show({
         kind: 'text',
         text: [`Would do: ${masked(request.request)}`, ...consequences.map((line) => `  ${masked(line)}`)].join('\n'),
@@ -150,11 +141,11 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
       const { thrown } = outcome;
       const stopped = signal.aborted;
       const fault = stopped ? interrupted(request, thrown) : isAbort(thrown) ? overdue(request, limitMs, thrown) : thrown;
-      // Why it failed matters more than that this could not be written down.
-      await record(stopped ? 'cancelled' : 'failed', messageOf(masking.told(fault))).catch(() => {});
-      const told = masking.thrown(fault);
-      for (const one of [fault, told]) if (one instanceof Fault) recorded.add(one);
-      throw told;
+      // The reason of the failure matters more than that it could not be recorded.
+      await record(stopped ? 'cancelled' : 'failed', messageOf(masking.reported(fault))).catch(() => {});
+      const reported = masking.thrown(fault);
+      for (const one of [fault, reported]) if (one instanceof Fault) recorded.add(one);
+      throw reported;
     }
     const failure = request.failure?.(outcome.result);
     await record(failure === undefined ? 'done' : 'failed', failure);
@@ -173,13 +164,13 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     } catch (thrown) {
       outcome = { thrown };
     } finally {
-      // A grant that somebody kept opens nothing from here on.
-      ended.abort(new Fault({ code: 'refused.grantEnded', message: `The act "${id}" is over.`, remedy: 'Ask for a grant of its own.' }));
+      // From here on a grant that was kept gives no access.
+      ended.abort(new Fault('refused.grantEnded', `The act "${id}" is over.`, 'Ask for a grant of its own.'));
     }
     if (afterwards) {
       const ownSignal = AbortSignal.timeout(afterwardsLimitMs);
       await untilAborted(afterwards(mintGrant(id, right, ownSignal)), ownSignal).catch((thrown: unknown) => {
-        // What went wrong first is what the operator has to know first.
+        // The first error is the one that the operator must see first.
         if (!('thrown' in outcome)) outcome = { thrown };
       });
     }
@@ -187,7 +178,8 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
   }
 
   async function confirm<T>(request: Act<T>, record: (outcome: AuditOutcome, message?: string) => Promise<void>): Promise<void> {
-    const { id, target, consequences = [] } = request;
+    const { id, consequences = [] } = request;
+    const target = targetOf(request);
     const lost = consequences.length > 0 ? consequences : ['What it changes is not known beforehand, and cannot be undone from here.'];
     const production = policy.productionHosts.has(target.host);
     let confirmed: boolean;
@@ -209,26 +201,26 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     }
     if (confirmed) return;
     await record('refused', 'not confirmed');
-    const refusal = new Fault({
-      code: 'refused.notConfirmed',
-      message: `Not confirmed, nothing was changed: ${masked(request.title ?? request.request)}`,
-      remedy: 'Run it again and confirm.',
-    });
+    const refusal = new Fault(
+      'refused.notConfirmed',
+      `Not confirmed, nothing was changed: ${masked(request.title ?? request.request)}`,
+      'Run it again and confirm.',
+    );
     recorded.add(refusal);
     throw refusal;
   }
 
-  /** Whoever interrupts says only that; what an act began before that may have happened. */
+  /** An interruption reports only itself; the effects of an action that started before it may be real. */
   function withWarning(thrown: unknown): unknown {
     const isInterruption = signal.aborted && (thrown === signal.reason || !(thrown instanceof Fault));
     if (!hasBegun || !isInterruption || !(signal.reason instanceof Fault)) return thrown;
     const { code, message } = signal.reason;
-    return new Fault({ code, message, remedy: 'Check the status: what was begun may have happened.', cause: thrown });
+    return new Fault(code, message, 'Check the status: what was begun may have happened.', { cause: thrown });
   }
 
-  /** What a flow refuses by itself, before any act: a ban of the operator's own address, a lock-out. */
+  /** Records a refusal by the flow itself, before any action: a ban of the operator's own address, a lock-out. */
   async function recordRefusal(thrown: unknown): Promise<void> {
-    if (!about || about.right === 'read' || policy.rehearsing) return;
+    if (!about || about.right === 'read' || policy.dryRun) return;
     if (!(thrown instanceof Fault) || thrown.kind !== 'refused' || recorded.has(thrown)) return;
     const { right, ...target } = about;
     await audit.record({
@@ -240,42 +232,27 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
 
   const session: Session = {
     signal,
-    rehearsing: policy.rehearsing,
+    dryRun: policy.dryRun,
     attended: operator.kind !== 'unattended',
     readOnly: policy.readOnly,
     ask: {
       text: (question) => askText({ ...question, kind: 'text' }),
       secret: (question) => askText({ ...question, kind: 'secret' }),
-      number: async ({ least, most, check, ...question }) => {
-        const answer = await askText({
-          ...question,
-          kind: 'number',
-          check: (text) => numberProblem(text, { least, most }) ?? check?.(text),
-        });
-        return Number(answer.trim());
-      },
-      duration: async ({ check, ...question }) => {
-        const answer = await askText({ ...question, kind: 'duration', check: (text) => durationProblem(text) ?? check?.(text) });
-        return parseDuration(answer) ?? 0;
-      },
-      address: async ({ check, ...question }) => {
-        const answer = await askText({ ...question, kind: 'address', check: (text) => addressProblem(text) ?? check?.(text) });
-        return answer.trim();
-      },
+      number: async ({ least, most, ...question }) =>
+        Number(await askChecked({ ...question, kind: 'number' }, (text) => numberProblem(text, { least, most }))),
+      duration: async (question) => parseDuration(await askChecked({ ...question, kind: 'duration' }, durationProblem)) ?? 0,
+      address: (question) => askChecked({ ...question, kind: 'address' }, addressProblem),
       choice: (question) => askText({ ...question, kind: 'choice' }),
-      several: async (question) => {
-        const answer = await ask({ ...question, kind: 'several' });
-        return typeof answer === 'string' ? [answer] : answer;
-      },
+      several: async (question) => [await ask({ ...question, kind: 'several' })].flat(),
     },
     fill: (form) => fillForm(form, { ...policy, operator, journal, masking, signal, note }),
     review: async (review) => {
       const answer = await askReview(review, { ...policy, operator, masking, signal });
-      answers.set(review.id, [...(answers.get(review.id) ?? []), answer]);
+      addAnswers(review.id, [answer]);
       return answer;
     },
     note: async (step, value) => {
-      if (!policy.rehearsing) await journal.note(step, masking.text(value));
+      if (!policy.dryRun) await journal.note(step, masking.text(value));
     },
     noted: (step) => journal.noted(step),
     hide: masking.add,
@@ -291,9 +268,11 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
 
   return {
     session,
-    reported: (thrown) => masking.told(withWarning(thrown)),
-    end: async (outcome, thrown) => {
-      // A refusal stands, whether or not it can be written down.
+    /** Masks the secrets, and warns if the run was interrupted after a change had started. Not usable after `end`. */
+    reported: (thrown: unknown) => masking.reported(withWarning(thrown)),
+    /** Must be called once, when the flow has ended, with the value it threw. */
+    end: async (outcome: RunEnd, thrown?: unknown): Promise<void> => {
+      // A refusal stays in effect, whether or not it can be recorded.
       await recordRefusal(thrown).catch(() => {});
       masking.clear();
       await journal.end(outcome);
@@ -301,44 +280,27 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
   };
 }
 
-function problemOf(question: Question, answer: string): string | undefined {
-  if ((question.kind === 'choice' || question.kind === 'several') && !question.choices.some(({ value }) => value === answer)) {
-    return `Choose one of ${question.choices.map(({ value }) => value).join(', ')}.`;
-  }
-  return question.check?.(answer);
+function refuseProblem(question: Question, answer: string, secret: boolean): void {
+  const choices = question.kind === 'choice' || question.kind === 'several' ? question.choices.map(({ value }) => value) : [answer];
+  const problem = choices.includes(answer) ? question.check?.(answer) : `Choose one of ${choices.join(', ')}.`;
+  if (!problem) return;
+  const message = `${question.label}: ${secret ? 'the answer' : `"${cleanLine(answer)}"`} is not accepted. ${problem}`;
+  throw new Fault('usage.answer', message, `Answer step "${question.id}" differently.`);
 }
 
-/** Rejects as soon as the signal does, also when what was started does not look at it. */
+/** Rejects as soon as the signal aborts, even if the started work ignores the signal. */
 async function untilAborted<T>(started: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason as Error);
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([started, aborted]);
-  } finally {
-    if (stop) signal.removeEventListener('abort', stop);
-    // What goes on behind our back may still fail; nobody listens any more.
-    started.catch(() => {});
-  }
+  const aborted = Promise.withResolvers<never>();
+  using _listener = addAbortListener(signal, () => aborted.reject(signal.reason));
+  return await Promise.race([started, aborted.promise]);
 }
 
-function interrupted(request: Pick<Act<never>, 'request'>, cause: unknown): Fault {
-  return new Fault({
-    code: 'interrupted.act',
-    message: `Interrupted during: ${cleanLine(request.request)}`,
-    remedy: 'It may have happened or not: look at the status before you try again.',
-    cause,
-  });
+function interrupted({ request }: Pick<Act<never>, 'request'>, cause: unknown): Fault {
+  const remedy = 'It may have happened or not: look at the status before you try again.';
+  return new Fault('interrupted.act', `Interrupted during: ${cleanLine(request)}`, remedy, { cause });
 }
 
-function overdue(request: Pick<Act<never>, 'request'>, limitMs: number, cause: unknown): Fault {
-  return new Fault({
-    code: 'failed.overdue',
-    message: `Not finished within ${Math.round(limitMs / 1000)} seconds: ${cleanLine(request.request)}`,
-    remedy: 'It may still be going on over there: look at the status before you try again.',
-    cause,
-  });
+function overdue({ request }: Pick<Act<never>, 'request'>, limitMs: number, cause: unknown): Fault {
+  const message = `Not finished within ${Math.round(limitMs / 1000)} seconds: ${cleanLine(request)}`;
+  return new Fault('failed.overdue', message, 'It may still be going on over there: look at the status before you try again.', { cause });
 }

@@ -4,88 +4,60 @@ import { templateEnding } from '../catalog/template-names.ts';
 import { listOwnFolder, readOwnText } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 
-/** What a catalog entry delivers to a host, as it stands in the catalog. */
 export interface ComponentSource {
-  /** Absolute, on this machine: where faults point at. */
+  /** Absolute path on this machine, for faults. */
   folder: string;
-  /** Text of compose.yaml. */
   compose: string;
-  /** Texts of what is delivered with it, by path: `files/configuration.yml`. What is filled in first is called as in the catalog: `files/haproxy.cfg.liquid`. */
+  /** Texts of the delivered files, by path: `files/configuration.yml`. A template has the catalog's name: `files/haproxy.cfg.liquid`. */
   files: Readonly<Record<string, string>>;
-  /** JSON Schema of its configuration file, where the catalog has one. */
   configSchema?: string;
 }
 
-/**
- * Reads the folder of an entry. `catalogFolder` is the built-in catalog's, where the entry is not from the operator's own. Throws `catalog.missing` when
- * there is nothing to deploy.
- */
-export async function readComponentSource(
-  entry: Pick<CatalogEntry, 'id' | 'folder' | 'configFile'>,
-  catalogFolder: string,
-): Promise<ComponentSource> {
+type Source = Pick<CatalogEntry, 'id' | 'folder' | 'configFile'>;
+
+/** `catalogFolder` is the built-in catalog's. Throws `catalog.missing` if there is nothing to deploy. */
+export async function readComponentSource(entry: Source, catalogFolder: string): Promise<ComponentSource> {
   const folder = rootOf(entry, catalogFolder);
+  const file = join(folder, 'compose.yaml');
   const [compose, files, configSchema] = await Promise.all([
-    readOwnText(join(folder, 'compose.yaml')),
+    readOwnText(file),
     readBelow(folder, 'files'),
     readConfigSchema(entry, catalogFolder),
   ]);
   if (compose === undefined) {
-    throw new Fault({
-      code: 'catalog.missing',
-      message: `The catalog has no compose.yaml for ${entry.id}.`,
-      remedy: 'It is not deployed with compose; "quarterdeck catalog show" tells what it is.',
-      where: { file: join(folder, 'compose.yaml') },
-    });
+    const message = `The catalog has no compose.yaml for ${entry.id}.`;
+    const remedy = 'It is not deployed with compose; "quarterdeck catalog show" describes it.';
+    throw new Fault('catalog.missing', message, remedy, { where: { file } });
   }
-  return {
-    folder,
-    compose,
-    files: Object.fromEntries(files.sort(([a], [b]) => (a < b ? -1 : 1))),
-    ...(configSchema !== undefined && { configSchema }),
-  };
+  return { folder, compose, files: Object.fromEntries(files.sort(byPath)), configSchema };
 }
 
-/** Text of the JSON Schema of its configuration file, where it has one. */
-export async function readConfigSchema(
-  entry: Pick<CatalogEntry, 'folder' | 'configFile'>,
-  catalogFolder: string,
-): Promise<string | undefined> {
+export const byPath = ([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number => (one < other ? -1 : 1);
+
+export async function readConfigSchema(entry: Omit<Source, 'id'>, catalogFolder: string): Promise<string | undefined> {
   const schema = entry.configFile?.schema;
   return schema === undefined ? undefined : readOwnText(join(rootOf(entry, catalogFolder), schema));
 }
 
-/** The template of a configuration that is made by itself, of a component that is not deployed with compose. */
-export interface ConfigTemplate {
-  /** Absolute. */
-  path: string;
-  template: string;
-  /** JSON Schema of what it makes. */
-  schema?: string;
-}
+export type ConfigTemplate = Awaited<ReturnType<typeof readConfigTemplate>>;
 
-/** Throws `catalog.missing` where the entry has none. */
-export async function readConfigTemplate(
-  entry: Pick<CatalogEntry, 'id' | 'folder' | 'configFile'>,
-  catalogFolder: string,
-): Promise<ConfigTemplate> {
+/** For a component that is not deployed with compose. Throws `catalog.missing` if the entry has no template. */
+export async function readConfigTemplate(entry: Source, catalogFolder: string) {
   const path = join(rootOf(entry, catalogFolder), `${entry.configFile?.path ?? ''}${templateEnding}`);
   const [template, schema] = await Promise.all([readOwnText(path), readConfigSchema(entry, catalogFolder)]);
-  if (template === undefined) {
-    throw new Fault({
-      code: 'catalog.missing',
-      message: `The catalog has no template of a configuration for ${entry.id}.`,
-      remedy: 'Write the file by hand; quarterdeck config check says what is wrong with it.',
-      where: { file: path },
-    });
-  }
-  return { path, template, ...(schema !== undefined && { schema }) };
+  if (template === undefined)
+    throw new Fault(
+      'catalog.missing',
+      `The catalog has no template of a configuration for ${entry.id}.`,
+      'Write the file by hand; quarterdeck config check shows what is wrong with it.',
+      { where: { file: path } },
+    );
+  return { path, template, schema };
 }
 
-/** An own entry says where it is, a built-in one where in the catalog. */
-function rootOf({ folder }: Pick<CatalogEntry, 'folder'>, catalogFolder: string): string {
-  return isAbsolute(folder) ? folder : join(catalogFolder, folder);
-}
+/** An operator's own entry has an absolute folder, a built-in one a folder in the catalog. */
+const rootOf = ({ folder }: Pick<CatalogEntry, 'folder'>, catalogFolder: string): string =>
+  isAbsolute(folder) ? folder : join(catalogFolder, folder);
 
 async function readBelow(root: string, inner: string): Promise<[path: string, text: string][]> {
   const found = await listOwnFolder(join(root, inner));
@@ -98,7 +70,4 @@ async function readBelow(root: string, inner: string): Promise<[path: string, te
   return (await Promise.all(read)).flat();
 }
 
-/** For faults: where this text of the catalog stands. */
-export function filePath(source: ComponentSource, path: string): string {
-  return join(source.folder, path);
-}
+export const filePath = (source: ComponentSource, path: string): string => join(source.folder, path);

@@ -1,21 +1,41 @@
-/** What preflight says of a plan. A value, not an error: all of them are shown together. */
+/** A preflight result about a plan. A value, not an error: all findings are shown together. */
 export interface Finding {
   /** Stable: `port-taken:web`, `no-https`. Scripts and tests rely on it. */
   id: string;
-  /** `blocking`: cannot be applied. `warning`: can, once seen. */
+  /** `blocking`: the plan cannot be applied. `warning`: it can, once the operator has seen it. */
   level: 'blocking' | 'warning';
-  /** One sentence: what is wrong. */
   message: string;
-  /** What the operator can do. */
   advice: string;
+  /** For scripts; not printed. */
   rule?: string;
-  /** What one key does about it, where something can be done from here. */
+  /** The remedy behind one key, if the problem can be solved in this program. */
   remedy?: Remedy;
 }
 
-/** `set` changes the answers and plans anew; `run` is a program on the host, shown before it runs; `deploy` goes to another component first; `flow` runs another procedure, which asks what it has to know. */
+/**
+ * `set` changes the answers and plans again; `run` is a program on the host, shown before it runs; `deploy` opens another component first;
+ * `flow` runs another flow, which prompts for what it requires.
+ */
 export type Remedy =
-  | { kind: 'set'; label: string; values: Readonly<Record<string, string>>; site?: string }
+  | { kind: 'set'; label: string; values: Readonly<Record<string, string>> }
   | { kind: 'run'; label: string; argv: readonly string[] }
   | { kind: 'deploy'; label: string; component: string }
   | { kind: 'flow'; label: string; flow: string; options: Readonly<Record<string, string | boolean>> };
+
+const findingOf =
+  (level: Finding['level']) =>
+  (id: string, message: string, advice: string, more?: Pick<Finding, 'rule' | 'remedy'>): Finding => ({
+    id,
+    level,
+    message,
+    advice,
+    ...more,
+  });
+
+export const warning = findingOf('warning');
+export const blocking = findingOf('blocking');
+
+export const setTo = (variable: string | undefined, value: string | undefined, label = `Set it to ${value}`): Remedy | undefined =>
+  variable === undefined || value === undefined ? undefined : { kind: 'set', label, values: { [variable]: value } };
+
+export const deployFirst = (component: string): Remedy => ({ kind: 'deploy', label: `Deploy ${component} first`, component });

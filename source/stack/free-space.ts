@@ -2,19 +2,13 @@ import { Fault } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { ExecOutcome, Host } from '../hosts/host.ts';
 
-export interface FreeSpace {
-  path: string;
-  freeBytes: number;
-  mount: string;
-}
-
-/** A disk that is asleep takes its time; one that hangs is not waited for. */
+/** A disk in standby needs some time; one that hangs is not waited for. */
 const limitMs = 3_000;
-/** What does not exist yet will be made in the folder above. */
+/** A path that does not exist yet will be created in the nearest existing folder above. */
 const dfScript = 'for p; do while [ ! -e "$p" ] && [ "$p" != / ]; do p=$(dirname -- "$p"); done; df -Pk -- "$p" | tail -n 1; done';
 
-/** Room on the filesystems of these paths. Throws `failed.df` where nobody tells. */
-export async function freeSpace(host: Host, paths: readonly string[], signal: AbortSignal): Promise<readonly FreeSpace[]> {
+/** Returns the free space on the filesystems of these paths. Throws `failed.df` if it cannot be determined. */
+export async function freeSpace(host: Host, paths: readonly string[], signal: AbortSignal) {
   const { stdout, exitCode } = await run(host, ['sh', '-c', dfScript, 'df', ...paths], signal, limitMs);
   const lines = text(stdout).trim().split('\n');
   const spaces = lines.flatMap((line, index) => {
@@ -22,15 +16,11 @@ export async function freeSpace(host: Host, paths: readonly string[], signal: Ab
     return free === undefined || mount === undefined ? [] : [{ path: paths[index] ?? '', freeBytes: Number(free) * 1024, mount }];
   });
   if (exitCode !== 0 || spaces.length === 0)
-    throw new Fault({
-      code: 'failed.df',
-      message: 'df did not tell how much room there is.',
-      remedy: 'Look for yourself before large images are pulled.',
-    });
+    throw new Fault('failed.df', 'df did not tell how much room there is.', 'Look for yourself before large images are pulled.');
   return spaces;
 }
 
-/** A short question to a host, in the words of C. Over ssh every answer crosses the network first. */
+/** With the C locale. Over SSH every answer crosses the network first. */
 export async function run(host: Host, argv: readonly string[], signal: AbortSignal, limitMs: number): Promise<ExecOutcome> {
   const most = host.kind === 'ssh' ? limitMs + 2_000 : limitMs;
   return limited(signal, most, (limit) => host.exec(argv, { signal: limit, limitMs: most, limitBytes: 64 * 1024, env: { LC_ALL: 'C' } }));

@@ -58,7 +58,7 @@ describe('readDeployment', () => {
       'app/compose.yml': '',
       'app/compose.yaml.old': '',
     });
-    expect((await readDeployment(host, stack, 'app', signal))?.leftOut).toEqual([
+    expect((await readDeployment(host, stack, 'app', signal))?.skipped).toEqual([
       'compose.override.yaml',
       'compose.yml',
       'docker-compose.override.yml',

@@ -11,7 +11,7 @@ const range = fc.oneof(
 );
 const written = fc.oneof(v4Address, v6Address, range);
 
-/** What the library says of an address in a range, for comparison: bit by bit, and not by numbers. */
+/** Returns the library's result for an address in a range, for comparison: computed bit by bit, not by numbers. */
 function inRange(address: string, within: string): boolean {
   const parsed = ipaddr.process(address);
   const [base, prefix] = ipaddr.parseCIDR(within);

@@ -1,24 +1,22 @@
 import ipaddr from 'ipaddr.js';
 
-/** IPv4 in four decimal parts, or IPv6. */
 export function isAddress(text: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
 }
 
-/** The addresses from first to last, as numbers of their family. */
 export interface AddressSpan {
   family: 4 | 6;
   first: bigint;
   last: bigint;
-  /** As it is written: `192.0.2.7`, `192.0.2.0/24`, `2001:db8::7`. */
+  /** `192.0.2.7`, `192.0.2.0/24`, `2001:db8::7`. */
   text: string;
 }
 
 const widths = { 4: 32, 6: 128 } as const;
 
 /**
- * Reads an address or a range in CIDR notation; undefined for anything else. What is written beyond a range's prefix is dropped, an IPv4 address inside of IPv6
- * (`::ffff:192.0.2.7`) is the IPv4 address, and a range of one address is that address. Shortened and octal forms are refused: tools disagree about them.
+ * An address or CIDR range. Bits beyond a prefix are dropped, IPv4 inside IPv6 (`::ffff:192.0.2.7`) is IPv4, a range of one address is that
+ * address. Shortened and octal forms are refused: tools disagree about them.
  */
 export function spanOf(text: string): AddressSpan | undefined {
   const [host = '', prefix, ...more] = text.trim().split('/');
@@ -41,16 +39,19 @@ function spanFrom(family: 4 | 6, value: bigint, fixed: number): AddressSpan {
   return { family, first, last, text: `${textOf(family, first)}${fixed === width ? '' : `/${fixed}`}` };
 }
 
-/** Does any address belong to both? */
 export function overlap(one: AddressSpan, other: AddressSpan): boolean {
   return one.family === other.family && one.first <= other.last && other.first <= one.last;
+}
+
+export function isWithin(inner: AddressSpan, outer: AddressSpan): boolean {
+  return inner.family === outer.family && inner.first >= outer.first && inner.last <= outer.last;
 }
 
 export function isOneAddress({ first, last }: AddressSpan): boolean {
   return first === last;
 }
 
-/** Whoever has one IPv6 address has all of its /64, and takes another one when it likes. Loopback and link-local ones stay as they are. */
+/** The owner of an IPv6 address can use any address of its /64. Loopback and link-local addresses stay unchanged. */
 export function withNeighbours(span: AddressSpan): AddressSpan {
   if (span.family === 4 || !isOneAddress(span)) return span;
   const top = span.first >> 118n;
@@ -58,9 +59,9 @@ export function withNeighbours(span: AddressSpan): AddressSpan {
   return spanFrom(6, span.first, 64);
 }
 
-/** Inside of what nobody routes on the internet: home and company networks, carriers' own ones, this machine. */
+/** Ranges that are not routed on the internet: home and company networks, carrier-grade NAT, this machine. */
 export function isPrivate(span: AddressSpan): boolean {
-  return privateSpans.some((wide) => wide.family === span.family && wide.first <= span.first && span.last <= wide.last);
+  return privateSpans.some((wide) => isWithin(span, wide));
 }
 
 const privateSpans = [
@@ -78,11 +79,11 @@ const privateSpans = [
 const v4 = /(?<![\d.:])(?:\d{1,3}\.){3}\d{1,3}(?:\/\d{1,2})?(?![\d.])/g;
 const v6 = /(?<![0-9A-Fa-f:.])(?:[0-9A-Fa-f]{0,4}:){2,8}(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4})(?:\/\d{1,3})?(?![0-9A-Fa-f:])/g;
 
-/** The addresses and ranges that stand in a line, each once, in their order. Ports behind them are none of theirs, and a time of day is no address. */
+/** Each once, in order, without the ports after them. A time of day is not an address. */
 export function addressesIn(line: string): AddressSpan[] {
   const found = new Map<string, AddressSpan>();
-  const places = [...line.matchAll(v4), ...line.matchAll(v6)].sort((one, other) => one.index - other.index);
-  for (const [text] of places) {
+  const positions = [...line.matchAll(v4), ...line.matchAll(v6)].sort((one, other) => one.index - other.index);
+  for (const [text] of positions) {
     if (/^[:\d]*$/.test(text) && !text.includes('::') && text.split(':').length < 8) continue;
     const span = spanOf(text);
     if (span && span.text !== '::') found.set(span.text, span);

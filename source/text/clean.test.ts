@@ -54,7 +54,8 @@ describe('cleanLine', () => {
   test('does the same to every character, whatever stands beside it', () => {
     for (let code = 0; code <= 0xffff; code++) {
       const character = String.fromCharCode(code);
-      // The rocket takes every line through all the steps; a tab is as wide as its column wants, and halves would find each other.
+      // The rocket sends every line through all the steps; a tab's width depends on its column, and surrogate halves would join each
+      // other.
       if (character === '\t' || !character.isWellFormed()) continue;
       const [quick, whole] = [cleanLine(`ä${character}z`).slice(1), cleanLine(`🚀${character}z`).slice(2)];
       if (quick !== whole) expect(quick, `U+${code.toString(16)}`).toBe(whole);

@@ -1,6 +1,6 @@
 import { isTooDeep, nestingProblem } from './nesting.ts';
 
-/* Reading what another program wrote: a value of another kind counts as missing. */
+/* Reads the output of another program: a value of another type counts as missing. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -8,21 +8,31 @@ export function objectOf(value: unknown): JsonObject | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
 }
 
+/** Returns an empty object for any other value. */
+export function mapOf(value: unknown): JsonObject {
+  return objectOf(value) ?? {};
+}
+
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
+}
+
+/** Returns the objects of a list: other items are ignored. */
+export function objectsOf(value: unknown): readonly JsonObject[] {
+  return listOf(value).filter((one): one is JsonObject => objectOf(one) !== undefined);
 }
 
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 }
 
-/** `JSON.parse` for text from outside: what is nested too deep is a syntax error, and not a full stack of whatever walks the value. */
+/** `JSON.parse` for external text: nesting that is too deep is a syntax error, and not a stack overflow in code that walks the value. */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) throw new SyntaxError(nestingProblem);
   return JSON.parse(text);
 }
 
-/** Undefined for what is no JSON. */
+/** Returns undefined for invalid JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return parseJson(text);

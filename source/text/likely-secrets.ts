@@ -1,9 +1,6 @@
 import { cleanLine } from './clean.ts';
 
-/**
- * One line for a report: long runs of letters and digits are how tokens and keys look, and quotes hold what came from outside. What is left of a message still
- * tells where to look.
- */
+/** Tokens and keys look like long runs of letters and digits, and quotes contain external text: the rest shows where to look. */
 export function withoutLikelySecrets(text: string): string {
   return cleanLine(text)
     .replace(/(["'`])(?:(?!\1).)*\1/g, '$1[hidden]$1')

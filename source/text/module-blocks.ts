@@ -1,4 +1,4 @@
-/** Black on white whatever the other colours of the terminal are: cameras require it. In the form that Ink writes itself. */
+/** Black on white regardless of the terminal's colours: cameras require it. In the form that Ink writes itself. */
 const open = '\x1b[30m\x1b[107m';
 const close = '\x1b[49m\x1b[39m';
 const halves = { '00': ' ', '10': '▀', '01': '▄', '11': '█' } as const;
@@ -7,23 +7,22 @@ const halves = { '00': ' ', '10': '▀', '01': '▄', '11': '█' } as const;
 export type Modules = readonly (readonly boolean[])[];
 
 export interface BlockStyle {
-  /** Without block characters each module is two signs wide. */
+  /** Without block characters each module is two characters wide. */
   ascii: boolean;
-  /** Without colour the code has the terminal's own two, and only its background says which of them is the light one. */
+  /** Without colour, the code uses the terminal's own two colours, and only its background shows which of them is the light one. */
   colour: boolean;
   background: 'dark' | 'light';
 }
 
-/** Columns and rows that `moduleBlocks` needs. */
 export function blockSize(code: Modules, { ascii }: Pick<BlockStyle, 'ascii'>): { columns: number; rows: number } {
   const across = code[0]?.length ?? 0;
   return ascii ? { columns: across * 2, rows: code.length } : { columns: across, rows: Math.ceil(code.length / 2) };
 }
 
-/** The modules as lines of a terminal: two of them share a character where it has half blocks. */
+/** Two modules share a character if the terminal supports half blocks. */
 export function moduleBlocks(code: Modules, { ascii, colour, background }: BlockStyle): string[] {
   const darkDrawn = colour || background === 'light';
-  // Below the last row of an odd number there is one more light module, as around the code.
+  // With an odd number of rows, one more light module follows below the last one, as around the code.
   const isDrawn = (row: readonly boolean[] | undefined, column: number) => (row?.[column] ?? false) === darkDrawn;
   const paint = (line: string) => (colour ? `${open}${line}${close}` : line);
   const lines: string[] = [];

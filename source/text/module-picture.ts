@@ -2,7 +2,7 @@ import type { Modules } from './module-blocks.ts';
 
 const modulePixels = 8;
 
-/** The modules as an SVG picture, black on white: every browser opens it. */
+/** As SVG, black on white: every browser opens it. */
 export function modulePicture(code: Modules): string {
   const [width, height] = [code[0]?.length ?? 0, code.length];
   const dark = code.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : []))).join('');

@@ -1,7 +1,4 @@
-/**
- * In the order of a dictionary, with numbers by their value: `node-2` before `node-10`. `localeCompare` with `numeric` does the same, and reads all languages'
- * tables when it is first asked: on the way to the first rows.
- */
+/** `node-2` before `node-10`. `localeCompare` does the same, but loads the tables of all languages: that would delay the first rows. */
 export function inNaturalOrder(one: string, other: string): number {
   const [ours, theirs] = [one.match(pieces) ?? [], other.match(pieces) ?? []];
   for (const [at, piece] of ours.entries()) {
@@ -19,14 +16,11 @@ function isNumber(piece: string): boolean {
   return piece >= '0' && piece < ':';
 }
 
-/** Printable ASCII as Unicode orders it, letters of both cases alike. */
+/** Printable ASCII in Unicode order, case-insensitive. */
 const ranks = ` _-,;:!?.'"()[]{}@*/\\&#%\`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz`;
 const plain = /^[\x20-\x7e]*$/;
 
-/**
- * As `localeCompare` has it in English. That is quick for plain text, but not where the locale is C or POSIX, as it is of services and in containers: there it
- * reads the tables, 13 ms.
- */
+/** The order of `localeCompare` in English, which loads tables (13 ms) if the locale is C or POSIX, as in services and containers. */
 function inDictionaryOrder(one: string, other: string): number {
   if (!plain.test(one) || !plain.test(other)) return one.localeCompare(other);
   const [ours, theirs] = [one.toLowerCase(), other.toLowerCase()];
@@ -36,7 +30,7 @@ function inDictionaryOrder(one: string, other: string): number {
   }
   if (ours.length !== theirs.length) return ours.length - theirs.length;
   for (let at = 0; at < one.length; at++) {
-    // Where nothing else tells them apart, small letters come first: they have the greater codes.
+    // Otherwise equal, lower case comes first: it has the greater codes.
     const apart = other.charCodeAt(at) - one.charCodeAt(at);
     if (apart !== 0) return apart;
   }

@@ -1,6 +1,5 @@
 import { distance } from 'fastest-levenshtein';
 
-/** The name that was most likely meant, or undefined when none is near enough to suggest. */
 export function nearestName(written: string, known: Iterable<string>): string | undefined {
   const wanted = written.toLowerCase();
   const names = [...known];
@@ -8,7 +7,7 @@ export function nearestName(written: string, known: Iterable<string>): string | 
   const whole = nearest(names, (candidate) => stepsBetween(wanted, candidate));
   if (whole !== undefined && whole.steps <= tolerance) return whole.name;
   if (wanted.length < 4) return undefined;
-  // Somebody who writes `vault` or `pasword` means password-vault.
+  // `vault` or `pasword` means password-vault.
   const part = nearest(names, (candidate) =>
     Math.min(...[candidate.slice(0, wanted.length), ...candidate.split(/[^a-z0-9]+/)].map((piece) => stepsBetween(wanted, piece))),
   );
@@ -24,7 +23,7 @@ function nearest(names: readonly string[], stepsTo: (candidate: string) => numbe
   return best;
 }
 
-/** Letters to change; two that changed places count as one. */
+/** Two swapped letters count as one step. */
 function stepsBetween(wanted: string, candidate: string): number {
   return candidate !== wanted && lettersOf(candidate) === lettersOf(wanted) ? 1 : distance(wanted, candidate);
 }
@@ -33,18 +32,15 @@ function lettersOf(name: string): string {
   return [...name].sort().join('');
 }
 
-/** `Did you mean "x"?`, or what else to do, where those that there are do not help. */
+/** Returns `Did you mean "x"?`, or another remedy if the existing names are no help. */
 export function nearRemedy(written: string, known: Iterable<string>, otherwise: string): string {
   const near = nearestName(written, known);
   return near === undefined ? otherwise : `Did you mean "${near}"?`;
 }
 
-/** `Did you mean "x"?`, or the names there are, or what to do when there are none. */
+/** Returns `Did you mean "x"?`, or the existing names, or a remedy if there are none. */
 export function nameRemedy(written: string, known: Iterable<string>, whenNone: string): string {
   const names = [...known];
-  const near = nearestName(written, names);
-  if (near !== undefined) return `Did you mean "${near}"?`;
-  if (names.length === 0) return whenNone;
-  const shown = names.slice(0, 12).join(', ');
-  return `Use one of: ${shown}${names.length > 12 ? ` and ${names.length - 12} more` : ''}.`;
+  const more = names.length > 12 ? ` and ${names.length - 12} more` : '';
+  return nearRemedy(written, names, names.length === 0 ? whenNone : `Use one of: ${names.slice(0, 12).join(', ')}${more}.`);
 }

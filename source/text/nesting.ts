@@ -1,17 +1,13 @@
-/**
- * How deep text from outside may be nested: parsers and what walks their values recurse, and end at some thousand levels with a full stack, after seconds and hundreds
- * of megabytes. No document that people or programs write comes near it.
- */
+/** Parsers and code that walks their values overflow the stack at some thousand levels. No document that people write comes near it. */
 export const deepestNesting = 200;
 
 export const nestingProblem = `Nested more than ${deepestNesting} levels deep.`;
 
-/** Whether JSON, or JSON with comments, has more levels open at once than it may. */
 export function isTooDeep(json: string): boolean {
   return tooDeepAt(json) !== undefined;
 }
 
-/** Where it has. Brackets in strings and comments do not count. */
+/** Brackets in strings and comments do not count. */
 export function tooDeepAt(json: string): number | undefined {
   if (json.length <= deepestNesting) return undefined;
   let depth = 0;
@@ -28,7 +24,7 @@ export function tooDeepAt(json: string): number | undefined {
   return undefined;
 }
 
-/** Where the string that begins here ends; one that is not closed ends with its line. */
+/** An unclosed string ends with its line. */
 function stringEnd(json: string, from: number): number {
   for (let at = from + 1; at < json.length; at += 1) {
     if (json[at] === '\\') at += 1;

@@ -1,63 +1,58 @@
+import { shownCodePoint } from './clean.ts';
+
 /**
- * Terminals disagree about the width of some characters, and of most sequences of several. A row with one of them is wider on the screen than it was counted:
- * it wraps, and pushes the rows below it away. What is drawn is therefore limited to characters that tmux, GNU screen, xterm and `string-width` count alike.
+ * Terminals disagree about the width of some characters and of most sequences: a row with one of them wraps, and pushes the rows below it
+ * away. Only characters that are equally wide in tmux, GNU screen, xterm and `string-width` are output.
  */
 
-/** Characters that all of them count alike, and that never combine with their neighbours; colours and links too. */
+/** Characters that never combine with their neighbours; colours and links too. */
 const settled =
   /^[\n\x07\x1b\x20-\x7e\u00a0-\u00ac\u00ae-\u02ff\u0370-\u0377\u0384-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u218b\u2190-\u2319\u2500-\u2613\u2713-\u2718\u2800-\u28ff\u3001-\u3029\u3041-\u3096\u30a1-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e]*$/;
 
-/** A part of a text that is drawn as it is: escape sequences, and what `settled` lists. */
+/** A part of a text that is output unchanged: escape sequences, and the characters in `settled`. */
 const escapeSequence = /(\x1b\[[\d;:]*[A-Za-z]|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\))/;
 
 const mark = /^\p{M}$/u;
-/** Marks in the blocks below U+10A0, that is of Latin, Greek, Cyrillic, Hebrew, Arabic and the Indic scripts, that not all of them count as part of the letter. */
+/** Marks below U+10A0 (Latin, Greek, Cyrillic, Hebrew, Arabic, Indic) that not all of them count as part of the letter. */
 const unsettledMark =
   /[\u0487-\u0489\u0616-\u061a\u065f\u07fd\u0816-\u082d\u0859-\u085b\u0898-\u089f\u08ca-\u0900\u093a\u0955-\u0957\u09fe\u0a51\u0a75\u0afa-\u0aff\u0b44\u0b55\u0b62\u0b63\u0c00\u0c04\u0c3c\u0c62\u0c63\u0c81\u0d00\u0d01\u0d3b\u0d3c\u0d44\u0d62\u0d63\u0d81\u0eba\u0f8d-\u0f8f\u1033-\u1035\u103a\u103d\u103e\u105e-\u1060\u1071-\u1074\u1082\u1085\u1086\u108d\u109d]/;
 const lastSettledMark = 0x109f;
-/** Joins two letters into one, which is two columns wide or one: without it both are seen. */
+/** Joins two letters into one, which is two columns wide or one: without it both are shown. */
 const joiner = /[\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d\u1039]/;
 const letter = /^[\p{L}\p{N}]$/u;
-/** A mark at the beginning of a text must not be drawn on what happens to stand before it. */
+/** A mark at the beginning of a text must not combine with the character before the text. */
 const noBase = /^[\s\u2500-\u25ff]$/;
-/** tmux keeps 21 bytes of a cell. */
+/** tmux stores 21 bytes per cell. */
 const mostMarks = 3;
 
 const conjoiningJamo = /[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]+/g;
 const loneJamo = /[\u1160-\u11ff\ud7b0-\ud7fb]/;
 const pictograph = /^\p{Extended_Pictographic}$/u;
 const skinTone = /^[\u{1f3fb}-\u{1f3ff}]$/u;
-/** Joins two pictures into one, such as a family: only the first is drawn. */
+/** Joins two emoji into one, such as a family: only the first is shown. */
 const zeroWidthJoiner = '\u200d';
 const regionalIndicator = /^[\u{1f1e6}-\u{1f1ff}]$/u;
 const firstIndicator = 0x1f1e6;
-/** Thai and Lao am: `string-width` does not count it behind a consonant, terminals do. Its two parts are counted alike. */
+/** Thai and Lao am: `string-width` does not count it after a consonant, terminals do. Its two parts have the same width everywhere. */
 const parts: Readonly<Record<string, string>> = { '\u0e33': '\u0e4d\u0e32', '\u0eb3': '\u0ecd\u0eb2' };
-/**
- * Controls, formats such as the Arabic number signs, what is not assigned, signs that are written before a letter of their cluster, widths that a version of
- * Unicode changed, and characters newer than Unicode 14: terminals know them years later.
- */
+/** Controls, formats, unassigned characters, signs before their letter, and what is newer than Unicode 14 or changed its width. */
 const unsettled =
   /^(?:[\p{Cc}\p{Cf}\p{Cs}\p{Cn}]|[\u06de\u088f-\u0891\u0c5c\u0cdc\u0d4e\u115f\u1b4e\u1b4f\u1b7f\u1c89\u1c8a\u20c1\u2028\u2029\u2427-\u2429\u2630-\u2637\u268a-\u268f\u2b96\u2ffc-\u2fff\u3164\u31e4-\u31ef\u3248-\u324f\ua7cb-\ua7f1\ufbc3-\ufbd2\ufd90\ufd91\ufdc8-\ufdce\uffa0])$/u;
-/** Beyond the basic plane: letters in use, mathematical letters, pictures, ideographs, and what fonts of icons use. */
+/** Beyond the basic plane: letters in use, mathematical letters, emoji, ideographs, and the characters of icon fonts. */
 const settledBeyond =
   /^[\u{1d400}-\u{1d7ff}\u{1e900}-\u{1e943}\u{1e950}-\u{1e95f}\u{1f000}-\u{1f1e5}\u{1f200}-\u{1f6d7}\u{1f6dd}-\u{1f773}\u{1f780}-\u{1f7d8}\u{1f7e0}-\u{1f8b1}\u{1f900}-\u{1fa53}\u{1fa60}-\u{1fa74}\u{1fa78}-\u{1fa86}\u{1fa90}-\u{1faac}\u{1fab0}-\u{1faba}\u{1fac0}-\u{1fac5}\u{1fad0}-\u{1fad9}\u{1fae0}-\u{1fae7}\u{1faf0}-\u{1faf6}\u{20000}-\u{2b738}\u{2b740}-\u{2cea1}\u{2ceb0}-\u{2ebe0}\u{2f800}-\u{2fa1d}\u{30000}-\u{3134a}\u{f0000}-\u{10fffd}]$/u;
-
-function escaped(character: string): string {
-  return `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`;
-}
 
 function isSettled(character: string): boolean {
   if (skinTone.test(character) || loneJamo.test(character) || unsettled.test(character)) return false;
   return character.length === 1 || settledBeyond.test(character);
 }
 
-/** Whether this character and its neighbour are a joiner and the picture that is joined to the one before. */
 function isJoined(characters: readonly string[], index: number): boolean {
   const joinerAt = characters[index] === zeroWidthJoiner ? index : index - 1;
   return characters[joinerAt] === zeroWidthJoiner && pictograph.test(characters[joinerAt + 1] ?? '');
 }
 
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a state machine over marks, joiners, emoji and their bases
 function portablePart(text: string): string {
   const characters = [...text.replace(conjoiningJamo, (jamo) => jamo.normalize('NFC'))].flatMap((each) => [...(parts[each] ?? each)]);
   let result = '';
@@ -75,13 +70,13 @@ function portablePart(text: string): string {
         marks++;
       }
     } else if (base !== undefined && pictograph.test(base) && (skinTone.test(character) || isJoined(characters, index))) {
-      // The first picture stays.
+      // The first emoji stays.
     } else {
       base = noBase.test(character) ? undefined : character;
       marks = 0;
       if (regionalIndicator.test(character)) result += String.fromCharCode(65 + (character.codePointAt(0) ?? 0) - firstIndicator);
       else if (!isSettled(character)) {
-        result += escaped(character);
+        result += shownCodePoint(character);
         base = undefined;
       } else result += character;
     }
@@ -89,10 +84,7 @@ function portablePart(text: string): string {
   return result;
 }
 
-/**
- * The same text in characters whose width all terminals agree on: pictures without skin tone, families by their first member, flags as letters, letters without the marks that are counted
- * differently, and signs that cannot be drawn as `<U+0600>`. The width of the result is that of its characters, one by one. Colours and links stay.
- */
+/** Emoji without skin tone, families by their first member, flags as letters, unsupported characters as `<U+0600>`. Colours stay. */
 export function portableText(text: string): string {
   if (settled.test(text)) return text;
   return text

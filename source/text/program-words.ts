@@ -1,7 +1,4 @@
-/**
- * What engines and compose programs say, without what only their authors need: of a Python traceback (docker-compose 1.29, podman-compose) the last reason is left,
- * and ids have twelve digits, which every command takes.
- */
+/** Reduces a Python traceback (docker-compose 1.29, podman-compose) to its last reason, and ids to twelve digits. */
 export function plainWords(text: string): string {
   return withoutTracebacks(text).replace(/(@sha256:)?\b[0-9a-f]{64}\b/g, (id, pins?: string) => (pins ? id : id.slice(0, 12)));
 }
@@ -13,7 +10,6 @@ function withoutTracebacks(text: string): string {
   if (!text.includes(traceback)) return text;
   const kept: string[] = [];
   let within = false;
-  /** Where the reason of the last one begins. */
   let reasonAt: number | undefined;
   for (const line of text.split('\n')) {
     if (line.startsWith(traceback)) within = true;
@@ -30,7 +26,6 @@ function withoutTracebacks(text: string): string {
   return kept.join('\n');
 }
 
-/** Without the class of the exception, and without error numbers. */
 function reasonIn(line: string): string {
   return line
     .replace(/^[\w.]+: /, '')

@@ -13,7 +13,7 @@ test('numbers are grouped as English writes them', () => {
 
 test.each([
   [3_600_000, '1h'],
-  // Heard a second after it was said.
+  // Received a second after the event.
   [3_599_000, '1h'],
   [-3_599_000, '1h'],
   [59_000, '59s'],

@@ -1,6 +1,5 @@
 const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
 
-/** `86 MB`, `1.2 GB`: decimal, as engines and disks count. */
 export function bytesText(bytes: number): string {
   let value = Math.max(0, bytes);
   let unit = 0;
@@ -24,13 +23,12 @@ export function durationText(ms: number): string {
   return days < 730 ? `${days}d` : `${Math.floor(days / 365)}y`;
 }
 
-/** What a clock is off by, ahead or behind: to the minute, since it is measured over a network, and one of another time zone is an hour off and not 59 minutes. */
+/** To the minute, because it is measured over a network, and another time zone is off by an hour, not by 59 minutes. */
 export function clockDifferenceText(ms: number): string {
   const off = Math.abs(ms);
   return durationText(off < 60_000 ? off : Math.round(off / 60_000) * 60_000);
 }
 
-/** For sentences: `just now`, `2 minutes ago`, `12 days ago`. */
 export function agoText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 5) return 'just now';
@@ -45,12 +43,29 @@ export function agoText(ms: number): string {
   return `${count} ${unit}${count === 1 ? '' : 's'} ago`;
 }
 
-/** `1,234,567`. `toLocaleString` says the same, and reads all languages' tables when it is first asked: on the way to the first frame. */
+/** `1,234,567`. `toLocaleString` loads the tables of all languages on first use, which would delay the first frame. */
 export function numberText(whole: number): string {
   return String(whole).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** `1 service`, `3 services`. */
 export function countText(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
+}
+
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+
+/** `500ms`, `30s`, `5m` and `1h` in milliseconds. */
+export function durationMs(written: string): number {
+  const [, count, unit = 's'] = /^(\d+)(ms|s|m|h)$/.exec(written) ?? [];
+  return Number(count) * unitMs[unit as keyof typeof unitMs];
+}
+
+const daysToTheMinute = 3;
+
+/** In UTC; for recent times to the minute. */
+export function dateText(ms: number | undefined): string {
+  if (ms === undefined) return 'never';
+  const text = new Date(ms).toISOString();
+  const isNear = Math.abs(ms - Date.now()) < daysToTheMinute * 86_400_000;
+  return isNear ? `${text.slice(0, 10)} ${text.slice(11, 16)} UTC` : text.slice(0, 10);
 }

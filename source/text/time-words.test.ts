@@ -43,7 +43,7 @@ describe('in Berlin', () => {
     ['13:30:15', '2026-11-20T12:30:15.000Z'],
     ['13:30:15.2', '2026-11-20T12:30:15.200Z'],
     ['9:05', '2026-11-20T08:05:00.000Z'],
-    // Those are still to come today.
+    // These times are still in the future today.
     ['14:02', '2026-11-19T13:02:00.000Z'],
     ['13:30:16', '2026-11-19T12:30:16.000Z'],
     ['12:02Z', '2026-11-20T12:02:00.000Z'],
@@ -71,7 +71,7 @@ describe('in Berlin', () => {
   });
 
   test('a time of day in the night after the clock changed is that of the day', () => {
-    // Until 3:00 of 25 October 2026 it was summer time.
+    // Summer time lasted until 3:00 of 25 October 2026.
     const sunday = Date.UTC(2026, 9, 25, 9);
     expect(timeOf('1:00', sunday)).toBe('2026-10-24T23:00:00.000Z');
     expect(timeOf('23:00', sunday)).toBe('2026-10-24T21:00:00.000Z');

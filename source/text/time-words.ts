@@ -1,21 +1,17 @@
 import parseDuration from 'parse-duration';
 import { cleanLine } from './clean.ts';
 
-/** What is accepted, for help and for faults. */
 export const timeWordsHint = '10m or 2h30m (so long ago), 14:02, 2026-11-20, 2026-11-20 14:02 (both with Z for UTC), @1763647200 or now';
 
 const duration = /^-?(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d|w|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?)[\s,]*)+(?:ago)?$/i;
 const unixTime = /^(@?)(\d{1,16})(?:\.(\d{1,9}))?$/;
 const moment =
   /^(?:(\d{4})-(\d{1,2})-(\d{1,2})|(today|yesterday))?(?:(?:^|[Tt]|\s+)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})?$/i;
-/** Earlier than any container engine; what says otherwise is mistyped. */
+/** Earlier than any container engine; an earlier time is a typing error. */
 const earliestMs = Date.UTC(2000, 0, 1);
 const latestMs = Date.UTC(2200, 0, 1);
 
-/**
- * A time as an operator types it, in epoch milliseconds: in the machine's zone unless it names one; a time of day is the last one that was. Otherwise a
- * sentence that says what is accepted. Never throws.
- */
+/** In the machine's zone unless it names one; a time of day is its last occurrence. Never throws. */
 export function parseTimeWords(typed: string, nowMs: number): { timeMs: number } | { problem: string } {
   const written = typed.trim();
   const timeMs = written.length > 60 ? undefined : timeOf(written, nowMs);
@@ -27,6 +23,7 @@ export function parseTimeWords(typed: string, nowMs: number): { timeMs: number }
   return { problem: `"${shown.length > 40 ? `${shown.slice(0, 40)}...` : shown}" is no time: use ${timeWordsHint}.` };
 }
 
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each form of a time is tried in turn
 function timeOf(written: string, nowMs: number): number | undefined {
   if (/^now$/i.test(written)) return nowMs;
   if (duration.test(written)) {
@@ -39,43 +36,29 @@ function timeOf(written: string, nowMs: number): number | undefined {
   if (!found || written === '') return undefined;
   const [, year, month, day, word, hour, minute, second, fraction, zone] = found;
   if (year === undefined && word === undefined && hour === undefined) return undefined;
-  const clock: Clock = {
-    hour: Number(hour ?? 0),
-    minute: Number(minute ?? 0),
-    second: Number(second ?? 0),
-    ms: Math.floor(Number(`0.${fraction ?? 0}`) * 1000),
-  };
-  if (clock.hour > 23 || clock.minute > 59 || clock.second > 59) return undefined;
+  const ms = Math.floor(Number(`0.${fraction ?? 0}`) * 1000);
+  const clock: Clock = [Number(hour ?? 0), Number(minute ?? 0), Number(second ?? 0), ms];
+  if (clock[0] > 23 || clock[1] > 59 || clock[2] > 59) return undefined;
   const offsetMinutes = offsetOf(zone);
   if (Number.isNaN(offsetMinutes)) return undefined;
-  if (year !== undefined) return timeAt({ year: Number(year), month: Number(month), day: Number(day) }, clock, offsetMinutes);
+  if (year !== undefined) return timeAt([Number(year), Number(month), Number(day)], clock, offsetMinutes);
   const today = dayAt(nowMs, offsetMinutes);
-  const yesterday = { ...today, day: today.day - 1 };
+  const yesterday: Day = [today[0], today[1], today[2] - 1];
   if (word !== undefined) return timeAt(/^today$/i.test(word) ? today : yesterday, clock, offsetMinutes, true);
   const timeMs = timeAt(today, clock, offsetMinutes);
   return timeMs !== undefined && timeMs > nowMs ? timeAt(yesterday, clock, offsetMinutes, true) : timeMs;
 }
 
-/** Seconds, or milliseconds where seconds would be in the far future. A bare number this short is no time. */
+/** Seconds, or milliseconds if seconds would be in the far future. A bare number this short is not a time. */
 function timeOfUnix([, at, digits = '', fraction = '']: RegExpExecArray): number | undefined {
   if (at === '' && digits.length < 9) return undefined;
   if (digits.length >= 12) return Number(digits);
   return Number(digits) * 1000 + Math.floor(Number(`0.${fraction || 0}`) * 1000);
 }
 
-interface Day {
-  year: number;
-  /** From 1. */
-  month: number;
-  day: number;
-}
-
-interface Clock {
-  hour: number;
-  minute: number;
-  second: number;
-  ms: number;
-}
+/** The month is from 1. */
+type Day = readonly [year: number, month: number, day: number];
+type Clock = readonly [hour: number, minute: number, second: number, ms: number];
 
 /** Minutes east of Greenwich; undefined is the machine's own zone. */
 function offsetOf(zone: string | undefined): number | undefined {
@@ -89,15 +72,15 @@ function offsetOf(zone: string | undefined): number | undefined {
 function dayAt(timeMs: number, offsetMinutes: number | undefined): Day {
   if (offsetMinutes === undefined) {
     const local = new Date(timeMs);
-    return { year: local.getFullYear(), month: local.getMonth() + 1, day: local.getDate() };
+    return [local.getFullYear(), local.getMonth() + 1, local.getDate()];
   }
   const there = new Date(timeMs + offsetMinutes * 60_000);
-  return { year: there.getUTCFullYear(), month: there.getUTCMonth() + 1, day: there.getUTCDate() };
+  return [there.getUTCFullYear(), there.getUTCMonth() + 1, there.getUTCDate()];
 }
 
-/** Undefined for a day that is not in the calendar, unless a day of 0 means the last of the month before. */
-function timeAt({ year, month, day }: Day, clock: Clock, offsetMinutes: number | undefined, overflows = false): number | undefined {
-  const parts = [year, month - 1, day, clock.hour, clock.minute, clock.second, clock.ms] as const;
+/** Undefined for a day that is not in the calendar. `overflows`: a day of 0 is the last of the previous month. */
+function timeAt([year, month, day]: Day, clock: Clock, offsetMinutes: number | undefined, overflows = false): number | undefined {
+  const parts = [year, month - 1, day, ...clock] as const;
   const calendar = new Date(Date.UTC(year, month - 1, day));
   if (!overflows && (calendar.getUTCMonth() !== month - 1 || calendar.getUTCDate() !== day)) return undefined;
   return offsetMinutes === undefined ? new Date(...parts).getTime() : Date.UTC(...parts) - offsetMinutes * 60_000;

@@ -4,12 +4,11 @@ import { portableText } from './portable-text.ts';
 const ascii = /^[\x20-\x7e]*$/;
 let segmenter: Intl.Segmenter | undefined;
 
-/** Columns that a cleaned text takes in a terminal, where it is drawn as `portableText`. */
 export function textWidth(text: string): number {
   return ascii.test(text) ? text.length : stringWidth(portableText(text));
 }
 
-/** At most `columns` wide; what was cut is told by `mark` at the end. Never splits what is one character to the eye. */
+/** `mark` at the end shows that text was cut. Never splits a grapheme. */
 export function cut(text: string, columns: number, mark = '>'): string {
   if (columns <= 0) return '';
   if (textWidth(text) <= columns) return text;
@@ -28,14 +27,13 @@ export function cut(text: string, columns: number, mark = '>'): string {
   return result + mark;
 }
 
-/** Exactly `columns` wide: cut or filled with spaces, on the right or, aligned right, on the left. */
 export function pad(text: string, columns: number, align: 'left' | 'right' = 'left', mark = '>'): string {
   const fitting = cut(text, columns, mark);
   const fill = ' '.repeat(Math.max(0, columns - textWidth(fitting)));
   return align === 'left' ? fitting + fill : fill + fitting;
 }
 
-/** Broken at spaces into lines of at most `columns`; a longer word is broken where it must be. */
+/** A longer word is split. */
 export function wrap(text: string, columns: number): string[] {
   const width = Math.max(1, columns);
   const lines: string[] = [];

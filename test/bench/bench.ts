@@ -7,7 +7,6 @@ import { machineFacts, paceMs } from './machine.ts';
 import { benchPrograms } from './programs.ts';
 import { plainTable, resultTable } from './result-table.ts';
 import { catalog } from './rows/catalog.ts';
-import { farHost } from './rows/far-host.ts';
 import { firstFrame, firstFrameOfMany } from './rows/first-frame.ts';
 import { frameBytes } from './rows/frame-bytes.ts';
 import { idleCpu } from './rows/idle-cpu.ts';
@@ -15,6 +14,7 @@ import { keyToFrame } from './rows/key-to-frame.ts';
 import { linesKept } from './rows/lines-kept.ts';
 import { memory } from './rows/memory.ts';
 import { plan } from './rows/plan.ts';
+import { remoteHost } from './rows/remote-host.ts';
 import { slowLink } from './rows/slow-link.ts';
 
 /** Those with few containers first: the many that the others want are started once, and stay. */
@@ -22,7 +22,7 @@ const rows: readonly BenchRow[] = [
   catalog,
   firstFrame,
   plan,
-  farHost,
+  remoteHost,
   keyToFrame,
   slowLink,
   linesKept,
@@ -32,11 +32,12 @@ const rows: readonly BenchRow[] = [
   firstFrameOfMany,
 ];
 
-const usage = `npm run bench -- [--only ROW]... [--quick] [--no-peers] [--engine URL] [--output FILE]
+const usage = `npm run bench -- [--only ROW]... [--quick] [--no-peers] [--against FOLDER] [--engine URL] [--output FILE]
 
   --only ROW    ${rows.map(({ id }) => id).join(', ')}
   --quick       fewer and shorter runs: to see whether something changed, not to publish
   --no-peers    quarterdeck and the hand-written floor alone
+  --against FOLDER  an older checkout of ours, built there, as another column
   --engine URL  a Docker that runs already, as unix:///path; without it a private one is started, as root, on Linux
   --output FILE writes the page of results there, whatever was run
 
@@ -51,6 +52,7 @@ const { values: options } = parseArgs({
     only: { type: 'string', multiple: true },
     quick: { type: 'boolean', default: false },
     peers: { type: 'boolean', default: true },
+    against: { type: 'string' },
     engine: { type: 'string' },
     output: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -65,7 +67,7 @@ if (options.help || unknown !== undefined) {
 }
 
 const chosen = rows.filter(({ id }) => options.only?.includes(id) ?? true);
-const programs = benchPrograms(options.peers);
+const programs = benchPrograms(options.peers, options.against);
 const columns = programs.map(({ id, title, argv }) => ({ id, title, installed: argv !== undefined }));
 const startedMs = performance.now();
 const paces = [paceMs()];

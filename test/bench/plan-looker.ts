@@ -5,17 +5,18 @@ import pLimit from 'p-limit';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
 import { openCatalog } from '../../source/catalog/open-catalog.ts';
 import { openEngine } from '../../source/engine/dockerode-engine.ts';
-import type { FlowWorld } from '../../source/flows/flow.ts';
-import { formContextOf } from '../../source/flows/form-context.ts';
-import { planComponent } from '../../source/flows/plan-component.ts';
-import { gatherStackFacts, lookAtHost } from '../../source/flows/stack-facts.ts';
+import { formContextOf } from '../../source/flows/deploy/form-context.ts';
+import { planComponent } from '../../source/flows/deploy/plan-component.ts';
+import { gatherStackFacts, lookAtHost } from '../../source/flows/deploy/stack-facts.ts';
+import { EngineScope } from '../../source/flows/engine-scope.ts';
+import type { FlowContext } from '../../source/flows/flow.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { openAudit } from '../../source/session/audit.ts';
 import { identityOf } from '../../source/session/identity.ts';
 import { openJournal } from '../../source/session/journal.ts';
 import { openSession } from '../../source/session/open-session.ts';
-import { answersOf } from '../../source/stack/answers.ts';
-import { formOf } from '../../source/stack/form.ts';
+import { answersOf } from '../../source/stack/plan/answers.ts';
+import { formOf } from '../../source/stack/plan/form.ts';
 import { backupKeysDouble } from '../doubles/backup-keys-double.ts';
 import { FleetDouble } from '../doubles/fleet-double.ts';
 import { OperatorDouble } from '../doubles/operator-double.ts';
@@ -37,7 +38,7 @@ const host = openLocalHost();
 const engine = await openEngine({ url, origin: 'bench' }, host);
 const engineFacts = await engine.connect(signal);
 const vault = new VaultDouble();
-const world: FlowWorld = {
+const flowContext: FlowContext = {
   fleet: new FleetDouble(),
   engineOf: () => engine,
   engineFactsOf: () => engineFacts,
@@ -51,8 +52,8 @@ const world: FlowWorld = {
 const { session } = openSession({
   flow: 'deploy',
   operator: new OperatorDouble(),
-  policy: { readOnly: false, rehearsing: true, productionHosts: new Set() },
-  journal: await openJournal({ folder: join(folder, 'runs'), flow: 'deploy', place: 'local' }),
+  policy: { readOnly: false, dryRun: true, productionHosts: new Set() },
+  journal: await openJournal({ folder: join(folder, 'runs'), flow: 'deploy', engineName: 'local' }),
   audit: openAudit({ path: join(folder, 'audit.jsonl'), stores: [new SecretStoreDouble()], identity: identityOf() }),
   signal,
 });
@@ -64,14 +65,14 @@ if (wanted.length < Number(count)) throw new Error(`the catalog has only ${wante
 
 const cpu = process.cpuUsage();
 const sinceMs = nowMs();
-const look = await lookAtHost(session, world, 'local');
+const look = await lookAtHost(new EngineScope(session, flowContext, 'local'));
 const planning = pLimit(4);
 const ready = await Promise.all(
   wanted.map(async (entry) => {
-    const facts = await gatherStackFacts(session, world, 'local', entry, look);
-    const context = formContextOf(world, facts, {});
+    const facts = await gatherStackFacts(look.scope, entry, look);
+    const context = formContextOf(facts, {});
     const shown = Object.fromEntries(formOf(entry, context).fields.map(({ id, value }) => [id, value]));
-    return planning(() => planComponent(session, world, facts, answersOf(entry, context, shown), { kind: 'deploy' }, look.asked));
+    return planning(() => planComponent(facts, answersOf(entry, context, shown), { kind: 'deploy' }, look.asked));
   }),
 );
 const untilMs = nowMs();

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Key } from '../pty/keys.ts';
 import type { Sight } from './timed-program.ts';
@@ -28,7 +28,8 @@ export interface BenchProgram {
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-export const launcher = join(root, 'bin/quarterdeck');
+const launcherIn = (folder: string): string => join(folder, 'bin/quarterdeck');
+export const launcher = launcherIn(root);
 const handWritten = fileURLToPath(new URL('hand-written.cjs', import.meta.url));
 
 /** How many lines have arrived, as the title of the pane says it, and as the floor does. */
@@ -57,9 +58,9 @@ function versionOf(argv: readonly string[] | undefined, flag: string): string {
   return /\d+\.\d+(?:\.\d+)?[^\s,]*/.exec(stdout ?? '')?.[0] ?? /\b[0-9a-f]{7,40}\b/.exec(stdout ?? '')?.[0] ?? 'of unknown version';
 }
 
-function ownVersion(): string {
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-  const { stdout } = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' });
+function versionIn(folder: string): string {
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+  const { stdout } = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: folder, encoding: 'utf8' });
   const commit = stdout?.trim();
   return commit ? `${version} (${commit})` : version;
 }
@@ -80,18 +81,24 @@ const filtering = (lead: Key, pattern: RegExp): BenchProgram['keys'] => ({
 /** The node that the launcher takes, so that ours and the floor run on the same. */
 export const node = process.execPath;
 
-export function benchPrograms(peers: boolean): BenchProgram[] {
+/**
+ * @param peers Whether other programs are measured beside ours and the floor.
+ * @param against A checkout of ours, built, that is measured in turns with this one.
+ */
+export function benchPrograms(peers: boolean, against?: string): BenchProgram[] {
   const [lazydocker, dry, oxker, ctop] = ['lazydocker', 'dry', 'oxker', 'ctop'].map((name) => (peers ? find(name) : undefined));
+  const ours = (id: string, folder: string): BenchProgram => ({
+    id,
+    title: id,
+    argv: [launcherIn(folder)],
+    version: versionIn(folder),
+    toLog: [],
+    keys: filtering('/', / \/b\b/),
+    move: ['j', 'k'],
+  });
   const programs: BenchProgram[] = [
-    {
-      id: 'quarterdeck',
-      title: 'quarterdeck',
-      argv: [launcher],
-      version: ownVersion(),
-      toLog: [],
-      keys: filtering('/', / \/b\b/),
-      move: ['j', 'k'],
-    },
+    ours('quarterdeck', root),
+    ...(against === undefined ? [] : [ours('before', resolve(against))]),
     {
       id: 'hand-written',
       title: 'hand-written',
@@ -140,5 +147,5 @@ export function benchPrograms(peers: boolean): BenchProgram[] {
       move: ['j', 'k'],
     },
   ];
-  return peers ? programs : programs.slice(0, 2);
+  return programs.filter(({ id }) => peers || ['quarterdeck', 'before', 'hand-written'].includes(id));
 }

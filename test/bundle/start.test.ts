@@ -24,16 +24,22 @@ async function start(parts: Readonly<Record<string, string>>): Promise<void> {
     format: 'cjs',
     platform: 'node',
     define: {
-      'process.env.QUARTERDECK_MAIN': '"main.js"',
-      'process.env.QUARTERDECK_BUILD': '"build"',
-      'process.env.QUARTERDECK_PARTS': JSON.stringify(parts),
+      'process.env.QUARTERDECK_START': JSON.stringify({ parts, build: 'build' }),
     },
   });
 }
 
-async function chunk(name: string, code: string): Promise<void> {
+/** A file with the code of several chunks. */
+async function chunks(file: string, codes: Readonly<Record<string, string>>): Promise<void> {
   await mkdir(join(folder, 'dist/chunks'), { recursive: true });
-  await writeFile(join(folder, `dist/chunks/${name}.js`), `(function(exports,require,module,__filename,__dirname){"use strict";${code}})`);
+  const functions = Object.entries(codes).map(
+    ([name, code]) => `"${name}.js":function(exports,require,module,__filename,__dirname){"use strict";${code}}`,
+  );
+  await writeFile(join(folder, `dist/chunks/${file}.js`), `({${functions.join(',')}})`);
+}
+
+async function chunk(name: string, code: string): Promise<void> {
+  await chunks(name, { [name]: code });
 }
 
 function run(): string {
@@ -73,9 +79,8 @@ test('what was kept is run, so long as it is whole', async () => {
 
 test('chunks that are needed together come out of one file, and are kept in one', async () => {
   await start({ 'main.js': 'screen.js', 'other.js': 'screen.js' });
-  const made = (code: string) => `function(exports,require,module,__filename,__dirname){"use strict";${code}}`;
   const main = 'const { word } = require("./other.js"); console.log(word(), require("./apart.js").word());';
-  await writeFile(join(folder, 'dist/chunks/screen.js'), `({"main.js":${made(main)},"other.js":${made('exports.word = () => "good";')}})`);
+  await chunks('screen', { main, other: 'exports.word = () => "good";' });
   await chunk('apart', 'exports.word = () => "day";');
   for (const name of ['main', 'other']) await rm(join(folder, `dist/chunks/${name}.js`));
   for (let turn = 0; turn < 2; turn++) expect(run()).toBe('good day\n');

@@ -6,7 +6,7 @@ interface ShapeCase {
   written: string;
   refusal: Refusal;
   /** What is told of it, where that is more than a refusal. */
-  told?: RegExp;
+  reported?: RegExp;
 }
 
 /** Put into a service, at the place of its restart policy where they have one. */
@@ -15,18 +15,18 @@ export const inService: readonly ShapeCase[] = [
   {
     written: 'healthcheck: {test: [CMD, "true"], start_interval: 2s}',
     refusal: 'the older',
-    told: /does not know "start_interval" here\. Do without it/,
+    reported: /does not know "start_interval" here\. Do without it/,
   },
   {
     written: 'healthcheck: {test: [CMD, "true"], intervall: 2s}',
     refusal: 'all',
-    told: /"intervall" is not known here, .* Did you mean "interval"\?/,
+    reported: /"intervall" is not known here, .* Did you mean "interval"\?/,
   },
-  { written: 'healthcheck: {test: [CMD, sleep, 5]}', refusal: 'all', told: /^"test\[2\]" must be text, .* Put it into quotes: "5"\./ },
+  { written: 'healthcheck: {test: [CMD, sleep, 5]}', refusal: 'all', reported: /^"test\[2\]" must be text, .* Put it into quotes: "5"\./ },
   {
     written: 'healthcheck:',
     refusal: 'all',
-    told: /^"healthcheck" is empty, and compose refuses the whole file\. Give it a value, or remove/,
+    reported: /^"healthcheck" is empty, and compose refuses the whole file\. Give it a value, or remove/,
   },
   { written: 'labels:', refusal: 'all' },
   { written: 'labels: {a: true, b: 1}', refusal: 'nobody' },
@@ -34,39 +34,43 @@ export const inService: readonly ShapeCase[] = [
   { written: 'volumes:', refusal: 'all' },
   { written: 'command: [sleep, 60]', refusal: 'all' },
   { written: 'command: []', refusal: 'nobody' },
-  { written: 'command:', refusal: 'the older', told: /takes no empty value here, .* Remove the line/ },
+  { written: 'command:', refusal: 'the older', reported: /takes no empty value here, .* Remove the line/ },
   {
     written: 'user: 1000',
     refusal: 'all',
-    told: /^"user" must be text, and compose refuses the whole file\. Put it into quotes: "1000"\./,
+    reported: /^"user" must be text, and compose refuses the whole file\. Put it into quotes: "1000"\./,
   },
   { written: 'user: "${OWNER:-1000}"', refusal: 'nobody' },
   { written: 'ports: [{target: 80, published: "${WEB_PORT:-8300}"}]', refusal: 'nobody' },
   {
     written: 'ports: [{target: 80, published: 8300, host_ip: 127.0.0.1}]',
     refusal: 'the older',
-    told: /"host_ip" here\. Write the port in one line: "\$\{WEB_BIND/,
+    reported: /"host_ip" here\. Write the port in one line: "\$\{WEB_BIND/,
   },
-  { written: 'ports: [{target: 80, published: "8300-8301"}]', refusal: 'the older', told: /takes no "8300-8301" here/ },
+  { written: 'ports: [{target: 80, published: "8300-8301"}]', refusal: 'the older', reported: /takes no "8300-8301" here/ },
   { written: 'ports: [{target: 80, published: 8300, name: web}]', refusal: 'the older' },
   { written: 'depends_on: {other: {condition: service_started}}', refusal: 'nobody' },
   { written: 'depends_on: {other: {condition: service_started, required: false}}', refusal: 'the older' },
   { written: 'depends_on: {other: {condition: service_started, restart: true}}', refusal: 'the older' },
-  { written: 'depends_on: {other: {}}', refusal: 'all', told: /^"condition" is missing here/ },
+  { written: 'depends_on: {other: {}}', refusal: 'all', reported: /^"condition" is missing here/ },
   { written: 'env_file: [./files/a.env]', refusal: 'nobody' },
   {
     written: 'env_file: [{path: ./files/a.env, required: false}]',
     refusal: 'the older',
-    told: /and podman-compose 1\.0\.3 breaks off\. Write the path alone/,
+    reported: /and podman-compose 1\.0\.3 breaks off\. Write the path alone/,
   },
-  { written: 'develop: {watch: [{path: ., action: rebuild}]}', refusal: 'the older', told: /Remove it: nothing is built here/ },
-  { written: 'gpus: all', refusal: 'the older', told: /and podman-compose 1\.0\.3 leaves gpus out\./ },
+  { written: 'develop: {watch: [{path: ., action: rebuild}]}', refusal: 'the older', reported: /Remove it: nothing is built here/ },
+  { written: 'gpus: all', refusal: 'the older', reported: /and podman-compose 1\.0\.3 leaves gpus out\./ },
   { written: 'annotations: {a: b}', refusal: 'the older' },
   { written: 'uts: host', refusal: 'the older' },
   { written: 'attach: false', refusal: 'the older' },
   { written: 'post_start: [{command: "true"}]', refusal: 'the older' },
   { written: 'pull_policy: always', refusal: 'nobody' },
-  { written: 'pull_policy: missing', refusal: 'the older', told: /takes no "missing" here, .* Write always, never or if_not_present\./ },
+  {
+    written: 'pull_policy: missing',
+    refusal: 'the older',
+    reported: /takes no "missing" here, .* Write always, never or if_not_present\./,
+  },
   { written: 'deploy: {resources: {limits: {memory: 1G, cpus: 0.5}}}', refusal: 'nobody' },
   { written: 'deploy: {resources: {limits: {memory: 1000000}}}', refusal: 'all' },
   { written: 'deploy: {resources: {limits: {pids: 10}}}', refusal: 'the older' },
@@ -74,32 +78,36 @@ export const inService: readonly ShapeCase[] = [
   {
     written: 'volumes: [{type: volume, source: data, target: /data, volume: {subpath: a}}]',
     refusal: 'the older',
-    told: /mounts the whole volume/,
+    reported: /mounts the whole volume/,
   },
   { written: 'volumes: [{type: tmpfs, target: /t, tmpfs: {size: 64m}}]', refusal: 'nobody' },
-  { written: 'volumes: [{source: data, target: /data}]', refusal: 'all', told: /^"type" is missing here/ },
+  { written: 'volumes: [{source: data, target: /data}]', refusal: 'all', reported: /^"type" is missing here/ },
   { written: 'networks: {default: {aliases: [a]}}', refusal: 'nobody' },
   { written: 'networks: {default: {mac_address: "02:42:ac:11:65:43"}}', refusal: 'the older' },
   { written: 'sysctls: {net.ipv4.ip_forward: 1}', refusal: 'nobody' },
   { written: 'sysctls: {net.ipv4.ip_forward: true}', refusal: 'the older' },
   { written: 'extra_hosts: {a: [192.0.2.1, 192.0.2.2]}', refusal: 'the older' },
-  { written: 'devices: [{source: /dev/a, target: /dev/b}]', refusal: 'the older', told: /takes no map here/ },
+  { written: 'devices: [{source: /dev/a, target: /dev/b}]', refusal: 'the older', reported: /takes no map here/ },
   { written: 'ulimits: {nofile: "100", core: {soft: 1, hard: 2}}', refusal: 'nobody' },
   { written: 'ulimits: {nofile: {soft: 100}}', refusal: 'all' },
-  { written: 'cap_add: [NET_ADMIN, NET_ADMIN]', refusal: 'the older', told: /this stands there twice/ },
+  { written: 'cap_add: [NET_ADMIN, NET_ADMIN]', refusal: 'the older', reported: /this stands there twice/ },
   { written: 'logging: {driver: json-file, option: {max-size: 10m}}', refusal: 'all' },
   { written: 'stop_signal: 2', refusal: 'all' },
   { written: 'init: true', refusal: 'nobody' },
   {
     written: 'hostname: "${OWNER:+a}"',
     refusal: 'the older',
-    told: /over \$\{OWNER:\+\.\.\.\}, and podman-compose 1\.0\.3 leaves it as it stands/,
+    reported: /over \$\{OWNER:\+\.\.\.\}, and podman-compose 1\.0\.3 leaves it as it stands/,
   },
 ];
 
 /** Put below the services. */
 export const atTop: readonly ShapeCase[] = [
-  { written: 'name: notes', refusal: 'the older', told: /does not know "name" here\. Remove it: the project is called like the component/ },
+  {
+    written: 'name: notes',
+    refusal: 'the older',
+    reported: /does not know "name" here\. Remove it: the project is called like the component/,
+  },
   { written: 'networks: {default: {internal: true}}', refusal: 'nobody' },
   { written: 'networks: {default: {enable_ipv4: true}}', refusal: 'the older' },
   { written: 'networks:', refusal: 'all' },

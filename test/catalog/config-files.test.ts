@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
 import { checkValue } from '../../source/catalog/field-types.ts';
-import { checkConfig } from '../../source/products/config-check.ts';
-import type { ConfigProblem } from '../../source/products/config-problem.ts';
-import { readHcl } from '../../source/products/hcl-text.ts';
-import { variablesOf } from '../../source/stack/variables.ts';
+import { checkConfig } from '../../source/config-files/config-check.ts';
+import { readHcl } from '../../source/config-files/hcl-text.ts';
+import type { ConfigProblem } from '../../source/config-files/problem.ts';
+import { variablesOf } from '../../source/stack/plan/variables.ts';
 import { type CatalogFiles, catalogFiles } from '../doubles/rendered-files.ts';
 
 // Every file that a product is configured with: what was answered stands in it, whatever it is, and what somebody wrote wrongly is found.
@@ -606,7 +606,7 @@ function expectHeld(id: string, text: string, held: unknown) {
   if (Array.isArray(held)) expect(linesOf(text)).toEqual(expect.arrayContaining(held));
   else expect(readAs(id, text)).toMatchObject(held as object);
 }
-const placeOf = (text: string, at: string) => {
+const positionOf = (text: string, at: string) => {
   const before = text.slice(0, text.indexOf(at)).split('\n');
   return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
 };
@@ -703,14 +703,14 @@ describe.each(Object.entries(cases))('%s', (id, { everything, holds, odd = [], r
       expect([at, changed.includes(at)]).toEqual([at, true]);
       const [first] = check(id, changed);
       expect([to, first && `${first.field} ${first.message}`]).toEqual([to, expect.stringMatching(said)]);
-      expect([to, { line: first?.line, column: first?.column }]).toEqual([to, placeOf(changed, at)]);
+      expect([to, { line: first?.line, column: first?.column }]).toEqual([to, positionOf(changed, at)]);
       expect(first?.remedy).not.toBe('');
     }
   });
 });
 
 describe('dynamic-dns', () => {
-  const told = (value: unknown) => check('dynamic-dns', typeof value === 'string' ? value : JSON.stringify(value, null, 2));
+  const reported = (value: unknown) => check('dynamic-dns', typeof value === 'string' ? value : JSON.stringify(value, null, 2));
   const [one] = ddns.settings;
 
   it('is made of the fields as one variable, and refuses what would end it', () => {
@@ -719,7 +719,7 @@ describe('dynamic-dns', () => {
       /\$\{(\w+)(?::([-?])([^}]*))?\}/g,
       (_, name: string, kind: string, word: string) => (kind === '-' ? word : name === 'DDNS_PROVIDER' ? 'cloudflare' : 'x'),
     );
-    expect(told(filled)).toEqual([expect.objectContaining({ message: expect.stringContaining('zone') })]);
+    expect(reported(filled)).toEqual([expect.objectContaining({ message: expect.stringContaining('zone') })]);
     for (const [name, value] of Object.entries({
       DDNS_PROVIDER: 'a"b',
       DDNS_DOMAIN: 'a"b',
@@ -731,16 +731,16 @@ describe('dynamic-dns', () => {
   });
 
   it('is checked when it is written by hand, with line and column', () => {
-    expect(told(ddns)).toEqual([]);
-    expect(told({ settings: [{ ...one, ttl: 'soon' }] })).toEqual([
+    expect(reported(ddns)).toEqual([]);
+    expect(reported({ settings: [{ ...one, ttl: 'soon' }] })).toEqual([
       expect.objectContaining({ line: 8, column: 14, field: 'settings[0].ttl' }),
     ]);
-    expect(told({ settings: [{ ...one, provider: 'duckdns', proxied: true }] })).toEqual([
+    expect(reported({ settings: [{ ...one, provider: 'duckdns', proxied: true }] })).toEqual([
       expect.objectContaining({ field: 'settings[0].proxied', line: 9, message: expect.stringMatching(/Cloudflare/) }),
     ]);
-    expect(told({ settings: [{ domain: 'home.example.org' }] })).toEqual([
+    expect(reported({ settings: [{ domain: 'home.example.org' }] })).toEqual([
       expect.objectContaining({ line: 3, column: 5, message: expect.stringMatching(/provider/) }),
     ]);
-    expect(told('{"settings": [}')).toEqual([expect.objectContaining({ line: 1, message: expect.stringMatching(/JSON/) })]);
+    expect(reported('{"settings": [}')).toEqual([expect.objectContaining({ line: 1, message: expect.stringMatching(/JSON/) })]);
   });
 });

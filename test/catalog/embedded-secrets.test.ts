@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 /** What stands before or behind the secret, and the signs that would end or change it there. */
-const places: readonly { is: (before: string, behind: string) => boolean; what: string; bad: readonly string[] }[] = [
+const engines: readonly { is: (before: string, behind: string) => boolean; what: string; bad: readonly string[] }[] = [
   {
     is: (before) => /:\/\/[^"']*:$/.test(before),
     what: 'an address',
@@ -52,7 +52,7 @@ const fieldOf = (id: string, variable: string) =>
 
 it('in an address or in JSON nothing is taken that would end it there', () => {
   const found = embedded();
-  const taken = places.flatMap(({ is, what, bad }) => {
+  const taken = engines.flatMap(({ is, what, bad }) => {
     const here = found.filter(({ before, behind }) => is(before, behind));
     expect([what, here.length > 0]).toEqual([what, true]);
     return here.flatMap(({ id, variable }) =>

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
-import { checkConfig } from '../../source/products/config-check.ts';
-import { answersOf } from '../../source/stack/answers.ts';
+import { checkConfig } from '../../source/config-files/config-check.ts';
 import { readComponentSource } from '../../source/stack/component-source.ts';
-import { renderComponent } from '../../source/stack/render.ts';
+import { answersOf } from '../../source/stack/plan/answers.ts';
+import { renderComponent } from '../../source/stack/plan/render.ts';
 import { wholeCatalog } from '../doubles/whole-catalog.ts';
 
 // Configuration files that are filled in from settings: what the settings become, and what is said of a file that somebody changed.
@@ -36,7 +36,7 @@ const linesOf = (text: string) =>
     .filter((line) => line !== '' && !line.startsWith('#'));
 
 /** What is wrong with a file that somebody wrote by hand, with its line. */
-function told(id: string, text: string): string[] {
+function reported(id: string, text: string): string[] {
   const file = entries.get(id)?.configFile;
   return checkConfig(text, file ?? {}).map(({ line, message }) => `${line}: ${message}`);
 }
@@ -146,14 +146,14 @@ describe('dns-blocker', () => {
 
   it('says what is wrong with one that somebody changed', async () => {
     const text = await filled('dns-blocker', path);
-    expect(told('dns-blocker', text)).toEqual([]);
-    expect(told('dns-blocker', text.replace('{"default": ["ads"]}', '{"default": ["adverts"]}'))).toEqual([
+    expect(reported('dns-blocker', text)).toEqual([]);
+    expect(reported('dns-blocker', text.replace('{"default": ["ads"]}', '{"default": ["adverts"]}'))).toEqual([
       `${line(text, 'clientGroupsBlock')}: No list is of this group, so nothing is blocked by it.`,
     ]);
-    expect(told('dns-blocker', text.replace('{"default": ["9', '{"kids": ["9'))).toEqual([
+    expect(reported('dns-blocker', text.replace('{"default": ["9', '{"kids": ["9'))).toEqual([
       `${line(text, 'groups:')}: There is no group of resolvers called default.`,
     ]);
-    expect(told('dns-blocker', text.replace('dns: 53', 'dns: 5353'))).toEqual([
+    expect(reported('dns-blocker', text.replace('dns: 53', 'dns: 5353'))).toEqual([
       `${line(text, 'ports:')}: compose.yaml publishes 53 and 4000 of the container.`,
     ]);
   });
@@ -209,9 +209,9 @@ describe('dhcp-server', () => {
 
   it('says what is wrong with one that somebody changed', async () => {
     const text = await filled('dhcp-server', path, network);
-    expect(told('dhcp-server', text)).toEqual([]);
-    expect(told('dhcp-server', text.replace('"id": 1,', ''))).toEqual([`${line(text, '"subnet4"') + 1}: The network has no id.`]);
-    expect(told('dhcp-server', text.replace('/var/lib/kea/', '/tmp/'))).toEqual([
+    expect(reported('dhcp-server', text)).toEqual([]);
+    expect(reported('dhcp-server', text.replace('"id": 1,', ''))).toEqual([`${line(text, '"subnet4"') + 1}: The network has no id.`]);
+    expect(reported('dhcp-server', text.replace('/var/lib/kea/', '/tmp/'))).toEqual([
       `${line(text, 'lease-database')}: Leases may lie in /var/lib/kea alone; elsewhere they are lost with the container.`,
     ]);
   });
@@ -222,9 +222,9 @@ describe('authoritative-dns', () => {
     const text = await filled('authoritative-dns', 'files/pdns.conf', { ALLOW_AXFR: '192.168.1.0/24' });
     expect(linesOf(text)).toEqual(expect.arrayContaining(['launch=gmysql', 'api=yes', 'disable-axfr=no', 'allow-axfr-ips=192.168.1.0/24']));
     expect(linesOf(await filled('authoritative-dns', 'files/pdns.conf'))).toContain('disable-axfr=yes');
-    expect(told('authoritative-dns', text)).toEqual([]);
-    expect(told('authoritative-dns', `${text}api-key=x\n`)).toEqual(['1: A secret stands in the file.']);
-    expect(told('authoritative-dns', text.replace(/^include-dir.*$/m, ''))).toHaveLength(1);
+    expect(reported('authoritative-dns', text)).toEqual([]);
+    expect(reported('authoritative-dns', `${text}api-key=x\n`)).toEqual(['1: A secret stands in the file.']);
+    expect(reported('authoritative-dns', text.replace(/^include-dir.*$/m, ''))).toHaveLength(1);
   });
 });
 
@@ -256,11 +256,11 @@ describe('dynamic-proxy', () => {
   it('says what is wrong with one that somebody changed', async () => {
     const text = await filled('dynamic-proxy', path);
     const routers = (routes: string) => `${text}  routers:\n${routes}`;
-    expect(told('dynamic-proxy', routers('    a: {rule: Host(`a`), service: b@docker, middlewares: [rate-limit]}\n'))).toEqual([]);
-    expect(told('dynamic-proxy', routers('    a: {rule: Host(`a`), service: b}\n'))).toEqual([
+    expect(reported('dynamic-proxy', routers('    a: {rule: Host(`a`), service: b@docker, middlewares: [rate-limit]}\n'))).toEqual([]);
+    expect(reported('dynamic-proxy', routers('    a: {rule: Host(`a`), service: b}\n'))).toEqual([
       expect.stringContaining('This service is not in this file.'),
     ]);
-    expect(told('dynamic-proxy', routers('    a: {rule: Host(`a`), service: b@docker, middlewares: [c]}\n'))).toEqual([
+    expect(reported('dynamic-proxy', routers('    a: {rule: Host(`a`), service: b@docker, middlewares: [c]}\n'))).toEqual([
       expect.stringContaining('This middleware is not in this file.'),
     ]);
   });

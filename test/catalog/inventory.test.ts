@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
 import { problemText } from '../../source/catalog/compile.ts';
 import { wholeCatalog } from '../doubles/whole-catalog.ts';
-import { type InventoryComponent, inventory, withTag } from './inventory.ts';
+import { type InventoryComponent, inventory, withoutCitations, withTag } from './inventory.ts';
+import { readProvenance } from './provenance.ts';
 
 // The catalog against the specification's inventory. What is expected comes from the inventory alone; the catalog may know more.
 
@@ -24,9 +25,6 @@ function entryOf({ id }: InventoryComponent): CatalogEntry {
   return entry;
 }
 
-/** Whatever the inventory says more than once (a line number behind a sentence) is told by its own column in the catalog. */
-const plain = (text: string | undefined) => text?.replaceAll(/\s+/g, ' ').replace(/ \(lines? [\d, ]+\)$/, '');
-
 /** Some mounts are named without their path: the last part of the target is their name. */
 const isMount = (target: string, mount: string) => target === mount || (!mount.startsWith('/') && target.endsWith(`/${mount}`));
 
@@ -37,7 +35,9 @@ const isImage = (image: string) => !image.includes(' ');
 function pick(value: object, keys: readonly string[]): Record<string, unknown> {
   const record = value as Record<string, unknown>;
   return Object.fromEntries(
-    keys.flatMap((key) => (record[key] === undefined ? [] : [[key, typeof record[key] === 'string' ? plain(record[key]) : record[key]]])),
+    keys.flatMap((key) =>
+      record[key] === undefined ? [] : [[key, typeof record[key] === 'string' ? withoutCitations(record[key]) : record[key]]],
+    ),
   );
 }
 
@@ -51,6 +51,11 @@ function expectRows(actual: readonly object[], expected: readonly object[], keys
     if (shown.some((candidate) => JSON.stringify(candidate) === JSON.stringify(row))) continue;
     expect(shown[0] ?? `nothing with ${name} = ${String(row[name])}`).toEqual(row);
   }
+}
+
+/** Rows with what provenance.yaml knows of each, by the key that names them there. */
+function withFacts<Row extends object>(rows: readonly Row[], key: keyof Row, facts: Readonly<Record<string, object>>): object[] {
+  return rows.map((row) => ({ ...row, ...facts[String(row[key])] }));
 }
 
 describe('the catalog', () => {
@@ -80,7 +85,7 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
     const entry = entryOf(component);
     expect(pick(entry, ['group', 'kind', 'deploy'])).toEqual(pick(component, ['group', 'kind', 'deploy']));
     expect(component.product).toContain(entry.product.name);
-    expect(entry.product.confidence).toBe(component.product_confidence);
+    expect(readProvenance(component).product.confidence).toBe(component.product_confidence);
     // The document names websockets for some; the product may use them where it does not.
     if (component.websocket) expect(entry.websocket).toBe(true);
     expect(entry.image).toBe(withTag(component.image.replace(/^none\b.*$/, '')));
@@ -133,18 +138,19 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
       const field = fields.find((candidate) => candidate.name === name);
       if (required !== 'unstated') expect(field?.required).toBe(required);
       // The catalog may say more in its own words, but not less.
-      if (rule) expect(`${plain(field?.rule)} ${plain(field?.meaning)}`).toContain(plain(rule));
-      if (meaning) expect(plain(field?.meaning)).toContain(plain(meaning));
+      if (rule) expect(`${withoutCitations(field?.rule)} ${withoutCitations(field?.description)}`).toContain(withoutCitations(rule));
+      if (meaning) expect(withoutCitations(field?.description)).toContain(withoutCitations(meaning));
     }
   });
 
   it('offers every endpoint row exactly as it stands there (R33, R35)', () => {
-    const offered = Object.values(entryOf(component).calls).flatMap(({ http, endpoint, line }) => {
+    const { calls } = readProvenance(component);
+    const offered = Object.entries(entryOf(component).calls).flatMap(([name, { http, endpoint }]) => {
       if (!http || !endpoint) return [];
       const query = Object.entries(http.query)
         .map(([name, value]) => (value === '' ? name : `${name}=${value}`))
         .join('&');
-      return [`${http.method} ${http.path}${query === '' ? '' : `?${query}`} line ${line ?? ''}`];
+      return [`${http.method} ${http.path}${query === '' ? '' : `?${query}`} line ${calls[name]?.line ?? ''}`];
     });
     for (const { method, path, line } of component.endpoints ?? []) {
       const methods = method.split(', ');
@@ -159,7 +165,7 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
   });
 
   it('authenticates as the table says (R41)', () => {
-    if (component.auth) expect(plain(entryOf(component).auth)).toContain(plain(component.auth));
+    if (component.auth) expect(withoutCitations(entryOf(component).auth)).toContain(withoutCitations(component.auth));
   });
 
   it('has the mounts of the inventory (R3, R28)', () => {
@@ -176,16 +182,22 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
       const found = mounts.find(({ target }) => isMount(target, mount));
       if (!found) throw new Error(`no mount at ${mount}, only ${mounts.map(({ target }) => target).join(', ')}`);
       if (mode === 'ro') expect(found).toMatchObject({ readOnly: true });
-      if (meaning) expect(plain(volumes[found.target]?.meaning)).toContain(plain(meaning));
+      if (meaning) expect(withoutCitations(volumes[found.target]?.description)).toContain(withoutCitations(meaning));
     }
   });
 
   it('has the commands, states, limits, errors and objects of the inventory (R32, R64, R75)', () => {
     const entry = entryOf(component);
-    expect(entry.cli).toEqual(expect.arrayContaining(component.cli ?? []));
-    expectRows(entry.states, component.states ?? [], ['from', 'trigger', 'condition', 'to', 'also', 'line'], 'trigger');
-    expectRows(entry.limits, component.limits ?? [], ['item', 'value', 'kind', 'line'], 'item');
-    expectRows(entry.errors, component.errors ?? [], ['condition', 'outcome', 'line'], 'condition');
+    expect(entry.cli).toEqual(expect.arrayContaining((component.cli ?? []).map(withoutCitations)));
+    const { transitions, limits, errors } = readProvenance(component);
+    expectRows(
+      withFacts(entry.transitions, 'trigger', transitions),
+      component.states ?? [],
+      ['from', 'trigger', 'condition', 'to', 'also', 'line'],
+      'trigger',
+    );
+    expectRows(withFacts(entry.limits, 'item', limits), component.limits ?? [], ['item', 'value', 'kind', 'line'], 'item');
+    expectRows(withFacts(entry.errors, 'condition', errors), component.errors ?? [], ['condition', 'outcome', 'line'], 'condition');
     for (const object of component.objects ?? []) {
       const found = entry.objects.find(({ name }) => name === object.name);
       expect(found ?? `no object called ${object.name}`).toMatchObject({ name: object.name });
@@ -193,13 +205,13 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
       expectRows(found?.fields ?? [], described, ['name', 'type', 'required', 'rule'], 'name');
     }
     expect(entry.configFile !== undefined || component.config_file === undefined).toBe(true);
-    expect(entry.events.map(plain)).toEqual(expect.arrayContaining((component.events ?? []).map(plain)));
+    expect(entry.events.map(withoutCitations)).toEqual(expect.arrayContaining((component.events ?? []).map(withoutCitations)));
     // Some rows say it in words: `tunnel-agent (client side)`, `one OIDC provider`, `media-server or media-server-second`.
     const named = (component.depends_on_components ?? []).flatMap((text) => (/ or /.test(text) ? [] : [text.split(' ')[0]]));
     expect(entry.dependsOn).toEqual(expect.arrayContaining(named.filter((name) => inventory.some(({ id }) => id === name))));
   });
 
   it('names the lines of the specification it rests on', () => {
-    expect([...entryOf(component).lines].sort((a, b) => a - b)).toEqual(expect.arrayContaining(component.line_refs ?? []));
+    expect([...readProvenance(component).lines].sort((a, b) => a - b)).toEqual(expect.arrayContaining(component.line_refs ?? []));
   });
 });

@@ -11,13 +11,14 @@ export interface InventoryComponent {
   product_confidence: string;
   image: string;
   services?: { name: string; image: string; role: string; one_shot?: boolean; cap_add?: string[] }[];
-  ports?: { host: number; container: number; protocol: string; exposure: string; role: string }[];
+  ports?: { host: number; container: number; protocol: string; exposure: string; exposure_basis: string; role: string }[];
   fields?: {
     name: string;
     type: string;
     secret: boolean;
     required: boolean | 'unstated';
     default?: string | number | boolean;
+    default_kind?: string;
     generator?: string;
     rule?: string;
     meaning?: string;
@@ -59,3 +60,9 @@ const otherTags: Readonly<Record<string, string>> = {
 const movedImage = /^greenbone\/(?!nasl-data:)/;
 /** The image of the inventory, with the name and the tag that the catalog has for it. */
 export const withTag = (image: string) => otherTags[image] ?? image.replace(movedImage, 'registry.community.greenbone.net/community/');
+
+/** Where a sentence of the inventory comes from is not shown to operators. */
+const citation = / \((?:derived from )?(?:R\d+|lines? \d+(?:(?:,| and) \d+)*)(?:, "most AI components")?\)|,? ?line \d+(?=[;)])/g;
+
+/** Returns a text of the inventory as the catalog has it: in one line, without citations. */
+export const withoutCitations = (text: string | undefined) => text?.replaceAll(/\s+/g, ' ').replaceAll(citation, '').replaceAll('(; ', '(');

@@ -31,10 +31,10 @@ describe('ports', () => {
   it('stand in the catalog alone: no program text has one of its own (R80)', () => {
     const found = globSync('source/**/*.{ts,tsx}', { cwd: root })
       // The practice stack plays machines as they could be; tests say what they expect.
-      .filter((file) => !/\.test\.tsx?$|^source\/practice\/|\/rig\//.test(file))
+      .filter((file) => !/\.test\.tsx?$|^source\/practice\/|\/simulator\//.test(file))
       .flatMap((file) => portLiterals(readFileSync(root + file, 'utf8')).map((port) => `${file}: ${port}`))
       // R8 names five that never go wide, by number.
-      .filter((place) => !place.startsWith('source/catalog/never-wide.ts'));
+      .filter((literal) => !literal.startsWith('source/catalog/never-wide.ts'));
     expect(found).toEqual([]);
     expect(portLiterals("const a = { port: 8180 };\nconst b = 'http://127.0.0.1:8200';\nconst waitMs = 5000; // 8180\n")).toEqual([
       8180, 8200,

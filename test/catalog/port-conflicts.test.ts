@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { PlannedPort } from '../../source/stack/model.ts';
-import { overlaps, type PortUse, portConflicts, usesOfComponent } from '../../source/stack/ports.ts';
+import { overlaps, type PortUse, portConflicts, usesOfComponent } from '../../source/stack/plan/ports.ts';
 import { wholeCatalog } from '../doubles/whole-catalog.ts';
 
 // Every row of the specification's list of conflicts, against the ports that the catalog really has.
@@ -20,9 +20,9 @@ const rows = text
   .split('## Not a clash')[0]
   ?.split('\n')
   .flatMap((line): Row[] => {
-    const [, place, users, resolution] = /^\| (\d+\/(?:tcp|udp)) \| (.+?) \| (.+?) \|$/.exec(line) ?? [];
-    if (place === undefined || users === undefined || resolution === undefined) return [];
-    const [port, protocol] = place.split('/');
+    const [, engineName, users, resolution] = /^\| (\d+\/(?:tcp|udp)) \| (.+?) \| (.+?) \|$/.exec(line) ?? [];
+    if (engineName === undefined || users === undefined || resolution === undefined) return [];
+    const [port, protocol] = engineName.split('/');
     const components = [...users.matchAll(/`([\w-]+)` \(/g)].map(([, id]) => id ?? '');
     return [{ port: Number(port), protocol: protocol as Row['protocol'], components, resolution }];
   });
@@ -73,7 +73,9 @@ describe('ports that several components have', () => {
   it('there are no others (R88)', () => {
     const listed = new Set((rows ?? []).map(({ port, protocol }) => `${port}/${protocol}`));
     const shared = uses.filter((use) => uses.some((other) => other.component !== use.component && overlaps(use, other)));
-    expect([...new Set(shared.map(({ port, protocol }) => `${port}/${protocol}`))].filter((place) => !listed.has(place))).toEqual([]);
+    expect([...new Set(shared.map(({ port, protocol }) => `${port}/${protocol}`))].filter((engineName) => !listed.has(engineName))).toEqual(
+      [],
+    );
   });
 
   const moving = (rows ?? []).flatMap((row) => {

@@ -76,7 +76,7 @@ describe('tokens whose making the specification does not show', () => {
     const tokens = fields.filter(({ name }) => /^API (token|key)$/.test(name));
     expect(tokens).toHaveLength(1);
     for (const token of tokens) {
-      expect(token).toMatchObject({ type: 'secret-string', secret: true, goes: 'credential' });
+      expect(token).toMatchObject({ type: 'secret-string', secret: true, target: 'credential' });
       expect(token).not.toHaveProperty('generator');
       expect(token).not.toHaveProperty('default');
     }

@@ -1,12 +1,12 @@
 import { globSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
-import { answersOf } from '../../source/stack/answers.ts';
 import { type ComponentSource, readComponentSource } from '../../source/stack/component-source.ts';
-import type { FormContext } from '../../source/stack/form.ts';
 import type { Answers } from '../../source/stack/model.ts';
-import type { RenderedComponent } from '../../source/stack/render.ts';
-import { variablesOf } from '../../source/stack/variables.ts';
+import { answersOf } from '../../source/stack/plan/answers.ts';
+import type { FormContext } from '../../source/stack/plan/form.ts';
+import type { RenderedComponent } from '../../source/stack/plan/render.ts';
+import { variablesOf } from '../../source/stack/plan/variables.ts';
 import { wholeCatalog } from '../doubles/whole-catalog.ts';
 
 /** Every entry that has a compose file. */

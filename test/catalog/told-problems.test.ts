@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { toldProblems } from '../../source/products/told-problems.ts';
+import { reportedProblems } from '../../source/config-files/reported-problems.ts';
 import { type CatalogFiles, catalogFiles } from '../doubles/rendered-files.ts';
 
 // What programs that the tests may not have say of a broken configuration file, as their source makes it.
@@ -42,5 +42,5 @@ test.each([
     { line: 4, column: 1, message: 'Unknown token: 4:1 RBRACE }.' },
   ],
 ])('%s: of %s line and message are understood, and nothing else is told', (id, said, problem) => {
-  expect(toldProblems(said, catalog.entries.get(id)?.configFile?.verify?.problem)).toEqual([expect.objectContaining(problem)]);
+  expect(reportedProblems(said, catalog.entries.get(id)?.configFile?.verify?.problem)).toEqual([expect.objectContaining(problem)]);
 });

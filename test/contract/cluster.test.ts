@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-import { clusterPort, createCluster } from '../../source/practice/cluster/cluster.ts';
+import { clusterPort, createCluster } from '../../source/products/kubernetes/simulator/cluster.ts';
 import { type ClusterServer, clusterContract } from './cluster.contract.ts';
 import { type ServedProduct, serveProduct } from './serve-product.ts';
 
@@ -58,16 +57,6 @@ describe('a practice cluster that was made difficult', () => {
     await served.close();
   });
 
-  it('says which check of its health fails', async () => {
-    const cluster = createCluster(pace);
-    const served = await serveProduct(cluster.product);
-    cluster.fail('etcd', true);
-    const answer = await fetch(`${served.url(clusterPort)}/readyz`);
-    expect(answer.status).toBe(500);
-    expect(await answer.text()).toMatch(/\[-\]etcd failed: reason withheld\n(?:.*\n)*readyz check failed\n$/);
-    await served.close();
-  });
-
   it('answers slowly, and not at all for what is away', async () => {
     const cluster = createCluster({ ...pace, away: ['policy'], delayMs: 120 });
     const served = await serveProduct(cluster.product);
@@ -119,15 +108,5 @@ describe('a practice cluster that was made difficult', () => {
       'prioritylevelconfigurations",subresource="",version="v1beta3"',
     );
     await second.close();
-  });
-
-  it('gives a kubeconfig for wherever it is served', () => {
-    const config = parse(createCluster().kubeconfig('http://127.0.0.1:1234'));
-    expect(config).toMatchObject({
-      kind: 'Config',
-      'current-context': 'practice',
-      clusters: [{ cluster: { server: 'http://127.0.0.1:1234' } }],
-      users: [{ user: { token: expect.any(String) } }],
-    });
   });
 });

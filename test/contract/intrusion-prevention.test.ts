@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import { apiPort, createIntrusionPrevention, metricsPort } from '../../source/practice/intrusion-prevention/intrusion-prevention.ts';
+import { apiPort, createIntrusionPrevention } from '../../source/products/crowdsec/simulator/intrusion-prevention.ts';
 import { type IntrusionPreventionServer, intrusionPreventionContract } from './intrusion-prevention.contract.ts';
 import { type ServedProduct, serveProduct } from './serve-product.ts';
 
@@ -12,7 +12,6 @@ describe.each(['1.4.6', '1.7.8'] as const)('the practice CrowdSec %s', (version)
     served = await serveProduct(product);
     server = {
       url: served.url(apiPort),
-      metricsUrl: served.url(metricsPort),
       machine,
       bouncerKey,
       cscli: async (...argv) => (await product.exec?.(['cscli', ...argv], '')) ?? { exitCode: 127, stdout: '', stderr: '' },

@@ -1,11 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import type { HttpEndpoint } from '../../source/calls/http-exchange.ts';
 import { mintGrant } from '../../source/grants/mint.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
-import { createMesh, type MeshOptions } from '../../source/practice/mesh/mesh.ts';
-import { Headscale } from '../../source/products/headscale.ts';
-import { greet, HeadscaleApi, type MeshPlace } from '../../source/products/headscale-api.ts';
-import { meshVersionOf } from '../../source/products/headscale-version.ts';
-import { isListedAs } from '../../source/products/mesh-keys.ts';
+import { Headscale } from '../../source/products/headscale/client/headscale.ts';
+import { greet, HeadscaleApi } from '../../source/products/headscale/client/headscale-api.ts';
+import { meshVersionOf } from '../../source/products/headscale/client/headscale-version.ts';
+import { isListedAs } from '../../source/products/headscale/client/mesh-keys.ts';
+import { createMesh } from '../../source/products/headscale/simulator/mesh.ts';
+import type { MeshOptions } from '../../source/products/headscale/simulator/mesh-state.ts';
 import { listen } from './listening.ts';
 
 const host = openLocalHost();
@@ -21,9 +23,9 @@ async function open(options: MeshOptions = {}) {
   const { url, close } = await listen(mesh.product, 8080);
   endings.push(close);
   const port = Number(new URL(url).port);
-  const place: MeshPlace = { host, address: { host: '127.0.0.1', port, near: true }, tls: false, shown: 'the mesh' };
+  const engineName: HttpEndpoint = { host, address: { host: '127.0.0.1', port, near: true }, tls: false, shown: 'the mesh' };
   const version = meshVersionOf(`v0.${options.minor ?? 29}.0`);
-  return { mesh, place, client: new Headscale(new HeadscaleApi(place, mesh.apiKey), version) };
+  return { mesh, engineName, client: new Headscale(new HeadscaleApi(engineName, mesh.apiKey), version) };
 }
 
 /** Every dialect that the sheet tells apart, by its minor version, and one on both sides of what is known: it is spoken to as its neighbour. */
@@ -32,8 +34,8 @@ const dayMs = 86_400_000;
 
 describe.each(minors)('a control server 0.%i, as it is spoken to', (minor) => {
   test('tells its version without a login, from 0.26 on', async () => {
-    const { place } = await open({ minor });
-    const { version } = await greet(place, signal());
+    const { engineName } = await open({ minor });
+    const { version } = await greet(engineName, signal());
     if (minor < 26) expect(version).toBeUndefined();
     else expect(version).toMatch(new RegExp(`^v0\\.${minor}\\.`));
   });
@@ -123,9 +125,9 @@ describe.each(minors)('a control server 0.%i, as it is spoken to', (minor) => {
   });
 
   test('API keys are made, found in the list, and expired', async () => {
-    const { client, place, mesh } = await open({ minor });
+    const { client, engineName, mesh } = await open({ minor });
     const key = await client.createApiKey(grant(), Date.now() + dayMs);
-    const other = new Headscale(new HeadscaleApi(place, key), client.version);
+    const other = new Headscale(new HeadscaleApi(engineName, key), client.version);
     const listed = (await other.apiKeys(signal())).find(({ prefix }) => isListedAs(key, prefix));
     if (!listed) throw new Error('not listed');
     expect((await client.apiKeys(signal())).filter(({ prefix }) => isListedAs(mesh.apiKey, prefix))).toHaveLength(1);
@@ -170,30 +172,32 @@ test.each([28, 29, 30])('from 0.28 on a key may belong to its tags alone (0.%i)'
 
 describe('what is wrong on the way', () => {
   test('a key that is not taken, one that is none, and none at all', async () => {
-    const { place } = await open();
+    const { engineName } = await open();
     const wrong = `hskey-api-${'x'.repeat(12)}-${'y'.repeat(64)}`;
     const version = meshVersionOf('v0.29.0');
-    await expect(new Headscale(new HeadscaleApi(place, wrong), version).users(signal())).rejects.toMatchObject({ code: 'refused.apiKey' });
-    await expect(new Headscale(new HeadscaleApi(place), version).users(signal())).rejects.toMatchObject({ code: 'refused.apiKey' });
-    expect(() => new HeadscaleApi(place, 'two words')).toThrow(expect.objectContaining({ code: 'usage.apiKey' }));
+    await expect(new Headscale(new HeadscaleApi(engineName, wrong), version).users(signal())).rejects.toMatchObject({
+      code: 'refused.apiKey',
+    });
+    await expect(new Headscale(new HeadscaleApi(engineName), version).users(signal())).rejects.toMatchObject({ code: 'refused.apiKey' });
+    expect(() => new HeadscaleApi(engineName, 'two words')).toThrow(expect.objectContaining({ code: 'usage.apiKey' }));
   });
 
   test('the key never goes in the clear to another machine', async () => {
-    const { place } = await open();
-    const far: MeshPlace = { ...place, address: { ...place.address, near: false } };
-    expect(() => new HeadscaleApi(far, 'x')).toThrow(expect.objectContaining({ code: 'refused.clear' }));
+    const { engineName } = await open();
+    const remote: HttpEndpoint = { ...engineName, address: { ...engineName.address, near: false } };
+    expect(() => new HeadscaleApi(remote, 'x')).toThrow(expect.objectContaining({ code: 'refused.clear' }));
   });
 
   test('a server that is away, and something else on its port', async () => {
-    const { place } = await open();
-    const away: MeshPlace = { ...place, address: { host: '127.0.0.1', port: 1, near: true } };
+    const { engineName } = await open();
+    const away: HttpEndpoint = { ...engineName, address: { host: '127.0.0.1', port: 1, near: true } };
     await expect(greet(away, signal())).rejects.toMatchObject({ code: 'unreachable.mesh' });
     const http = await import('node:http');
     const other = http.createServer((_, response) => response.end('hello'));
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     endings.push(() => new Promise((resolve) => other.close(() => resolve())));
     const { port } = other.address() as import('node:net').AddressInfo;
-    const strange: MeshPlace = { ...place, address: { host: '127.0.0.1', port, near: true } };
+    const strange: HttpEndpoint = { ...engineName, address: { host: '127.0.0.1', port, near: true } };
     await expect(new Headscale(new HeadscaleApi(strange, 'x'), meshVersionOf('v0.29.0')).users(signal())).rejects.toMatchObject({
       code: 'failed.mesh',
       message: expect.stringMatching(/does not answer like a control server/),

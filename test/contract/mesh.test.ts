@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { createMesh } from '../../source/practice/mesh/mesh.ts';
+import { createMesh } from '../../source/products/headscale/simulator/mesh.ts';
 import { listen } from './listening.ts';
 import { meshContract } from './mesh.contract.ts';
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Grant } from '../../source/grants/grant.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { openLocalSource, receiveLocal } from '../../source/hosts/local-streams.ts';
-import { ObjectStore, partsAboveBytes, tryLink } from '../../source/products/object-storage.ts';
+import { ObjectStore, partsAboveBytes, tryLink } from '../../source/products/object-storage/client/object-storage.ts';
 
 /** A server under test, with the empty bucket `crate` and these keys for it. */
 export interface ObjectServer {
@@ -98,7 +98,7 @@ export function objectStorageContract(openServer: () => Promise<ObjectServer>): 
     expect(await storeWith().facts({ bucket, key: 'a.txt' }, signal)).toBeUndefined();
   });
 
-  const follow = (url: URL) => tryLink(storeWith().place, url, signal);
+  const follow = (url: URL) => tryLink(storeWith().endpoint, url, signal);
   const base = () => new URL(`http://127.0.0.1:${server.port}`);
 
   test('a link lets in without keys while it holds, and for this object alone (R40)', async () => {

@@ -2,54 +2,54 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { QuarterdeckApp } from '../../source/app/app.ts';
+import { createApp } from '../../source/app/create-app.ts';
+import { openOwn, type PracticeAccess } from '../../source/app/practice-access.ts';
 import { ownPaths } from '../../source/config/paths.ts';
 import type { ComponentView } from '../../source/fleet/model.ts';
-import type { Deck } from '../../source/terminal/deck.ts';
-import { openDeck } from '../../source/terminal/open-deck.ts';
-import { openOwn, type PracticeAccess } from '../../source/terminal/practice-access.ts';
 import { OperatorDouble } from '../doubles/operator-double.ts';
 import { ask } from '../real/ask.ts';
 
 let home: string;
 let access: PracticeAccess;
-let deck: Deck;
+let app: QuarterdeckApp;
 const ending = new AbortController();
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'qd-world-'));
   access = await openOwn(ownPaths({ QUARTERDECK_HOME: home }, home));
-  deck = await openDeck({ readOnly: false, rehearsing: false, verbose: false, signal: ending.signal, practice: access });
-  await deck.fleet.settle(AbortSignal.timeout(20_000), { complete: true });
+  app = await createApp({ readOnly: false, dryRun: false, verbose: false, signal: ending.signal, practice: access });
+  await app.fleet.settle(AbortSignal.timeout(20_000), { complete: true });
 });
 afterAll(async () => {
   ending.abort();
-  await deck?.close();
+  await app?.close();
   await access?.close();
   await rm(home, { recursive: true, force: true });
 });
 
 async function lines(name: string, tty = false): Promise<{ text: string; stream: string; timeMs: number | undefined }[]> {
   const found: { text: string; stream: string; timeMs: number | undefined }[] = [];
-  const reading = deck.world.engineOf('practice').logs(name, { signal: AbortSignal.timeout(10_000), follow: false, tty });
+  const reading = app.context.engineOf('practice').logs(name, { signal: AbortSignal.timeout(10_000), follow: false, tty });
   for await (const batch of reading) found.push(...batch);
   return found;
 }
-const component = (id: string): ComponentView | undefined => deck.fleet.snapshot().components.find((one) => one.id === id);
-const word = (id: string) => component(id)?.word;
+const component = (id: string): ComponentView | undefined => app.fleet.snapshot().components.find((one) => one.id === id);
+const word = (id: string) => component(id)?.state.label;
 const becomes = (id: string, wanted: RegExp) => expect.poll(() => word(id), { timeout: 15_000 }).toMatch(wanted);
 async function play(name: string): Promise<string> {
-  const incident = deck.flows.find(({ id }) => id === 'incident');
+  const incident = app.flows.find(({ id }) => id === 'incident');
   if (!incident) throw new Error('no incident is offered');
-  const outcome = await deck.run(incident, { place: 'practice', words: [name], options: {} }, new OperatorDouble(), ending.signal);
+  const outcome = await app.run(incident, { engineName: 'practice', words: [name], options: {} }, new OperatorDouble(), ending.signal);
   // Probes are asked every few seconds; a test does not wait for them.
-  deck.fleet.refresh();
+  app.fleet.refresh();
   return outcome.message;
 }
 
 describe('the practice world at its start', () => {
   test('has components of every group but clusters, each as its own probe says, and some left to deploy', () => {
     for (const id of ['recipe-manager', 'internal-ca', 'vpn-client-gateway']) expect(component(id), id).toBeUndefined();
-    const known = deck.catalog.entries.filter(({ id }) => component(id) !== undefined);
+    const known = app.catalog.entries.filter(({ id }) => component(id) !== undefined);
     expect(new Set(known.map(({ group }) => group))).toEqual(new Set(['security', 'ai', 'media', 'vpn', 'productivity', 'networking']));
     const said = Object.fromEntries(known.map(({ id }) => [id, word(id)]));
     expect(said).toEqual({
@@ -72,7 +72,7 @@ describe('the practice world at its start', () => {
   });
 
   test('shows its ports as a machine would, and no conflict', () => {
-    const { ports } = deck.fleet.snapshot();
+    const { ports } = app.fleet.snapshot();
     expect(ports.find(({ port }) => port === 8200)).toMatchObject({
       exposure: 'loopback',
       component: expect.stringContaining('secrets-manager-path'),
@@ -159,7 +159,7 @@ describe('incidents on cue', () => {
   test('a full disk: the database is unhealthy, the reader fails, df shows where the room went', async () => {
     await play('full-disk');
     await becomes('rss-reader', /^database away$/);
-    const { volumes } = await deck.world.engineOf('practice').diskUsage(ending.signal);
+    const { volumes } = await app.context.engineOf('practice').diskUsage(ending.signal);
     expect(volumes.find(({ name }) => name === 'rss-reader_db')?.sizeBytes).toBeGreaterThan(50e9);
     await play('calm');
     await becomes('rss-reader', /^ready$/);
@@ -175,7 +175,7 @@ describe('incidents on cue', () => {
       ).length;
     const decided = async () => {
       const argv = ['cscli', 'decisions', 'list', '-o', 'json'];
-      const { stdout } = await deck.world
+      const { stdout } = await app.context
         .engineOf('practice')
         .execReading('intrusion-prevention-crowdsec-1', argv, { signal: ending.signal });
       return (JSON.parse(Buffer.from(stdout).toString()) as unknown[] | null)?.length ?? 0;
@@ -192,23 +192,23 @@ describe('incidents on cue', () => {
     const unseal = (key: string) =>
       ask({ socket: address.replace('unix://', '') }, '/v1/sys/unseal', { method: 'PUT', body: JSON.stringify({ key }) });
     for (const share of access.facts.shares.slice(0, access.facts.threshold)) expect((await unseal(share)).status).toBe(200);
-    deck.fleet.refresh();
+    app.fleet.refresh();
     await becomes('secrets-manager-path', /^healthy$/);
     await play('sealed');
     await becomes('secrets-manager-path', /^sealed 0\/3$/);
   });
 
   test('a restart mends what a restart can mend', async () => {
-    const restart = deck.flows.find(({ id }) => id === 'restart');
+    const restart = app.flows.find(({ id }) => id === 'restart');
     const fileSync = component('file-sync');
     if (!restart || !fileSync) throw new Error('nothing to restart');
-    await deck.run(restart, { place: 'practice', component: fileSync, words: [], options: {} }, new OperatorDouble(), ending.signal);
+    await app.run(restart, { engineName: 'practice', component: fileSync, words: [], options: {} }, new OperatorDouble(), ending.signal);
     await becomes('file-sync', /^healthy$/);
   });
 
   test('one that is not known is refused, and read-only lets nothing happen', async () => {
     await expect(play('no-such')).rejects.toMatchObject({ code: 'usage.incident' });
-    const incident = deck.flows.find(({ id }) => id === 'incident');
+    const incident = app.flows.find(({ id }) => id === 'incident');
     expect(incident?.right).toBe('operate');
   });
 });

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { createSecretsManager } from '../../source/practice/secrets-manager/secrets-manager.ts';
+import { createSecretsManager } from '../../source/products/vault/simulator/secrets-manager.ts';
 import { autoUnsealContract } from './auto-unseal.contract.ts';
 import { listen } from './listening.ts';
 import { secretsManagerContract } from './secrets-manager.contract.ts';

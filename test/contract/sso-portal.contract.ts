@@ -3,9 +3,9 @@ import type { CallTarget } from '../../source/calls/call.ts';
 import { runCall } from '../../source/calls/run-call.ts';
 import type { Engine } from '../../source/engine/engine.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
-import { makeDigest, matchesDigest } from '../../source/products/password-digest.ts';
-import { readPortalConfig, usualDigestCost } from '../../source/products/sso-config.ts';
-import { readBans } from '../../source/products/sso-portal.ts';
+import { readPortalConfig, usualDigestCost } from '../../source/products/authelia/client/sso-config.ts';
+import { readBans } from '../../source/products/authelia/client/sso-portal.ts';
+import { makeDigest, matchesDigest } from '../../source/secrets/password-digest.ts';
 import { containerDetail } from '../doubles/container-facts.ts';
 import { wholeCatalog } from '../doubles/whole-catalog.ts';
 

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { createSsoPortal, portalPort } from '../../source/practice/sso-portal/sso-portal.ts';
+import { createSsoPortal, portalPort } from '../../source/products/authelia/simulator/sso-portal.ts';
 import { serveProduct } from './serve-product.ts';
 import { accessControl, ssoPortalContract } from './sso-portal.contract.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { inspectConfig } from '../../source/config-files/wireguard/inspect-config.ts';
 import type { Grant } from '../../source/grants/grant.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
-import { TunnelUi } from '../../source/products/tunnel-ui.ts';
-import { inspectConfig } from '../../source/products/wireguard/inspect-config.ts';
+import { TunnelUi } from '../../source/products/tunnels/client/tunnel-ui.ts';
 
 /** A tunnel server's web page under test, which has no device yet and lets `admin` in. */
 export interface TunnelUiServer {
@@ -19,7 +19,10 @@ export function tunnelUiContract(open: () => Promise<TunnelUiServer>): void {
   let server: TunnelUiServer;
   let ui: TunnelUi;
   const greeted = () =>
-    TunnelUi.greet({ host, address: { host: '127.0.0.1', port: server.port, near: true }, shown: 'the server under test' }, signal);
+    TunnelUi.greet(
+      { host, address: { host: '127.0.0.1', port: server.port, near: true }, tls: false, shown: 'the server under test' },
+      signal,
+    );
   beforeAll(async () => {
     server = await open();
     ui = await greeted();

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { createTunnelUi, tunnelUiPort } from '../../source/practice/tunnel-ui/tunnel-ui.ts';
+import { createTunnelUi, tunnelUiPort } from '../../source/products/tunnels/simulator/tunnel-ui.ts';
 import { TunnelUiDouble } from '../doubles/tunnel-ui-double.ts';
 import { serveProduct } from './serve-product.ts';
 import { tunnelUiContract } from './tunnel-ui.contract.ts';

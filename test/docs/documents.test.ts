@@ -1,18 +1,18 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { componentJson } from '../../source/app/entry-json.ts';
+import { flows } from '../../source/app/flow-registry.ts';
 import { loadFolder } from '../../source/catalog/load-folder.ts';
 import { openCatalog } from '../../source/catalog/open-catalog.ts';
 import { componentSchema } from '../../source/catalog/schema.ts';
+import { parseCommandLine } from '../../source/cli/command-line.ts';
+import { LogText } from '../../source/cli/log-text.ts';
+import { portsJson, statusJson } from '../../source/cli/status-json.ts';
 import { Fault } from '../../source/faults/fault.ts';
-import { flows } from '../../source/flows/registry.ts';
-import { componentJson } from '../../source/terminal/catalog-json.ts';
-import { parseCommandLine } from '../../source/terminal/command-line.ts';
-import { LogText } from '../../source/terminal/log-text.ts';
-import { portsJson, statusJson } from '../../source/terminal/status-json.ts';
 import { startPractice } from '../contract/practice-stack.ts';
 import { catalogFolder } from '../doubles/catalog-folder.ts';
-import { componentView, placeView, portView, serviceView } from '../doubles/fleet-double.ts';
+import { componentView, engineView, portView, serviceView } from '../doubles/fleet-double.ts';
 import { readmePath, withGeneratedBlocks } from './generated-blocks.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -21,10 +21,18 @@ const documents = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
-  ...readdirSync(join(root, 'docs'))
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
+/** What is written for developers names files and identifiers of the source. */
+const forDevelopers = documents.filter((file) => file === 'CONTRIBUTING.md' || file.startsWith('docs/development/'));
+
+const pathsIn = (file: string): string[] =>
+  [...read(file).matchAll(/(?:^|[`\s])((?:source|test|bin|catalog|bundle|docs|dist|\.ci)\/[\w./-]+)(?=[`\s])/gm)].map(
+    ([, path = '']) => path,
+  );
+const codeIn = (file: string): string[] => [...read(file).matchAll(/(?<!`)`([^`\n]+)`(?!`)/g)].map(([, code = '']) => code);
 
 /** Every path of keys in a value; lists count as one of their kind. */
 function keyPaths(value: unknown, path = ''): Set<string> {
@@ -73,7 +81,7 @@ test('docs/procedures.md names no verb and no option that the program does not h
     const flow = verbs.get(`${first} ${second}`) ?? verbs.get(first);
     const options = [second, ...rest].filter((word) => word.startsWith('--')).map((word) => word.slice(2));
     if (!flow) return [`${first} ${second}`];
-    return options.filter((name) => !flow.flags?.[name] && !['answers', 'rehearse'].includes(name)).map((name) => `${flow.verb} --${name}`);
+    return options.filter((name) => !flow.flags?.[name] && !['answers', 'dryRun'].includes(name)).map((name) => `${flow.verb} --${name}`);
   });
   expect(unknown).toEqual([]);
 });
@@ -116,12 +124,30 @@ test.each(documents)('%s: every link to a file leads to one', (file) => {
 });
 
 test.each(documents)('%s: every file of the checkout that it names exists', (file) => {
-  const named = [...read(file).matchAll(/(?:^|[`\s])((?:source|test|bin|catalog|bundle|docs|dist|\.ci)\/[\w./-]+)(?=[`\s])/gm)].map(
-    (match) => match[1] ?? '',
-  );
   // The component that the walk-through adds.
-  const missing = named.filter((path) => !existsSync(resolve(root, path)) && path !== 'catalog/media/request-manager');
+  const missing = pathsIn(file).filter((path) => !existsSync(resolve(root, path)) && path !== 'catalog/media/request-manager');
   expect(missing).toEqual([]);
+});
+
+test.each(forDevelopers)('%s: every file that it names without a folder is in a folder that it names', (file) => {
+  const folders = ['.', ...pathsIn(file).flatMap((path) => [path, dirname(path)])];
+  const named = codeIn(file).filter((code) => /^[\w.-]+\.(?:tsx?|c?js|mjs)$/.test(code));
+  expect(named.filter((name) => !folders.some((folder) => existsSync(resolve(root, folder, name))))).toEqual([]);
+});
+
+test('every identifier that documents for developers name is in the program or its tests', () => {
+  const words = new Set(
+    ['source', 'test', 'bundle', 'bin'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => /\.(?:tsx?|mjs)$/.test(name))
+        .flatMap((name) => read(join(folder, name)).match(/\w+/g) ?? []),
+    ),
+  );
+  const named = forDevelopers.flatMap((file) =>
+    codeIn(file).flatMap((code) => code.match(/(?<![\w./-])(?:[a-z]+[A-Z]\w*|[A-Z][a-z]\w*)(?![\w/-])/g) ?? []),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect([...new Set(named)].filter((name) => !words.has(name))).toEqual([]);
 });
 
 test.each(documents)('%s: every npm script that it names exists', (file) => {
@@ -131,12 +157,12 @@ test.each(documents)('%s: every npm script that it names exists', (file) => {
 
 describe('docs/json.md', () => {
   const service = serviceView('reader', { ports: [{ address: '127.0.0.1', hostPort: 1, containerPort: 2, protocol: 'tcp' }] });
-  const finding = { check: 'c', level: 'warning' as const, message: 'm', remedy: 'r', rule: 'R20' };
-  const duty = { id: 'd', title: 't', detail: '', done: false, by: 'hand' as const, urgent: true };
-  const unfinished = [{ place: 'local', run: 'r', by: 'b', startedAt: 's', components: ['c'], sentence: 's' }];
-  const place = placeView('local', {
+  const finding = { check: 'c', level: 'warning' as const, message: 'm', remedy: 'r' };
+  const task = { id: 'd', title: 't', detail: '', done: false, by: 'hand' as const, urgent: true };
+  const unfinished = [{ engineName: 'local', run: 'r', by: 'b', startedAt: 's', components: ['c'], summary: 's' }];
+  const engineName = engineView('local', {
     hostKind: 'ssh',
-    way: { state: 'away', sinceMs: 0, roundTripMs: 12, message: 'why', remedy: 'what', retryAtMs: 0 },
+    connection: { state: 'away', sinceMs: 0, roundTripMs: 12, message: 'why', remedy: 'what', retryAtMs: 0 },
     clockAheadMs: 3_600_000,
     notes: ['n'],
     link: { state: 'away', sinceMs: 0, message: 'why', remedy: 'what', retryAtMs: 0 },
@@ -144,8 +170,8 @@ describe('docs/json.md', () => {
   const snapshot = {
     revision: 1,
     settled: true,
-    places: [place],
-    components: [componentView('rss-reader', { services: [service], findings: [finding], duties: [duty], backup: { atMs: 0 } })],
+    engines: [engineName],
+    components: [componentView('rss-reader', { services: [service], findings: [finding], setupTasks: [task], backup: { atMs: 0 } })],
     ports: [
       portView(1, 'rss-reader', {
         component: 'local/stack/rss-reader',
@@ -208,7 +234,7 @@ describe('docs/json.md', () => {
   });
 
   test('shows the shape of a fault', () => {
-    const fault = new Fault({ code: 'config.syntax', message: 'm', remedy: 'r', where: { file: 'f', line: 1, column: 1, field: 'x' } });
+    const fault = new Fault('config.syntax', 'm', 'r', { where: { file: 'f', line: 1, column: 1, field: 'x' } });
     expect(keyPaths(documented('fault'))).toEqual(keyPaths(JSON.parse(JSON.stringify(fault))));
   });
 });

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OperatorDouble } from '../doubles/operator-double.ts';
-import { PracticeStage } from '../doubles/practice-stage.ts';
+import { PracticeFixture } from '../doubles/practice-fixture.ts';
 
 /** The data of flows, against their shapes in docs/json.md: a key that is documented and missing may be one that nothing on the practice stack has. */
 const text = readFileSync(resolve(import.meta.dirname, '../../docs/json.md'), 'utf8');
@@ -23,21 +23,21 @@ function keyPaths(value: unknown, path = ''): string[] {
   return Object.entries(value).flatMap(([key, member]) => [`${path}.${key}`, ...keyPaths(member, `${path}.${key}`)]);
 }
 
-let stage: PracticeStage;
+let fixture: PracticeFixture;
 beforeAll(async () => {
-  stage = await PracticeStage.open();
+  fixture = await PracticeFixture.open();
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
-const dataOf = async (...run: Parameters<PracticeStage['run']>) => JSON.parse(JSON.stringify((await stage.run(...run)).data)) as object;
+const dataOf = async (...run: Parameters<PracticeFixture['run']>) => JSON.parse(JSON.stringify((await fixture.run(...run)).data)) as object;
 
 test('of the mesh', async () => {
-  await stage.run('mesh-access', 'mesh-control-server');
-  const told = [];
-  for (const flow of ['mesh-nodes', 'mesh-users', 'mesh-keys', 'mesh-policy']) told.push(await dataOf(flow, 'mesh-control-server'));
+  await fixture.run('mesh-access', 'mesh-control-server');
+  const reported = [];
+  for (const flow of ['mesh-nodes', 'mesh-users', 'mesh-keys', 'mesh-policy']) reported.push(await dataOf(flow, 'mesh-control-server'));
   const shape = keyPaths(documented('"validKeys"'));
   expect(shape.filter((path) => !path.startsWith('.findings')).sort()).toEqual(
-    told
+    reported
       .flatMap((data) => keyPaths(data))
       .filter((path) => !path.startsWith('.findings'))
       .sort(),
@@ -52,14 +52,14 @@ test('of CrowdSec', async () => {
   ] as const) {
     const operator = new OperatorDouble();
     operator.answers = { description: ['ours'], comment: ['office'] };
-    await stage.run(flow, id, { words }, { operator });
+    await fixture.run(flow, id, { words }, { operator });
   }
-  const told = [];
+  const reported = [];
   for (const flow of ['decisions', 'alerts', 'allowlists-list', 'bouncers-list', 'machines-list', 'collections-list'])
-    told.push(await dataOf(flow, id));
+    reported.push(await dataOf(flow, id));
   const shape = keyPaths(documented('"simulated"'));
   // The decisions of an alert look like those of the list.
-  const paths = told.flatMap((data) => keyPaths(data)).filter((path) => !path.startsWith('.alerts[].decisions[]'));
+  const paths = reported.flatMap((data) => keyPaths(data)).filter((path) => !path.startsWith('.alerts[].decisions[]'));
   expect(paths.sort()).toEqual(shape.sort());
 });
 
@@ -72,7 +72,7 @@ test('of an upgrade', async () => {
 });
 
 test('of vulnerabilities', async () => {
-  const file = join(stage.home, 'scan.json');
+  const file = join(fixture.home, 'scan.json');
   const found = {
     VulnerabilityID: 'CVE-2026-1111',
     PkgName: 'openssl',
@@ -85,7 +85,7 @@ test('of vulnerabilities', async () => {
     file,
     JSON.stringify({ SchemaVersion: 2, ArtifactName: 'nginx', Results: [{ Target: 'nginx', Type: 'debian', Vulnerabilities: [scan] }] }),
   );
-  await stage.run('vulnerabilities-import', '', { words: [file] });
+  await fixture.run('vulnerabilities-import', '', { words: [file] });
   const { data } = documented('"flow": "vulnerabilities-list"') as { data: object };
   const shape = keyPaths(data);
   const paths = keyPaths(await dataOf('vulnerabilities-list', ''));

@@ -1,28 +1,42 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { keyTableMarkdown } from '../../source/console/keymap.ts';
-import { flows } from '../../source/flows/registry.ts';
-import { parseCommandLine } from '../../source/terminal/command-line.ts';
+import { flows } from '../../source/app/flow-registry.ts';
+import { parseCommandLine } from '../../source/cli/command-line.ts';
+import { layerDiagram, rulesPath, rulesText } from '../lint/layers.ts';
+import { keyTableMarkdown } from './key-table.ts';
 
 export const readmePath = resolve(import.meta.dirname, '../../README.md');
+export const contributingPath = resolve(import.meta.dirname, '../../CONTRIBUTING.md');
 
-/** What the README takes from the program itself. */
+const tree = () => `\`\`\`
+bin/              launcher and set-up
+catalog/          <group>/<id>/: component.yaml, compose.yaml, files/
+source/           imports point downwards in this list only
+  main.ts         argv -> one lazily loaded command
+${layerDiagram()}
+  practice/       apart, imports catalog/ and text/ alone: an engine and a world of components that are reached over sockets
+test/             contract/ real/ pty/ bench/ packaging/ ...; unit tests are beside their file
+\`\`\``;
+
+/** What the README and CONTRIBUTING take from the program itself, by the name of the block. */
 async function blocks(): Promise<Record<string, string>> {
   const help = await parseCommandLine(['--help'], { flows, version: '0.0.0', columns: 110 });
   if (!('text' in help)) throw new Error('--help prints nothing');
-  return { keys: keyTableMarkdown(), help: `\`\`\`\n${help.text.trimEnd()}\n\`\`\`` };
+  return { keys: keyTableMarkdown(), help: `\`\`\`\n${help.text.trimEnd()}\n\`\`\``, layers: tree() };
 }
 
-/** The README with its generated blocks as they should be. */
-export async function withGeneratedBlocks(readme: string): Promise<string> {
-  let result = readme;
-  for (const [name, block] of Object.entries(await blocks())) {
-    const pattern = new RegExp(`(<!-- generated: ${name} -->\n)[\\s\\S]*?(<!-- end -->)`);
-    if (!pattern.test(result)) throw new Error(`README.md has no place for the block "${name}"`);
-    result = result.replace(pattern, (_, start: string, end: string) => `${start}${block}\n${end}`);
-  }
-  return result;
+/** A document with its generated blocks as they should be. Throws for a block of an unknown name. */
+export async function withGeneratedBlocks(document: string): Promise<string> {
+  const known = await blocks();
+  return document.replace(/(<!-- generated: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g, (_, start: string, name: string, end: string) => {
+    const block = known[name];
+    if (block === undefined) throw new Error(`No block is called "${name}"`);
+    return `${start}${block}\n${end}`;
+  });
 }
 
-// `npm run docs` writes it.
-if (process.argv[1] === import.meta.filename) writeFileSync(readmePath, await withGeneratedBlocks(readFileSync(readmePath, 'utf8')));
+// `npm run docs` writes them, and the rules for imports.
+if (process.argv[1] === import.meta.filename) {
+  for (const path of [readmePath, contributingPath]) writeFileSync(path, await withGeneratedBlocks(readFileSync(path, 'utf8')));
+  writeFileSync(rulesPath, rulesText());
+}

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { flows } from '../../source/app/flow-registry.ts';
 import { loadFolder } from '../../source/catalog/load-folder.ts';
-import { keyTable } from '../../source/console/keymap.ts';
-import { flows } from '../../source/flows/registry.ts';
+import { createKeymap } from '../../source/console/keymap.ts';
 import { commandsIn, keysIn, type Named, paletteWordsIn, refusedOf, unknownOptions, verbsIn } from './named-commands.ts';
 import { placeholder, type SourceText, textsInCode, textsInSource } from './source-texts.ts';
 
@@ -20,8 +20,8 @@ const documents: SourceText[] = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md',
 }));
 const sources = filesIn('source', /\.tsx?$/);
 const messages = sources.flatMap((file) => textsInSource(join(root, file), file));
-/** What the practice stack's products print is theirs. */
-const ours = messages.filter(({ where }) => !where.startsWith('source/practice/'));
+/** What the practice stack and the simulators print are the words of other programs. */
+const ours = messages.filter(({ where }) => !/^source\/(?:practice|products\/[^/]+\/simulator)\//.test(where));
 
 const commandsOf = (texts: readonly SourceText[]) => texts.flatMap((text) => [...commandsIn(text), ...verbsIn(text)]);
 
@@ -31,7 +31,11 @@ function textsOf(value: unknown): string[] {
   return Object.values(value).flatMap(textsOf);
 }
 
-const keys = new Set(keyTable().flatMap((row) => row.keys.split(' ')));
+const keys = new Set(
+  createKeymap()
+    .rows()
+    .flatMap((row) => row.keys.split(' ')),
+);
 const unknownKeys = (texts: readonly SourceText[]) =>
   texts.flatMap(({ where, text }) =>
     keysIn(text).flatMap((key) => (keys.has(key) || key === 'Ctrl-D' ? [] : [`${where}: ${key} in "${text}"`])),
@@ -42,31 +46,40 @@ const unknownInPalette = (texts: readonly SourceText[]) =>
 
 /** Flags of the flows that a module can belong to: of its own, and of those that take it in, directly or through others. */
 function flagsReaching(): (file: string) => ReadonlySet<string> {
-  const registry = read('source/flows/registry.ts');
   const flagsOfFile = new Map<string, string[]>();
   const importers = new Map<string, string[]>();
   const declared = new Set<string>();
-  for (const file of sources.filter((one) => one !== 'source/flows/registry.ts')) {
+  const procedures: string[] = [];
+  /** Where flows are described whose procedures are in other modules. */
+  const descriptions = new Set<string>();
+  for (const file of sources.filter((one) => one !== 'source/app/flow-registry.ts')) {
     const code = read(file);
     for (const [, target = ''] of code.matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)) {
       const imported = join(dirname(file), target);
       importers.set(imported, [...(importers.get(imported) ?? []), file]);
     }
-    for (const { index, 1: id } of code.matchAll(/\bid: '([^']+)',\s+verb: /g)) {
-      const flow = flows.find((one) => one.id === id);
+    for (const { index, 1: verb } of code.matchAll(/^ +verb: '([^']+)',$/gm)) {
+      const flow = flows.find((one) => one.verb === verb);
       if (!flow) continue;
       const name = [...code.slice(0, index).matchAll(/export const (\w+)/g)].at(-1)?.[1] ?? '';
-      const procedure = new RegExp(`later\\(${name}, async \\(\\) => \\(await import\\('\\./([\\w-]+\\.ts)'`).exec(registry)?.[1];
-      const home = procedure === undefined ? file : join('source/flows', procedure);
+      const named = new RegExp(`lazyFlow\\(\\s*${name},\\s*async \\(\\) =>\\s*\\(await import\\('([^']+)'`);
+      // In a list, the procedure is the last member of the entry.
+      const own = /\bload: async \(\) => \(await import\('([^']+)'/.exec(code.slice(index).split(/^ +verb: /m)[1] ?? '');
+      const procedure = (named.exec(code) ?? own)?.[1];
+      const home = procedure === undefined ? file : join(dirname(file), procedure);
+      if (procedure !== undefined) procedures.push(home);
       flagsOfFile.set(home, [...(flagsOfFile.get(home) ?? []), ...Object.keys(flow.flags ?? {})]);
+      if (home !== file) descriptions.add(file);
       declared.add(flow.id);
     }
   }
   expect(flows.filter(({ id }) => !declared.has(id)).map(({ id }) => id)).toEqual([]);
+  expect(procedures.length).toBeGreaterThan(100);
+  expect(procedures.filter((file) => !flagsOfFile.has(file))).toEqual([]);
   const logs = 'follow tail since until grep service stdout stderr timestamps raw all path resume'.split(' ');
   const anyOf = new Set([...flagsOfFile.values()].flat().concat(logs));
   return (file) => {
-    if (!file.startsWith('source/flows/') || file.includes('/about-')) return anyOf;
+    if (!/^source\/(?:flows|products)\//.test(file) || descriptions.has(file)) return anyOf;
     const reaching = new Set([file]);
     for (const one of reaching) for (const importer of importers.get(one) ?? []) reaching.add(importer);
     return new Set([...reaching].flatMap((one) => flagsOfFile.get(one) ?? []));
@@ -168,7 +181,7 @@ test('every key that is named is a key of the console', () => {
 test('what is said to be typed into the palette is found there', () => {
   expect(unknownInPalette([...ours, ...documents])).toEqual([]);
   const verbsOfRemarks = sources
-    .filter((file) => /^source\/(?:console|terminal)\//.test(file))
+    .filter((file) => /^source\/(?:console|cli|app)\//.test(file))
     .flatMap((file) => [...read(file).matchAll(/\bverb: '([^']+)'/g)].map(([, verb = '']) => verb));
   expect(verbsOfRemarks.length).toBeGreaterThan(2);
   expect(verbsOfRemarks.filter((verb) => !palette.has(verb))).toEqual([]);

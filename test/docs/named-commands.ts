@@ -1,6 +1,6 @@
+import { flows } from '../../source/app/flow-registry.ts';
+import { parseCommandLine } from '../../source/cli/command-line.ts';
 import { Fault } from '../../source/faults/fault.ts';
-import { flows } from '../../source/flows/registry.ts';
-import { parseCommandLine } from '../../source/terminal/command-line.ts';
 import { placeholder, type SourceText } from './source-texts.ts';
 
 /** The program with words behind it; a command may be broken over lines. */
@@ -93,7 +93,7 @@ export async function refusedOf(named: readonly Named[]): Promise<string[]> {
   return refused;
 }
 
-const optionsOfAll = 'host json practice read-only no-color verbose dry-run rehearse yes answers confirm help version'.split(' ');
+const optionsOfAll = 'host json practice read-only no-color verbose dry-run yes answers confirm help version'.split(' ');
 /** Another program with its words, up to the end of the clause; and one of ours, which is parsed. */
 const commandsOfOthers =
   /(?<![\w./-])(?:quarterdeck|qd|docker|podman|docker-compose|compose|kubectl|kubeadm|etcdctl|etcdutl|k3s|rke2|talosctl|velero|cscli|restic|headscale|tailscale|bao|vault|ssh|sudo|systemctl|openssl|tar|git|curl|pluto|kubent|apt-get|nebula-cert|journalctl|loginctl|authelia|helm|npm|aws|gcloud|az|gpg|step|iptables|etcd-snapshot)\b[^;]*?(?=[;:]\s|\.\s|"|$)/g;

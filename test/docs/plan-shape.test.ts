@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { planJson } from '../../source/stack/plan-text.ts';
+import { planJson } from '../../source/stack/plan/plan-text.ts';
 import { planOf } from '../doubles/deployed-stack.ts';
 
 /** What stands in a member of a value, for lists in their first item. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseAst } from 'vitest/node';
 
 export interface SourceText {
-  /** `source/flows/ban.ts:12`. */
+  /** `source/products/crowdsec/ban.ts:12`. */
   where: string;
   text: string;
 }

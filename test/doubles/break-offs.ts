@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { reportMistake } from '../../source/cli/run-command-line.ts';
 import { ownPaths } from '../../source/config/paths.ts';
 import type { Flow, FlowOutcome } from '../../source/flows/flow.ts';
 import { type OpenRun, readRunJournals } from '../../source/session/journal.ts';
 import type { Operator } from '../../source/session/session.ts';
-import { tellMistake } from '../../source/terminal/run-command-line.ts';
 import { type Disturbance, disturbed, type Moment, overheard, Watch } from './disturbed-flow.ts';
 import { type Trace, tracesBelow, tracesIn } from './secret-traces.ts';
 import { OutputStream } from './streams.ts';
@@ -37,7 +37,7 @@ export interface Ground {
   /** Who answers. Of a run that is gone on with it is told how far the killed one came: secrets are asked for again. */
   operator(killed?: Killed): Operator;
   /** Runs it as its stage does. `left` is what `run --resume` gives to it: its run, words and flags. */
-  run(flow: Flow, operator: Operator, left?: OpenRun): Promise<FlowOutcome>;
+  run(flow: Flow, operator: Operator, left?: OpenRun, mode?: Mode): Promise<FlowOutcome>;
   /** Folder of the runs. */
   journal: string;
   /** What the world looks like afterwards, without times and without what is made up anew each time. */
@@ -48,6 +48,9 @@ export interface Ground {
   belongs?: readonly { file: RegExp; why: string }[];
   close(): Promise<void>;
 }
+
+/** What a run may do: everything, nothing (`--read-only`), or only show what it would do (`--dry-run`). */
+export type Mode = 'read-only' | 'dry-run';
 
 export interface Killed {
   /** Number of acts that were done before. */
@@ -69,7 +72,7 @@ export interface Otherwise {
   end: 'same' | 'another';
 }
 
-interface Run {
+export interface Run {
   watch: Watch;
   heard: string[];
   outcome?: FlowOutcome;
@@ -77,23 +80,27 @@ interface Run {
 }
 
 /**
- * Runs it undisturbed, then kills it at each act, before it ran and after it ran, each time on a new ground, and goes on. A problem is an act that ran twice or never, another end, a run that `quarterdeck run` would not
- * list, and a failure. `otherwise` says for `act/moment` where it cannot be so.
+ * Runs it undisturbed, then kills it at each act, before it ran and after it ran, each time on a new ground, and resumes it, or runs it again where it cannot be resumed. A problem is an act that ran twice or never, another
+ * end, and a failure. `otherwise` says for `act/moment` where it cannot be so, `again` which acts may run twice.
  */
 export async function breakOffs(
   open: () => Promise<Ground>,
   otherwise: Readonly<Record<string, Otherwise>> = {},
+  again: readonly string[] = [],
+  known?: Undisturbed,
 ): Promise<{ acts: readonly string[]; tries: readonly Try[] }> {
-  const undisturbed = await on(open, async (ground) => {
-    const run = await runOn(ground);
-    if (run.thrown) throw run.thrown;
-    return { ran: run.watch.ran, end: JSON.stringify(await ground.end()) };
-  });
+  const undisturbed =
+    known ??
+    (await on(open, async (ground) => {
+      const run = await runOn(ground);
+      if (run.thrown) throw run.thrown;
+      return { ran: run.watch.ran, end: JSON.stringify(await ground.end()) };
+    }));
   const acts = undisturbed.ran.map(idOf);
   const tries: Try[] = [];
   for (const at of acts.keys()) {
     for (const moment of ['before', 'after'] as const) {
-      tries.push(await on(open, (ground) => killAndGoOn(ground, { at, moment }, undisturbed, otherwise)));
+      tries.push(await on(open, (ground) => killAndGoOn(ground, { at, moment }, undisturbed, otherwise, again)));
     }
   }
   const unused = Object.keys(otherwise).filter((key) => !tries.some(({ act, moment }) => `${act}/${moment}` === key));
@@ -104,8 +111,9 @@ export async function breakOffs(
 async function killAndGoOn(
   ground: Ground,
   { at, moment }: { at: number; moment: Moment },
-  undisturbed: { ran: readonly string[]; end: string },
+  undisturbed: Undisturbed,
   otherwise: Readonly<Record<string, Otherwise>>,
+  again: readonly string[],
 ): Promise<Try> {
   const act = idOf(undisturbed.ran[at] ?? '');
   const killed = { done: moment === 'before' ? at : at + 1, act, moment };
@@ -113,20 +121,20 @@ async function killAndGoOn(
   const before = new Set((await readRunJournals(ground.journal)).open.map(({ run }) => run));
   const first = await runOn(ground, { disturbance: { kind: 'kill', at, moment } });
   if (!first.watch.dead) return { ...killed, said: saidBy(first), problem: 'it was not killed: it came to its end' };
-  const left = await leftRun(ground, before);
-  if (left && !ground.flow.resumes)
-    return { ...killed, said: '', problem: 'quarterdeck run does not list it: the flow has no `resumes: true`' };
+  // What cannot be resumed is run again.
+  const left = ground.flow.resumes ? await leftRun(ground, before) : undefined;
   const second = await runOn(ground, { left, killed });
   const said = saidBy(second);
   const wanted = otherwise[`${act}/${moment}`];
   const problems: string[] = [];
   if (wanted && !wanted.says.test(said)) problems.push(`it says: ${said}`);
   if (!wanted && second.thrown) problems.push(`it fails: ${said}`);
-  if (!wanted) problems.push(...notOnce(undisturbed.ran.map(requestOf), [...first.watch.ran, ...second.watch.ran].map(requestOf)));
+  if (!wanted && ground.flow.resumes) problems.push(...notOnce(undisturbed.ran, [...first.watch.ran, ...second.watch.ran], again));
   if (wanted?.end === 'another') return { ...killed, said, problem: problems.join('; ') || undefined };
   const end = JSON.stringify(await ground.end());
   if (end !== undisturbed.end) problems.push(`another end: ${end} instead of ${undisturbed.end}`);
-  if (!second.thrown && (await leftRun(ground, before)) !== undefined) problems.push('it is still listed as left in the middle');
+  if (!second.thrown && ground.flow.resumes && (await leftRun(ground, before)) !== undefined)
+    problems.push('it is still listed as left in the middle');
   return { ...killed, said, problem: problems.join('; ') || undefined };
 }
 
@@ -135,16 +143,25 @@ async function killAndGoOn(
  * what a terminal got of the crash, and in its report.
  */
 export async function traces(open: () => Promise<Ground>): Promise<{ secrets: number; crashes: number; found: readonly Trace[] }> {
-  const found: Trace[] = [];
-  const { acts, secrets } = await on(open, async (ground) => {
+  const { found, acts, secrets } = await on(open, async (ground) => {
     const run = await runOn(ground);
     if (run.thrown) throw run.thrown;
-    found.push(...(await tracesOf(ground, run, '')));
-    return { acts: run.watch.ran.length, secrets: run.watch.secrets.size };
+    return { found: await tracesOf(ground, run, ''), acts: run.watch.ran.length, secrets: run.watch.secrets.size };
   });
+  const crashed = await crashTraces(open, acts);
+  return { secrets, crashes: crashed.crashes, found: [...found, ...crashed.found] };
+}
+
+/** The crashes alone, at the first so many acts. */
+export async function crashTraces(
+  open: () => Promise<Ground>,
+  acts: number,
+  moments: readonly Moment[] = ['before', 'after'],
+): Promise<{ crashes: number; found: readonly Trace[] }> {
+  const found: Trace[] = [];
   let crashes = 0;
   for (let at = 0; at < acts; at++) {
-    for (const moment of ['before', 'after'] as const) {
+    for (const moment of moments) {
       await on(open, async (ground) => {
         const run = await runOn(ground, { disturbance: { kind: 'crash', at, moment } });
         if (run.thrown === undefined) throw new Error(`a crash ${moment} act ${at} did not end the run`);
@@ -153,7 +170,7 @@ export async function traces(open: () => Promise<Ground>): Promise<{ secrets: nu
       });
     }
   }
-  return { secrets, crashes, found };
+  return { crashes, found };
 }
 
 /**
@@ -177,7 +194,7 @@ export async function tracesInTurn(
   }
 }
 
-async function tracesOf(ground: Ground, run: Run, head: string): Promise<Trace[]> {
+export async function tracesOf(ground: Ground, run: Run, head: string): Promise<Trace[]> {
   const { secrets } = run.watch;
   const { outcome } = run;
   const found = [
@@ -196,8 +213,8 @@ async function tracesOfThrown(thrown: unknown, secrets: ReadonlySet<string>): Pr
   try {
     const [stdout, stderr] = [new OutputStream(), new OutputStream({ columns: 80 })];
     const paths = ownPaths({ QUARTERDECK_HOME: home }, home);
-    const around = { stdout, stderr, env: {}, paths, version: '0' } as unknown as Parameters<typeof tellMistake>[2];
-    await tellMistake(thrown, ['flow'], around);
+    const around = { stdout, stderr, env: {}, paths, version: '0' } as unknown as Parameters<typeof reportMistake>[2];
+    await reportMistake(thrown, ['flow'], around);
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
     return [
       ...tracesIn('the terminal', `${stdout.text}${stderr.text}`, secrets),
@@ -219,12 +236,28 @@ async function on<Result>(open: () => Promise<Ground>, use: (ground: Ground) => 
   }
 }
 
-async function runOn(ground: Ground, how: { disturbance?: Disturbance; left?: OpenRun | undefined; killed?: Killed } = {}): Promise<Run> {
+/** What a run comes to that nothing disturbs. */
+export interface Undisturbed {
+  ran: readonly string[];
+  end: string;
+}
+
+interface Running {
+  disturbance?: Disturbance;
+  left?: OpenRun | undefined;
+  killed?: Killed;
+  mode?: Mode;
+  operator?: (operator: Operator, watch: Watch) => Operator;
+}
+
+/** Runs it once, watched. What `operator` returns answers in place of the ground's. */
+export async function runOn(ground: Ground, how: Running = {}): Promise<Run> {
   const watch = new Watch();
   const heard: string[] = [];
-  const operator = overheard(ground.operator(how.killed), heard);
+  const answering = ground.operator(how.killed);
+  const operator = overheard(how.operator?.(answering, watch) ?? answering, heard);
   const running = ground
-    .run(disturbed(ground.flow, watch, how.disturbance), operator, how.left)
+    .run(disturbed(ground.flow, watch, how.disturbance), operator, how.left, how.mode)
     .then((outcome) => ({ watch, heard, outcome }))
     .catch((thrown: unknown) => ({ watch, heard, thrown }));
   return Promise.race([running, watch.killed.then(() => ({ watch, heard }))]);
@@ -236,17 +269,20 @@ async function leftRun({ journal, flow }: Ground, before: ReadonlySet<string>): 
 }
 
 const idOf = (ran: string) => plain(ran.slice(0, ran.indexOf(': ')));
-const requestOf = (ran: string) => plain(ran.slice(ran.indexOf(': ') + 2));
 /** Each change to a stack has a name of its own. */
 const plain = (ran: string) => ran.replaceAll(/\b\d{8}T\d{9}-[0-9a-f]{6}\b/g, 'RUN');
 
-/** What was not run as often as it is without a disturbance. */
-function notOnce(undisturbed: readonly string[], ran: readonly string[]): string[] {
-  const times = (among: readonly string[], one: string) => among.filter((other) => other === one).length;
-  return [...new Set([...undisturbed, ...ran])].flatMap((one) => {
-    const [wanted, seen] = [times(undisturbed, one), times(ran, one)];
-    return wanted === seen ? [] : [`run ${seen} times instead of ${wanted}: ${one}`];
-  });
+/** What was not run as often as it is without a disturbance: neither by its id, which may count, nor by its request, which may name what is new each time. */
+function notOnce(undisturbed: readonly string[], ran: readonly string[], again: readonly string[]): string[] {
+  const by = (named: (one: string) => string) => {
+    const times = (among: readonly string[], one: string) => among.filter((other) => named(other) === one).length;
+    return [...new Set([...undisturbed, ...ran].map(named))].flatMap((one) => {
+      const [wanted, seen] = [times(undisturbed, one), times(ran, one)];
+      return wanted === seen || (again.includes(one) && seen > 0) ? [] : [`run ${seen} times instead of ${wanted}: ${one}`];
+    });
+  };
+  const [ids, requests] = [by(idOf), by((one) => plain(one.slice(one.indexOf(': ') + 2)))];
+  return requests.length === 0 ? [] : ids;
 }
 
 function saidBy({ outcome, thrown }: Run): string {

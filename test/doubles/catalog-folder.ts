@@ -8,7 +8,7 @@ export const soundComponent = `id: notes
 group: productivity
 kind: Note keeper
 deploy: compose
-product: {name: Notes, confidence: sure}
+product: {name: Notes}
 
 services:
   app: {main: true, role: server}
@@ -18,17 +18,17 @@ ports:
   web: {role: web page, exposure: loopback, web: true}
 
 fields:
-  - {name: APP_SECRET, type: secret-string, secret: true, goes: environment, generator: "hex:16"}
-  - {name: SIGNUP, type: string-boolean, goes: environment, default: "true"}
-  - {name: DATABASE_URL, type: database-url, secret: true, goes: environment}
-  - {name: theme, type: enum, enum: [dark, light], goes: config, default: dark, excludes: [colours]}
-  - {name: colours, type: string, goes: config}
+  - {name: APP_SECRET, type: secret-string, secret: true, target: environment, generator: "hex:16"}
+  - {name: SIGNUP, type: string-boolean, target: environment, default: "true"}
+  - {name: DATABASE_URL, type: database-url, secret: true, target: environment}
+  - {name: theme, type: enum, enum: [dark, light], target: config, default: dark, excludes: [colours]}
+  - {name: colours, type: string, target: config}
 
 volumes:
-  /data: {meaning: everything}
+  /data: {description: everything}
 
 backup:
-  - {id: data, volume: data, way: stop}
+  - {id: data, volume: data, method: stop}
 
 calls:
   health:
@@ -38,7 +38,7 @@ calls:
   add:
     title: Add a note
     inputs:
-      text: {type: string, meaning: the note}
+      text: {type: string, description: the note}
     http: {method: POST, port: web, path: /notes, json: {text: <text>}}
   count:
     title: How many notes?
@@ -47,10 +47,10 @@ calls:
 
 probe:
   call: health
-  says:
+  states:
     - when: 'status == 200 && has(json.ready) && !json.ready'
-      word: loading {json.percent} %
-      tone: busy
+      state: loading {json.percent} %
+      severity: busy
 
 checks:
   - id: many-notes

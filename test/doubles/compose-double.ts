@@ -65,7 +65,7 @@ esac
 exec ${program} "$@"
 `;
 
-export interface ComposeWorld {
+export interface ComposeContext {
   stackFolder: string;
   /** Where the containers are. */
   containers: string;
@@ -83,7 +83,7 @@ export interface ComposeWorld {
 }
 
 /** A host of its own in a folder, for a compose program that plays. `shell` is what `sh` means there: `['/bin/dash']`. */
-export async function makeComposeWorld(base: string, { shell = [] as readonly string[] } = {}): Promise<ComposeWorld> {
+export async function createComposeContext(base: string, { shell = [] as readonly string[] } = {}): Promise<ComposeContext> {
   const programs = join(base, 'bin');
   const containers = join(base, 'containers');
   await mkdir(programs, { recursive: true });

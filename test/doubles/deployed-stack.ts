@@ -1,5 +1,5 @@
+import type { Transaction } from '../../source/stack/apply/transaction.ts';
 import type { FileChange, Plan } from '../../source/stack/model.ts';
-import type { Transaction } from '../../source/stack/transaction.ts';
 
 /** A plan with the least that one needs. */
 export function planOf(component: string, stackFolder: string, files: readonly Partial<FileChange>[], overrides: Partial<Plan> = {}): Plan {
@@ -7,7 +7,7 @@ export function planOf(component: string, stackFolder: string, files: readonly P
     schema: 1,
     kind: 'deploy',
     component,
-    place: 'local',
+    engineName: 'local',
     stackFolder,
     project: component,
     files: files.map((file) => ({ path: '', before: undefined, after: undefined, mode: 0o644, touched: false, ...file })),

@@ -41,7 +41,7 @@ const never = new Promise<never>(() => {});
 
 /** The same flow, watched, and killed or crashing where it is told to. */
 export function disturbed(flow: Flow, watch: Watch, disturbance?: Disturbance): Flow {
-  return { ...flow, run: (session, input, world) => flow.run(around(session, watch, disturbance), input, world) };
+  return { ...flow, run: (session, input, context) => flow.run(around(session, watch, disturbance), input, context) };
 }
 
 function around(session: Session, watch: Watch, disturbance: Disturbance | undefined): Session {
@@ -122,9 +122,9 @@ function actIn<T>(session: Session, act: Act<T>, watch: Watch, disturbance: Dist
   return session.act({ ...act, run, ...(isWatched && { limitMs: Number.POSITIVE_INFINITY }) });
 }
 
-/** What an act answers and may be a secret: tokens and keys are long. What only names them is none. */
+/** What an act answers and may be a secret: tokens and keys are long. What only names them, or a component, is none. */
 function longTextsIn(result: unknown): string[] {
-  if (typeof result === 'string') return /^[\w+/=.-]{20,}$/.test(result) ? [result] : [];
+  if (typeof result === 'string') return /^(?!local\/)[\w+/=.-]{20,}$/.test(result) ? [result] : [];
   if (typeof result !== 'object' || result === null) return [];
   return Object.entries(result).flatMap(([name, part]) => (/nonce|accessor/i.test(name) ? [] : longTextsIn(part)));
 }

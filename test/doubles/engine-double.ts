@@ -91,7 +91,7 @@ export class EngineDouble implements Engine {
   }
   #named(name: string): ContainerDetail {
     for (const detail of this.containers.values()) if (detail.name === name || detail.id === name) return detail;
-    throw new Fault({ code: 'engine.noContainer', message: `There is no such container: ${name}.`, remedy: 'Look.' });
+    throw new Fault('engine.noContainer', `There is no such container: ${name}.`, 'Look.');
   }
 
   async connect(): Promise<EngineFacts> {
@@ -135,7 +135,7 @@ export class EngineDouble implements Engine {
   }
   async getArchive(_id: string, path: string): Promise<NodeJS.ReadableStream> {
     const archive = this.archives.get(path);
-    if (!archive) throw new Fault({ code: 'engine.missing', message: `The engine does not find it: ${path}.`, remedy: 'Look.' });
+    if (!archive) throw new Fault('engine.missing', `The engine does not find it: ${path}.`, 'Look.');
     return Readable.from([archive]);
   }
   close(): void {}
@@ -221,39 +221,30 @@ export class EngineDouble implements Engine {
         this.put.push({ folder, archive: Buffer.concat(chunks) });
       },
       pruneBuildCache: async () => send('prune build-cache'),
-      pull: async (reference, told) => {
+      pull: async (reference, reported) => {
         send(`pull ${reference}`);
         const name = wholeImageName(reference);
         const found = this.registry.get(name);
-        if (!found)
-          throw new Fault({
-            code: 'engine.pull',
-            message: `${name} cannot be pulled: manifest unknown.`,
-            remedy: 'Check the name and the tag.',
-          });
-        for (const step of this.pullSteps) told(step);
+        if (!found) throw new Fault('engine.pull', `${name} cannot be pulled: manifest unknown.`, 'Check the name and the tag.');
+        for (const step of this.pullSteps) reported(step);
         this.#moveTag(found, name);
       },
       tagImage: async (id, reference) => {
         send(`tag ${id} ${reference}`);
         const image = this.localImages.find((one) => one.id === id);
-        if (!image) throw new Fault({ code: 'engine.missing', message: `There is no image ${id}.`, remedy: 'Pull it.' });
+        if (!image) throw new Fault('engine.missing', `There is no image ${id}.`, 'Pull it.');
         this.#moveTag(image, wholeImageName(reference));
       },
       createNetwork: async (name, labels) => {
         send(`create network ${name}`);
         if (this.networkList.some((network) => network.name === name))
-          throw new Fault({
-            code: 'engine.nameTaken',
-            message: `The name is taken: network with name ${name} already exists.`,
-            remedy: 'Look.',
-          });
+          throw new Fault('engine.nameTaken', `The name is taken: network with name ${name} already exists.`, 'Look.');
         this.networkList.push({ id: `id-${name}`, name, driver: 'bridge', labels, subnets: ['172.20.0.0/16'] });
       },
       removeNetwork: async (name) => {
         send(`remove network ${name}`);
         const at = this.networkList.findIndex((network) => network.name === name);
-        if (at < 0) throw new Fault({ code: 'engine.missing', message: `There is no network ${name}.`, remedy: 'Look.' });
+        if (at < 0) throw new Fault('engine.missing', `There is no network ${name}.`, 'Look.');
         this.networkList.splice(at, 1);
       },
       removeImage: async (id) => send(`remove image ${id}`),

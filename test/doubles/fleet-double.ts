@@ -1,5 +1,16 @@
+import { stateId } from '../../source/catalog/state.ts';
 import type { ContainerDetail } from '../../source/engine/engine.ts';
-import type { ComponentView, Fleet, FleetSnapshot, PlaceView, PortView, ServiceView, StateName, Tone } from '../../source/fleet/model.ts';
+import type {
+  ComponentView,
+  EngineView,
+  Fleet,
+  FleetSnapshot,
+  PortView,
+  ServiceStateId,
+  ServiceView,
+  Severity,
+  State,
+} from '../../source/fleet/model.ts';
 
 export function serviceView(name: string, overrides: Partial<ServiceView> = {}): ServiceView {
   return {
@@ -9,7 +20,7 @@ export function serviceView(name: string, overrides: Partial<ServiceView> = {}):
     containerName: name,
     image: `${name}:1`,
     state: 'running',
-    tone: 'good',
+    severity: 'ok',
     detail: 'up; it declares no health check',
     health: 'none',
     sinceMs: undefined,
@@ -23,6 +34,16 @@ export function serviceView(name: string, overrides: Partial<ServiceView> = {}):
   };
 }
 
+/** Of a component whose state is that of its services. */
+export function inState(id: ServiceStateId, severity: Severity = 'ok'): Pick<ComponentView, 'state' | 'serviceState'> {
+  return { state: { id, label: id, severity }, serviceState: id };
+}
+
+/** The state with this label, as the catalog would declare it. */
+export function stateOf(label: string, severity: Severity = 'ok'): State {
+  return { id: stateId(label), label, severity };
+}
+
 export function componentView(id: string, overrides: Partial<ComponentView> = {}): ComponentView {
   return {
     key: `local/stack/${id}`,
@@ -34,9 +55,8 @@ export function componentView(id: string, overrides: Partial<ComponentView> = {}
     kind: '',
     product: id,
     speaks: undefined,
-    state: 'running',
-    tone: 'good',
-    word: 'running',
+    state: { id: 'running', label: 'running', severity: 'ok' },
+    serviceState: 'running',
     detail: '',
     health: 'none',
     sinceMs: undefined,
@@ -45,7 +65,7 @@ export function componentView(id: string, overrides: Partial<ComponentView> = {}
     probe: undefined,
     findings: [],
     deployed: false,
-    duties: [],
+    setupTasks: [],
     backup: undefined,
     origin: '',
     url: undefined,
@@ -53,7 +73,7 @@ export function componentView(id: string, overrides: Partial<ComponentView> = {}
   };
 }
 
-export function placeView(name = 'local', overrides: Partial<PlaceView> = {}): PlaceView {
+export function engineView(name = 'local', overrides: Partial<EngineView> = {}): EngineView {
   return {
     name,
     machine: name,
@@ -96,12 +116,12 @@ export function portView(port: number, owner: string, overrides: Partial<PortVie
 export function componentOf(
   id: string,
   details: readonly ContainerDetail[],
-  state: StateName = 'running',
-  tone: Tone = 'good',
+  state: ServiceStateId = 'running',
+  severity: Severity = 'ok',
 ): ComponentView {
   return componentView(id, {
-    state,
-    services: details.map((detail, index) => serviceView(detail.name, { containerId: detail.id, state, tone, main: index === 0 })),
+    serviceState: state,
+    services: details.map((detail, index) => serviceView(detail.name, { containerId: detail.id, state, severity, main: index === 0 })),
   });
 }
 
@@ -110,7 +130,7 @@ export class FleetDouble implements Fleet {
   current: FleetSnapshot;
 
   constructor(facts: Partial<FleetSnapshot> = {}) {
-    this.current = { revision: 1, settled: true, places: [placeView()], components: [], ports: [], ...facts };
+    this.current = { revision: 1, settled: true, engines: [engineView()], components: [], ports: [], ...facts };
   }
   snapshot() {
     return this.current;
@@ -130,8 +150,8 @@ export class FleetDouble implements Fleet {
     return undefined;
   }
   readonly retried: string[] = [];
-  retry(place: string): void {
-    this.retried.push(place);
+  retry(engineName: string): void {
+    this.retried.push(engineName);
   }
   readonly stops: string[] = [];
   async whileStopping<T>(containerId: string, stop: () => Promise<T>): Promise<T> {

@@ -32,8 +32,7 @@ export class LiveEngine extends EngineDouble {
     try {
       for (;;) {
         yield* stream.queue.splice(0);
-        if (stream.broken)
-          throw new Fault({ code: 'unreachable.engine', message: 'The engine closed the connection.', remedy: 'Start it.' });
+        if (stream.broken) throw new Fault('unreachable.engine', 'The engine closed the connection.', 'Start it.');
         if (options?.signal.aborted) return;
         await new Promise<void>((resolve) => {
           stream.wake = resolve;
@@ -46,7 +45,7 @@ export class LiveEngine extends EngineDouble {
   override async *stats(id?: string, signal?: AbortSignal): AsyncGenerator<StatsSample> {
     if (id === undefined || signal === undefined) return;
     this.statsOf.add(id);
-    yield { timeMs: 0, cpuPercent: 12.5, memoryBytes: 1_000, memoryLimitBytes: 8_000, rxBytes: 0, txBytes: 0 };
+    yield { timeMs: 0, cpuPercent: 12.5, memoryBytes: 1_000, memoryLimitBytes: 8_000 };
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     this.statsOf.delete(id);
   }
@@ -77,8 +76,7 @@ export class LiveEngine extends EngineDouble {
   }
 
   #check(): void {
-    if (!this.reachable)
-      throw new Fault({ code: 'unreachable.engine', message: 'Nobody listens on the socket.', remedy: 'Start the engine.' });
+    if (!this.reachable) throw new Fault('unreachable.engine', 'Nobody listens on the socket.', 'Start the engine.');
   }
 }
 
@@ -133,13 +131,13 @@ export function hostDouble({ listeners = [], files = {} }: { listeners?: Listene
       throw new Error('nothing is run here');
     },
     dial: async () => {
-      throw new Fault({ code: 'unreachable.port', message: 'Nobody listens.', remedy: 'Start it.' });
+      throw new Fault('unreachable.port', 'Nobody listens.', 'Start it.');
     },
     listeners: async () => listeners,
     close: async () => undefined,
   };
 }
 
-export function placeOf(engine: Engine, host: Host = hostDouble(), name = 'local') {
+export function engineNameOf(engine: Engine, host: Host = hostDouble(), name = 'local') {
   return { name, host, open: async () => engine };
 }

@@ -33,9 +33,9 @@ export class LogDouble {
 
   /** As this kind of engine would stamp it. */
   writeAt(timeMs: number, text: string, stream: LogLine['stream'] = 'stdout'): void {
-    const toldMs = this.kind === 'podman' ? Math.floor(timeMs / 1000) * 1000 : timeMs;
-    const stamp = this.kind === 'podman' ? new Date(toldMs).toISOString().replace('.000', '') : new Date(toldMs).toISOString();
-    this.lines.push({ timeMs, line: { stamp, timeMs: toldMs, text, stream } });
+    const reportedMs = this.kind === 'podman' ? Math.floor(timeMs / 1000) * 1000 : timeMs;
+    const stamp = this.kind === 'podman' ? new Date(reportedMs).toISOString().replace('.000', '') : new Date(reportedMs).toISOString();
+    this.lines.push({ timeMs, line: { stamp, timeMs: reportedMs, text, stream } });
     this.#ring();
   }
 
@@ -116,7 +116,7 @@ export function loggingFleet(containers: Record<string, LoggingContainer>) {
       const members = ids.map((id) => ({ container: detail(id), service: id, known: undefined, main: true }));
       const facts = { kind: containers[ids[0] ?? '']?.log.kind ?? 'docker' };
       return {
-        place: { name: 'local', host: { name: 'local' }, clockAheadMs: 0, link, facts, detail, engine },
+        watch: { name: 'local', host: { name: 'local' }, clockAheadMs: 0, link, facts, detail, engine },
         group: { members },
       } as unknown as ComponentRuntime;
     },

@@ -54,7 +54,7 @@ export class OperatorDouble implements Operator {
   }
 
   async lend<T>(use: (terminal: TerminalLoan) => Promise<T>): Promise<T> {
-    if (!this.terminal) throw new Fault({ code: 'refused.noTerminal', message: 'No terminal.', remedy: 'Take one.' });
+    if (!this.terminal) throw new Fault('refused.noTerminal', 'No terminal.', 'Take one.');
     return use(this.terminal);
   }
 

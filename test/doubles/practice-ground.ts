@@ -1,19 +1,19 @@
+import { flows } from '../../source/app/flow-registry.ts';
 import type { FlowInput } from '../../source/flows/flow.ts';
-import { flows } from '../../source/flows/registry.ts';
 import type { Operator } from '../../source/session/session.ts';
 import type { Ground, Killed } from './break-offs.ts';
 import { OperatorDouble } from './operator-double.ts';
-import { PracticeStage } from './practice-stage.ts';
+import { PracticeFixture } from './practice-fixture.ts';
 
 export interface PracticeTry {
   words?: readonly string[];
   options?: FlowInput['options'];
   stdin?: string;
   /** Who answers; each try has a new one. */
-  operator?: (stage: PracticeStage, killed: Killed | undefined) => Operator;
+  operator?: (fixture: PracticeFixture, killed: Killed | undefined) => Operator;
   /** Before the run, not watched. */
-  first?: (stage: PracticeStage) => Promise<unknown>;
-  end?: (stage: PracticeStage) => Promise<unknown>;
+  first?: (fixture: PracticeFixture) => Promise<unknown>;
+  end?: (fixture: PracticeFixture) => Promise<unknown>;
   belongs?: Ground['belongs'];
 }
 
@@ -25,19 +25,19 @@ export function onPractice(
   flowId: string,
   component: string,
   played: PracticeTry = {},
-  shared?: () => PracticeStage,
+  shared?: () => PracticeFixture,
 ): () => Promise<Ground> {
   return async () => {
-    const stage = shared?.() ?? (await PracticeStage.open());
+    const fixture = shared?.() ?? (await PracticeFixture.open());
     const flow = flows.find(({ id }) => id === flowId);
     if (!flow) throw new Error(`no flow ${flowId}`);
-    await played.first?.(stage);
+    await played.first?.(fixture);
     const { words = [], options = {}, stdin } = played;
     return {
       flow,
-      operator: (killed) => played.operator?.(stage, killed) ?? new OperatorDouble(),
+      operator: (killed) => played.operator?.(fixture, killed) ?? new OperatorDouble(),
       run: (watched, operator, left) =>
-        stage.run(
+        fixture.run(
           flowId,
           component,
           {
@@ -47,12 +47,12 @@ export function onPractice(
           // What was killed hears of no end.
           { operator: operator as OperatorDouble, as: () => watched, resume: left?.run, signal: new AbortController().signal },
         ),
-      journal: stage.journal,
-      end: async () => played.end?.(stage),
-      folders: [stage.home, stage.access.folder],
+      journal: fixture.journal,
+      end: async () => played.end?.(fixture),
+      folders: [fixture.home, fixture.access.folder],
       ...(played.belongs && { belongs: played.belongs }),
       close: async () => {
-        if (!shared) await stage.close();
+        if (!shared) await fixture.close();
       },
     };
   };

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
 import { compileCatalog } from '../../source/catalog/compile.ts';
-import { answersOf } from '../../source/stack/answers.ts';
 import { type ComponentSource, readComponentSource } from '../../source/stack/component-source.ts';
-import { renderComponent } from '../../source/stack/render.ts';
+import { answersOf } from '../../source/stack/plan/answers.ts';
+import { renderComponent } from '../../source/stack/plan/render.ts';
 
 export interface CatalogFiles {
   readonly entries: ReadonlyMap<string, CatalogEntry>;

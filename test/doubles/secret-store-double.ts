@@ -21,6 +21,6 @@ export class SecretStoreDouble implements SecretStore {
   }
 
   #open() {
-    if (this.locked) throw new Fault({ code: 'failed.keychain', message: 'The keychain is locked.', remedy: 'Unlock it.' });
+    if (this.locked) throw new Fault('failed.keychain', 'The keychain is locked.', 'Unlock it.');
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { makeKeyPair, makePresharedKey } from '../../source/products/wireguard/wireguard-keys.ts';
+import { makeKeyPair, makePresharedKey } from '../../source/config-files/wireguard/wireguard-keys.ts';
 
 interface Client {
   id: string;

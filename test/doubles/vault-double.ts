@@ -1,9 +1,10 @@
-import type { SecretEntry, SecretName, SecretVault } from '../../source/secrets/vault.ts';
+import type { SecretEntry, SecretName, SecretStorage, SecretStorageCare } from '../../source/secrets/secrets.ts';
 
 /** A vault in memory. */
-export class VaultDouble implements SecretVault {
-  readonly kind = 'file';
+export class VaultDouble implements SecretStorage {
+  kind: SecretStorage['kind'] = 'file';
   readonly where = 'memory';
+  care?: SecretStorageCare;
   readonly #entries = new Map<SecretName, { id: string; value: string; origin: string; createdMs: number }[]>();
 
   async list(): Promise<readonly SecretEntry[]> {

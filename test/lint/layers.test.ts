@@ -1,30 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { bottom as bottomLayers, layerDiagram, layers as layerNames, productFolders, rulesPath, rulesText } from './layers.ts';
 
-// The house, top to bottom (CONTRIBUTING.md, "The house").
-const layers = [
-  ...[
-    'console',
-    'terminal',
-    'flows',
-    'session',
-    'stack',
-    'fleet',
-    'products',
-    'cluster',
-    'calls',
-    'catalog',
-    'engine',
-    'hosts',
-    'secrets',
-    'config',
-  ],
-  ...['faults', 'grants', 'text'],
-];
-const bottom = new Set(['faults', 'grants', 'text']);
+const layers = Object.keys(layerNames);
+const bottom = new Set(bottomLayers);
 
 const root = resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'quarterdeck-lint-'));
@@ -37,9 +19,10 @@ function refused(files: Record<string, string>): string[] {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), content);
   }
-  const configuration = join(folder, 'biome.json');
-  rmSync(configuration, { force: true });
-  symlinkSync(join(root, 'biome.json'), configuration);
+  for (const name of ['biome.json', 'test']) {
+    rmSync(join(folder, name), { force: true });
+    symlinkSync(join(root, name), join(folder, name));
+  }
   const { stdout } = spawnSync(
     join(root, 'node_modules/.bin/biome'),
     ['lint', '--only=style/noRestrictedImports', '--reporter=json', '--vcs-enabled=false', '--max-diagnostics=none', 'source'],
@@ -52,6 +35,39 @@ function refused(files: Record<string, string>): string[] {
 }
 
 describe('the lint rule for layers', () => {
+  test('is the one that the list of layers makes, and names every folder of the source', () => {
+    expect(readFileSync(rulesPath, 'utf8'), 'run "npm run docs"').toBe(rulesText());
+    const folders = readdirSync(join(root, 'source'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(folders.map(({ name }) => name).sort()).toEqual([...layers, 'practice'].sort());
+    expect(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8'), 'run "npm run docs"').toContain(layerDiagram());
+  });
+
+  test('lets no product import another, and its simulator only itself, practice, catalog and text', () => {
+    const imports = (path: string, from: string) => ({ [path]: `import { thing } from '${from}';\nexport const it = thing;\n` });
+    const files = Object.fromEntries(
+      productFolders().flatMap((product) => {
+        const other = productFolders().find((name) => name !== product) ?? '';
+        return Object.entries({
+          ...imports(`source/products/${product}/other.ts`, `../${other}/thing.ts`),
+          ...imports(`source/products/${product}/client/other.ts`, `../../${other}/client/thing.ts`),
+          ...imports(`source/products/${product}/own.ts`, './client/thing.ts'),
+          ...imports(`source/products/${product}/simulator/own.ts`, './thing.ts'),
+          ...imports(`source/products/${product}/simulator/text.ts`, '../../../text/clean.ts'),
+          ...imports(`source/products/${product}/simulator/practice.ts`, '../../../practice/practice.ts'),
+          ...imports(`source/products/${product}/simulator/client.ts`, '../client/thing.ts'),
+          ...imports(`source/products/${product}/simulator/hosts.ts`, '../../../hosts/host.ts'),
+        });
+      }),
+    );
+    expect(refused(files)).toEqual(
+      productFolders()
+        .flatMap((product) =>
+          ['client/other', 'other', 'simulator/client', 'simulator/hosts'].map((file) => `source/products/${product}/${file}.ts`),
+        )
+        .sort(),
+    );
+  });
+
   test('lets imports run downwards and refuses every import upwards', () => {
     const files: Record<string, string> = {};
     const expected: string[] = [];
@@ -90,7 +106,7 @@ describe('the lint rule for layers', () => {
     ]);
   });
 
-  test('lets nobody but the session make grants', () => {
+  test('lets only the session create grants', () => {
     const mint = (layer: string) => ({
       [`source/${layer}/x.ts`]: "import { mintGrant } from '../grants/mint.ts';\nexport const it = mintGrant;\n",
     });

@@ -63,10 +63,10 @@ describe('a fresh clone', () => {
     expect(await runProgram(['bin/setup'], { cwd: clone() })).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
-  it('starts with npm start without a terminal: the status once, and 0', async () => {
+  it('starts with npm start without a terminal: what is wrong once, and 3 without an engine', async () => {
     const env = { ...home(), DOCKER_HOST: 'unix:///nowhere/engine.sock' };
     const started = await runProgram(['npm', 'start'], { cwd: clone(), env });
-    expect(started).toMatchObject({ code: 0 });
+    expect(started).toMatchObject({ code: 3 });
     expect(started.stdout + started.stderr).toContain('/nowhere/engine.sock');
     // Neither a stack trace nor anything that only a terminal understands.
     expect(started.stdout + started.stderr).not.toMatch(/\n\s+at .*[(:]\d+/);

@@ -43,7 +43,7 @@ it('packs what runs, and nothing else', () => {
   const paths = packed.files.map(({ path }) => path);
   expect(paths).toEqual(expect.arrayContaining(['bin/quarterdeck', 'dist/main.js', 'dist/catalog.json', 'package.json', 'LICENSE']));
   expect(paths.filter((path) => !/^(bin|dist|catalog)\/|^(package\.json|README\.md|CHANGELOG\.md|LICENSE)$/.test(path))).toEqual([]);
-  expect(paths.filter((path) => /\.(ts|tsx|test\.js)$|^bin\/setup$/.test(path))).toEqual([]);
+  expect(paths.filter((path) => /\.(ts|tsx|test\.js)$|^bin\/setup$|\/provenance\.yaml$/.test(path))).toEqual([]);
 });
 
 it('runs through the links that npm makes', async () => {

@@ -60,5 +60,5 @@ test('an entry of one’s own is begun by answering, is sound, and is in the lis
   await listing.sees('bread-book *', 60_000);
   await listing.sees('Your own catalog has');
   const shown = await start('catalog', 'show', 'rss-reader');
-  await shown.sees('miniflux/v2', 60_000);
+  await shown.sees('Commands inside', 60_000);
 });

@@ -46,8 +46,8 @@ export function paletteColour(index: number): string {
   if (index < 16) return sixteen[index] ?? '#000000';
   if (index >= 232) return hex(...Array<number>(3).fill(8 + (index - 232) * 10));
   const steps = [0, 95, 135, 175, 215, 255];
-  const place = index - 16;
-  return hex(steps[Math.floor(place / 36)] ?? 0, steps[Math.floor(place / 6) % 6] ?? 0, steps[place % 6] ?? 0);
+  const engineName = index - 16;
+  return hex(steps[Math.floor(engineName / 36)] ?? 0, steps[Math.floor(engineName / 6) % 6] ?? 0, steps[engineName % 6] ?? 0);
 }
 
 const colourOf = (value: number, rgb: boolean, palette: boolean): string | undefined =>

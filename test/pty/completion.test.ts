@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { describeUnless, requiredProgram } from '../required.ts';
 import { Terminal } from './terminal.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -34,11 +35,8 @@ afterEach(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-const missing = (shell: string) => !(process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, shell)));
-
 for (const [shell, { argv, load }] of Object.entries(shells)) {
-  if (missing(shell) && process.env.QUARTERDECK_REQUIRE_REAL === '1') throw new Error(`${shell} is missing: .ci/install brings it`);
-  describe.skipIf(missing(shell))(`${shell}${missing(shell) ? ' (skipped: it is not installed)' : ''}`, () => {
+  describeUnless(requiredProgram(shell), shell, () => {
     async function open(): Promise<Terminal> {
       const started = Terminal.start(argv, {
         cwd: home,

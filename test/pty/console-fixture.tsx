@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { createFakeDeck } from '../../source/console/rig/fake-deck.ts';
-import { sampleSnapshot } from '../../source/console/rig/sample-fleet.ts';
-import { runConsole } from '../../source/console/run-console.tsx';
+import { runConsole } from '../../source/console/run-console.ts';
 import { cleanLine } from '../../source/text/clean.ts';
+import { createFakeApp } from '../doubles/console/fake-app.ts';
+import { sampleSnapshot } from '../doubles/console/sample-fleet.ts';
 import { awkwardLines, awkwardText } from './awkward-text.ts';
 
 const awkward = process.argv[3] === 'awkward' ? Object.values(awkwardText) : [];
@@ -10,11 +10,11 @@ const snapshot = sampleSnapshot();
 /** With awkward text, the other components have it for names. */
 const named = snapshot.components.map((component, index) => {
   const name = index === 0 ? undefined : awkward[index - 1];
-  return name === undefined ? component : { ...component, id: name, product: name, word: name };
+  return name === undefined ? component : { ...component, id: name, product: name, state: { ...component.state, label: name } };
 });
 
 /** The console on made-up components, for tests of what it does to the terminal. `D` crashes it, `e` lends the terminal. */
-const deck = createFakeDeck({
+const app = createFakeApp({
   snapshot: { ...snapshot, components: named },
   flows: {
     async df() {
@@ -40,13 +40,13 @@ const deck = createFakeDeck({
     },
   },
 });
-deck.log(
+app.log(
   'nas/password-vault/password-vault',
   awkward.length > 0 ? [...awkwardLines, ...awkward].map((line) => cleanLine(line)) : ['listening on port 80'],
 );
 
 try {
-  const code = await runConsole(deck, { keys: process.argv[2] ? { stop: process.argv[2] } : {} });
+  const code = await runConsole(app, { keys: process.argv[2] ? { stop: [process.argv[2]] } : {} });
   console.log(`left with ${code}`);
   process.exitCode = code;
 } catch (thrown) {

@@ -174,7 +174,7 @@ test('a component is changed from the palette by keyboard alone, at 80 by 24: fo
   shown.type('Europe/Oslo');
   shown.press('ctrl+s');
   await shown.sees('Change media-server on practice', 20_000);
-  await shown.sees('jellyfin is made again: its environment changes');
+  await shown.sees('jellyfin is recreated: its environment changes');
   shown.press('enter');
   await shown.sees(/Starting media-server/, 20_000);
   await shown.sees(/media-server is deployed: healthy/, 30_000);

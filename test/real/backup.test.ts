@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import type { BackupTarget } from '../../source/stack/backup-model.ts';
-import { BackupStage } from './backup-stage.ts';
+import type { BackupTarget } from '../../source/stack/backup/model.ts';
+import { BackupFixture } from './backup-fixture.ts';
 import { describeAgain, describeReal, type RealEngineKind } from './real-engines.ts';
 import { bringUp, type Composer, type RunningComponent } from './stack.ts';
 
@@ -43,7 +43,7 @@ while True:
 
 for (const { kind, composer } of ways) {
   (kind === 'podman' ? describeAgain : describeReal)(kind, 'a backup of what is written to', (real) => {
-    let stage: BackupStage;
+    let fixture: BackupFixture;
     let folder: string;
     const up: RunningComponent[] = [];
     const targets: Record<'folder' | 'restic', () => BackupTarget> = {
@@ -62,71 +62,71 @@ for (const { kind, composer } of ways) {
     };
 
     beforeAll(async () => {
-      stage = new BackupStage(real);
+      fixture = new BackupFixture(real);
       folder = await mkdtemp(join(tmpdir(), 'qd-backup-'));
     });
     afterEach(async () => {
       for (const running of up.splice(0)) await running.down().catch(() => undefined);
     });
     afterAll(async () => {
-      stage.engine.close();
+      fixture.engine.close();
       await rm(folder, { recursive: true, force: true });
     });
 
     it('what must not be stopped is paused for its copy, and goes on', async () => {
-      const store = await stage.store(targets.folder());
+      const store = await fixture.store(targets.folder());
       const running = await start('intrusion-prevention');
-      const before = await stage.containerOf(running.project, 'crowdsec');
-      await stage.until(
+      const before = await fixture.containerOf(running.project, 'crowdsec');
+      await fixture.until(
         'its database is there',
-        async () => (await stage.ask(before.id, ['test', '-s', '/var/lib/crowdsec/data/crowdsec.db'])) === '',
+        async () => (await fixture.ask(before.id, ['test', '-s', '/var/lib/crowdsec/data/crowdsec.db'])) === '',
       );
-      const { startedMs } = (await stage.engine.inspect(before.id, stage.signal)) ?? {};
-      const manifest = await stage.backUp(running, store);
-      expect(manifest.items.map(({ id, way }) => `${id} ${way}`)).toEqual(['config copy', 'data pause']);
-      const after = await stage.engine.inspect(before.id, stage.signal);
+      const { startedMs } = (await fixture.engine.inspect(before.id, fixture.signal)) ?? {};
+      const manifest = await fixture.backUp(running, store);
+      expect(manifest.items.map(({ id, method }) => `${id} ${method}`)).toEqual(['config copy', 'data pause']);
+      const after = await fixture.engine.inspect(before.id, fixture.signal);
       // The same process: it was never stopped.
       expect(after).toMatchObject({ state: 'running', startedMs });
-      const [backup] = await store.list(stage.signal, 'intrusion-prevention');
-      expect(backup && (await store.verify(backup, stage.signal))).toEqual([]);
+      const [backup] = await store.list(fixture.signal, 'intrusion-prevention');
+      expect(backup && (await store.verify(backup, fixture.signal))).toEqual([]);
     });
 
     // Where to and out of which engine have nothing to do with each other: every pair of kind and target once, and both engines.
     for (const to of kind === 'docker' ? (['folder', 'restic'] as const) : (['folder'] as const)) {
       it(`PostgreSQL, to a ${to}: every row from before it began, none torn, back in an empty volume`, async () => {
-        const store = await stage.store(targets[to]());
+        const store = await fixture.store(targets[to]());
         let running = await start('rss-reader');
-        let db = await stage.containerOf(running.project, 'db');
-        await stage.until('the database takes connections', async () => (await stage.ask(db.id, sql('select 1'))) === '1');
-        await stage.ask(db.id, sql('create table ledger (number int, side int)'));
-        const writing = await stage.busy(db.id, writePostgres);
-        const count = async () => Number(await stage.ask(db.id, sql('select coalesce(max(number), 0) from ledger')));
-        await stage.until('rows are written', async () => (await count()) > 200);
+        let db = await fixture.containerOf(running.project, 'db');
+        await fixture.until('the database takes connections', async () => (await fixture.ask(db.id, sql('select 1'))) === '1');
+        await fixture.ask(db.id, sql('create table ledger (number int, side int)'));
+        const writing = await fixture.busy(db.id, writePostgres);
+        const count = async () => Number(await fixture.ask(db.id, sql('select coalesce(max(number), 0) from ledger')));
+        await fixture.until('rows are written', async () => (await count()) > 200);
         const before = await count();
-        const manifest = await stage.backUp(running, store);
+        const manifest = await fixture.backUp(running, store);
         expect(await count()).toBeGreaterThan(before);
         await writing.end();
-        expect(manifest.items.map(({ id, way }) => `${id} ${way}`)).toEqual(['database dump']);
+        expect(manifest.items.map(({ id, method }) => `${id} ${method}`)).toEqual(['database dump']);
         expect(manifest.files.map(({ file }) => file)).toEqual(['project.tar']);
         expect(manifest.images.db).toMatchObject({ reference: expect.stringContaining('postgres') });
 
         await running.down();
         up.pop();
         running = await start('rss-reader');
-        db = await stage.containerOf(running.project, 'db');
-        await stage.until('the new database takes connections', async () => (await stage.ask(db.id, sql('select 1'))) === '1');
+        db = await fixture.containerOf(running.project, 'db');
+        await fixture.until('the new database takes connections', async () => (await fixture.ask(db.id, sql('select 1'))) === '1');
         // What a later release made must not be in the way of the older data.
-        await stage.ask(db.id, sql('create table from_a_newer_release (a int)'));
-        const [backup] = await store.list(stage.signal, 'rss-reader');
+        await fixture.ask(db.id, sql('create table from_a_newer_release (a int)'));
+        const [backup] = await store.list(fixture.signal, 'rss-reader');
         if (!backup) throw new Error('no backup is listed');
-        await stage.restore(running, store, backup);
+        await fixture.restore(running, store, backup);
 
-        const { numbers, whole } = ledger(await stage.ask(db.id, sql('select number, side from ledger')));
+        const { numbers, whole } = ledger(await fixture.ask(db.id, sql('select number, side from ledger')));
         expect(whole).toBe(true);
         expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, index) => index + 1));
         expect(numbers.length).toBeGreaterThanOrEqual(before);
-        await expect(stage.ask(db.id, sql('select * from from_a_newer_release'))).rejects.toThrow(/does not exist/);
-        for (const { state } of await stage.containers(running.project)) expect(state).toBe('running');
+        await expect(fixture.ask(db.id, sql('select * from from_a_newer_release'))).rejects.toThrow(/does not exist/);
+        for (const { state } of await fixture.containers(running.project)) expect(state).toBe('running');
         await running.down();
         up.pop();
       });
@@ -134,52 +134,52 @@ for (const { kind, composer } of ways) {
 
     for (const to of kind === 'docker' ? (['folder', 'restic'] as const) : (['restic'] as const)) {
       it(`SQLite, to a ${to}: every row from before it began, none torn, back over newer data`, async () => {
-        const store = await stage.store(targets[to]());
+        const store = await fixture.store(targets[to]());
         const running = await start('password-vault');
-        let vault = await stage.containerOf(running.project, 'vault');
-        await stage.until('it runs', async () => (await stage.ask(vault.id, ['test', '-e', '/data/db.sqlite3'])) === '');
-        await stage.ask(vault.id, python(`${openSqlite}; db.execute("create table ledger (number int, side int)")`));
-        await stage.ask(vault.id, [
+        let vault = await fixture.containerOf(running.project, 'vault');
+        await fixture.until('it runs', async () => (await fixture.ask(vault.id, ['test', '-e', '/data/db.sqlite3'])) === '');
+        await fixture.ask(vault.id, python(`${openSqlite}; db.execute("create table ledger (number int, side int)")`));
+        await fixture.ask(vault.id, [
           'sh',
           '-c',
           'echo kept >/data/attachments/a.txt; chown 1234:2345 /data/attachments/a.txt; chmod 640 /data/attachments/a.txt; echo cached >/data/icon_cache/b',
         ]);
-        const writing = await stage.busy(vault.id, writeSqlite);
+        const writing = await fixture.busy(vault.id, writeSqlite);
         const count = async () =>
           Number(
-            await stage.ask(
+            await fixture.ask(
               vault.id,
               python(`${openSqlite}; print(db.execute("select coalesce(max(number), 0) from ledger").fetchone()[0])`),
             ),
           );
-        await stage.until('rows are written', async () => (await count()) > 100);
+        await fixture.until('rows are written', async () => (await count()) > 100);
         const before = await count();
-        const manifest = await stage.backUp(running, store);
+        const manifest = await fixture.backUp(running, store);
         await writing.end();
-        expect(manifest.items).toMatchObject([{ id: 'data', way: 'stop', target: '/data' }]);
-        vault = await stage.containerOf(running.project, 'vault');
+        expect(manifest.items).toMatchObject([{ id: 'data', method: 'stop', target: '/data' }]);
+        vault = await fixture.containerOf(running.project, 'vault');
         expect(vault.state).toBe('running');
 
-        await stage.ask(
+        await fixture.ask(
           vault.id,
           python(`${openSqlite}; db.execute("delete from ledger"); db.execute("insert into ledger values (7, 7)")`),
         );
-        await stage.ask(vault.id, ['sh', '-c', 'rm /data/attachments/a.txt; echo new >/data/attachments/newer']);
-        const [backup] = await store.list(stage.signal, 'password-vault');
+        await fixture.ask(vault.id, ['sh', '-c', 'rm /data/attachments/a.txt; echo new >/data/attachments/newer']);
+        const [backup] = await store.list(fixture.signal, 'password-vault');
         if (!backup) throw new Error('no backup is listed');
-        await stage.restore(running, store, backup);
+        await fixture.restore(running, store, backup);
 
-        vault = await stage.containerOf(running.project, 'vault');
+        vault = await fixture.containerOf(running.project, 'vault');
         expect(vault.state).toBe('running');
         const { numbers, whole } = ledger(
-          await stage.ask(vault.id, python(`${openSqlite}; [print(a, b, sep="|") for a, b in db.execute("select * from ledger")]`)),
+          await fixture.ask(vault.id, python(`${openSqlite}; [print(a, b, sep="|") for a, b in db.execute("select * from ledger")]`)),
         );
         expect(whole).toBe(true);
         expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, index) => index + 1));
         expect(numbers.length).toBeGreaterThanOrEqual(before);
-        expect(await stage.ask(vault.id, python(`${openSqlite}; print(db.execute("pragma integrity_check").fetchone()[0])`))).toBe('ok');
-        expect(await stage.ask(vault.id, ['stat', '-c', '%u %g %a', '/data/attachments/a.txt'])).toBe('1234 2345 640');
-        expect(await stage.ask(vault.id, ['ls', '/data/attachments'])).toBe('a.txt');
+        expect(await fixture.ask(vault.id, python(`${openSqlite}; print(db.execute("pragma integrity_check").fetchone()[0])`))).toBe('ok');
+        expect(await fixture.ask(vault.id, ['stat', '-c', '%u %g %a', '/data/attachments/a.txt'])).toBe('1234 2345 640');
+        expect(await fixture.ask(vault.id, ['ls', '/data/attachments'])).toBe('a.txt');
         await running.down();
         up.pop();
       });

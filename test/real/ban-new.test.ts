@@ -1,21 +1,21 @@
-import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeUnless } from '../required.ts';
 import { makeOperator, type Operator } from './operator.ts';
 import { describeBeside } from './real-engines.ts';
+import { findServer } from './real-server.ts';
 import { runOrThrow, runProgram } from './scripts.ts';
 
 const script = fileURLToPath(new URL('crowdsec', import.meta.url));
-const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
-const tree = process.env.QUARTERDECK_TEST_CROWDSEC_TREE ?? join(cache, 'quarterdeck-test-servers', 'crowdsec-1.7.8');
-const isBuilt = existsSync(join(tree, 'usr/bin/crowdsec'));
+const { program: tree = '', missing } = findServer('crowdsec-1.7.8');
+const withoutRoot = process.getuid?.() === 0 ? undefined : 'needs root';
 
 /** What came with 1.6.6 and later, on a machine on which CrowdSec runs without a container. */
 describeBeside('docker', 'the flows of a real CrowdSec 1.7.8', (engine) => {
-  describe.skipIf(!isBuilt || process.getuid?.() !== 0)(isBuilt ? 'as it was built' : 'build it with test/real/servers crowdsec', () => {
+  describeUnless(missing ?? withoutRoot, 'as it was built', () => {
     let base: string;
     let operator: Operator;
     const env = { QUARTERDECK_TEST_CROWDSEC_TREE: tree, QUARTERDECK_ENGINES_OWNER: String(process.pid) };
@@ -75,7 +75,7 @@ describeBeside('docker', 'the flows of a real CrowdSec 1.7.8', (engine) => {
       expect(await bans()).toEqual(['192.0.2.80']);
       await message('unban', '192.0.2.80');
       expect(await message('allowlists', 'remove', 'crew', '2001:db8::7')).toBe('2001:db8::7 is off crew.');
-      expect(await message('allowlists', 'delete', 'crew', '--yes')).toBe('The allowlist crew is gone.');
+      expect(await message('allowlists', 'delete', 'crew', '--yes')).toBe('Deleted allowlist crew.');
       const again = await operator.run(['allowlists', 'create', 'crew', '--description', 'ours']);
       expect(again.code, again.stderr).toBe(0);
     });
@@ -84,7 +84,7 @@ describeBeside('docker', 'the flows of a real CrowdSec 1.7.8', (engine) => {
       const added = await operator.run(['bouncers', 'add', 'proxy', '--plain']);
       expect(added.stdout.trim(), added.stderr).toMatch(/^\S{20,}$/);
       expect((await operator.run(['bouncers', 'list', '--json'])).stdout).toContain('"proxy"');
-      expect(await message('bouncers', 'delete', 'proxy', '--yes')).toBe('The bouncer proxy is gone.');
+      expect(await message('bouncers', 'delete', 'proxy', '--yes')).toBe('Deleted bouncer proxy.');
       const machines = await operator.json<{ data: { machines: { name: string; validated: boolean }[] } }>(['machines', 'list']);
       expect(machines.data.machines).toMatchObject([{ name: 'practice', validated: true }]);
       const items = await operator.json<{ data: { items: { name: string }[] } }>(['collections', 'list', '--all']);

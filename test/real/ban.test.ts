@@ -2,7 +2,8 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { describeUnless, requiredInCi } from '../required.ts';
 import { ask } from './ask.ts';
 import { makeOperator, type Operator } from './operator.ts';
 import { describeReal } from './real-engines.ts';
@@ -10,7 +11,7 @@ import { runOrThrow, runProgram } from './scripts.ts';
 import { findFreePort } from './stack.ts';
 
 const script = fileURLToPath(new URL('crowdsec', import.meta.url));
-const missing = (await runProgram([script, 'fetch'])).code === 0 ? undefined : 'the package of CrowdSec cannot be had';
+const missing = requiredInCi((await runProgram([script, 'fetch'])).code === 0 ? undefined : 'there is no package of CrowdSec');
 
 interface Listed {
   message: string;
@@ -157,7 +158,7 @@ describeReal('docker', 'bans with a real CrowdSec in a container', (engine) => {
 
 // A machine on which CrowdSec runs without a container; the engine beside it is only what makes it a place.
 describeReal('docker', 'bans with a real CrowdSec on the machine itself', (engine) => {
-  describe.skipIf(missing)(missing ?? 'from its package', () => {
+  describeUnless(missing, 'from its package', () => {
     let base: string;
     let operator: Operator;
     beforeAll(async () => {

@@ -26,9 +26,9 @@ export async function loadBusybox(engine: { socket: string }): Promise<void> {
     const small = join(folder, 'busybox.tar');
     await runOrThrow(['tar', '-c', '-C', folder, '-f', small, 'manifest.json', ...files]);
     const load = ['-H', 'Content-Type: application/x-tar', '-X', 'POST', '-T', small, 'http://engine/images/load'];
-    const told = await runOrThrow(['curl', '-s', '--max-time', '100', '--unix-socket', engine.socket, ...load]);
+    const reported = await runOrThrow(['curl', '-s', '--max-time', '100', '--unix-socket', engine.socket, ...load]);
     const { status } = await ask(engine, '/images/busybox:latest/json');
-    if (status !== 200) throw new Error(`${engine.socket} did not take busybox: ${told}`);
+    if (status !== 200) throw new Error(`${engine.socket} did not take busybox: ${reported}`);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -1,36 +1,30 @@
-import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
-import { checkApiServices, checkDeprecated, checkStoredVersions, checkWebhooks } from '../../source/cluster/api-checks.ts';
-import { ClusterApi } from '../../source/cluster/api-client.ts';
-import { type KubePod, podName } from '../../source/cluster/api-shapes.ts';
-import { checkBackups } from '../../source/cluster/backup-checks.ts';
-import { readCluster } from '../../source/cluster/cluster-facts.ts';
-import { deletePods, drainNode, planDrain, rehearseDrain, setSchedulable } from '../../source/cluster/drain.ts';
-import { loginOf, readKubeconfig } from '../../source/cluster/kubeconfig.ts';
-import { checkHealth } from '../../source/cluster/node-checks.ts';
-import { checkRights } from '../../source/cluster/rights-check.ts';
 import { mintGrant } from '../../source/grants/mint.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
+import {
+  checkApiServices,
+  checkBackups,
+  checkDeprecated,
+  checkRights,
+  checkStoredVersions,
+  checkWebhooks,
+} from '../../source/products/kubernetes/client/api-checks.ts';
+import { ClusterApi } from '../../source/products/kubernetes/client/api-client.ts';
+import { type KubePod, podName } from '../../source/products/kubernetes/client/api-shapes.ts';
+import { readCluster } from '../../source/products/kubernetes/client/cluster-facts.ts';
+import { deletePods, drainNode, dryRunDrain, planDrain, setSchedulable } from '../../source/products/kubernetes/client/drain.ts';
+import { loginOf, readKubeconfig } from '../../source/products/kubernetes/client/kubeconfig.ts';
+import { checkHealth } from '../../source/products/kubernetes/client/node-checks.ts';
+import { describeUnless } from '../required.ts';
+import { missingEtcd } from './etcd-programs.ts';
 import { findServer, freePort, type RunningServer, runServer } from './real-server.ts';
 
-function missingServer(): string | undefined {
-  const { missing } = findServer('kube-apiserver');
-  if (missing) return missing;
-  try {
-    execFileSync('etcd', ['--version'], { stdio: 'ignore' });
-    return undefined;
-  } catch {
-    return 'no etcd: apt-get install etcd-server';
-  }
-}
-const missing = missingServer();
-
-describe.skipIf(missing)(`a real API server${missing ? ` (${missing})` : ''} (R73)`, () => {
+describeUnless(findServer('kube-apiserver').missing ?? missingEtcd(), 'a real API server (R73)', () => {
   const signal = new AbortController().signal;
   const grant = mintGrant('drain', 'operate', signal);
   const servers: RunningServer[] = [];
@@ -207,8 +201,8 @@ describe.skipIf(missing)(`a real API server${missing ? ` (${missing})` : ''} (R7
       state: 'blocked',
       summary: expect.stringMatching(/patch nodes .*create pods\/eviction/),
     });
-    const stranger = new ClusterApi(openLocalHost(), { ...admin.login, token: 'wrong' });
-    await expect(stranger.list('/api/v1/nodes', signal)).rejects.toMatchObject({ code: 'refused.clusterLogin' });
+    const foreign = new ClusterApi(openLocalHost(), { ...admin.login, token: 'wrong' });
+    await expect(foreign.list('/api/v1/nodes', signal)).rejects.toMatchObject({ code: 'refused.clusterLogin' });
     await expect(admin.get('/apis/nothing.example.com/v1', signal)).rejects.toMatchObject({ code: 'failed.notServed' });
   });
 
@@ -229,7 +223,7 @@ describe.skipIf(missing)(`a real API server${missing ? ` (${missing})` : ''} (R7
     expect(counts).toEqual([500, listed.length]);
   });
 
-  test('cordons, rehearses evictions without one, refuses what a budget forbids, and evicts the rest', async () => {
+  test('cordons, dry-runs evictions without one, refuses what a budget forbids, and evicts the rest', async () => {
     await pod('free', { app: 'free' });
     await pod('kept', { app: 'kept' });
     await pod('claimed', { app: 'claimed' }, { volumes: [{ name: 'scratch', emptyDir: {} }] });
@@ -242,7 +236,7 @@ describe.skipIf(missing)(`a real API server${missing ? ` (${missing})` : ''} (R7
     expect(plan.evicted.map(podName).sort()).toEqual(['default/claimed', 'default/free', 'default/kept']);
     expect(plan.withData).toEqual(['default/claimed']);
     expect(plan.bare).toHaveLength(3);
-    const refused = await rehearseDrain(admin, plan, signal);
+    const refused = await dryRunDrain(admin, plan.evicted, signal);
     expect(refused.sort((one, other) => (one.pod < other.pod ? -1 : 1))).toEqual([
       { pod: 'default/claimed', why: expect.stringMatching(/more than one PodDisruptionBudget/), forGood: true },
       {

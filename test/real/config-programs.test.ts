@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { toldProblems } from '../../source/products/told-problems.ts';
+import { reportedProblems } from '../../source/config-files/reported-problems.ts';
 import { type CatalogFiles, catalogFiles } from '../doubles/rendered-files.ts';
+import { describeUnless, requiredInCi } from '../required.ts';
 import { findServer, freePort } from './real-server.ts';
 
 // Configuration files of the catalog before the programs that read them: made of answers they are taken, and a broken one's line is understood.
@@ -19,8 +20,8 @@ const folders = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', ...(process.env['PATH
 function find(name: string, fromPackage: string): { program: string; missing?: string } {
   const program = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
   if (program !== undefined) return { program };
-  if (process.env['QUARTERDECK_REQUIRE_REAL'] === '1') throw new Error(`${name} is not installed: .ci/install does`);
-  return { program: name, missing: `no ${name}: apt-get install ${fromPackage}` };
+  const missing = requiredInCi(`no ${name}: apt-get install ${fromPackage}`);
+  return { program: name, ...(missing && { missing }) };
 }
 
 let catalog: CatalogFiles;
@@ -37,25 +38,25 @@ async function deliver(
   id: string,
   settings: Settings,
   {
-    places = {},
+    engines = {},
     made = {},
     change = (text: string) => text,
-  }: { places?: Settings; made?: Settings; change?: (text: string) => string } = {},
+  }: { engines?: Settings; made?: Settings; change?: (text: string) => string } = {},
 ) {
-  const place = join(folder, `${id}-${++count}`);
+  const engineName = join(folder, `${id}-${++count}`);
   const main = catalog.entries.get(id)?.configFile?.path ?? '';
   const here = (text: string) =>
-    Object.entries(places).reduce(
-      (changed, [inside, path]) => changed.replaceAll(inside, path.startsWith('/') ? path : join(place, path)),
+    Object.entries(engines).reduce(
+      (changed, [inside, path]) => changed.replaceAll(inside, path.startsWith('/') ? path : join(engineName, path)),
       text,
     );
-  for (const path of Object.values(places)) await mkdir(resolve(place, path), { recursive: true });
+  for (const path of Object.values(engines)) await mkdir(resolve(engineName, path), { recursive: true });
   for (const [path, text] of Object.entries(catalog.files(id, settings))) {
-    await mkdir(dirname(join(place, path)), { recursive: true });
-    await writeFile(join(place, path), here(path === main ? change(text) : text));
+    await mkdir(dirname(join(engineName, path)), { recursive: true });
+    await writeFile(join(engineName, path), here(path === main ? change(text) : text));
   }
-  for (const [path, text] of Object.entries(made)) await writeFile(join(place, path), text);
-  return { place, file: join(place, main), here };
+  for (const [path, text] of Object.entries(made)) await writeFile(join(engineName, path), text);
+  return { engineName, file: join(engineName, main), here };
 }
 
 interface Asked {
@@ -72,7 +73,7 @@ function ask(program: string, words: readonly string[], env: Settings = {}): Ask
   return { status, output: `${stdout}\n${stderr}` };
 }
 
-const told = (id: string, { output }: Asked) => toldProblems(output, catalog.entries.get(id)?.configFile?.verify?.problem);
+const reported = (id: string, { output }: Asked) => reportedProblems(output, catalog.entries.get(id)?.configFile?.verify?.problem);
 const lineOf = (text: string, part: string) => text.slice(0, text.indexOf(part)).split('\n').length;
 
 interface Program {
@@ -81,7 +82,7 @@ interface Program {
   package: string;
   id: string;
   /** Folders of the container, and where they are here. */
-  places?: Settings;
+  engines?: Settings;
   env?: Settings;
   /** What the product makes at its start. */
   made?: Settings;
@@ -97,7 +98,7 @@ const programs: readonly Program[] = [
     program: 'haproxy',
     package: 'haproxy',
     id: 'load-balancer',
-    places: { '/usr/local/etc/haproxy': 'files' },
+    engines: { '/usr/local/etc/haproxy': 'files' },
     env: { STATS_USER: 'admin', STATS_PASSWORD: 'x' },
     settings: [
       {},
@@ -115,7 +116,7 @@ const programs: readonly Program[] = [
     program: 'caddy',
     package: 'caddy',
     id: 'reverse-proxy',
-    places: { '/etc/caddy': 'files' },
+    engines: { '/etc/caddy': 'files' },
     settings: [{}],
     broken: [{ from: '\trespond "There', to: '\trepsond "There', says: /unrecognized directive: repsond/, line: true }],
   },
@@ -123,7 +124,7 @@ const programs: readonly Program[] = [
     program: 'kea-dhcp4',
     package: 'kea-dhcp4-server',
     id: 'dhcp-server',
-    places: { '/etc/kea': 'files' },
+    engines: { '/etc/kea': 'files' },
     settings: [
       { DHCP_INTERFACE: 'lo', DHCP_SUBNET: '192.168.1.0/24', DHCP_POOLS: '192.168.1.100 - 192.168.1.199' },
       {
@@ -148,7 +149,7 @@ const programs: readonly Program[] = [
     program: 'squid',
     package: 'squid',
     id: 'caching-proxy',
-    places: { '/etc/squid': 'files' },
+    engines: { '/etc/squid': 'files' },
     settings: [
       {},
       {
@@ -167,7 +168,7 @@ const programs: readonly Program[] = [
     program: 'unbound-checkconf',
     package: 'unbound',
     id: 'recursive-resolver',
-    places: { '/opt/unbound/etc/unbound': 'files/unbound' },
+    engines: { '/opt/unbound/etc/unbound': 'files/unbound' },
     made: { 'files/unbound/var/root.key': '. IN DS 20326 8 2 E06D44B80B8F1D39A95C0B0D7C65D08458E880409BBC683457104237C7F8EC8D\n' },
     adapt: (text) => text.replace('username: "_unbound"', 'username: ""'),
     settings: [
@@ -191,7 +192,7 @@ const programs: readonly Program[] = [
     program: 'pdns_server',
     package: 'pdns-server pdns-backend-mysql',
     id: 'authoritative-dns',
-    places: { '/etc/powerdns/pdns.d': 'pdns.d', '/etc/powerdns': 'files' },
+    engines: { '/etc/powerdns/pdns.d': 'pdns.d', '/etc/powerdns': 'files' },
     settings: [{}, { ALLOW_AXFR: '192.168.1.0/24, fd00::/8', PRIMARY: 'true', SECONDARY: 'true', GMYSQL_DNSSEC: 'false', API: 'false' }],
     broken: [
       { from: 'version-string=', to: 'verison-string=', says: /Trying to set unknown setting 'verison-string'/ },
@@ -204,7 +205,7 @@ for (const {
   id,
   program: name,
   package: fromPackage,
-  places = {},
+  engines = {},
   env = {},
   made = {},
   adapt = (text: string) => text,
@@ -212,12 +213,12 @@ for (const {
   broken,
 } of programs) {
   const { program, missing } = find(name, fromPackage);
-  describe.skipIf(missing)(`${id} before ${name}${missing ? ` (${missing})` : ''}`, () => {
+  describeUnless(missing, `${id} before ${name}`, () => {
     const words = (here: (text: string) => string) => (catalog.entries.get(id)?.configFile?.verify?.argv ?? []).slice(1).map(here);
 
     test('takes what is made of answers', async () => {
       for (const answers of settings) {
-        const { here } = await deliver(id, answers, { places, made, change: adapt });
+        const { here } = await deliver(id, answers, { engines, made, change: adapt });
         const asked = ask(program, words(here), env);
         expect([answers, asked]).toEqual([answers, { status: 0, output: expect.any(String) }]);
       }
@@ -226,7 +227,7 @@ for (const {
     test.each(broken)('names the line of $to', async ({ from, to, says, line }) => {
       let changed = '';
       const { here } = await deliver(id, settings[0] ?? {}, {
-        places,
+        engines,
         made,
         change: (text) => {
           changed = adapt(text).replace(from, to);
@@ -236,7 +237,7 @@ for (const {
       });
       const asked = ask(program, words(here), env);
       expect(asked.status).not.toBe(0);
-      const found = told(id, asked);
+      const found = reported(id, asked);
       expect(found).toContainEqual(
         expect.objectContaining({ level: 'error', message: expect.stringMatching(says), ...(line && { line: lineOf(changed, to) }) }),
       );
@@ -248,24 +249,24 @@ describe('ai-app-platform before nginx', () => {
   const { program, missing } = find('nginx', 'nginx-light');
   /** As the image does: its resolvers filled in, and inside of its own configuration. */
   async function asked(change: (text: string) => string) {
-    const { place, file, here } = await deliver(
+    const { engineName, file, here } = await deliver(
       'ai-app-platform',
       {},
       { change: (text) => change(text).replace('${NGINX_LOCAL_RESOLVERS}', '127.0.0.1') },
     );
     await writeFile(
-      join(place, 'nginx.conf'),
+      join(engineName, 'nginx.conf'),
       here(
-        `pid ${place}/pid;\nerror_log stderr;\nevents {}\nhttp {\n  access_log off;\n  client_body_temp_path ${place}/b;\n  proxy_temp_path ${place}/p;\n  include ${file};\n}\n`,
+        `pid ${engineName}/pid;\nerror_log stderr;\nevents {}\nhttp {\n  access_log off;\n  client_body_temp_path ${engineName}/b;\n  proxy_temp_path ${engineName}/p;\n  include ${file};\n}\n`,
       ),
     );
-    return ask(program, ['-t', '-p', place, '-c', join(place, 'nginx.conf')]);
+    return ask(program, ['-t', '-p', engineName, '-c', join(engineName, 'nginx.conf')]);
   }
 
-  test.skipIf(missing)(`takes what is delivered, and names the line of a mistake${missing ? ` (${missing})` : ''}`, async () => {
+  test.skipIf(missing)(`takes what is delivered, and names the line of a mistake${missing ? ` (skipped: ${missing})` : ''}`, async () => {
     expect(await asked((text) => text)).toEqual({ status: 0, output: expect.stringContaining('successful') });
     let text = '';
-    const found = told('ai-app-platform', await asked((whole) => (text = whole.replace('proxy_buffering off', 'proxy_bufering off'))));
+    const found = reported('ai-app-platform', await asked((whole) => (text = whole.replace('proxy_buffering off', 'proxy_bufering off'))));
     expect(found).toContainEqual(
       expect.objectContaining({ line: lineOf(text, 'proxy_bufering'), message: expect.stringMatching(/unknown directive/) }),
     );
@@ -277,12 +278,14 @@ describe('the entries of VPN platforms before caddy', () => {
   test.skipIf(missing).each([
     ['mesh-vpn-platform', { NETBIRD_DOMAIN: 'mesh.example.org' }],
     ['zero-trust-gateway', { SITE_NAME: 'vpn.example.org' }],
-  ])(`%s is taken${missing ? ` (${missing})` : ''}`, async (id, env) => {
-    const place = join(folder, `${id}-entry`);
-    await mkdir(place);
+  ])(`%s is taken${missing ? ` (skipped: ${missing})` : ''}`, async (id, env) => {
+    const engineName = join(folder, `${id}-entry`);
+    await mkdir(engineName);
     const text = Object.entries(catalog.files(id, {})).find(([path]) => path === 'files/Caddyfile')?.[1] ?? '';
-    await writeFile(join(place, 'Caddyfile'), text);
-    expect(ask(program, ['validate', '--adapter', 'caddyfile', '--config', join(place, 'Caddyfile')], env)).toMatchObject({ status: 0 });
+    await writeFile(join(engineName, 'Caddyfile'), text);
+    expect(ask(program, ['validate', '--adapter', 'caddyfile', '--config', join(engineName, 'Caddyfile')], env)).toMatchObject({
+      status: 0,
+    });
   });
 });
 
@@ -290,47 +293,52 @@ describe('overlay-mesh before nebula', () => {
   const { program, missing } = find('nebula', 'nebula');
   const { program: certificates } = find('nebula-cert', 'nebula');
 
-  test.skipIf(missing)(`takes what is made of answers, and names the line of a mistake${missing ? ` (${missing})` : ''}`, async () => {
-    const keys = join(folder, 'keys');
-    await mkdir(keys);
-    for (const words of [
-      ['ca', '-name', 'home', '-out-crt', 'ca.crt', '-out-key', 'ca.key'],
-      ['sign', '-name', 'host', '-ip', '10.1.0.1/24', '-out-crt', 'host.crt', '-out-key', 'host.key'],
-    ])
-      expect(spawnSync(certificates, words, { cwd: keys }).status).toBe(0);
-    const asked = async (settings: Settings, change = (text: string) => text) => {
-      const { place, file } = await deliver('overlay-mesh', settings, { places: { '/etc/nebula': 'files' }, change });
-      await cp(keys, join(place, 'files'), { recursive: true });
-      return ask(program, ['-test', '-config', file]);
-    };
-    const member = {
-      STATIC_HOST_MAP: '{"10.1.0.2": ["127.0.0.1:4242"]}',
-      AM_LIGHTHOUSE: 'false',
-      LIGHTHOUSE_HOSTS: '10.1.0.2',
-      FIREWALL_INBOUND: 'any/icmp/any, 22/tcp/laptop, 8000-8010/udp/any',
-    };
-    expect((await asked({})).status).toBe(0);
-    expect((await asked(member)).status).toBe(0);
-    // Signs that mean something in YAML, in this program or in a shell.
-    const odds: readonly Settings[] = [
-      { LISTEN_HOST: '::' },
-      { LISTEN_HOST: '[::]' },
-      { STATIC_HOST_MAP: '{"10.1.0.2": ["[::1]:4242", "127.0.0.1:1"], "10.1.0.3": []}' },
-      { FIREWALL_INBOUND: 'fragment/udp/any, 1-65535/tcp/1.0, 22/tcp/true, any/any/null' },
-    ];
-    for (const odd of odds) expect([odd, (await asked({ ...member, ...odd })).status]).toEqual([odd, 0]);
-    for (const path of ["/a'b #1", '/a"b', '/a\\b{$HOME}'])
-      expect((await asked({ PKI_CERT: path })).output).toContain(`unable to read pki.cert file ${JSON.stringify(path).slice(1, -1)}`);
-    let text = '';
-    const broken = await asked({}, (whole) => (text = whole.replace('level: info', 'level: {info')));
-    expect(broken.status).not.toBe(0);
-    const [first] = told('overlay-mesh', broken);
-    expect(first?.line).toBeGreaterThanOrEqual(lineOf(text, '{info'));
-    expect(first?.line).toBeLessThanOrEqual(lineOf(text, '{info') + 1);
-    const unread = await asked({ PKI_CA: '/etc/nebula/other "ca".crt' });
-    expect(unread.status).not.toBe(0);
-    expect(told('overlay-mesh', unread)).toContainEqual(expect.objectContaining({ message: expect.stringMatching(/other .*ca.*\.crt/) }));
-  });
+  test.skipIf(missing)(
+    `takes what is made of answers, and names the line of a mistake${missing ? ` (skipped: ${missing})` : ''}`,
+    async () => {
+      const keys = join(folder, 'keys');
+      await mkdir(keys);
+      for (const words of [
+        ['ca', '-name', 'home', '-out-crt', 'ca.crt', '-out-key', 'ca.key'],
+        ['sign', '-name', 'host', '-ip', '10.1.0.1/24', '-out-crt', 'host.crt', '-out-key', 'host.key'],
+      ])
+        expect(spawnSync(certificates, words, { cwd: keys }).status).toBe(0);
+      const asked = async (settings: Settings, change = (text: string) => text) => {
+        const { engineName, file } = await deliver('overlay-mesh', settings, { engines: { '/etc/nebula': 'files' }, change });
+        await cp(keys, join(engineName, 'files'), { recursive: true });
+        return ask(program, ['-test', '-config', file]);
+      };
+      const member = {
+        STATIC_HOST_MAP: '{"10.1.0.2": ["127.0.0.1:4242"]}',
+        AM_LIGHTHOUSE: 'false',
+        LIGHTHOUSE_HOSTS: '10.1.0.2',
+        FIREWALL_INBOUND: 'any/icmp/any, 22/tcp/laptop, 8000-8010/udp/any',
+      };
+      expect((await asked({})).status).toBe(0);
+      expect((await asked(member)).status).toBe(0);
+      // Signs that mean something in YAML, in this program or in a shell.
+      const odds: readonly Settings[] = [
+        { LISTEN_HOST: '::' },
+        { LISTEN_HOST: '[::]' },
+        { STATIC_HOST_MAP: '{"10.1.0.2": ["[::1]:4242", "127.0.0.1:1"], "10.1.0.3": []}' },
+        { FIREWALL_INBOUND: 'fragment/udp/any, 1-65535/tcp/1.0, 22/tcp/true, any/any/null' },
+      ];
+      for (const odd of odds) expect([odd, (await asked({ ...member, ...odd })).status]).toEqual([odd, 0]);
+      for (const path of ["/a'b #1", '/a"b', '/a\\b{$HOME}'])
+        expect((await asked({ PKI_CERT: path })).output).toContain(`unable to read pki.cert file ${JSON.stringify(path).slice(1, -1)}`);
+      let text = '';
+      const broken = await asked({}, (whole) => (text = whole.replace('level: info', 'level: {info')));
+      expect(broken.status).not.toBe(0);
+      const [first] = reported('overlay-mesh', broken);
+      expect(first?.line).toBeGreaterThanOrEqual(lineOf(text, '{info'));
+      expect(first?.line).toBeLessThanOrEqual(lineOf(text, '{info') + 1);
+      const unread = await asked({ PKI_CA: '/etc/nebula/other "ca".crt' });
+      expect(unread.status).not.toBe(0);
+      expect(reported('overlay-mesh', unread)).toContainEqual(
+        expect.objectContaining({ message: expect.stringMatching(/other .*ca.*\.crt/) }),
+      );
+    },
+  );
 });
 
 describe('sso-portal before Authelia', () => {
@@ -345,7 +353,7 @@ describe('sso-portal before Authelia', () => {
   };
   const answers = { SESSION_DOMAIN: 'home.lan', site: 'auth.home.lan' };
   const deliverPortal = (change?: (text: string) => string) =>
-    deliver('sso-portal', answers, { places: { '/config': 'files' }, ...(change && { change }) });
+    deliver('sso-portal', answers, { engines: { '/config': 'files' }, ...(change && { change }) });
   const directory = {
     LDAP_URL: 'ldap://directory:3890',
     LDAP_BASE_DN: `o=O'Brien: "one" #2 {ü},dc=home`,
@@ -357,7 +365,7 @@ describe('sso-portal before Authelia', () => {
     STORAGE_POSTGRES_PASSWORD: `'#: "`,
   };
 
-  test.skipIf(missing)(`takes it with a file of people, and with a directory${missing ? ` (${missing})` : ''}`, async () => {
+  test.skipIf(missing)(`takes it with a file of people, and with a directory${missing ? ` (skipped: ${missing})` : ''}`, async () => {
     const { file } = await deliverPortal();
     for (const env of [needed, { ...needed, ...directory }])
       expect(ask(program, ['config', 'validate', '--config', file], env)).toMatchObject({ status: 0 });
@@ -377,10 +385,12 @@ describe('sso-portal before Authelia', () => {
     const unknown = await deliverPortal((text) => text.replace('  level: info', '  levle: info'));
     const asked = ask(program, ['config', 'validate', '--config', unknown.file], needed);
     expect(asked.status).not.toBe(0);
-    expect(told('sso-portal', asked)).toEqual([expect.objectContaining({ line: 1, message: 'configuration key not expected: log.levle' })]);
+    expect(reported('sso-portal', asked)).toEqual([
+      expect.objectContaining({ line: 1, message: 'configuration key not expected: log.levle' }),
+    ]);
     let text = '';
     const unread = await deliverPortal((whole) => (text = whole.replace('theme: auto', 'theme: auto: x')));
-    expect(told('sso-portal', ask(program, ['config', 'validate', '--config', unread.file], needed))).toContainEqual(
+    expect(reported('sso-portal', ask(program, ['config', 'validate', '--config', unread.file], needed))).toContainEqual(
       expect.objectContaining({ line: lineOf(text, 'theme:'), message: expect.stringMatching(/mapping values are not allowed/) }),
     );
   });
@@ -388,44 +398,47 @@ describe('sso-portal before Authelia', () => {
 
 describe('mesh-control-server before Headscale', () => {
   const { program = '', missing } = findServer('headscale');
-  const places = { '/var/lib/headscale': 'data', '/var/run/headscale': 'run' };
+  const engines = { '/var/lib/headscale': 'data', '/var/run/headscale': 'run' };
   async function asked(settings: Settings, change = (text: string) => text) {
-    const { place, file } = await deliver('mesh-control-server', settings, { places, change });
-    await mkdir(join(place, 'data'));
-    await symlink(place, join(place, 'run')).catch(() => undefined);
+    const { engineName, file } = await deliver('mesh-control-server', settings, { engines, change });
+    await mkdir(join(engineName, 'data'), { recursive: true });
+    await symlink(engineName, join(engineName, 'run')).catch(() => undefined);
     return ask(program, ['configtest', '--config', file]);
   }
 
-  test.skipIf(missing)(`takes what is made of answers, and names the line of a mistake${missing ? ` (${missing})` : ''}`, async () => {
-    expect(await asked({})).toMatchObject({ status: 0 });
-    expect(await asked({ DNS_NAMESERVERS: '1.1.1.1, 2620:fe::fe' })).toMatchObject({ status: 0 });
-    let text = '';
-    const unread = await asked({}, (whole) => (text = whole.replace('  magic_dns: true', '  magic_dns: true: x')));
-    expect(unread.status).not.toBe(0);
-    expect(told('mesh-control-server', unread)).toContainEqual(
-      expect.objectContaining({ line: lineOf(text, 'magic_dns'), message: expect.stringMatching(/mapping values are not allowed/) }),
-    );
-    const refused = await asked({}, (whole) => whole.replace('server_url: http://', 'server_url: '));
-    expect(refused.status).not.toBe(0);
-    expect(told('mesh-control-server', refused)).toContainEqual(
-      expect.objectContaining({ message: expect.stringMatching(/server_url must start with/) }),
-    );
-  });
+  test.skipIf(missing)(
+    `takes what is made of answers, and names the line of a mistake${missing ? ` (skipped: ${missing})` : ''}`,
+    async () => {
+      expect(await asked({})).toMatchObject({ status: 0 });
+      expect(await asked({ DNS_NAMESERVERS: '1.1.1.1, 2620:fe::fe' })).toMatchObject({ status: 0 });
+      let text = '';
+      const unread = await asked({}, (whole) => (text = whole.replace('  magic_dns: true', '  magic_dns: true: x')));
+      expect(unread.status).not.toBe(0);
+      expect(reported('mesh-control-server', unread)).toContainEqual(
+        expect.objectContaining({ line: lineOf(text, 'magic_dns'), message: expect.stringMatching(/mapping values are not allowed/) }),
+      );
+      const refused = await asked({}, (whole) => whole.replace('server_url: http://', 'server_url: '));
+      expect(refused.status).not.toBe(0);
+      expect(reported('mesh-control-server', refused)).toContainEqual(
+        expect.objectContaining({ message: expect.stringMatching(/server_url must start with/) }),
+      );
+    },
+  );
 });
 
 describe('secrets-manager-path before OpenBao', () => {
   const { program = '', missing } = findServer('openbao');
   async function asked(settings: Settings = {}, change = (text: string) => text) {
     // Its data are not looked at: that folder does not exist here.
-    const places = { '/openbao/config': 'files/config', '/tmp/diagnosed': 'diagnosed' };
+    const engines = { '/openbao/config': 'files/config', '/tmp/diagnosed': 'diagnosed' };
     const answers = { LISTENER_ADDRESS: `127.0.0.1:${await freePort()}`, ...settings };
-    const { place, here } = await deliver('secrets-manager-path', answers, { places, change });
-    await symlink(program, join(place, 'bao'));
+    const { engineName, here } = await deliver('secrets-manager-path', answers, { engines, change });
+    await symlink(program, join(engineName, 'bao'));
     const [shell = '', ...words] = (catalog.entries.get('secrets-manager-path')?.configFile?.verify?.argv ?? []).map(here);
-    return ask(shell, words, { PATH: `${place}:${folders.join(':')}` });
+    return ask(shell, words, { PATH: `${engineName}:${folders.join(':')}` });
   }
 
-  test.skipIf(missing)(`takes what is made of answers${missing ? ` (${missing})` : ''}`, async () => {
+  test.skipIf(missing)(`takes what is made of answers${missing ? ` (skipped: ${missing})` : ''}`, async () => {
     expect(await asked()).toEqual({ status: 0, output: '\n' });
     expect(await asked({ NODE_ID: 'node "one"', UI: 'false' })).toMatchObject({ status: 0 });
   });
@@ -442,7 +455,7 @@ describe('secrets-manager-path before OpenBao', () => {
     const answer = await asked({}, (whole) => (text = whole.replace(from, to)));
     expect(text).toContain(to);
     expect(answer.status).not.toBe(0);
-    expect(told('secrets-manager-path', answer)).toEqual([
+    expect(reported('secrets-manager-path', answer)).toEqual([
       expect.objectContaining({ message: expect.stringMatching(says), ...(line && { line: lineOf(text, to) }) }),
     ]);
   });
@@ -451,13 +464,13 @@ describe('secrets-manager-path before OpenBao', () => {
 describe('outbound-tunnel before cloudflared', () => {
   const { program = '', missing } = findServer('cloudflared');
   async function asked(settings: Settings, change = (text: string) => text) {
-    const { here } = await deliver('outbound-tunnel', settings, { places: { '/etc/cloudflared': 'files' }, change });
+    const { here } = await deliver('outbound-tunnel', settings, { engines: { '/etc/cloudflared': 'files' }, change });
     const words = (catalog.entries.get('outbound-tunnel')?.configFile?.verify?.argv ?? []).slice(1).map(here);
     return ask(program, words);
   }
   const answers = { INGRESS_HOSTNAME: 'app.example.com', INGRESS_SERVICE: 'http://app:8080' };
 
-  test.skipIf(missing)(`takes what is made of answers${missing ? ` (${missing})` : ''}`, async () => {
+  test.skipIf(missing)(`takes what is made of answers${missing ? ` (skipped: ${missing})` : ''}`, async () => {
     expect(await asked({})).toMatchObject({ status: 0 });
     expect(await asked(answers)).toMatchObject({ status: 0 });
     expect(await asked({ ...answers, TUNNEL_ID: '6ff42ae2-765d-4adf-8112-31c55c1551ef' })).toMatchObject({ status: 0 });
@@ -473,7 +486,7 @@ describe('outbound-tunnel before cloudflared', () => {
     const answer = await asked(answers, (whole) => (text = whole.replace(from, to)));
     expect(text).not.toContain(from);
     expect(answer.status).not.toBe(0);
-    expect(told('outbound-tunnel', answer)).toEqual([
+    expect(reported('outbound-tunnel', answer)).toEqual([
       expect.objectContaining({ message: expect.stringMatching(says), ...(line && { line: lineOf(text, to) }) }),
     ]);
   });

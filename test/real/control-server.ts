@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'vitest';
-import type { DeployStage } from './deploy-stage.ts';
+import type { DeployFixture } from './deploy-fixture.ts';
 import type { RealEngine } from './real-engines.ts';
 import { findServer } from './real-server.ts';
 import { asInTheCatalog, makeStandIn } from './stand-ins.ts';
@@ -8,7 +8,7 @@ import { asInTheCatalog, makeStandIn } from './stand-ins.ts';
 const id = 'mesh-control-server';
 
 /** The real Headscale under the name of its image, and its component as the catalog has it, but for relays on the internet. */
-export async function offerControlServer(engine: RealEngine, stage: DeployStage): Promise<void> {
+export async function offerControlServer(engine: RealEngine, fixture: DeployFixture): Promise<void> {
   const { program = '' } = findServer('headscale');
   // Like the image it has nothing else to do.
   await makeStandIn(engine, {
@@ -36,5 +36,5 @@ export async function offerControlServer(engine: RealEngine, stage: DeployStage)
     .replace('disable_check_updates: false', 'disable_check_updates: true')
     .replace('auto_update_enabled: true', 'auto_update_enabled: false');
   expect(local).toContain('region_id: 999');
-  await stage.catalog({ ...files, [config]: local });
+  await fixture.catalog({ ...files, [config]: local });
 }

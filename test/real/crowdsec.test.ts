@@ -2,43 +2,57 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { intrusionPreventionContract } from '../contract/intrusion-prevention.contract.ts';
+import { requiredInCi } from '../required.ts';
+import { describeContract } from './describe-contract.ts';
+import { findServer } from './real-server.ts';
 import { runOrThrow, runProgram, variablesOf } from './scripts.ts';
 
 const script = fileURLToPath(new URL('crowdsec', import.meta.url));
 
-// Where the package cannot be had the suite is skipped with the reason, and under QUARTERDECK_REQUIRE_REAL=1 it fails.
-const base = await mkdtemp(join(tmpdir(), 'qd-crowdsec-'));
-const folder = join(base, 'server');
-const started = await runProgram([script, 'up', folder], { env: { QUARTERDECK_ENGINES_OWNER: String(process.pid) } });
-if (started.code !== 0) await rm(base, { recursive: true, force: true });
-const reason = started.stderr.trim().split('\n').at(-1) ?? '';
+// Debian's package, and a newer release where it was built.
+const packaged = await runProgram([script, 'fetch'], { env: { QUARTERDECK_TEST_CROWDSEC_TREE: '' } });
+const built = findServer('crowdsec-1.7.8');
+const servers = [
+  {
+    suite: 'crowdsec-1.4',
+    version: '1.4.6',
+    tree: '',
+    missing: requiredInCi(packaged.code === 0 ? undefined : `there is no package of CrowdSec: ${packaged.stderr.trim()}`),
+  },
+  { suite: 'crowdsec-1.7', version: '1.7.8', tree: built.program ?? '', missing: built.missing },
+] as const;
 
-if (started.code === 0) {
-  const facts = variablesOf(started.stdout);
+for (const { suite, version, tree, missing } of servers) {
+  const env = { QUARTERDECK_TEST_CROWDSEC_TREE: tree, QUARTERDECK_ENGINES_OWNER: String(process.pid) };
+  let base: string;
+  let facts: Record<string, string>;
+  const folder = () => join(base, 'server');
   const fact = (name: string) => facts[`QUARTERDECK_TEST_CROWDSEC_${name}`] ?? '';
-  describe('the real CrowdSec 1.4.6', () => {
+  const cscli = async (...argv: string[]) => {
+    const { code, stdout, stderr } = await runProgram([script, 'cli', folder(), ...argv], { bare: true, env });
+    return { exitCode: code, stdout, stderr };
+  };
+  // Behind the time; 1.4 writes it to stderr, 1.7 to stdout.
+  const versionText = async () => {
+    const { stdout, stderr } = await cscli('version');
+    return /version: .*/.exec(`${stdout}\n${stderr}`)?.[0] ?? '';
+  };
+
+  describeContract(suite, { name: 'CrowdSec', missing, version: versionText }, () => {
+    beforeAll(async () => {
+      base = await mkdtemp(join(tmpdir(), 'qd-crowdsec-'));
+      facts = variablesOf(await runOrThrow([script, 'up', folder()], { env }));
+    }, 60_000);
     afterAll(async () => {
-      await runOrThrow([script, 'down', folder]);
+      await runProgram([script, 'down', folder()]);
       await rm(base, { recursive: true, force: true });
     });
-    intrusionPreventionContract(
-      () => ({
-        url: fact('URL'),
-        metricsUrl: fact('METRICS'),
-        machine: { login: fact('MACHINE'), password: fact('PASSWORD') },
-        bouncerKey: fact('KEY'),
-        cscli: async (...argv) => {
-          const { code, stdout, stderr } = await runProgram([script, 'cli', folder, ...argv], { bare: true });
-          return { exitCode: code, stdout, stderr };
-        },
-      }),
-      { version: '1.4.6' },
-    );
+    const server = () => ({
+      ...{ url: fact('URL'), bouncerKey: fact('KEY'), cscli },
+      machine: { login: fact('MACHINE'), password: fact('PASSWORD') },
+    });
+    intrusionPreventionContract(server, { version });
   });
-} else if (process.env.QUARTERDECK_REQUIRE_REAL === '1') {
-  it('the real CrowdSec', () => expect.fail(`must run, and cannot: ${reason}`));
-} else {
-  describe.skip(`the real CrowdSec (skipped: ${reason})`, () => it('runs', () => {}));
 }

@@ -1,7 +1,7 @@
 import { chown, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { until } from './deploy-stage.ts';
+import { until } from './deploy-fixture.ts';
 import { json, layGround, ownAddress, page, type Row, resolved } from './deployed-rows.ts';
 import { describeReal } from './real-engines.ts';
 import { runOrThrow, runProgram } from './scripts.ts';
@@ -159,7 +159,6 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
       answers: () => ({ HTTP_BIND: ownAddress, HTTPS_BIND: ownAddress, ENGINE_SOCKET: engine.socket }),
       server: {
         name: 'traefik',
-        quick: true,
         image: async (program) => ({
           name: 'docker.io/library/traefik',
           tag: 'v3',
@@ -169,8 +168,8 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         }),
       },
       word: 'proxying',
-      proof: async ({ word, stage }) => {
-        const [network = ''] = Object.keys((await stage.container('dynamic-proxy', 'traefik'))?.NetworkSettings.Networks ?? {});
+      proof: async ({ word, fixture }) => {
+        const [network = ''] = Object.keys((await fixture.container('dynamic-proxy', 'traefik'))?.NetworkSettings.Networks ?? {});
         const served = (labels: Record<string, string>) =>
           ground.started({
             Image: 'busybox:latest',
@@ -235,15 +234,15 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         }),
       },
       word: 'not initialised',
-      proof: async ({ stage, run, inside }) => {
+      proof: async ({ fixture, run, inside }) => {
         const kept = () => inside('openbao', 'ls', '-lR', '--full-time', '/openbao/data');
         const before = await kept();
         expect(await run('config', 'check', 'secrets-manager-path')).toContain('the product itself takes it');
-        const file = join(stage.stack, 'secrets-manager-path/files/config/server.hcl');
+        const file = join(fixture.stack, 'secrets-manager-path/files/config/server.hcl');
         const text = await readFile(file, 'utf8');
         const asked = async (from: string, to: string) => {
           await writeFile(file, text.replace(from, to));
-          const broken = await stage.operator.run(['config', 'check', 'secrets-manager-path', '--json']);
+          const broken = await fixture.operator.run(['config', 'check', 'secrets-manager-path', '--json']);
           expect(broken.code, broken.stdout + broken.stderr).toBe(1);
           return (JSON.parse(broken.stdout) as { data: unknown }).data;
         };
@@ -345,7 +344,6 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
       answers: () => ({ BOOKS_FOLDER: join(ground.folder, 'books') }),
       server: {
         name: 'calibre-web',
-        quick: true,
         image: async (wheel) => ({
           name: 'lscr.io/linuxserver/calibre-web',
           tag: 'latest',

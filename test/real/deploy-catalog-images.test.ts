@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { ask, askUntil } from './ask.ts';
-import { until } from './deploy-stage.ts';
+import { until } from './deploy-fixture.ts';
 import { json, layGround, ownAddress, page, type Row } from './deployed-rows.ts';
 import { describeReal } from './real-engines.ts';
 import { runProgram } from './scripts.ts';
@@ -33,8 +33,8 @@ describeReal('docker', 'more of the catalog with real programs', (engine) => {
       id: 'rss-reader',
       ports: ['WEB_PORT'],
       word: 'ready',
-      proof: async ({ port, run, word, stage, inside }) => {
-        const env = (await stage.container('rss-reader', 'reader'))?.Config.Env ?? [];
+      proof: async ({ port, run, word, fixture, inside }) => {
+        const env = (await fixture.container('rss-reader', 'reader'))?.Config.Env ?? [];
         const password = env.find((line) => line.startsWith('ADMIN_PASSWORD='))?.split('=')[1];
         const headers = { Authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}` };
         const asked = async (path: string) => JSON.parse((await page(port('WEB_PORT'), path, { headers })).body);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { ask } from './ask.ts';
-import { type DeployStage, until } from './deploy-stage.ts';
+import { type DeployFixture, until } from './deploy-fixture.ts';
 import { form, layGround, ownAddress, page, type Row, resolved } from './deployed-rows.ts';
 import { describeReal } from './real-engines.ts';
 import { runOrThrow, runProgram } from './scripts.ts';
@@ -19,7 +19,7 @@ import { makeStandIn, type StandIn } from './stand-ins.ts';
 describeReal('docker', 'the catalog with real programs', (engine) => {
   const ground = layGround(engine);
   const { started } = ground;
-  let stage: DeployStage;
+  let fixture: DeployFixture;
   let folder: string;
   let here: string;
   let server: Server;
@@ -90,10 +90,10 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       id: 'recursive-resolver',
       ports: ['DNS_PORT=DNS_UDP_PORT'],
       word: 'resolving',
-      proof: async ({ stage, port, inside }) => {
+      proof: async ({ fixture, port, inside }) => {
         const folder = '/opt/unbound/etc/unbound';
         await writeFile(
-          join(stage.stack, 'recursive-resolver/files/unbound/local.conf'),
+          join(fixture.stack, 'recursive-resolver/files/unbound/local.conf'),
           'server:\n    local-zone: "home.lan." transparent\n    local-data: "nas.home.lan. IN A 192.168.1.10"\n',
         );
         await inside('unbound', 'unbound-checkconf', `${folder}/unbound.conf`);
@@ -174,7 +174,7 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       // Without its certificates nothing is started.
       before: async () => {
         const { run } = ground.deployed('overlay-mesh');
-        const refused = await stage.operator.run(['deploy', 'overlay-mesh', '--yes']);
+        const refused = await fixture.operator.run(['deploy', 'overlay-mesh', '--yes']);
         expect(refused.code, refused.stdout).not.toBe(0);
         expect(refused.stderr.replaceAll(/\s+/g, ' ')).toMatch(
           /does not start without the certificates of this node\..* quarterdeck overlay sign NAME --install/,
@@ -251,7 +251,7 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
   ];
 
   beforeAll(async () => {
-    ({ stage, folder, here } = ground);
+    ({ fixture, folder, here } = ground);
     serverPort = await findFreePort();
     server = createServer(({ url = '' }, answer) => {
       asked.push(url);

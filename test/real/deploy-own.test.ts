@@ -1,7 +1,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { describeUnless } from '../required.ts';
 import { ask } from './ask.ts';
 import { layGround } from './deployed-rows.ts';
 import { etcdPrograms, missingEtcd } from './etcd-programs.ts';
@@ -19,8 +20,6 @@ const event = (summary: string) =>
     .concat(['DTSTART:20260101T080000Z', `SUMMARY:${summary}`, 'END:VEVENT', 'END:VCALENDAR', ''])
     .join('\r\n');
 
-const missing = missingEtcd();
-
 describeReal('docker', "entries of one's own, with real programs", (engine) => {
   const ground = layGround(engine);
   const { run } = ground.deployed('key-store');
@@ -28,11 +27,12 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
     const found = await readdir(ownCatalog, { recursive: true, withFileTypes: true });
     for (const { parentPath, name } of found.filter((entry) => entry.isFile())) {
       const path = join(parentPath, name);
-      await ground.stage.catalog({ [relative(ownCatalog, path)]: await readFile(path, 'utf8') });
+      await ground.fixture.catalog({ [relative(ownCatalog, path)]: await readFile(path, 'utf8') });
     }
   });
 
-  const word = (id: string, expected: string) => statusUntil(ground.stage.operator, id, (component) => component.word === expected);
+  const word = (id: string, expected: string) =>
+    statusUntil(ground.fixture.operator, id, (component) => component.state.label === expected);
 
   it('are checked, and found like the others', async () => {
     expect(await run('catalog', 'check', ownCatalog)).toContain('3 components can be used, nothing is wrong.');
@@ -40,7 +40,7 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
     expect(await run('catalog', 'show', 'key-store')).toContain('Key-value store of a cluster');
   });
 
-  describe.skipIf(missing)(`etcd${missing ? ` (${missing})` : ''}`, () => {
+  describeUnless(missingEtcd(), 'etcd', () => {
     it('is deployed, asked in its own words, backed up, restored and removed', { timeout: 300_000 }, async () => {
       await makeStandIn(engine, {
         ...{ name: 'quay.io/coreos/etcd', tag: 'v3.4.23', from: 'busybox:latest', changes: [] },
@@ -65,7 +65,7 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
         await etcdctl('put', 'large', 'x'.repeat(60_000)).catch(() => '');
         await word('key-store', 'no leader or no room');
       });
-      expect(await ground.stage.container('key-store', 'etcd')).toBeUndefined();
+      expect(await ground.fixture.container('key-store', 'etcd')).toBeUndefined();
     });
   });
 
@@ -85,7 +85,7 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
         '-H',
         engine.url,
         'exec',
-        (await ground.stage.container('backup-server', 'rest-server'))?.Id ?? '',
+        (await ground.fixture.container('backup-server', 'rest-server'))?.Id ?? '',
         'create_user',
         'ada',
         secret,
@@ -94,7 +94,7 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
       await run('restart', 'backup-server', '--yes');
       await word('backup-server', 'guarded');
       const hash = (await runOrThrow(['openssl', 'passwd', '-6', 'rust and salt'])).trim();
-      await writeFile(join(ground.stage.stack, 'calendar/files/users'), `ada:${hash}\n`);
+      await writeFile(join(ground.fixture.stack, 'calendar/files/users'), `ada:${hash}\n`);
       await word('calendar', 'serving');
 
       const headers = { Authorization: `Basic ${Buffer.from('ada:rust and salt').toString('base64')}` };
@@ -113,10 +113,10 @@ describeReal('docker', "entries of one's own, with real programs", (engine) => {
       await word('calendar', 'serving');
       expect((await dav('GET', '/ada/home/1.ics')).body).toContain('SUMMARY:Launch');
 
-      const refused = await ground.stage.operator.run(['backup', 'calendar', ...to.map((part) => part.replace('ada:', 'eve:')), '--yes']);
+      const refused = await ground.fixture.operator.run(['backup', 'calendar', ...to.map((part) => part.replace('ada:', 'eve:')), '--yes']);
       expect(refused.code).toBe(1);
       expect(refused.stderr).toContain('401');
-      expect([...shown, refused.stdout, refused.stderr, await ground.stage.operator.ownFiles()].join('\n')).not.toContain(secret);
+      expect([...shown, refused.stdout, refused.stderr, await ground.fixture.operator.ownFiles()].join('\n')).not.toContain(secret);
     });
   });
 });

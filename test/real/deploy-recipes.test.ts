@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type DeployStage, setStage } from './deploy-stage.ts';
+import { type DeployFixture, setFixture } from './deploy-fixture.ts';
 import { statusUntil } from './operator.ts';
-import { describeReal, type RealEngineKind } from './real-engines.ts';
+import { describeAgain, describeReal, type RealEngineKind } from './real-engines.ts';
 import { type Composer, findFreePort } from './stack.ts';
 import { asInTheCatalog, makeStandIn, recipeManager } from './stand-ins.ts';
 
@@ -16,25 +16,25 @@ const id = 'recipe-manager';
 
 // The product's own image is in no registry that a test can reach: what runs is a stand-in that answers as its source says.
 for (const { kind, composer } of ways) {
-  describeReal(kind, `the recipe manager with ${composer}`, (engine) => {
-    let stage: DeployStage;
+  (kind === 'podman' ? describeAgain : describeReal)(kind, `the recipe manager with ${composer}`, (engine) => {
+    let fixture: DeployFixture;
     let backups: string;
 
     beforeAll(async () => {
       await makeStandIn(engine, recipeManager);
-      stage = await setStage(engine, composer);
+      fixture = await setFixture(engine, composer);
       backups = await mkdtemp(join(tmpdir(), 'qd-recipes-'));
-      await stage.catalog(await asInTheCatalog('productivity', id));
+      await fixture.catalog(await asInTheCatalog('productivity', id));
     });
     afterAll(async () => {
-      await stage?.leave();
+      await fixture?.leave();
       await rm(backups, { recursive: true, force: true });
     });
 
     /** Podman does one thing after the other: on a busy machine it may not answer in time at all, before anything was begun. */
     const run = async (...args: string[]): Promise<string> => {
       for (let left = 4; ; left--) {
-        const { code, stdout, stderr } = await stage.operator.run(args);
+        const { code, stdout, stderr } = await fixture.operator.run(args);
         if (code === 3 && left > 0) continue;
         expect(code, stdout + stderr).toBe(0);
         return stdout;
@@ -44,15 +44,15 @@ for (const { kind, composer } of ways) {
     const inside = async (service: string, ...argv: string[]) => (await run('exec', id, '--service', service, '--', ...argv)).trim();
     const sql = (statement: string) => inside('db', 'psql', '-U', 'mealie', '-d', 'mealie', '-Atc', statement);
     const password = async () =>
-      (await stage.container(id, 'mealie'))?.Config.Env.find((line) => line.startsWith('POSTGRES_PASSWORD='))?.split('=')[1] ?? '';
+      (await fixture.container(id, 'mealie'))?.Config.Env.find((line) => line.startsWith('POSTGRES_PASSWORD='))?.split('=')[1] ?? '';
 
     it('is deployed, and says that its account still has the password that everybody knows, until that is changed (R47)', async () => {
       await yes('deploy', id, '--set', `WEB_PORT=${await findFreePort()}`);
-      const { word } = await statusUntil(stage.operator, id, (component) => component.word !== 'starting');
-      expect(word).toBe('default account');
+      const { state } = await statusUntil(fixture.operator, id, (component) => component.state.label !== 'starting');
+      expect(state.label).toBe('default account');
       expect(await run('status', id)).toContain('Log in as changeme@example.com');
       await sql("update users set email = 'ada@example.org'");
-      await statusUntil(stage.operator, id, (component) => component.word === 'ready');
+      await statusUntil(fixture.operator, id, (component) => component.state.label === 'ready');
       expect(await run('status', id)).not.toContain('Log in as changeme@example.com');
     });
 
@@ -65,7 +65,7 @@ for (const { kind, composer } of ways) {
       await yes('restore', id, '--to', backups);
       expect(await sql('select name from recipes')).toBe('soup');
       expect(await inside('mealie', 'cat', '/app/data/soup.webp')).toBe('picture');
-      await statusUntil(stage.operator, id, (component) => component.word === 'ready');
+      await statusUntil(fixture.operator, id, (component) => component.state.label === 'ready');
     });
 
     // On Podman another component with the same database shows it: `rotate.test.ts`.
@@ -73,7 +73,7 @@ for (const { kind, composer } of ways) {
       const old = await password();
       expect(await yes('secrets', 'rotate', id, 'DB_PASSWORD')).toContain('Proved: the new one works, and the old one does not.');
       expect(await password()).not.toBe(old);
-      await statusUntil(stage.operator, id, (component) => component.word === 'ready');
+      await statusUntil(fixture.operator, id, (component) => component.state.label === 'ready');
     });
   });
 }

@@ -1,12 +1,14 @@
 import { createServer, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { componentFiles, type DeployStage, pageAt, setStage, until, webFiles } from './deploy-stage.ts';
+import { componentFiles, type DeployFixture, pageAt, setFixture, until, webFiles } from './deploy-fixture.ts';
 import { realEngine } from './real-engines.ts';
 import { describeWithRegistry } from './registry.ts';
 import { findFreePort } from './stack.ts';
 import { inTurn } from './turns.ts';
 
-const many = Array.from({ length: 20 }, (_, index) => `many-${String(index + 1).padStart(2, '0')}`);
+/** With five the same is seen. */
+const count = process.env.QUARTERDECK_TEST_LONG === '1' ? 20 : 5;
+const many = Array.from({ length: count }, (_, index) => `many-${String(index + 1).padStart(2, '0')}`);
 const idle = (image: string) => `services:
   main:
     image: ${image}
@@ -16,50 +18,50 @@ const idle = (image: string) => `services:
 
 /** A probe vouches for it, so that nobody has to see it run for a while. */
 const asked = `calls: {there: {title: Is it there?, reads: true, exec: {service: main, argv: ["true"]}}}
-probe: {call: there, says: [{when: ok, word: healthy, tone: good}, {when: 'true', word: away, tone: bad}]}
+probe: {call: there, states: [{when: ok, state: healthy, severity: ok}, {when: 'true', state: away, severity: error}]}
 `;
 
 describeWithRegistry('deploying when something goes wrong', (registry) => {
   inTurn('docker', 'beside');
-  let stage: DeployStage;
+  let fixture: DeployFixture;
   let port: number;
   let squatter: Server | undefined;
 
   beforeAll(async () => {
-    stage = await setStage(realEngine('docker'));
+    fixture = await setFixture(realEngine('docker'));
     port = await findFreePort();
-    await stage.catalog(webFiles('web', { port }));
-    const { code, stdout, stderr } = await stage.operator.run(['deploy', 'web', '--yes']);
+    await fixture.catalog(webFiles('web', { port }));
+    const { code, stdout, stderr } = await fixture.operator.run(['deploy', 'web', '--yes']);
     expect(code, stdout + stderr).toBe(0);
   });
   afterEach(async () => {
     await new Promise<void>((resolve) => (squatter ? squatter.close(() => resolve()) : resolve()));
     squatter = undefined;
   });
-  afterAll(() => stage.leave());
-  const yes = (...args: string[]) => stage.operator.run([...args, '--yes']);
+  afterAll(() => fixture.leave());
+  const yes = (...args: string[]) => fixture.operator.run([...args, '--yes']);
   const stateOf = async () => ({
-    files: Object.fromEntries(await Promise.all((await stage.files()).map(async (path) => [path, await stage.file(path)]))),
-    web: (await stage.container('web', 'web'))?.Config.Env.toSorted(),
+    files: Object.fromEntries(await Promise.all((await fixture.files()).map(async (path) => [path, await fixture.file(path)]))),
+    web: (await fixture.container('web', 'web'))?.Config.Env.toSorted(),
     page: await pageAt(port),
   });
 
   it('changes nothing where the registry has no such image', async () => {
-    await stage.catalog(componentFiles('nowhere', idle('quarterdeck/never-pushed:latest')));
-    const before = await stage.files();
+    await fixture.catalog(componentFiles('nowhere', idle('quarterdeck/never-pushed:latest')));
+    const before = await fixture.files();
     const { code, stderr } = await yes('deploy', 'nowhere');
     expect(code).toBe(1);
     expect(stderr).toContain('quarterdeck/never-pushed:latest');
-    expect(await stage.files()).toEqual(before);
-    expect(await stage.container('nowhere', 'main')).toBeUndefined();
-    expect((await stage.operator.run(['recover'])).stdout).toContain('Nothing broke off');
+    expect(await fixture.files()).toEqual(before);
+    expect(await fixture.container('nowhere', 'main')).toBeUndefined();
+    expect((await fixture.operator.run(['recover'])).stdout).toContain('Nothing broke off');
   });
 
   it('says who has a port that was taken after preflight, and takes the change back', async () => {
     const before = await stateOf();
     const wanted = await findFreePort();
-    const hold = await stage.holdCompose();
-    const deploying = stage.begin(['deploy', 'web', '--set', `WEB_PORT=${wanted}`, '--yes']);
+    const hold = await fixture.holdCompose();
+    const deploying = fixture.begin(['deploy', 'web', '--set', `WEB_PORT=${wanted}`, '--yes']);
     await hold.reached();
     squatter = createServer().listen(wanted, '127.0.0.1');
     await hold.release();
@@ -68,14 +70,14 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
     expect(stdout + stderr).toContain(String(wanted));
     expect(stdout + stderr).toMatch(/already in use|already allocated/);
 
-    expect((await stage.operator.run(['recover'])).stderr).toContain('--undo');
+    expect((await fixture.operator.run(['recover'])).stderr).toContain('--undo');
     const undone = await yes('recover', '--undo');
     expect(undone.code, undone.stdout + undone.stderr).toBe(0);
     expect(await stateOf()).toEqual(before);
   });
 
   it('shows the last lines of what never becomes healthy', async () => {
-    await stage.catalog(
+    await fixture.catalog(
       componentFiles(
         'broken',
         idle('busybox:latest').replace(/command: .*/, 'command: ["sh", "-c", "echo the disk of the moon is missing; exit 3"]'),
@@ -86,32 +88,32 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
     expect(stderr).toContain('broken does not become healthy');
     expect(stdout + stderr).toContain('the disk of the moon is missing');
     expect((await yes('rollback', 'broken')).code).toBe(0);
-    expect(await stage.container('broken', 'main')).toBeUndefined();
+    expect(await fixture.container('broken', 'main')).toBeUndefined();
   });
 
   it('is not deployed while its own health check fails, though its probe sees nothing wrong', async () => {
     const compose = `${idle('busybox:latest')}    healthcheck: {test: ["CMD", "false"], interval: 2s, timeout: 1s, retries: 2}\n`;
-    await stage.catalog(componentFiles('ailing', compose, asked));
+    await fixture.catalog(componentFiles('ailing', compose, asked));
     const { code, stdout, stderr } = await yes('deploy', 'ailing');
     expect(code, stdout + stderr).toBe(1);
     expect(stderr).toContain('ailing does not become healthy');
     expect(stdout).not.toContain('is deployed');
-    expect((await stage.operator.run(['audit'])).stdout).not.toContain('ailing was seen healthy');
+    expect((await fixture.operator.run(['audit'])).stdout).not.toContain('ailing was seen healthy');
     expect((await yes('rollback', 'ailing')).code).toBe(0);
   });
 
   it('tells a second operator who is at work, and names what a killed console left, until it is finished', async () => {
-    const hold = await stage.holdCompose();
-    const console = stage.begin(['deploy', 'web', '--set', 'GREETING=good evening', '--yes']);
+    const hold = await fixture.holdCompose();
+    const console = fixture.begin(['deploy', 'web', '--set', 'GREETING=good evening', '--yes']);
     await hold.reached();
-    const second = await stage.another();
+    const second = await fixture.another();
     const refused = await second.run(['deploy', 'web', '--set', 'GREETING=mine', '--yes']);
     expect(refused.code).toBe(4);
     expect(refused.stderr).toMatch(/\S+@\S+ has been changing this stack/);
 
     console.kill();
     await console.ended;
-    const working = await stage.operator.run(['recover']);
+    const working = await fixture.operator.run(['recover']);
     expect(working.stdout).toMatch(/\S+@\S+ has been changing this stack/);
     // The script on the host needs no console.
     await hold.release();
@@ -119,15 +121,15 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
   });
 
   it('finishes what the host itself broke off', async () => {
-    const hold = await stage.holdCompose();
-    const console = stage.begin(['deploy', 'web', '--set', 'GREETING=good night', '--yes']);
+    const hold = await fixture.holdCompose();
+    const console = fixture.begin(['deploy', 'web', '--set', 'GREETING=good night', '--yes']);
     await hold.reached();
     console.kill();
     await console.ended;
-    await stage.killScript();
+    await fixture.killScript();
     await hold.release();
 
-    const named = await stage.operator.run(['recover']);
+    const named = await fixture.operator.run(['recover']);
     expect(named.code).toBe(4);
     expect(named.stdout + named.stderr).toContain('web');
     const finished = await yes('recover', '--finish');
@@ -137,7 +139,7 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
 
   describe('newer images', () => {
     const release = async (service: string) =>
-      (await stage.container(service, 'main'))?.Config.Env.find((line) => line.startsWith('RELEASE='))?.slice(8);
+      (await fixture.container(service, 'main'))?.Config.Env.find((line) => line.startsWith('RELEASE='))?.slice(8);
 
     it('updates to them, and goes back to the exact image where that is safe only', async () => {
       for (const [id, rollback] of [
@@ -146,7 +148,7 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
       ] as const) {
         const name = `quarterdeck/${id}:latest`;
         await registry.push(name, { from: 'busybox:latest', env: { RELEASE: 'first' } });
-        await stage.catalog(componentFiles(id, idle(name), `${asked}upgrade: {rollback: ${rollback}}\n`));
+        await fixture.catalog(componentFiles(id, idle(name), `${asked}upgrade: {rollback: ${rollback}}\n`));
         expect((await yes('deploy', id)).code).toBe(0);
         expect((await yes('update', id)).stdout).toContain('up to date');
         await registry.push(name, { from: 'busybox:latest', env: { RELEASE: 'second' } });
@@ -162,16 +164,16 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
       const back = await yes('rollback', 'easy');
       expect(back.code, back.stdout + back.stderr).toBe(0);
       expect(await release('easy')).toBe('first');
-      expect(await stage.file('easy/compose.yaml')).toMatch(/image: "?quarterdeck\/easy@sha256:[0-9a-f]{64}/);
+      expect(await fixture.file('easy/compose.yaml')).toMatch(/image: "?quarterdeck\/easy@sha256:[0-9a-f]{64}/);
     });
 
-    it('updates twenty components in one go, and says of the one with a local image that it cannot tell', {
+    it(`updates ${count} components in one go, and says of the one with a local image that it cannot tell`, {
       timeout: 300_000,
     }, async () => {
       const name = 'quarterdeck/many:latest';
       await registry.push(name, { from: 'busybox:latest', env: { RELEASE: 'first' } });
       for (const id of many) {
-        await stage.catalog(componentFiles(id, idle(name), asked));
+        await fixture.catalog(componentFiles(id, idle(name), asked));
         const deployed = await yes('deploy', id);
         expect(deployed.code, deployed.stdout + deployed.stderr).toBe(0);
       }
@@ -179,7 +181,7 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
       const updated = await yes('update', 'all');
       expect(updated.code, updated.stdout + updated.stderr).toBe(5);
       expect((updated.stdout + updated.stderr).replaceAll(/\s+/g, ' ')).toContain(
-        `Cannot tell whether web is up to date: ${stage.image} could not be checked (the image has no registry digest`,
+        `Cannot tell whether web is up to date: ${fixture.image} could not be checked (the image has no registry digest`,
       );
       for (const id of many) expect(await release(id), id).toBe('second');
     });

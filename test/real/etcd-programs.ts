@@ -1,18 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { requiredProgram } from '../required.ts';
 import { librariesOf } from './libraries-of.ts';
 
-/** Why there is no etcd here; undefined where there is one. Throws under QUARTERDECK_REQUIRE_REAL=1. */
-export function missingEtcd(): string | undefined {
-  try {
-    execFileSync('etcd', ['--version'], { stdio: 'ignore' });
-    execFileSync('etcdctl', ['version'], { stdio: 'ignore', env: { ...process.env, ETCDCTL_API: '3' } });
-    return undefined;
-  } catch {
-    if (process.env['QUARTERDECK_REQUIRE_REAL'] === '1') throw new Error('etcd is not installed: .ci/install does');
-    return 'no etcd: apt-get install etcd-server etcd-client';
-  }
-}
+/** Returns why tests with etcd cannot run. @throws under QUARTERDECK_REQUIRE_REAL=1 */
+export const missingEtcd = () => requiredProgram('etcd', 'etcd-server') ?? requiredProgram('etcdctl', 'etcd-client');
 
 /** Debian's programs at the places of the project's own image, with the libraries that they are linked to. */
 export async function etcdPrograms(): Promise<Record<string, Buffer>> {

@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { mintGrant } from '../../source/grants/mint.ts';
+import { openLocalHost } from '../../source/hosts/local-host.ts';
 import {
   askEtcd,
   type EtcdTools,
@@ -11,19 +13,16 @@ import {
   snapshotFile,
   takeSnapshot,
   verifySnapshot,
-} from '../../source/cluster/etcd-snapshot.ts';
-import { wayOverHost } from '../../source/flows/node-ways.ts';
-import { mintGrant } from '../../source/grants/mint.ts';
-import { openLocalHost } from '../../source/hosts/local-host.ts';
+} from '../../source/products/kubernetes/client/etcd-snapshot.ts';
+import { execOverHost } from '../../source/products/kubernetes/node-exec.ts';
+import { describeUnless } from '../required.ts';
 import { missingEtcd } from './etcd-programs.ts';
 import { freePort, type RunningServer, runServer } from './real-server.ts';
 
-const missing = missingEtcd();
-
-describe.skipIf(missing)(`a real etcd${missing ? ` (${missing})` : ''} (R73)`, () => {
+describeUnless(missingEtcd(), 'a real etcd (R73)', () => {
   const signal = new AbortController().signal;
   const grant = mintGrant('snapshot', 'operate', signal);
-  const way = wayOverHost(openLocalHost(), 'on this machine', true);
+  const nodeExec = execOverHost(openLocalHost(), 'on this machine', true);
   let folder: string;
   let server: RunningServer;
   let tools: EtcdTools;
@@ -63,7 +62,7 @@ describe.skipIf(missing)(`a real etcd${missing ? ` (${missing})` : ''} (R73)`, (
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'quarterdeck-etcd-'));
     await start('first');
-    const found = await findEtcdTools(way, signal);
+    const found = await findEtcdTools(nodeExec, signal);
     if (!found) throw new Error('etcdctl is not found');
     tools = { ...found, folder };
   });
@@ -79,10 +78,10 @@ describe.skipIf(missing)(`a real etcd${missing ? ` (${missing})` : ''} (R73)`, (
 
   test('a snapshot is taken, read by its own program, and holds what was there', async () => {
     for (const key of ['one', 'two', 'three']) etcdctl('put', key, `value of ${key}`);
-    const { revision, alarms } = await askEtcd(way, tools, { endpoint }, signal);
+    const { revision, alarms } = await askEtcd(nodeExec, tools, { endpoint }, signal);
     expect(alarms).toBe('');
-    const file = snapshotFile(tools, Date.now());
-    const snapshot = await takeSnapshot(grant, way, tools, { endpoint }, file);
+    const file = snapshotFile(tools.folder, Date.now());
+    const snapshot = await takeSnapshot(grant, nodeExec, tools, { endpoint }, file);
     expect(snapshot).toMatchObject({ file, keys: expect.any(Number), hash: expect.stringMatching(/^[0-9a-f]+$/) });
     expect(snapshot.revision).toBe(revision);
     expect(snapshot.keys).toBeGreaterThanOrEqual(4);
@@ -114,22 +113,22 @@ describe.skipIf(missing)(`a real etcd${missing ? ` (${missing})` : ''} (R73)`, (
 
   test('one that was cut off, is empty or is not there is no snapshot', async () => {
     const file = join(folder, 'cut.db');
-    await takeSnapshot(grant, way, tools, { endpoint }, file);
+    await takeSnapshot(grant, nodeExec, tools, { endpoint }, file);
     const { size } = await stat(file);
     await truncate(file, Math.floor(size / 3));
-    await expect(verifySnapshot(way, tools, file, signal)).rejects.toMatchObject({ code: 'failed.snapshot' });
+    await expect(verifySnapshot(nodeExec, tools, file, signal)).rejects.toMatchObject({ code: 'failed.snapshot' });
     await truncate(file, 0);
-    await expect(verifySnapshot(way, tools, file, signal)).rejects.toMatchObject({ code: 'failed.snapshot' });
-    await expect(verifySnapshot(way, tools, join(folder, 'nothing.db'), signal)).rejects.toMatchObject({ code: 'failed.snapshot' });
+    await expect(verifySnapshot(nodeExec, tools, file, signal)).rejects.toMatchObject({ code: 'failed.snapshot' });
+    await expect(verifySnapshot(nodeExec, tools, join(folder, 'nothing.db'), signal)).rejects.toMatchObject({ code: 'failed.snapshot' });
   });
 
   test('an etcd that does not answer, and a folder that cannot be written, are told in its own words', async () => {
     const nowhere = { endpoint: 'http://127.0.0.1:1' };
-    await expect(takeSnapshot(grant, way, tools, nowhere, join(folder, 'no.db'))).rejects.toMatchObject({
+    await expect(takeSnapshot(grant, nodeExec, tools, nowhere, join(folder, 'no.db'))).rejects.toMatchObject({
       code: 'failed.snapshot',
       message: expect.stringMatching(/^etcdctl endpoint status failed \(\d+\): /),
     });
-    await expect(takeSnapshot(grant, way, tools, { endpoint }, '/proc/no.db')).rejects.toMatchObject({
+    await expect(takeSnapshot(grant, nodeExec, tools, { endpoint }, '/proc/no.db')).rejects.toMatchObject({
       code: 'failed.snapshot',
       message: expect.stringMatching(/^etcdctl failed \(5\): .*no\.db/),
     });

@@ -110,9 +110,9 @@ for (const kind of engineKinds) {
       const here = async () => (await engine.list(signal())).filter(({ labels }) => labels['com.docker.compose.project'] === project);
       try {
         if (tool.version !== '1.0.3') expect(await compose('config')).toContain('hello');
-        const told = await compose('up', '-d');
+        const reported = await compose('up', '-d');
         const [container] = await here();
-        expect(container, told).toBeDefined();
+        expect(container, reported).toBeDefined();
         expect(container).toMatchObject({ state: 'running', labels: { 'com.docker.compose.service': 'one' } });
         expect((await engine.inspect(container?.id ?? '', signal()))?.env).toContainEqual(['WORD', 'hello']);
         for (const other of engineKinds.filter((one) => one !== kind)) {

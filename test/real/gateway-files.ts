@@ -1,4 +1,4 @@
-import { componentFiles } from './deploy-stage.ts';
+import { componentFiles } from './deploy-fixture.ts';
 
 /** What the catalog's VPN gateway declares, with a program that answers as its control server does and no tunnel behind it. Its image is `local/ID`. */
 export function gatewayFiles(id: string, port: number): Record<string, string> {
@@ -17,15 +17,15 @@ export function gatewayFiles(id: string, port: number): Record<string, string> {
 `,
     `ports: {control: {role: control server, exposure: loopback}}
 fields:
-  - {name: control API key, type: secret-string, secret: true, required: true, goes: environment, env: CONTROL_API_KEY, generator: "alphanumeric:32"}
-  - {name: country, type: string, goes: environment, env: COUNTRY, default: Sweden}
-speaks: {api: gluetun, port: control}
+  - {name: control API key, type: secret-string, secret: true, required: true, target: environment, env: CONTROL_API_KEY, generator: "alphanumeric:32"}
+  - {name: country, type: string, target: environment, env: COUNTRY, default: Sweden}
+api: {name: gluetun, port: control}
 calls:
   publicaddress:
     title: Address
     reads: true
     auth: "header X-API-Key: <CONTROL_API_KEY>"
-    inputs: {CONTROL_API_KEY: {type: secret-string, meaning: key, secret: true}}
+    inputs: {CONTROL_API_KEY: {type: secret-string, description: key, secret: true}}
     http: {method: GET, port: control, path: /v1/publicip/ip, headers: {X-API-Key: <CONTROL_API_KEY>}}
 `,
   );

@@ -5,9 +5,9 @@ import {
   type EngineOffers,
   engineKinds,
   engineVariable,
+  moreDockerVariables,
   type RealEngineKind,
   registryVariable,
-  secondDockerVariable,
 } from './engine-offer.ts';
 import { enginesScript, imagesScript, makeEnginesFolder, runProgram, variablesOf } from './scripts.ts';
 import { openTurns } from './turns.ts';
@@ -19,7 +19,7 @@ const strict = process.env.QUARTERDECK_REQUIRE_REAL === '1';
  * there, private ones that end with the run. Everything else is left to the tests as a reason for not running.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const variables = [...engineKinds.map((kind) => engineVariable[kind]), secondDockerVariable, registryVariable];
+  const variables = [...engineKinds.map((kind) => engineVariable[kind]), ...moreDockerVariables, registryVariable];
   const given = Object.fromEntries(variables.map((name) => [name, process.env[name]]));
   let found: Record<string, string | undefined> = given;
   let reason = '';
@@ -59,8 +59,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     }),
   ) as EngineOffers;
   project.provide('engineOffers', offers);
-  const second = found[secondDockerVariable];
-  project.provide('moreDockers', second && found[engineVariable.docker] ? [second] : []);
+  const more = moreDockerVariables.map((name) => found[name]).filter((url) => url !== undefined);
+  project.provide('moreDockers', found[engineVariable.docker] ? more : []);
   project.provide('composeFolder', composeFolder);
   const registry = found[registryVariable];
   project.provide('registryOffer', registry ? { address: registry } : { missing: reasonFor('registry', reason) });

@@ -6,9 +6,16 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { ask } from './ask.ts';
-import { type DeployStage, pageAt, setStage } from './deploy-stage.ts';
+import { type DeployFixture, pageAt, setFixture } from './deploy-fixture.ts';
 import { componentsOf } from './operator.ts';
-import { describePrivate, type PrivateEngine, type RealEngine, type RealEngineKind, startPrivateEngine } from './real-engines.ts';
+import {
+  describeAgain,
+  describePrivate,
+  type PrivateEngine,
+  type RealEngine,
+  type RealEngineKind,
+  startPrivateEngine,
+} from './real-engines.ts';
 import { type Composer, findFreePort } from './stack.ts';
 
 const ways: readonly { kind: RealEngineKind; composers: readonly Composer[] }[] = [
@@ -19,7 +26,8 @@ const catalogFolder = fileURLToPath(new URL('../../catalog/', import.meta.url));
 const images = ['docker.io/vaultwarden/server:latest', 'docker.io/library/caddy:latest'];
 
 for (const { kind, composers } of ways) {
-  describePrivate(kind, 'from "I want a password vault" to one behind HTTPS', (shared) => {
+  const group: typeof describePrivate = kind === 'podman' ? (...args) => describeAgain(...args, describePrivate) : describePrivate;
+  group(kind, 'from "I want a password vault" to one behind HTTPS', (shared) => {
     // The reverse proxy has one name and a host's own ports: on an engine of its own it meets no other test's.
     let engine: PrivateEngine;
     beforeAll(async () => {
@@ -29,21 +37,21 @@ for (const { kind, composers } of ways) {
     afterAll(() => engine?.down());
 
     describe.each(composers)('with %s', (composer) => {
-      let stage: DeployStage;
+      let fixture: DeployFixture;
       let httpsPort: number;
       let vaultPort: number;
 
       beforeAll(async () => {
-        stage = await setStage(engine, composer);
-        if (composer === 'podman-compose') await putNewerPodmanCompose(stage);
+        fixture = await setFixture(engine, composer);
+        if (composer === 'podman-compose') await putNewerPodmanCompose(fixture);
         httpsPort = await findFreePort();
         vaultPort = await findFreePort();
-        stage.runHealthChecks('password-vault');
-        await stage.catalog(await proxyAt({ http: await findFreePort(), https: httpsPort, admin: await findFreePort() }));
+        fixture.runHealthChecks('password-vault');
+        await fixture.catalog(await proxyAt({ http: await findFreePort(), https: httpsPort, admin: await findFreePort() }));
       });
-      afterAll(() => stage?.leave());
+      afterAll(() => fixture?.leave());
       const yes = async (...args: string[]) => {
-        const outcome = await stage.operator.run([...args, '--yes']);
+        const outcome = await fixture.operator.run([...args, '--yes']);
         expect(outcome.code, outcome.stdout + outcome.stderr).toBe(0);
         return outcome.stdout;
       };
@@ -53,10 +61,10 @@ for (const { kind, composers } of ways) {
         const ports = ['--set', `WEB_PORT=${vaultPort}`, '--set', `HUB_PORT=${await findFreePort()}`];
         await yes('deploy', 'password-vault', ...ports, '--set', 'site=vault.lan');
 
-        const { 'password-vault': vault, 'reverse-proxy': proxy } = await componentsOf(stage.operator);
-        expect(vault?.word).toBe('signups open');
-        expect(proxy?.state).toMatch(/running|healthy/);
-        const ca = await internalAuthority(stage);
+        const { 'password-vault': vault, 'reverse-proxy': proxy } = await componentsOf(fixture.operator);
+        expect(vault?.state.label).toBe('signups open');
+        expect(proxy?.serviceState).toMatch(/running|healthy/);
+        const ca = await internalAuthority(fixture);
         expect(JSON.parse(await overHttps(httpsPort, 'vault.lan', ca))).toMatchObject({ settings: { disableUserRegistration: false } });
         await expect(overHttps(httpsPort, 'other.lan', ca)).rejects.toThrow();
         await expect(overHttps(httpsPort, 'vault.lan', '')).rejects.toThrow(/certificate/);
@@ -64,7 +72,7 @@ for (const { kind, composers } of ways) {
 
       it('is removed with its site', async () => {
         await yes('remove', 'password-vault', '--data', 'password-vault');
-        expect(await stage.file('reverse-proxy/files/sites/vault.lan.caddy')).toBeUndefined();
+        expect(await fixture.file('reverse-proxy/files/sites/vault.lan.caddy')).toBeUndefined();
         expect(await pageAt(vaultPort)).toBe('');
         await yes('remove', 'reverse-proxy', '--data', 'reverse-proxy');
         const volumes = JSON.parse((await ask(engine, '/volumes')).body) as { Volumes: unknown[] | null };
@@ -94,14 +102,14 @@ async function proxyAt({ http, https, admin }: { http: number; https: number; ad
 }
 
 /** Debian's 1.0.3 cannot give a container the host's network: preflight says so, and another is wanted. */
-async function putNewerPodmanCompose({ operator }: DeployStage): Promise<void> {
+async function putNewerPodmanCompose({ operator }: DeployFixture): Promise<void> {
   const [bin = ''] = operator.env['PATH']?.split(':') ?? [];
   const program = join(inject('composeFolder'), 'podman-compose');
   await writeFile(join(bin, 'podman-compose'), `#!/bin/sh\nexec /usr/bin/python3 '${program}' "$@"\n`, { mode: 0o755 });
 }
 
 /** What people import on their devices. */
-async function internalAuthority({ operator }: DeployStage): Promise<string> {
+async function internalAuthority({ operator }: DeployFixture): Promise<string> {
   const { stdout, stderr } = await operator.run(['exec', 'reverse-proxy', '--', 'cat', '/data/caddy/pki/authorities/local/root.crt']);
   expect(stdout, stderr).toContain('BEGIN CERTIFICATE');
   return stdout;

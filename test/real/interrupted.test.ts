@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask } from './ask.ts';
-import { type DeployStage, pageAt, setStage, until, webFiles } from './deploy-stage.ts';
+import { type DeployFixture, pageAt, setFixture, until, webFiles } from './deploy-fixture.ts';
 import { gatewayFiles } from './gateway-files.ts';
 import { describeReal } from './real-engines.ts';
 import { findFreePort } from './stack.ts';
@@ -13,15 +13,16 @@ import { makeStandIn } from './stand-ins.ts';
 /** Names that no other run on the same engine has. */
 const id = `kept-${randomInt(1_000_000)}`;
 const gateway = `gateway-of-${id}`;
-/** About 20 kills in all; more with QUARTERDECK_TEST_MOMENTS. */
-const moments = Math.max(1, Math.round(Number(process.env.QUARTERDECK_TEST_MOMENTS ?? 20) / 4));
+/** Random kills in all, beside one in the middle of each flow. With these, every repair of a flow has its turn. */
+const usualMoments = process.env.QUARTERDECK_TEST_LONG === '1' ? 40 : 12;
+const moments = Math.max(1, Math.round(Number(process.env.QUARTERDECK_TEST_MOMENTS ?? usualMoments) / 4));
 
 /** The data keep the secret, as those of a database do: the new value is told to them, and proved by asking them. */
 function keeperFiles(port: number): Record<string, string> {
-  const files = webFiles(id, { port, more: 'backup: [{id: data, volume: data, way: stop}]\n' });
+  const files = webFiles(id, { port, more: 'backup: [{id: data, volume: data, method: stop}]\n' });
   const [component = '', compose = ''] = [`${id}/component.yaml`, `${id}/compose.yaml`].map((path) => files[path]);
   const tells = `rotate: {service: web, argv: [sh, -c, "IFS= read -r new; printf %s \\"$new\\" >/data/token"]}`;
-  const proves = `proves: {service: web, argv: [sh, -c, "IFS= read -r new; [ \\"$new\\" = \\"$(cat /data/token)\\" ]"]}`;
+  const proves = `verify: {service: web, argv: [sh, -c, "IFS= read -r new; [ \\"$new\\" = \\"$(cat /data/token)\\" ]"]}`;
   return {
     [`${id}/component.yaml`]: component.replace('generator: "alphanumeric:32"', (found) => `${found}, ${tells}, ${proves}`),
     [`${id}/compose.yaml`]: compose.replace('mkdir -p /data /www;', (found) =>
@@ -31,11 +32,11 @@ function keeperFiles(port: number): Record<string, string> {
 }
 
 describeReal('docker', 'a process that is killed while it has stopped or changed something for its own purposes', (engine) => {
-  let stage: DeployStage;
+  let fixture: DeployFixture;
   let folder: string;
   let port: number;
 
-  const run = (...args: string[]) => stage.operator.run(args);
+  const run = (...args: string[]) => fixture.operator.run(args);
   const done = async (...args: string[]) => {
     const { code, stdout, stderr } = await run(...args);
     expect(code, `${args.join(' ')}: ${stdout}${stderr}`).toBe(0);
@@ -43,16 +44,16 @@ describeReal('docker', 'a process that is killed while it has stopped or changed
   };
 
   beforeAll(async () => {
-    stage = await setStage(engine);
+    fixture = await setFixture(engine);
     folder = await mkdtemp(join(tmpdir(), 'qd-killed-'));
     port = await findFreePort();
     await makeStandIn(engine, { name: `local/${gateway}`, tag: 'latest', from: 'busybox:latest', files: {}, changes: [] });
-    await stage.catalog({ ...keeperFiles(port), ...gatewayFiles(gateway, await findFreePort()) });
+    await fixture.catalog({ ...keeperFiles(port), ...gatewayFiles(gateway, await findFreePort()) });
     for (const each of [id, gateway]) await done('deploy', each, '--yes');
     await done(...backup());
   });
   afterAll(async () => {
-    await stage?.leave();
+    await fixture?.leave();
     await ask(engine, `/images/local/${gateway}:latest?force=true`, { method: 'DELETE' });
     await rm(folder, { recursive: true, force: true });
   });
@@ -60,9 +61,9 @@ describeReal('docker', 'a process that is killed while it has stopped or changed
   const to = () => ['--to', join(folder, 'backups'), '--yes'];
   const backup = () => ['backup', id, ...to()];
   const inside = async (...argv: string[]) => (await done('exec', id, '--', ...argv)).trim();
-  const isRunning = async () => (await stage.container(id, 'web'))?.State.Running ?? false;
+  const isRunning = async () => (await fixture.container(id, 'web'))?.State.Running ?? false;
   const environment = async () =>
-    (await stage.container(id, 'web'))?.Config.Env.find((line) => line.startsWith('TOKEN='))?.slice('TOKEN='.length);
+    (await fixture.container(id, 'web'))?.Config.Env.find((line) => line.startsWith('TOKEN='))?.slice('TOKEN='.length);
   const helpers = async () => {
     const filters = encodeURIComponent(JSON.stringify({ label: ['quarterdeck.helper'], volume: [`${id}_data`] }));
     return JSON.parse((await ask(engine, `/containers/json?all=1&filters=${filters}`)).body) as unknown[];
@@ -77,7 +78,7 @@ describeReal('docker', 'a process that is killed while it has stopped or changed
     return readFile(join(Mountpoint, 'token'), 'utf8');
   };
   const isBehind = async () =>
-    ((await stage.container(id, 'web')) as unknown as { HostConfig: { NetworkMode: string } }).HostConfig.NetworkMode.startsWith(
+    ((await fixture.container(id, 'web')) as unknown as { HostConfig: { NetworkMode: string } }).HostConfig.NetworkMode.startsWith(
       'container:',
     );
 
@@ -147,7 +148,7 @@ describeReal('docker', 'a process that is killed while it has stopped or changed
     else expect(names, said).toEqual(['first', 'token']);
     expect(await pageAt(port), said).toBe('good morning');
     expect(await done('recover'), said).toContain('Nothing broke off');
-    expect(await readdir(join(stage.stack, '.quarterdeck', 'restores')).catch(() => []), said).toEqual([]);
+    expect(await readdir(join(fixture.stack, '.quarterdeck', 'restores')).catch(() => []), said).toEqual([]);
     await until(async () => (await helpers()).length === 0, `${said}: the container that a killed process sees a volume with stayed`);
   }
 
@@ -173,7 +174,7 @@ describeReal('docker', 'a process that is killed while it has stopped or changed
         const said = `${flow} killed ${isMiddle ? 'in the middle' : `after ${waitMs} ms of ${Math.round(fullMs)}`}, then ${repair.join(' ')}`;
         if (isMiddle) {
           const reached = await middle();
-          const begun = stage.begin(await args());
+          const begun = fixture.begin(await args());
           let hasEnded = false;
           void begun.ended.then(() => {
             hasEnded = true;
@@ -181,7 +182,7 @@ describeReal('docker', 'a process that is killed while it has stopped or changed
           while (!hasEnded && !(await reached()));
           begun.kill();
           await begun.ended;
-        } else await stage.killAfter(await args(), waitMs);
+        } else await fixture.killAfter(await args(), waitMs);
 
         const isLeft = !(await isRunning()) || (flow === 'rotate' && !(await isRotated()));
         if (isMiddle) expect(isLeft, said).toBe(true);

@@ -1,6 +1,6 @@
 import { mintGrant } from '../../source/grants/mint.ts';
-import { openVault } from '../../source/secrets/open-vault.ts';
-import type { SecretName } from '../../source/secrets/vault.ts';
+import { openSecretStorage } from '../../source/secrets/open-secrets.ts';
+import type { SecretName } from '../../source/secrets/secrets.ts';
 
 // A process of its own that uses the vault as a console does: `keychain-writer.ts FOLDER write|read|list|migrate ARGUMENT...`, values over stdin. One JSON line.
 
@@ -15,7 +15,7 @@ async function stdin(): Promise<string> {
 }
 
 async function answer(): Promise<unknown> {
-  const vault = await openVault({ env: process.env, paths: { data: folder }, signal });
+  const vault = await openSecretStorage({ env: process.env, paths: { data: folder }, signal });
   const name = (words[0] ?? '') as SecretName;
   switch (action) {
     case 'write':

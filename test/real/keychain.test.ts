@@ -3,19 +3,16 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { describeUnless, requiredInCi } from '../required.ts';
 import { KeychainSession, keychainMissing } from './keychain.ts';
 import { runProgram } from './scripts.ts';
-
-const missing = keychainMissing();
-if (missing !== undefined && process.env.QUARTERDECK_REQUIRE_REAL === '1')
-  throw new Error(`the keychain must be tested, and cannot: ${missing}`);
 
 const launcher = fileURLToPath(new URL('../../bin/quarterdeck', import.meta.url));
 const marked = 'marked-secret-5c1d-ü';
 const name = 'nas/password-vault/ADMIN_TOKEN';
 
-describe.skipIf(missing)(`a real keychain${missing ? ` (${missing})` : ''}`, () => {
+describeUnless(requiredInCi(keychainMissing()), 'a real keychain', () => {
   let session: KeychainSession;
   beforeEach(() => {
     session = new KeychainSession();

@@ -1,25 +1,28 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { oidcCheck } from '../../source/flows/oidc-check.ts';
-import { tokenInspect } from '../../source/flows/token-inspect.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
+import { flowOf } from '../contract/flows/registry.ts';
+import { answering } from '../doubles/cancelling-operator.ts';
 import { composeLabels } from '../doubles/container-facts.ts';
-import { componentView } from '../doubles/fleet-double.ts';
-import { FlowStage } from '../doubles/flow-stage.ts';
-import { answering } from '../doubles/walking-away.ts';
+import { componentView, stateOf } from '../doubles/fleet-double.ts';
+import { FlowFixture } from '../doubles/flow-fixture.ts';
 import { wholeCatalog } from '../doubles/whole-catalog.ts';
+import { describeUnless } from '../required.ts';
 import { findServer, freePort, type RunningServer, runServer } from './real-server.ts';
+
+const oidcCheck = flowOf('oidc-check');
+const tokenInspect = flowOf('token');
 
 const { program = '', missing } = findServer('keycloak');
 const id = 'idp-enterprise';
 const login = { username: 'admin', password: 'an administrator of the tests' };
 
-describe.skipIf(missing)(`a real Keycloak${missing ? ` (${missing})` : ''}`, () => {
+describeUnless(missing, 'a real Keycloak', () => {
   let folder: string;
   let server: RunningServer;
-  let stage: FlowStage;
+  let fixture: FlowFixture;
   let url: string;
 
   beforeAll(async () => {
@@ -40,25 +43,27 @@ describe.skipIf(missing)(`a real Keycloak${missing ? ` (${missing})` : ''}`, () 
     const { entries } = await wholeCatalog();
     const entry = entries.find((one) => one.id === id);
     if (!entry) throw new Error(`no ${id} in the catalog`);
-    stage = await FlowStage.open();
-    stage.host = openLocalHost();
-    stage.catalog = { entries: [entry], get: (wanted) => (wanted === id ? entry : undefined), problems: [] };
-    const web = entry.ports.find(({ name }) => name === entry.speaks?.port);
+    fixture = await FlowFixture.open();
+    fixture.host = openLocalHost();
+    fixture.catalog = { entries: [entry], get: (wanted) => (wanted === id ? entry : undefined), problems: [] };
+    const web = entry.ports.find(({ name }) => name === entry.api?.port);
     const main = entry.services.find((service) => service.main)?.name ?? '';
-    stage.engine.add(main, {
+    fixture.engine.add(main, {
       labels: composeLabels(id, main),
       ports: [{ address: '127.0.0.1', hostPort: port, containerPort: web?.container ?? 0, protocol: 'tcp' }],
     });
   }, 600_000);
   afterAll(async () => {
-    await stage?.host?.close();
-    await stage?.close();
+    await fixture?.host?.close();
+    await fixture?.close();
     await server?.stop();
     if (folder) rmSync(folder, { recursive: true, force: true });
   });
 
   const check = (site: string | undefined, words: string[] = []) =>
-    stage.run(oidcCheck, componentView(id, { speaks: 'oidc', word: 'healthy', ...(site !== undefined && { url: site }) }), { words });
+    fixture.run(oidcCheck, componentView(id, { speaks: 'oidc', state: stateOf('healthy'), ...(site !== undefined && { url: site }) }), {
+      words,
+    });
 
   async function newToken(): Promise<string> {
     const body = new URLSearchParams({ grant_type: 'password', client_id: 'admin-cli', ...login });
@@ -66,8 +71,8 @@ describe.skipIf(missing)(`a real Keycloak${missing ? ` (${missing})` : ''}`, () 
     return ((await response.json()) as { access_token: string }).access_token;
   }
   const inspect = (token: string, options: Record<string, string>) => {
-    stage.operator = answering({ token: [token] });
-    return stage.run(tokenInspect, undefined, { options });
+    fixture.operator = answering({ token: [token] });
+    return fixture.run(tokenInspect, undefined, { options });
   };
 
   test('its discovery is right behind a site of the reverse proxy, and what is worth a look is told (R37, R44)', async () => {
@@ -105,6 +110,6 @@ describe.skipIf(missing)(`a real Keycloak${missing ? ` (${missing})` : ''}`, () 
     const forged = [head, Buffer.from(JSON.stringify(other)).toString('base64url'), signature].join('.');
     await expect(inspect(forged, { issuer })).rejects.toMatchObject({ code: 'refused.token' });
     await expect(inspect(token, { issuer, audience: 'feeds' })).rejects.toMatchObject({ code: 'refused.token' });
-    expect(JSON.stringify([stage.operator.shown, await stage.audited()])).not.toContain(signature);
+    expect(JSON.stringify([fixture.operator.shown, await fixture.audited()])).not.toContain(signature);
   });
 });

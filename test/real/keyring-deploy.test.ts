@@ -1,21 +1,19 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DeployStage, pageAt, setStage, webFiles } from './deploy-stage.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeUnless, requiredInCi } from '../required.ts';
+import { type DeployFixture, pageAt, setFixture, webFiles } from './deploy-fixture.ts';
 import { KeychainSession, keychainMissing } from './keychain.ts';
 import { makeOperator, type Operator } from './operator.ts';
 import { describeReal } from './real-engines.ts';
 import { findFreePort } from './stack.ts';
 
-const missing = keychainMissing();
-if (missing !== undefined && process.env.QUARTERDECK_REQUIRE_REAL === '1')
-  throw new Error(`the keychain must be tested, and cannot: ${missing}`);
 const id = 'keyring-web';
 
-describe.skipIf(missing)(`secrets in a real keychain${missing ? ` (${missing})` : ''}`, () => {
+describeUnless(requiredInCi(keychainMissing()), 'secrets in a real keychain', () => {
   describeReal('docker', 'through the life of a component', (engine) => {
     let session: KeychainSession;
-    let stage: DeployStage;
+    let fixture: DeployFixture;
     let operator: Operator;
     let port: number;
 
@@ -23,18 +21,18 @@ describe.skipIf(missing)(`secrets in a real keychain${missing ? ` (${missing})` 
       session = new KeychainSession();
       await session.startBus();
       await session.startKeyring('keyring password');
-      stage = await setStage(engine);
+      fixture = await setFixture(engine);
       const { DBUS_SESSION_BUS_ADDRESS = '', XDG_RUNTIME_DIR = '' } = session.env;
       const env = Object.fromEntries(
-        Object.entries(stage.operator.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+        Object.entries(fixture.operator.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
       );
       // The same person on the same stack, with another vault.
       operator = await makeOperator(engine, { ...env, DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR, QUARTERDECK_SECRETS: 'keychain' });
       port = await findFreePort();
-      await stage.catalog(webFiles(id, { port }));
+      await fixture.catalog(webFiles(id, { port }));
     });
     afterAll(async () => {
-      await stage?.leave();
+      await fixture?.leave();
       await operator?.leave();
       session?.close();
     });
@@ -44,7 +42,7 @@ describe.skipIf(missing)(`secrets in a real keychain${missing ? ` (${missing})` 
       expect(outcome.code, outcome.stdout + outcome.stderr).toBe(0);
       return outcome.stdout;
     };
-    const container = async () => (await stage.container(id, 'web')) ?? expect.fail('it is not there');
+    const container = async () => (await fixture.container(id, 'web')) ?? expect.fail('it is not there');
     const token = async () => (await container()).Config.Env.find((line) => line.startsWith('TOKEN='))?.slice('TOKEN='.length) ?? '';
 
     it('are made up, kept through a change and a rollback, and lie in no file in clear', async () => {
@@ -56,7 +54,7 @@ describe.skipIf(missing)(`secrets in a real keychain${missing ? ` (${missing})` 
       expect(await pageAt(port)).toBe('good morning');
       expect(await token()).toBe(first);
       expect((await operator.run(['secrets', 'list'])).stdout).toContain(`local/${id}/TOKEN`);
-      for (const folder of [session.folder, stage.stack, stage.operator.home]) {
+      for (const folder of [session.folder, fixture.stack, fixture.operator.home]) {
         for (const file of await readdir(folder, { recursive: true, withFileTypes: true }))
           if (file.isFile()) expect(await readFile(join(file.parentPath, file.name), 'latin1'), file.name).not.toContain(first);
       }
@@ -64,7 +62,7 @@ describe.skipIf(missing)(`secrets in a real keychain${missing ? ` (${missing})` 
 
     it('are rotated, and a keyring that is locked while compose runs stops nothing', async () => {
       const old = await token();
-      const hold = await stage.holdCompose();
+      const hold = await fixture.holdCompose();
       const rotating = yes('secrets', 'rotate', id, 'TOKEN');
       await hold.reached();
       await session.lock();
@@ -74,7 +72,7 @@ describe.skipIf(missing)(`secrets in a real keychain${missing ? ` (${missing})` 
     });
 
     it('locked: a sentence before anything is changed; unlocked, all goes on', async () => {
-      const before = { id: (await container()).Id, files: await stage.files() };
+      const before = { id: (await container()).Id, files: await fixture.files() };
       for (const args of [
         ['deploy', id, '--set', 'GREETING=hello'],
         ['secrets', 'rotate', id, 'TOKEN'],
@@ -84,7 +82,7 @@ describe.skipIf(missing)(`secrets in a real keychain${missing ? ` (${missing})` 
         expect(stderr.replaceAll(/\s+/g, ' '), args.join(' ')).toContain("The system's keychain does not answer: it is locked.");
         expect(code).not.toBe(0);
       }
-      expect({ id: (await container()).Id, files: await stage.files() }).toEqual(before);
+      expect({ id: (await container()).Id, files: await fixture.files() }).toEqual(before);
       expect((await operator.run(['recover'])).stdout).toContain('Nothing broke off');
 
       await session.startKeyring('keyring password');

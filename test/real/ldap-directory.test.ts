@@ -1,44 +1,47 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'ldapts';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { ldapAdd, ldapUsers } from '../../source/flows/ldap-people.ts';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
-import { makeDigest } from '../../source/products/password-digest.ts';
+import { makeDigest } from '../../source/secrets/password-digest.ts';
+import { flowOf } from '../contract/flows/registry.ts';
 import { breakOffs, type Ground } from '../doubles/break-offs.ts';
 import { catalogEntry, composeLabels } from '../doubles/container-facts.ts';
-import { componentView } from '../doubles/fleet-double.ts';
-import { FlowStage } from '../doubles/flow-stage.ts';
+import { componentView, stateOf } from '../doubles/fleet-double.ts';
+import { FlowFixture } from '../doubles/flow-fixture.ts';
 import { OperatorDouble } from '../doubles/operator-double.ts';
+import { describeUnless, requiredProgram } from '../required.ts';
 import { freePort } from './real-server.ts';
 
+const ldapAdd = flowOf('ldap-add');
+const ldapUsers = flowOf('ldap-users');
+
 const program = '/usr/sbin/slapd';
-const missing = existsSync(program) ? '' : 'no slapd: Debian has it in the package slapd';
 const id = 'ldap-directory';
 const base = 'dc=home,dc=example,dc=org';
 const admin = `cn=admin,${base}`;
 const adminPassword = 'the password of the administrator';
 const secret = 'correct horse battery';
 
-describe.skipIf(missing !== '')(`a real OpenLDAP${missing === '' ? '' : ` (${missing})`}`, () => {
+describeUnless(requiredProgram(program, 'slapd'), 'a real OpenLDAP', () => {
   let folder: string;
   let port: number;
   let server: ChildProcess;
-  let stage: FlowStage;
-  const component = componentView(id, { key: `local/${id}/${id}`, project: id, speaks: 'ldap', word: 'healthy' });
+  let fixture: FlowFixture;
+  const component = componentView(id, { key: `local/${id}/${id}`, project: id, speaks: 'ldap', state: stateOf('healthy') });
 
   function operator(answers: OperatorDouble['answers']): OperatorDouble {
     const made = new OperatorDouble();
     made.answers = answers;
-    stage.operator = made;
+    fixture.operator = made;
     return made;
   }
   const add = (user: string, answers: OperatorDouble['answers'] = {}) => {
     operator({ 'bind-password': [adminPassword], password: [secret], 'password-again': [secret], ...answers });
-    return stage.run(ldapAdd, component, { words: [user], options: { bind: admin, name: 'Ida Blum', email: `${user}@example.org` } });
+    return fixture.run(ldapAdd, component, { words: [user], options: { bind: admin, name: 'Ida Blum', email: `${user}@example.org` } });
   };
 
   beforeAll(async () => {
@@ -71,29 +74,29 @@ access to * by users read by anonymous auth
     if (loaded.status !== 0) throw new Error(loaded.stderr);
     server = spawn(program, ['-f', config, '-h', `ldap://127.0.0.1:${port}`, '-d', '0'], { stdio: 'ignore' });
     await vi.waitUntil(() => answers(port), { timeout: 30_000, interval: 50 });
-    stage = await FlowStage.open();
-    stage.host = openLocalHost();
+    fixture = await FlowFixture.open();
+    fixture.host = openLocalHost();
     const ldap = { name: 'ldap', role: 'LDAP', exposure: 'loopback', fixed: false, web: false, tls: false } as const;
-    const field = { type: 'secret-string' as const, secret: true, required: true, goes: 'environment' as const, excludes: [] };
+    const field = { type: 'secret-string' as const, secret: true, required: true, target: 'environment' as const, excludes: [] };
     const entry = catalogEntry(
       id,
       { lldap: { image: 'lldap/lldap', main: true } },
       {
-        speaks: { api: 'ldap', port: 'ldap' },
+        api: { name: 'ldap', port: 'ldap' },
         fields: [{ ...field, name: 'admin password', env: 'LLDAP_LDAP_USER_PASS' }],
         ports: [{ ...ldap, service: 'lldap', host: port, container: 3890, protocol: 'tcp' }],
       },
     );
-    stage.catalog = { entries: [entry], get: (wanted) => (wanted === id ? entry : undefined), problems: [] };
-    stage.engine.add('lldap', {
+    fixture.catalog = { entries: [entry], get: (wanted) => (wanted === id ? entry : undefined), problems: [] };
+    fixture.engine.add('lldap', {
       image: 'lldap/lldap:stable',
       labels: composeLabels(id, 'lldap'),
       ports: [{ address: '127.0.0.1', hostPort: port, containerPort: 3890, protocol: 'tcp' }],
     });
   }, 60_000);
   afterAll(async () => {
-    await stage?.host?.close();
-    await stage?.close();
+    await fixture?.host?.close();
+    await fixture?.close();
     server?.kill('SIGKILL');
     if (folder) rmSync(folder, { recursive: true, force: true });
   });
@@ -106,13 +109,13 @@ access to * by users read by anonymous auth
     const hash = /^userPassword:: (\S+(?:\n \S+)*)/m.exec(stored)?.[1]?.replaceAll('\n ', '') ?? '';
     expect(Buffer.from(hash, 'base64').toString()).toMatch(/^\{ARGON2\}\$argon2/);
     expect(stored).toMatch(/^sn: Blum$/m);
-    expect(JSON.stringify([await stage.audited(), stage.operator.shown])).not.toMatch(new RegExp(`${secret}|${adminPassword}`));
+    expect(JSON.stringify([await fixture.audited(), fixture.operator.shown])).not.toMatch(new RegExp(`${secret}|${adminPassword}`));
   });
 
   test('gone on with: what is there already is not done again', async () => {
     const { message } = await add('ida');
     expect(message).toMatch(/was seen to log in/);
-    expect((await stage.audited()).filter(({ outcome }) => outcome === 'already').length).toBe(2);
+    expect((await fixture.audited()).filter(({ outcome }) => outcome === 'already').length).toBe(2);
   });
 
   test('killed at each act and gone on with: there once, and they log in', async () => {
@@ -129,20 +132,20 @@ access to * by users read by anonymous auth
       flow: ldapAdd,
       operator: () => operator({ 'bind-password': [adminPassword], password: [secret], 'password-again': [secret] }),
       run: (watched, operating, left) => {
-        stage.operator = operating as OperatorDouble;
-        stage.resume = left?.run;
-        return stage.run(watched, component, { words: left?.words ?? words, options: left?.options ?? options });
+        fixture.operator = operating as OperatorDouble;
+        fixture.resume = left?.run;
+        return fixture.run(watched, component, { words: left?.words ?? words, options: left?.options ?? options });
       },
-      journal: stage.journal,
+      journal: fixture.journal,
       end: async () => {
         const { stdout } = spawnSync('/usr/sbin/slapcat', ['-f', join(folder, 'slapd.conf'), '-s', dn], { encoding: 'utf8' });
         return [stdout.match(/^uid: .*$/gm), stdout.match(/^userPassword:/gm)?.length];
       },
-      folders: [stage.folder],
+      folders: [fixture.folder],
       close: remove,
     });
     const { acts, tries } = await breakOffs(ground);
-    stage.resume = undefined;
+    fixture.resume = undefined;
     expect(acts).toEqual(['add guest', 'password guest']);
     expect(tries.filter(({ problem }) => problem !== undefined)).toEqual([]);
     for (const { said } of tries) expect(said).toMatch(/was seen to log in\.$/);
@@ -150,7 +153,7 @@ access to * by users read by anonymous auth
 
   test('they are listed, for who may look', async () => {
     operator({ 'bind-password': [adminPassword] });
-    const { message, data } = await stage.run(ldapUsers, component, { words: [admin] });
+    const { message, data } = await fixture.run(ldapUsers, component, { words: [admin] });
     expect(message).toBe(`${id} has 1 person below ${base}.`);
     expect(data).toMatchObject({ people: [{ uid: 'ida', name: 'Ida Blum', mail: 'ida@example.org' }] });
   });
@@ -158,15 +161,15 @@ access to * by users read by anonymous auth
   test('nothing typed: the password of the administrator that is kept is taken, and told where it is none any more', async () => {
     const look = () => {
       operator({ 'bind-password': [''] });
-      return stage.run(ldapUsers, component);
+      return fixture.run(ldapUsers, component);
     };
     const name = `local/${id}/LLDAP_LDAP_USER_PASS` as const;
     await expect(look()).rejects.toMatchObject({ code: 'usage.answer', message: expect.stringContaining('is kept') });
-    await stage.vault.write(undefined, name, adminPassword, 'generated');
+    await fixture.vault.write(undefined, name, adminPassword, 'generated');
     const { message } = await look();
     expect(message).toBe(`${id} has 1 person below ${base}.`);
-    expect(JSON.stringify([stage.operator.shown, stage.operator.asked])).not.toContain(adminPassword);
-    await stage.vault.write(undefined, name, 'another than now', 'set');
+    expect(JSON.stringify([fixture.operator.shown, fixture.operator.asked])).not.toContain(adminPassword);
+    await fixture.vault.write(undefined, name, 'another than now', 'set');
     await expect(look()).rejects.toMatchObject({ code: 'refused.login', message: expect.stringContaining('it was changed since') });
   });
 
@@ -177,7 +180,7 @@ access to * by users read by anonymous auth
   test('who may not add anybody is told so', async () => {
     operator({ 'bind-password': [secret], password: [secret], 'password-again': [secret] });
     const options = { bind: `uid=ida,ou=people,${base}`, name: 'Noor', email: 'noor@example.org' };
-    await expect(stage.run(ldapAdd, component, { words: ['noor'], options })).rejects.toMatchObject({
+    await expect(fixture.run(ldapAdd, component, { words: ['noor'], options })).rejects.toMatchObject({
       code: 'refused.directory',
       message: expect.stringContaining('whoever is logged in may not'),
     });
@@ -185,7 +188,7 @@ access to * by users read by anonymous auth
 
   test.each(['', 'a b', 'x,ou=groups', '*', 'ida)(uid=*'])('"%s" is no name', async (name) => {
     operator({});
-    await expect(stage.run(ldapAdd, component, { words: [name] })).rejects.toMatchObject({ code: 'usage.user' });
+    await expect(fixture.run(ldapAdd, component, { words: [name] })).rejects.toMatchObject({ code: 'usage.user' });
   });
 });
 

@@ -1,24 +1,24 @@
 import { appendFile, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { FlowWorld } from '../../source/flows/flow.ts';
-import { lockOutReason } from '../../source/flows/lock-out.ts';
-import { guardsOf } from '../../source/flows/lock-out-facts.ts';
-import { parseBanTarget } from '../../source/products/ban-target.ts';
+import type { FlowContext } from '../../source/flows/flow.ts';
+import { parseBanTarget } from '../../source/products/crowdsec/client/ban-target.ts';
+import { lockOutReason } from '../../source/products/crowdsec/lock-out.ts';
+import { guardsOf } from '../../source/products/crowdsec/lock-out-facts.ts';
 import { EngineDouble } from '../doubles/engine-double.ts';
-import { FleetDouble, placeView } from '../doubles/fleet-double.ts';
-import { type FarHost, openFar } from './far-host.ts';
-import { describeNetwork, type FarNetwork, makeNetwork } from './far-network.ts';
+import { engineView, FleetDouble } from '../doubles/fleet-double.ts';
+import { openRemote, type RemoteHost } from './remote-host.ts';
+import { describeNetwork, makeNetwork, type RemoteNetwork } from './remote-network.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 
 const soon = (limitMs = 60_000) => AbortSignal.timeout(limitMs);
 
 await describeNetwork('who must not be banned on machines in networks of their own', () => {
   describeSshd('one behind the other', () => {
-    let network: FarNetwork;
+    let network: RemoteNetwork;
     let sshds: Record<'near' | 'deep', Sshd>;
-    let near: FarHost;
-    let deep: FarHost;
-    let world: FlowWorld;
+    let near: RemoteHost;
+    let deep: RemoteHost;
+    let context: FlowContext;
 
     beforeAll(async () => {
       network = await makeNetwork();
@@ -30,15 +30,15 @@ await describeNetwork('who must not be banned on machines in networks of their o
       const client = await sshds.deep.client({ deep: { config: ['ProxyJump near'] } });
       await appendFile(client.config, await readFile((await sshds.near.client({ near: {} })).config));
       const { program } = client;
-      near = await openFar(sshds.near, { program, destination: 'near' });
-      deep = await openFar(sshds.deep, { program, destination: 'deep' });
-      const places = ['near', 'deep'].map((name) => placeView(name, { hostKind: 'ssh' }));
-      world = {
-        fleet: new FleetDouble({ places }),
+      near = await openRemote(sshds.near, { program, destination: 'near' });
+      deep = await openRemote(sshds.deep, { program, destination: 'deep' });
+      const engines = ['near', 'deep'].map((name) => engineView(name, { hostKind: 'ssh' }));
+      context = {
+        fleet: new FleetDouble({ engines }),
         engineOf: () => new EngineDouble(),
-        hostOf: (place: string) => (place === 'near' ? near : deep).host,
+        hostOf: (engineName: string) => (engineName === 'near' ? near : deep).host,
         hosts: { list: async () => ({ near: { ssh: 'near' }, deep: { ssh: 'deep' } }), program, env: process.env },
-      } as unknown as FlowWorld;
+      } as unknown as FlowContext;
     });
     afterAll(async () => {
       await Promise.all([near?.leave(), deep?.leave()]);
@@ -47,11 +47,11 @@ await describeNetwork('who must not be banned on machines in networks of their o
     });
 
     /** Why this would lock the operator out of that machine. */
-    async function reason(place: 'near' | 'deep', text: string): Promise<string | undefined> {
+    async function reason(engineName: 'near' | 'deep', text: string): Promise<string | undefined> {
       const target = parseBanTarget(text);
       if (typeof target === 'string') throw new Error(target);
-      await (place === 'near' ? near : deep).host.link.ready(soon());
-      return lockOutReason(target, await guardsOf(world, place, undefined, soon()));
+      await (engineName === 'near' ? near : deep).host.link.ready(soon());
+      return lockOutReason(target, await guardsOf(context, engineName, undefined, soon()));
     }
     /** The nearer end of the cable to a machine: where those come from who come over it. */
     const before = (address: string) => address.replace(/\.\d+$/, '.1');

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { openEngine } from '../../source/engine/dockerode-engine.ts';
-import { logLimits, openLogs } from '../../source/fleet/log-rings.ts';
-import type { LogEntry, LogReading, LogStreamOptions, StreamedLine } from '../../source/fleet/log-store.ts';
 import { type OpenFleet, openFleet } from '../../source/fleet/open-fleet.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
+import { logLimits, openLogs } from '../../source/logs/rings.ts';
+import type { LogEntry, LogReading, LogStreamOptions, StreamedLine } from '../../source/logs/store.ts';
 import { ask } from './ask.ts';
 import {
   describeBeside,
@@ -51,9 +51,9 @@ async function ended(real: RealEngine, id: string): Promise<void> {
 const host = openLocalHost();
 
 function openStores(real: RealEngine) {
-  const place = { name: 'local', host, open: async () => openEngine({ url: real.url, origin: 'test' }, host) };
+  const engineName = { name: 'local', host, open: async () => openEngine({ url: real.url, origin: 'test' }, host) };
   const fleet = openFleet({
-    places: [place],
+    engines: [engineName],
     catalog: { entries: [], get: () => undefined, problems: [] },
     stackFolder: '/nonexistent',
     execAllowed: false,
@@ -71,7 +71,7 @@ async function keyOf(fleet: OpenFleet, name: string): Promise<string> {
   const key = `local//${tag}-${name}`;
   const isKnown = () => {
     const runtime = fleet.runtime(key);
-    return runtime?.group.members.every(({ container }) => runtime.place.detail(container.id) !== undefined) ?? false;
+    return runtime?.group.members.every(({ container }) => runtime.watch.detail(container.id) !== undefined) ?? false;
   };
   await vi.waitUntil(isKnown, { timeout: 20_000, interval: 20 });
   return key;
@@ -180,8 +180,8 @@ for (const kind of kinds) {
       expect(reading.entries().find(({ index }) => index === jumped)?.text).toBe(`line ${half + 1}`);
       reading.more('back', 3);
       await expect.poll(() => texts(reading.entries()).includes(`line ${half - 1}`), { timeout: 20_000, interval: 5 }).toBe(true);
-      const place = texts(reading.entries()).indexOf(`line ${half + 1}`);
-      expect(texts(reading.entries()).slice(place - 2, place + 1)).toEqual(numbered(half - 1, half + 1));
+      const engineName = texts(reading.entries()).indexOf(`line ${half + 1}`);
+      expect(texts(reading.entries()).slice(engineName - 2, engineName + 1)).toEqual(numbered(half - 1, half + 1));
     });
 
     test.concurrent('tail, since and until', async ({ expect }) => {
@@ -255,9 +255,9 @@ for (const kind of kinds) {
       if (kind === 'docker') expect(got).toEqual(wanted);
       else {
         // Podman 4.3 empties the file under its own reader: what that had not read is lost in the engine, and nobody can have it.
-        const places = got.map((text) => wanted.indexOf(text)).filter((at) => at >= 0);
-        expect(places).toEqual([...new Set(places)].toSorted((one, other) => one - other));
-        expect(places.length).toBeGreaterThan(2_000);
+        const engines = got.map((text) => wanted.indexOf(text)).filter((at) => at >= 0);
+        expect(engines).toEqual([...new Set(engines)].toSorted((one, other) => one - other));
+        expect(engines.length).toBeGreaterThan(2_000);
       }
     });
 

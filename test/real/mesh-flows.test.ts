@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeUnless } from '../required.ts';
 import { ask } from './ask.ts';
 import { offerControlServer } from './control-server.ts';
-import { type DeployStage, setStage } from './deploy-stage.ts';
+import { type DeployFixture, setFixture } from './deploy-fixture.ts';
 import { launcher, statusUntil } from './operator.ts';
 import { describeReal } from './real-engines.ts';
 import { findServer } from './real-server.ts';
@@ -9,34 +10,33 @@ import { runProgram } from './scripts.ts';
 import { findFreePort } from './stack.ts';
 
 const id = 'mesh-control-server';
-const { missing } = findServer('headscale');
 
-describe.skipIf(missing)(`the mesh control server${missing ? ` (${missing})` : ''}`, () => {
+describeUnless(findServer('headscale').missing, 'the mesh control server', () => {
   describeReal('docker', 'with a real Headscale in its container', (engine) => {
-    let stage: DeployStage;
+    let fixture: DeployFixture;
 
     beforeAll(async () => {
-      stage = await setStage(engine);
-      await offerControlServer(engine, stage);
+      fixture = await setFixture(engine);
+      await offerControlServer(engine, fixture);
     });
-    afterAll(() => stage?.leave());
+    afterAll(() => fixture?.leave());
 
     const run = async (...args: string[]) => {
-      const { code, stdout, stderr } = await stage.operator.run(args);
+      const { code, stdout, stderr } = await fixture.operator.run(args);
       expect(code, stdout + stderr).toBe(0);
       return stdout;
     };
-    const data = async <T>(...args: string[]) => (await stage.operator.json<{ data: T }>(args)).data;
-    const typed = (input: string, ...args: string[]) => runProgram([launcher, ...args], { env: stage.operator.env, bare: true, input });
+    const data = async <T>(...args: string[]) => (await fixture.operator.json<{ data: T }>(args)).data;
+    const typed = (input: string, ...args: string[]) => runProgram([launcher, ...args], { env: fixture.operator.env, bare: true, input });
     const headscale = (...args: string[]) => run('exec', id, '--service', 'control', '--', 'headscale', ...args, '-o', 'json');
 
     it('is deployed from the catalog, and lets this console in with a key that its command made', async () => {
       const ports = await Promise.all(['HTTP_PORT', 'GRPC_PORT', 'WEB_PORT'].map(async (name) => `${name}=${await findFreePort()}`));
       await run('deploy', id, ...ports.flatMap((port) => ['--set', port]), '--yes');
-      await statusUntil(stage.operator, id, ({ word }) => word === 'healthy');
+      await statusUntil(fixture.operator, id, ({ state }) => state.label === 'healthy');
       // Of a try before this one.
-      await stage.operator.run(['secrets', 'remove', `${id}.login`, 'API_KEY', '--yes']);
-      const refused = await stage.operator.run(['mesh', 'nodes', id]);
+      await fixture.operator.run(['secrets', 'remove', `${id}.login`, 'API_KEY', '--yes']);
+      const refused = await fixture.operator.run(['mesh', 'nodes', id]);
       expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining(`quarterdeck mesh access ${id}`) });
       expect(await data('mesh', 'access', id)).toMatchObject({
         version: expect.stringMatching(/^0\.29\./),
@@ -48,17 +48,17 @@ describe.skipIf(missing)(`the mesh control server${missing ? ` (${missing})` : '
     it('users, and keys that are shown once, kept, listed and expired (R61); no key is in the arguments of any program, in what the engine tells, or in our files', async () => {
       await run('mesh', 'user', id, 'create', 'ann');
       const since = Math.floor(Date.now() / 1000);
-      const { outcome, execs } = await stage.operator.traceExec(['key', id, '--user', 'ann', '--tags', 'tag:server', '--plain']);
+      const { outcome, execs } = await fixture.operator.traceExec(['key', id, '--user', 'ann', '--tags', 'tag:server', '--plain']);
       const key = outcome.stdout.trim();
       expect(key, outcome.stderr).toMatch(/^hskey-auth-[\w-]{12}-[\w-]{64}$/);
-      const renewed = await stage.operator.traceExec(['mesh', 'access', id, '--renew']);
+      const renewed = await fixture.operator.traceExec(['mesh', 'access', id, '--renew']);
       expect(renewed.outcome.code, renewed.outcome.stderr).toBe(0);
       expect(renewed.execs.join('\n')).not.toMatch(/hskey-/);
       expect(execs.join('\n')).not.toContain(key);
       const { body: events } = await ask(engine, `/events?since=${since}&until=${Math.ceil(Date.now() / 1000)}`);
       expect(events).toContain('apikeys create');
       expect(events).not.toMatch(/hskey-/);
-      expect(await stage.operator.ownFiles()).not.toMatch(/hskey-(?:auth|api)-[\w-]{12}-[\w-]{64}/);
+      expect(await fixture.operator.ownFiles()).not.toMatch(/hskey-(?:auth|api)-[\w-]{12}-[\w-]{64}/);
       expect((await run('secrets', 'reveal', `${id}.join`, 'KEY', '--plain')).trim()).toBe(key);
       const newest = async () => (await data<{ keys: Record<string, unknown>[] }>('mesh', 'keys', id)).keys.at(-1);
       const listed = await newest();
@@ -78,7 +78,7 @@ describe.skipIf(missing)(`the mesh control server${missing ? ` (${missing})` : '
       expect(set.code, set.stderr).toBe(0);
       expect(await data('mesh', 'policy', id)).toMatchObject({ policy, findings: [] });
       expect(await run('exec', id, '--service', 'control', '--', 'headscale', 'policy', 'get')).toContain('// The crew.');
-      const named = await stage.operator.run(['mesh', 'user', id, 'delete', 'ann', '--yes', '--json']);
+      const named = await fixture.operator.run(['mesh', 'user', id, 'delete', 'ann', '--yes', '--json']);
       expect(named).toMatchObject({ code: 4, stderr: expect.stringMatching(/The policy names ann/) });
     });
 
@@ -100,17 +100,17 @@ describe.skipIf(missing)(`the mesh control server${missing ? ` (${missing})` : '
       expect(await node()).toMatchObject({ expired: true });
       await run('mesh', 'node', id, 'bridge', 'delete', '--yes');
       expect(await node()).toBeUndefined();
-      const again = await stage.operator.run(['mesh', 'register', id, authId, '--user', 'ann']);
+      const again = await fixture.operator.run(['mesh', 'register', id, authId, '--user', 'ann']);
       expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/nobody waits under that key/) });
     });
 
     it('restarted in the middle it is waited for by nobody: what is asked meanwhile is refused in a sentence, and works afterwards', async () => {
       await run('stop', id, '--yes');
-      const away = await stage.operator.run(['mesh', 'nodes', id]);
+      const away = await fixture.operator.run(['mesh', 'nodes', id]);
       expect(away.code).toBeGreaterThan(0);
       expect(away.stderr).not.toMatch(/ at \S+:\d+:\d+/);
       await run('start', id);
-      await statusUntil(stage.operator, id, ({ word }) => word === 'healthy');
+      await statusUntil(fixture.operator, id, ({ state }) => state.label === 'healthy');
       expect(await data('mesh', 'nodes', id)).toEqual({ nodes: [] });
     });
   });

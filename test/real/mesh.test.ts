@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe } from 'vitest';
 import { meshContract } from '../contract/mesh.contract.ts';
+import { describeContract } from './describe-contract.ts';
 import { findServer, freePort, runServer } from './real-server.ts';
+import { runOrThrow } from './scripts.ts';
 
 const { program = '', missing } = findServer('headscale');
 
@@ -26,7 +27,9 @@ function runToEnd(argv: string[], stdin: string, folder: string): Promise<{ exit
   });
 }
 
-describe.skipIf(missing)(`a real headscale${missing ? ` (${missing})` : ''}`, () => {
+const version = () => runOrThrow([program, 'version']);
+
+describeContract('headscale', { name: 'headscale', missing, version }, () => {
   meshContract(async () => {
     const folder = mkdtempSync(join(tmpdir(), 'qd-headscale-'));
     const [port, metricsPort, grpcPort, stunPort] = [await freePort(), await freePort(), await freePort(), await freePort()];

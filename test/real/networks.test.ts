@@ -9,8 +9,8 @@ import type { Engine } from '../../source/engine/engine.ts';
 import { mintGrant } from '../../source/grants/mint.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { readComponentSource } from '../../source/stack/component-source.ts';
-import { networkLabels, networksOf } from '../../source/stack/networks.ts';
-import { renderComponent } from '../../source/stack/render.ts';
+import { networkLabels, networksOf } from '../../source/stack/plan/networks.ts';
+import { renderComponent } from '../../source/stack/plan/render.ts';
 import { ask } from './ask.ts';
 import { componentsOf, makeOperator, type Operator, statusUntil } from './operator.ts';
 import { describeAgain, describeBeside, type RealEngineKind } from './real-engines.ts';
@@ -25,7 +25,7 @@ const ways: readonly { kind: RealEngineKind; composer: Composer; again?: true }[
 ];
 
 const componentText = (id: string, kind: string, rest: string) =>
-  `id: ${id}\ngroup: ai\nkind: ${kind}\ndeploy: compose\nproduct: {name: ${id}, confidence: sure}\n${rest}`;
+  `id: ${id}\ngroup: ai\nkind: ${kind}\ndeploy: compose\nproduct: {name: ${id}}\n${rest}`;
 const serving = (words: string) => `["sh", "-c", "mkdir -p /www && echo ${words} > /www/index.html && exec httpd -f -p 80 -h /www"]`;
 
 /** A provider and a consumer with a neighbour of its own, as a catalog has them. */
@@ -50,7 +50,7 @@ provides: {api: {port: api, scheme: http}}
     'asker',
     'Asker',
     `services: {app: {main: true, role: server}, store: {role: store}}
-fields: [{name: RUNTIME_URL, type: url, goes: environment}]
+fields: [{name: RUNTIME_URL, type: url, target: environment}]
 uses: [{component: runtime, what: api, field: RUNTIME_URL}]
 `,
   ),
@@ -180,7 +180,8 @@ for (const { kind, composer, again } of ways) {
 const sealed = JSON.stringify({ type: 'shamir', initialized: true, sealed: true, t: 3, n: 5, progress: 0, nonce: '', version: '2.6.2' });
 
 for (const kind of ['docker', 'podman'] as const) {
-  describeBeside(kind, 'what others started under names of their own', (real) => {
+  const group: typeof describeBeside = kind === 'podman' ? (...args) => describeAgain(...args, describeBeside) : describeBeside;
+  group(kind, 'what others started under names of their own', (real) => {
     const mark = randomBytes(3).toString('hex');
     const json = { 'Content-Type': 'application/json' };
     const made: string[] = [];
@@ -240,8 +241,8 @@ for (const kind of ['docker', 'podman'] as const) {
 
     it('two of one product go by names of their own, and each is operated under it', async () => {
       const [one, two] = [`secrets-manager-path@one-${mark}`, `secrets-manager-path@lab-${mark}`];
-      await statusUntil(operator, one, ({ word }) => word.startsWith('sealed'));
-      await statusUntil(operator, two, ({ word }) => word.startsWith('sealed'));
+      await statusUntil(operator, one, ({ state }) => state.id === 'sealed');
+      await statusUntil(operator, two, ({ state }) => state.id === 'sealed');
       for (const name of [one, two]) {
         const { stdout, stderr, code } = await operator.run(['unseal', name, '--dry-run']);
         expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringContaining(`${name} is still sealed`) });

@@ -1,20 +1,29 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, vi } from 'vitest';
-import { emptyHash, signedHeaders } from '../../source/products/request-signature.ts';
+import { join, resolve } from 'node:path';
+import { vi } from 'vitest';
+import { emptyHash, signedHeaders } from '../../source/products/object-storage/client/request-signature.ts';
 import { objectStorageContract } from '../contract/object-storage.contract.ts';
+import { describeContract } from './describe-contract.ts';
 import { findServer, freePort, runServer } from './real-server.ts';
+import { runOrThrow } from './scripts.ts';
 
-const found = findServer('minio');
+const { program = '', missing } = findServer('minio');
+/** One that `servers` built from its module names Go's version alone: then it is of the day that is pinned there. */
+async function version(): Promise<string> {
+  const reported = await runOrThrow([program, '--version']);
+  if (!reported.includes('DEVELOPMENT')) return reported;
+  const pinned = await readFile(resolve(import.meta.dirname, 'servers'), 'utf8');
+  return pinned.replace(/^.*minio_version=\S*-(\d{4})(\d\d)(\d\d)\d+-.*$/ms, '$1-$2-$3');
+}
 
-describe.skipIf(found.missing !== undefined)(`a real MinIO${found.missing === undefined ? '' : ` (${found.missing})`}`, () => {
+describeContract('object-storage', { name: 'MinIO', missing, version }, () => {
   objectStorageContract(async () => {
     const home = await mkdtemp(join(tmpdir(), 'qd-minio-'));
     const [port, page] = [await freePort(), await freePort()];
     const keys = { accessKey: 'storage-root', secretKey: 'geheim-geheim-4711' };
     const server = await runServer(
-      found.program ?? '',
+      program,
       ['server', '--address', `127.0.0.1:${port}`, '--console-address', `127.0.0.1:${page}`, join(home, 'data')],
       {
         cwd: home,

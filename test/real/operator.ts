@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { State } from '../../source/catalog/state.ts';
 import { Terminal } from '../pty/terminal.ts';
 import type { RealEngine } from './real-engines.ts';
 import { runProgram, type ScriptOutcome } from './scripts.ts';
@@ -72,13 +73,13 @@ export interface StatusComponent {
   group: string;
   product: string;
   known: boolean;
-  state: string;
-  word: string;
+  state: State;
+  serviceState: string;
   detail: string;
   services: {
     name: string;
     image: string;
-    state: string;
+    state: State;
     detail: string;
     health: string;
     exitCode: number | null;

@@ -7,8 +7,8 @@ import { catalogOf } from '../../source/catalog/open-catalog.ts';
 import { openEngine } from '../../source/engine/dockerode-engine.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import type { Plan } from '../../source/stack/model.ts';
-import { preflight } from '../../source/stack/preflight.ts';
-import { publishedBy } from '../../source/stack/proxy-changes.ts';
+import { publishedBy } from '../../source/stack/plan/component-ports.ts';
+import { preflight } from '../../source/stack/preflight/preflight.ts';
 import { describeReal } from './real-engines.ts';
 
 describeReal('docker', 'preflight on a real host', (real) => {
@@ -29,7 +29,7 @@ describeReal('docker', 'preflight on a real host', (real) => {
         schema: 1,
         kind: 'deploy',
         component: entry.id,
-        place: 'local',
+        engineName: 'local',
         stackFolder: '/tmp/no/such/stack',
         project: entry.id,
         files: [],

@@ -20,9 +20,9 @@ describeWithRegistry('pulling', (registry) => {
       let engine: Engine;
       const writer = () => engine.writer(mintGrant('test', 'operate', signal()));
       const pulled = async (reference: string): Promise<PullProgress[]> => {
-        const told: PullProgress[] = [];
-        await writer().pull(reference, (progress) => told.push(progress));
-        return told;
+        const reported: PullProgress[] = [];
+        await writer().pull(reference, (progress) => reported.push(progress));
+        return reported;
       };
       beforeAll(() => {
         engine = openEngine({ url: real.url, origin: 'test' }, openLocalHost());
@@ -45,13 +45,13 @@ describeWithRegistry('pulling', (registry) => {
           labels,
         });
         expect(await engine.image(`${name}:1`, signal())).toBeUndefined();
-        const told = await pulled(`${name}:1`);
+        const reported = await pulled(`${name}:1`);
         // The root may be here already, the layer with the file is not. Podman counts the configuration too.
-        expect(told.at(-1)).toMatchObject({
+        expect(reported.at(-1)).toMatchObject({
           text: expect.stringMatching(kind === 'docker' ? /^2 of 2 layers, / : /^3 of 3 layers/),
           fraction: 1,
         });
-        const fractions = told.flatMap(({ fraction }) => fraction ?? []);
+        const fractions = reported.flatMap(({ fraction }) => fraction ?? []);
         expect(fractions).toEqual([...fractions].sort((a, b) => a - b));
 
         const first = await engine.image(`${name}:1`, signal());

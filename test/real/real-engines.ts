@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, inject, it } from 'vitest';
+import { describeUnless, requiredInCi } from '../required.ts';
 import { loadBusybox } from './busybox.ts';
 import { engineVariable, type RealEngineKind } from './engine-offer.ts';
 import { enginesScript, makeEnginesFolder, runOrThrow, variablesOf } from './scripts.ts';
@@ -26,8 +27,8 @@ export function realEngine(kind: RealEngineKind): RealEngine {
 }
 
 /**
- * A group of tests against a real engine, which no other group has meanwhile: files run at once. Of two Dockers it gets the one that is
- * free first, so it has to make what it expects to find. Without that engine the group is
+ * A group of tests against a real engine, which no other group has meanwhile: files run at once. Of several Dockers it gets the one
+ * that is free first, so it has to make what it expects to find. Without that engine the group is
  * skipped, with the reason in its title; under QUARTERDECK_REQUIRE_REAL=1 it fails instead.
  */
 export function describeReal(kind: RealEngineKind, name: string, tests: (engine: RealEngine) => void): void {
@@ -53,15 +54,23 @@ export function describeReal(kind: RealEngineKind, name: string, tests: (engine:
   });
 }
 
+const isLong = process.env.QUARTERDECK_TEST_LONG === '1';
+
 /**
  * A group that takes minutes, and that shows on another engine, or with another compose program, what is shown already: all of them together would take longer than
  * anybody waits. QUARTERDECK_TEST_LONG=1 runs them too.
  */
 export function describeAgain(kind: RealEngineKind, name: string, tests: (engine: RealEngine) => void, like = describeReal): void {
-  if (process.env.QUARTERDECK_TEST_LONG === '1') like(kind, name, tests);
+  if (isLong) like(kind, name, tests);
   else
     describe.skip(`${name} [${kind}] (skipped: it takes minutes, and another engine shows it; QUARTERDECK_TEST_LONG=1 runs it)`, () =>
       tests(asEngine(kind, 'unix:///nonexistent')));
+}
+
+/** The same for one test of a group: its neighbours show that the engine and its compose program work together, another group the rest. */
+export function itAgain(name: string, test: () => Promise<void>): void {
+  if (isLong) it(name, test);
+  else it.skip(`${name} (skipped: another engine or compose program shows it; QUARTERDECK_TEST_LONG=1 runs it)`, test);
 }
 
 /**
@@ -82,13 +91,9 @@ export function describePrivate(kind: RealEngineKind, name: string, tests: (shar
 
 function describeWith(kind: RealEngineKind, name: string, tests: (engine: RealEngine) => void): void {
   const offer = inject('engineOffers')[kind];
-  if ('url' in offer) {
-    describe(`${name} [${kind}]`, () => tests(asEngine(kind, offer.url)));
-  } else if (process.env.QUARTERDECK_REQUIRE_REAL === '1') {
-    it(`${name} [${kind}]`, () => expect.fail(`must run, and cannot: ${offer.missing}`));
-  } else {
-    describe.skip(`${name} [${kind}] (skipped: ${offer.missing})`, () => tests(asEngine(kind, 'unix:///nonexistent')));
-  }
+  const missing = 'missing' in offer ? offer.missing : undefined;
+  const url = 'url' in offer ? offer.url : 'unix:///nonexistent';
+  describeUnless(requiredInCi(missing), `${name} [${kind}]`, () => tests(asEngine(kind, url)));
 }
 
 /** One's own engine, for tests that end it. */

@@ -4,9 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { requiredInCi } from '../required.ts';
 
 /** Servers that `test/real/servers` builds, but for those that it cannot have: these are named. */
 export type ServerName =
+  | 'crowdsec-1.7.8'
   | 'kube-apiserver'
   | 'headscale'
   | 'openbao'
@@ -23,6 +25,7 @@ export type ServerName =
   | 'calibre-web';
 
 const variables: Record<ServerName, string> = {
+  'crowdsec-1.7.8': 'QUARTERDECK_TEST_CROWDSEC_TREE',
   'kube-apiserver': 'QUARTERDECK_TEST_KUBE_APISERVER',
   headscale: 'QUARTERDECK_TEST_HEADSCALE',
   openbao: 'QUARTERDECK_TEST_OPENBAO',
@@ -41,16 +44,24 @@ const variables: Record<ServerName, string> = {
 
 /** In no package registry as something to build. */
 const unbuilt: ReadonlySet<ServerName> = new Set(['cloudflared']);
+/** Those that .ci/run builds. */
+const inCi: ReadonlySet<ServerName> = new Set(['traefik', 'calibre-web']);
 
-/** Where a server's program is, or why it is not here. Under QUARTERDECK_REQUIRE_REAL=1 a named program that is missing is a failure. */
+/**
+ * Returns where a server's program is, or why it is missing.
+ * @throws under QUARTERDECK_REQUIRE_REAL=1, where CI builds it or a variable names it
+ */
 export function findServer(name: ServerName): { program: string; missing?: undefined } | { missing: string; program?: undefined } {
   const variable = variables[name];
   const named = process.env[variable];
   const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'quarterdeck-test-servers', name);
   const program = named || cache;
   if (existsSync(program)) return { program };
-  if (named) return { missing: `${variable} names ${named}, which does not exist` };
-  return { missing: `no ${name}: ${unbuilt.has(name) ? `name one in ${variable}` : `\`test/real/servers ${name}\` builds it`}` };
+  const missing = named
+    ? `${variable} names ${named}, which does not exist`
+    : `no ${name}: ${unbuilt.has(name) ? `name one in ${variable}` : `\`test/real/servers ${name}\` builds it`}`;
+  if (named || inCi.has(name)) requiredInCi(missing);
+  return { missing };
 }
 
 /** A port on loopback that nobody has at this moment. */

@@ -4,7 +4,8 @@ import { request } from 'node:http';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pack } from 'tar-stream';
-import { describe, expect, inject, it } from 'vitest';
+import { inject } from 'vitest';
+import { describeUnless, requiredInCi } from '../required.ts';
 import { runOrThrow } from './scripts.ts';
 
 /** What makes a version of an image differ from the one that `test/real/images` builds. */
@@ -51,9 +52,9 @@ export function testRegistry(): TestRegistry {
 /** A group of tests that need the registry; skipped with the reason where there is none, failed under QUARTERDECK_REQUIRE_REAL=1. */
 export function describeWithRegistry(name: string, tests: (registry: TestRegistry) => void): void {
   const offer = inject('registryOffer');
-  if ('address' in offer) describe(name, () => tests(openTestRegistry(offer.address, inject('composeFolder'))));
-  else if (process.env.QUARTERDECK_REQUIRE_REAL === '1') it(name, () => expect.fail(`must run, and cannot: ${offer.missing}`));
-  else describe.skip(`${name} (skipped: ${offer.missing})`, () => tests(openTestRegistry('127.0.0.1:1', '')));
+  const missing = 'missing' in offer ? offer.missing : undefined;
+  const address = 'address' in offer ? offer.address : '127.0.0.1:1';
+  describeUnless(requiredInCi(missing), name, () => tests(openTestRegistry(address, inject('composeFolder'))));
 }
 
 /** @param imagesFolder what `test/real/images path` prints */
@@ -87,13 +88,16 @@ export function openTestRegistry(address: string, imagesFolder: string): TestReg
   async function putBlob(repository: string, digest: string, open: () => Readable | Buffer): Promise<void> {
     if ((await ask('HEAD', `/v2/${repository}/blobs/${digest}`)).status === 200) return;
     const { headers } = await must(202, 'POST', `/v2/${repository}/blobs/uploads/`);
-    const place = new URL(String(headers.location), `http://${address}`);
-    place.searchParams.set('digest', digest);
-    await must(201, 'PUT', `${place.pathname}${place.search}`, { headers: { 'Content-Type': 'application/octet-stream' }, body: open() });
+    const engineName = new URL(String(headers.location), `http://${address}`);
+    engineName.searchParams.set('digest', digest);
+    await must(201, 'PUT', `${engineName.pathname}${engineName.search}`, {
+      headers: { 'Content-Type': 'application/octet-stream' },
+      body: open(),
+    });
   }
 
   const manifestOf = (name: string) => {
-    const { repository, tag } = placeOf(name);
+    const { repository, tag } = engineNameOf(name);
     return `/v2/${repository}/manifests/${tag}`;
   };
   const digestOf = async (name: string): Promise<string | undefined> => {
@@ -105,8 +109,8 @@ export function openTestRegistry(address: string, imagesFolder: string): TestReg
     address,
     digestOf,
     async push(name, { from = name, ...changes } = {}) {
-      const { repository, tag } = placeOf(name);
-      const wanted = `docker.io/${placeOf(from).repository}:${placeOf(from).tag}`;
+      const { repository, tag } = engineNameOf(name);
+      const wanted = `docker.io/${engineNameOf(from).repository}:${engineNameOf(from).tag}`;
       const entries = JSON.parse(await member('manifest.json')) as { Config: string; RepoTags: string[]; Layers: string[] }[];
       const entry = entries.find(({ RepoTags }) => RepoTags.includes(wanted));
       if (!entry) throw new Error(`test/real/images builds no ${wanted}`);
@@ -146,13 +150,13 @@ export function openTestRegistry(address: string, imagesFolder: string): TestReg
     },
     async remove(name) {
       const digest = await digestOf(name);
-      if (digest) await must(202, 'DELETE', `/v2/${placeOf(name).repository}/manifests/${digest}`);
+      if (digest) await must(202, 'DELETE', `/v2/${engineNameOf(name).repository}/manifests/${digest}`);
     },
   };
 }
 
 /** `caddy` is `library/caddy` and `latest`. */
-function placeOf(name: string): { repository: string; tag: string } {
+function engineNameOf(name: string): { repository: string; tag: string } {
   const [, repository = name, tag = 'latest'] = /^(.+?)(?::([^/:]+))?$/.exec(name) ?? [];
   return { repository: repository.includes('/') ? repository : `library/${repository}`, tag };
 }

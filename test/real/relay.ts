@@ -27,7 +27,7 @@ const slicesPerSecond = 20;
 interface Way {
   from: Socket;
   to: Socket;
-  fromFar: boolean;
+  fromRemote: boolean;
 }
 
 export async function openRelay(target: { port: number; host?: string }): Promise<Relay> {
@@ -39,7 +39,7 @@ export async function openRelay(target: { port: number; host?: string }): Promis
   const open = new Set<Socket>();
   const dead = new WeakSet<Socket>();
 
-  const lead = ({ from, to, fromFar }: Way) => {
+  const lead = ({ from, to, fromRemote }: Way) => {
     // One after the other, each no earlier than it is due.
     const waiting: { chunk: Buffer; dueMs: number }[] = [];
     let lastMs = 0;
@@ -61,7 +61,7 @@ export async function openRelay(target: { port: number; host?: string }): Promis
     };
     from.on('data', (chunk: Buffer) => {
       if (dead.has(from)) return;
-      if (fromFar) received += chunk.length;
+      if (fromRemote) received += chunk.length;
       const sliceBytes = bytesPerSecond === undefined ? chunk.length : Math.max(1, Math.ceil(bytesPerSecond / slicesPerSecond));
       lastMs = Math.max(lastMs, performance.now());
       for (let at = 0; at < chunk.length; at += sliceBytes) {
@@ -84,14 +84,14 @@ export async function openRelay(target: { port: number; host?: string }): Promis
     });
   };
   const server = createServer((near) => {
-    const far = connect({ host: target.host ?? '127.0.0.1', port: target.port, noDelay: true });
+    const remote = connect({ host: target.host ?? '127.0.0.1', port: target.port, noDelay: true });
     near.setNoDelay(true);
-    for (const socket of [near, far]) {
+    for (const socket of [near, remote]) {
       open.add(socket);
       if (isHeld) dead.add(socket);
     }
-    lead({ from: near, to: far, fromFar: false });
-    lead({ from: far, to: near, fromFar: true });
+    lead({ from: near, to: remote, fromRemote: false });
+    lead({ from: remote, to: near, fromRemote: true });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -4,9 +4,9 @@ import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { interpolate } from '../../source/catalog/interpolation.ts';
-import { secretFilesOf } from '../../source/stack/compose-editor.ts';
-import { type RenderOptions, renderComponent } from '../../source/stack/render.ts';
-import { variablesOf } from '../../source/stack/variables.ts';
+import { secretFilesOf } from '../../source/stack/plan/compose-editor.ts';
+import { type RenderOptions, renderComponent } from '../../source/stack/plan/render.ts';
+import { variablesOf } from '../../source/stack/plan/variables.ts';
 import { type Answered, answeredCatalog, deployable, secretsOf, writeRendered } from '../catalog/rendered.ts';
 import { type ComposeConfig, composeConfigs, currentComposeConfigs, isPythonCompose, podmanComposes } from '../doubles/compose-config.ts';
 
@@ -189,7 +189,7 @@ function meant({ source, answers, secrets, profiles }: Case, folder: string, too
   const gateway = runtime === 'docker' ? 'host-gateway' : 'host.containers.internal';
   const named = /(?<![\w.-])host\.containers\.internal(?![\w.-])/g;
   // Docker is told who the gateway is; Podman knows.
-  const told = (service: Json): Json =>
+  const reported = (service: Json): Json =>
     runtime === 'docker' && JSON.stringify(service).includes(gateway)
       ? { ...service, extra_hosts: [...((service['extra_hosts'] as unknown[] | undefined) ?? []), 'host-gateway:host-gateway'] }
       : service;
@@ -200,7 +200,7 @@ function meant({ source, answers, secrets, profiles }: Case, folder: string, too
           (profile) => profile === '' || everything || profiles.includes(profile),
         ),
       )
-      .map(([name, service]) => [name, meaningOf(told(deep(service, (text) => text.replaceAll(named, gateway)) as Json), folder)]),
+      .map(([name, service]) => [name, meaningOf(reported(deep(service, (text) => text.replaceAll(named, gateway)) as Json), folder)]),
   );
 }
 

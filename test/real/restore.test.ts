@@ -15,15 +15,16 @@ import type { Grant } from '../../source/grants/grant.ts';
 import { mintGrant } from '../../source/grants/mint.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import type { BackupKeys } from '../../source/secrets/backup-keys.ts';
-import { noChoices } from '../../source/stack/backup-coverage.ts';
-import type { BackupManifest, BackupPlan, PlannedItem } from '../../source/stack/backup-model.ts';
-import { planRestore, type RestoreRun, runRestore, throwIfRestoreOpen, undoRestore } from '../../source/stack/backup-restore.ts';
-import { runBackup } from '../../source/stack/backup-run.ts';
-import { signManifest } from '../../source/stack/backup-signature.ts';
-import { StillContainers } from '../../source/stack/backup-still.ts';
-import { type BackupStore, openBackupStore } from '../../source/stack/backup-store.ts';
-import { verifyBackup } from '../../source/stack/backup-verify.ts';
-import { readOpenRestores } from '../../source/stack/restore-journal.ts';
+import { noChoices } from '../../source/stack/backup/coverage.ts';
+import type { BackupManifest } from '../../source/stack/backup/manifest.ts';
+import { signManifest } from '../../source/stack/backup/manifest.ts';
+import type { BackupPlan, PlannedItem } from '../../source/stack/backup/model.ts';
+import { planRestore, type RestoreRun, runRestore, throwIfRestoreOpen, undoRestore } from '../../source/stack/backup/restore.ts';
+import { readOpenRestores } from '../../source/stack/backup/restore-journal.ts';
+import { runBackup } from '../../source/stack/backup/run.ts';
+import { StillContainers } from '../../source/stack/backup/stopped-containers.ts';
+import { type BackupStore, openBackupStore } from '../../source/stack/backup/store.ts';
+import { verifyBackup } from '../../source/stack/backup/verify.ts';
 import { backupKeysDouble } from '../doubles/backup-keys-double.ts';
 import { ask } from './ask.ts';
 import { describeBeside } from './real-engines.ts';
@@ -75,7 +76,7 @@ for (const kind of ['docker', 'podman'] as const) {
       store = await openBackupStore({ kind: 'folder', folder: join(folder, 'backups') }, host, keys);
       await runBackup(grant(), {
         ...{ plan: await plan(), store, engine, host, stackFolder: join(folder, 'stack'), still: new StillContainers(engine) },
-        ...{ secrets: { names: [] }, by: 'ada@nas', now: new Date(Date.UTC(2025, 10, 21, 3, 15)), told: () => {} },
+        ...{ secrets: { names: [] }, by: 'ada@nas', now: new Date(Date.UTC(2025, 10, 21, 3, 15)), reported: () => {} },
       });
       await writeFile(join(disk, 'photos'), 'newer');
       await writeFile(join(disk, 'more'), 'newer');
@@ -90,20 +91,28 @@ for (const kind of ['docker', 'podman'] as const) {
     async function plan(): Promise<BackupPlan> {
       const detail = await engine.inspect(id, signal());
       const container = { id, name, service: 'app', imageId: detail?.imageId ?? '', image: detail?.image ?? '', running: true };
-      const item = { container, way: 'stop' as const, exclude: [], mountedBelow: [], dump: undefined, restore: undefined, why: undefined };
+      const item = {
+        container,
+        method: 'stop' as const,
+        exclude: [],
+        mountedBelow: [],
+        dump: undefined,
+        restore: undefined,
+        why: undefined,
+      };
       const items: PlannedItem[] = [
         { ...item, id: 'data', volume: 'data', target: '/data', source: disk, isFile: false, still: [container] },
         { ...item, id: 'conf', volume: 'app:/etc/app.conf', target: '/etc/app.conf', source: conf, isFile: true, still: [container] },
       ];
       return {
-        ...{ component: 'notes', place: 'local', project: 'notes', folder: undefined, record: undefined },
+        ...{ component: 'notes', engineName: 'local', project: 'notes', folder: undefined, record: undefined },
         ...{ containers: [container], items, skipped: [], uncovered: [], unmatched: [], choices: noChoices },
       };
     }
     const context = (more: Partial<RestoreRun> = {}): RestoreRun => ({
       ...{ store, engine, host, stackFolder: join(folder, 'stack'), by: 'ada@nas' },
       still: new StillContainers(engine),
-      told: () => {},
+      reported: () => {},
       ...more,
     });
     const restore = async (more: Partial<RestoreRun> = {}, own = grant()) => {
@@ -148,10 +157,10 @@ for (const kind of ['docker', 'podman'] as const) {
     });
 
     it('onto a disk that becomes full meanwhile: the data from before are back', async () => {
-      const told = ({ label }: { label: string }) => {
+      const reported = ({ label }: { label: string }) => {
         if (label.startsWith('Stopping')) spawnSync('dd', ['if=/dev/zero', `of=${join(disk, 'filler')}`, 'bs=1M'], { stdio: 'ignore' });
       };
-      await expect(restore({ told })).rejects.toMatchObject({
+      await expect(restore({ reported })).rejects.toMatchObject({
         code: 'failed.diskFull',
         message: expect.stringMatching(/^The disk of data became full.*The data from before are back/s),
         remedy: expect.stringContaining('Free some space'),
@@ -162,10 +171,10 @@ for (const kind of ['docker', 'podman'] as const) {
 
     it('whose process was killed in the middle: reported, not started, and undone', async () => {
       const ending = new AbortController();
-      const told = ({ label }: { label: string }) => {
+      const reported = ({ label }: { label: string }) => {
         if (label.startsWith('Replacing')) ending.abort(new Error('killed'));
       };
-      await expect(restore({ told }, grant(ending.signal))).rejects.toThrow('killed');
+      await expect(restore({ reported }, grant(ending.signal))).rejects.toThrow('killed');
       const stack = join(folder, 'stack');
       const [record] = await readOpenRestores(host, stack, signal());
       expect(record).toMatchObject({

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { ask } from './ask.ts';
-import { type DeployStage, pageAt, setStage, until, webFiles } from './deploy-stage.ts';
+import { type DeployFixture, pageAt, setFixture, until, webFiles } from './deploy-fixture.ts';
 import { describeReal, type RealEngineKind } from './real-engines.ts';
 import { runOrThrow, runProgram, type ScriptOutcome } from './scripts.ts';
 import { type Composer, findFreePort } from './stack.ts';
@@ -18,29 +18,29 @@ const checkout = fileURLToPath(new URL('../..', import.meta.url));
 for (const { kind, composer } of ways) {
   describeReal(kind, `an operator who is not root, with ${composer}`, (engine) => {
     const id = `own-${composer}`;
-    let stage: DeployStage;
+    let fixture: DeployFixture;
     let product: string;
     let owner: { uid: number; gid: number };
     let port: number;
 
     beforeAll(async () => {
       owner = await stat(engine.socket);
-      stage = await setStage(engine, composer);
+      fixture = await setFixture(engine, composer);
       port = await findFreePort();
-      await stage.catalog(webFiles(id, { port }));
+      await fixture.catalog(webFiles(id, { port }));
       product = await install();
-      if (composer === 'compose-2') await bringCompose(stage, product);
-      for (const folder of [product, dirname(dirname(stage.stack)), dirname(stage.operator.home)])
+      if (composer === 'compose-2') await bringCompose(fixture, product);
+      for (const folder of [product, dirname(dirname(fixture.stack)), dirname(fixture.operator.home)])
         await runOrThrow(['chown', '-R', `${owner.uid}:${owner.gid}`, folder]);
     });
     afterAll(async () => {
-      await stage?.leave();
+      await fixture?.leave();
       if (product) await rm(product, { recursive: true, force: true });
     });
 
     const as = async (...args: string[]): Promise<ScriptOutcome> => {
       const become = ['setpriv', `--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'];
-      const env = { ...stage.operator.env, XDG_RUNTIME_DIR: `/run/user/${owner.uid}` };
+      const env = { ...fixture.operator.env, XDG_RUNTIME_DIR: `/run/user/${owner.uid}` };
       return await runProgram([...become, join(product, 'bin', 'quarterdeck'), ...args], { env, bare: true, cwd: '/' });
     };
     const yes = async (...args: string[]) => {
@@ -48,7 +48,7 @@ for (const { kind, composer } of ways) {
       expect(outcome.code, outcome.stdout + outcome.stderr).toBe(0);
       return outcome.stdout;
     };
-    const token = async () => (await stage.container(id, 'web'))?.Config.Env.find((line) => line.startsWith('TOKEN='));
+    const token = async () => (await fixture.container(id, 'web'))?.Config.Env.find((line) => line.startsWith('TOKEN='));
 
     it('deploys with a secret, changes a field, goes back, and removes all of it', async () => {
       await yes('deploy', id);
@@ -56,8 +56,8 @@ for (const { kind, composer } of ways) {
       await until(async () => (await pageAt(port)) === 'good morning', 'the page never came');
       const first = await token();
       expect(first).toMatch(/^TOKEN=[A-Za-z0-9]{32}$/);
-      for (const file of await stage.files()) expect(await stage.file(file), file).not.toContain(first?.slice(6));
-      expect((await stat(join(stage.stack, id, 'compose.yaml'))).uid).toBe(owner.uid);
+      for (const file of await fixture.files()) expect(await fixture.file(file), file).not.toContain(first?.slice(6));
+      expect((await stat(join(fixture.stack, id, 'compose.yaml'))).uid).toBe(owner.uid);
 
       await yes('deploy', id, '--set', 'GREETING=good evening');
       await until(async () => (await pageAt(port)) === 'good evening', 'the change is not in force');
@@ -66,15 +66,15 @@ for (const { kind, composer } of ways) {
       await until(async () => (await pageAt(port)) === 'good morning', 'it was not put back');
 
       await yes('remove', id, '--data', id);
-      expect(await stage.container(id, 'web')).toBeUndefined();
-      expect(await stage.files()).toEqual([]);
+      expect(await fixture.container(id, 'web')).toBeUndefined();
+      expect(await fixture.files()).toEqual([]);
       expect((await ask(engine, `/volumes/${id}_data`)).status).toBe(404);
     });
   });
 }
 
 /** The same of the compose program, which lies in a cache of root's. */
-async function bringCompose({ operator }: DeployStage, folder: string): Promise<void> {
+async function bringCompose({ operator }: DeployFixture, folder: string): Promise<void> {
   const [bin = ''] = operator.env['PATH']?.split(':') ?? [];
   await cp(join(inject('composeFolder'), 'docker-compose'), join(folder, 'docker-compose'));
   await writeFile(join(bin, 'docker-compose'), `#!/bin/sh\nexec '${join(folder, 'docker-compose')}' "$@"\n`, { mode: 0o755 });

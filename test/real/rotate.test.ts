@@ -3,7 +3,7 @@ import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask } from './ask.ts';
-import { type DeployStage, setStage } from './deploy-stage.ts';
+import { type DeployFixture, setFixture } from './deploy-fixture.ts';
 import { describeAgain, describeReal, type RealEngineKind } from './real-engines.ts';
 import { type Composer, findFreePort } from './stack.ts';
 import { asInTheCatalog, llmProxy, makeStandIn, modelRuntime } from './stand-ins.ts';
@@ -16,27 +16,27 @@ const ids = ['model-runtime', 'llm-proxy'] as const;
 
 for (const { kind, composer, whole } of ways) {
   (whole ? describeReal : describeAgain)(kind, `the LLM proxy and the model runtime with ${composer}`, (engine) => {
-    let stage: DeployStage;
+    let fixture: DeployFixture;
     let port: number;
 
     beforeAll(async () => {
       await Promise.all([makeStandIn(engine, modelRuntime), makeStandIn(engine, llmProxy)]);
-      stage = await setStage(engine, composer);
-      for (const id of ids) await stage.catalog(await asInTheCatalog('ai', id));
+      fixture = await setFixture(engine, composer);
+      for (const id of ids) await fixture.catalog(await asInTheCatalog('ai', id));
       port = await findFreePort();
     });
     afterAll(async () => {
-      await stage?.leave();
+      await fixture?.leave();
       await ask(engine, '/networks/quarterdeck-model-runtime', { method: 'DELETE' });
     });
 
-    const run = (...args: string[]) => stage.operator.run(args);
+    const run = (...args: string[]) => fixture.operator.run(args);
     const yes = async (...args: string[]) => {
       const outcome = await run(...args, '--yes');
       expect(outcome.code, outcome.stdout + outcome.stderr).toBe(0);
       return outcome;
     };
-    const container = async (service: string) => (await stage.container('llm-proxy', service)) ?? expect.fail(`no ${service}`);
+    const container = async (service: string) => (await fixture.container('llm-proxy', service)) ?? expect.fail(`no ${service}`);
     const environment = async (service: string, name: string) =>
       (await container(service)).Config.Env.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
     const key = () => environment('litellm', 'LITELLM_MASTER_KEY');
@@ -55,11 +55,11 @@ for (const { kind, composer, whole } of ways) {
 
     /** Kills the rotation of the database's password, and its script, when the database has been told and no container has changed. */
     const breakOff = async () => {
-      const hold = await stage.holdCompose();
-      const rotating = stage.begin(['secrets', 'rotate', 'llm-proxy', 'DB_PASSWORD', '--yes']);
+      const hold = await fixture.holdCompose();
+      const rotating = fixture.begin(['secrets', 'rotate', 'llm-proxy', 'DB_PASSWORD', '--yes']);
       await hold.reached();
       rotating.kill();
-      await stage.killScript();
+      await fixture.killScript();
       await hold.release();
       await rotating.ended;
     };
@@ -88,9 +88,9 @@ for (const { kind, composer, whole } of ways) {
       timeout: 400_000,
     }, async () => {
       const old = await key();
-      const config = join(stage.stack, 'llm-proxy', 'files', 'config.yaml');
+      const config = join(fixture.stack, 'llm-proxy', 'files', 'config.yaml');
       await appendFile(config, `# only-key: ${createHash('sha256').update(old).digest('hex')}\n`);
-      const { code, stderr } = await stage.begin(['secrets', 'rotate', 'llm-proxy', 'LITELLM_MASTER_KEY', '--yes']).ended;
+      const { code, stderr } = await fixture.begin(['secrets', 'rotate', 'llm-proxy', 'LITELLM_MASTER_KEY', '--yes']).ended;
       expect(code).toBe(1);
       const words = stderr.replaceAll(/\s+/g, ' ');
       expect(words).toContain('The new value was not put in force');

@@ -1,33 +1,30 @@
-import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DeployStage, setStage, webFiles } from './deploy-stage.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeUnless, requiredProgram } from '../required.ts';
+import { type DeployFixture, setFixture, webFiles } from './deploy-fixture.ts';
 import { describeReal } from './real-engines.ts';
 import { runOrThrow, runProgram } from './scripts.ts';
 import { findFreePort } from './stack.ts';
 
-const withoutSystemd = spawnSync('systemd-analyze', ['--version']).status !== 0;
-if (withoutSystemd && process.env.QUARTERDECK_REQUIRE_REAL === '1')
-  throw new Error('timers must be tested, and systemd-analyze is not installed');
 const id = 'scheduled';
 const at = '04:45';
 
 describeReal('docker', 'a backup that nobody is there for', (engine) => {
-  let stage: DeployStage;
+  let fixture: DeployFixture;
   let target: string;
 
   beforeAll(async () => {
-    stage = await setStage(engine);
+    fixture = await setFixture(engine);
     // A space and a percent sign: cron ends its command at the one, systemd puts something in for the other.
-    target = join(stage.operator.home, '100% of it');
-    const saved = 'backup: [{id: data, volume: data, way: copy, why: small files, source: test}]\n';
-    await stage.catalog(webFiles(id, { port: await findFreePort(), more: saved }));
-    const { code, stdout, stderr } = await stage.operator.run(['deploy', id, '--yes']);
+    target = join(fixture.operator.home, '100% of it');
+    const saved = 'backup: [{id: data, volume: data, method: copy, why: small files}]\n';
+    await fixture.catalog(webFiles(id, { port: await findFreePort(), more: saved }));
+    const { code, stdout, stderr } = await fixture.operator.run(['deploy', id, '--yes']);
     expect(code, stdout + stderr).toBe(0);
   });
-  afterAll(() => stage?.leave());
-  const schedule = (...more: string[]) => stage.operator.run(['backup', 'schedule', '--to', target, '--at', at, ...more]);
+  afterAll(() => fixture?.leave());
+  const schedule = (...more: string[]) => fixture.operator.run(['backup', 'schedule', '--to', target, '--at', at, ...more]);
 
   it('is made by the line for cron, with nothing but what cron gives it, and its secrets are sealed for who has the key', async () => {
     const recipient = 'age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p';
@@ -55,18 +52,18 @@ describeReal('docker', 'a backup that nobody is there for', (engine) => {
 
     const [backup = ''] = await readdir(join(target, id));
     expect(await readdir(join(target, id, backup))).toContain('secrets.age');
-    const verified = await stage.operator.run(['backup', 'verify', id, '--to', target]);
+    const verified = await fixture.operator.run(['backup', 'verify', id, '--to', target]);
     expect(verified.code, verified.stdout + verified.stderr).toBe(0);
   });
 
-  describe.skipIf(withoutSystemd)(`by a timer${withoutSystemd ? ' (systemd-analyze is not installed)' : ''}`, () => {
+  describeUnless(requiredProgram('systemd-analyze', 'systemd'), 'by a timer', () => {
     let units: string;
     let texts: { service: string; timer: string };
     beforeAll(async () => {
-      // Only asked whether it runs: nothing is written in a rehearsal.
-      const [bin = ''] = stage.operator.env['PATH']?.split(':') ?? [];
+      // Only asked whether it runs: nothing is written in a dry run.
+      const [bin = ''] = fixture.operator.env['PATH']?.split(':') ?? [];
       await writeFile(join(bin, 'systemctl'), '#!/bin/sh\n[ "$1" = show-environment ] || exit 1\n', { mode: 0o755 });
-      units = join(stage.operator.home, 'units');
+      units = join(fixture.operator.home, 'units');
       await mkdir(units);
       const { stdout } = await schedule('--dry-run');
       const [, service = '', timer = ''] =

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { componentFiles, type DeployStage, setStage } from './deploy-stage.ts';
+import { componentFiles, type DeployFixture, setFixture } from './deploy-fixture.ts';
 import { describeBeside, type RealEngineKind } from './real-engines.ts';
 import { type Composer, findFreePort } from './stack.ts';
 
@@ -24,12 +24,12 @@ const allowed = (id: string, composer: Composer) => [
 for (const { kind, composer } of ways) {
   describeBeside(kind, `where secrets rest with ${composer}`, (engine) => {
     const id = `marked-${composer}`;
-    let stage: DeployStage;
+    let fixture: DeployFixture;
 
     beforeAll(async () => {
-      stage = await setStage(engine, composer);
+      fixture = await setFixture(engine, composer);
       const port = await findFreePort();
-      await stage.catalog(
+      await fixture.catalog(
         componentFiles(
           id,
           `services:
@@ -45,33 +45,33 @@ for (const { kind, composer } of ways) {
 `,
           `ports: {web: {role: page, exposure: loopback, web: true}}
 fields:
-  - {name: typed, type: secret-string, secret: true, required: true, goes: environment, env: TYPED, generator: "alphanumeric:32"}
-  - {name: made, type: secret-string, secret: true, required: true, goes: environment, env: MADE, generator: "hex:24"}
+  - {name: typed, type: secret-string, secret: true, required: true, target: environment, env: TYPED, generator: "alphanumeric:32"}
+  - {name: made, type: secret-string, secret: true, required: true, target: environment, env: MADE, generator: "hex:24"}
 `,
         ),
       );
     });
-    afterAll(() => stage.leave());
+    afterAll(() => fixture.leave());
 
     it('they are in the vault, sealed, and in what the engine keeps, and nowhere else', { timeout: 240_000 }, async () => {
       // What a value looks like is known only afterwards, so everything is kept: arguments of each program, and the files as they are while compose runs.
-      const hold = await stage.holdCompose();
-      const deploying = stage.operator.traceExec(['deploy', id, '--yes']);
+      const hold = await fixture.holdCompose();
+      const deploying = fixture.operator.traceExec(['deploy', id, '--yes']);
       await hold.reached();
-      const during = [await textsBelow(stage.stack), await textsBelow(stage.operator.home), await processes()];
+      const during = [await textsBelow(fixture.stack), await textsBelow(fixture.operator.home), await processes()];
       await hold.release();
       const { outcome, execs } = await deploying;
       expect(outcome.code, outcome.stdout + outcome.stderr).toBe(0);
 
-      const { Env = [] } = (await stage.container(id, 'main'))?.Config ?? {};
+      const { Env = [] } = (await fixture.container(id, 'main'))?.Config ?? {};
       const typed = Env.find((line) => line.startsWith('TYPED='))?.slice('TYPED='.length) ?? '';
       const made = /^MADE_URL=postgres:\/\/me:([0-9a-f]{48})@/m.exec(Env.join('\n'))?.[1] ?? '';
       expect(typed).toMatch(/^[A-Za-z0-9]{32}$/);
       expect(made).not.toBe('');
 
-      const broken = await stage.operator.run(['deploy', id, '--set', 'WEB_PORT=notaport', '--yes']);
+      const broken = await fixture.operator.run(['deploy', id, '--set', 'WEB_PORT=notaport', '--yes']);
       expect(broken.code).not.toBe(0);
-      const after = [await textsBelow(stage.stack), await textsBelow(stage.operator.home)];
+      const after = [await textsBelow(fixture.stack), await textsBelow(fixture.operator.home)];
       const seen: Record<string, string> = {
         'the terminal': outcome.stdout + outcome.stderr,
         'arguments of programs': execs.join('\n'),
@@ -94,15 +94,15 @@ fields:
     });
 
     it('and the list of resting places says exactly that', async () => {
-      const { stdout } = await stage.operator.run(['secrets', 'list']);
+      const { stdout } = await fixture.operator.run(['secrets', 'list']);
       for (const variable of ['TYPED', 'MADE']) {
         const lines = stdout.split('\n');
         const from = lines.findIndex((line) => line.includes(`/${id}/${variable} `));
-        const places = lines.slice(from + 1).slice(
+        const engines = lines.slice(from + 1).slice(
           0,
           lines.slice(from + 1).findIndex((line) => !line.startsWith('  ')),
         );
-        const named = places.map((line) =>
+        const named = engines.map((line) =>
           line
             .trim()
             .replace(/: [^:]*$/, '')

@@ -7,12 +7,12 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Terminal } from '../pty/terminal.ts';
+import { requiredProgram } from '../required.ts';
 
 // The line that the documentation gives for authorized_keys, on a real sshd that lets through as much of the environment as it can.
 
 const sshdProgram = '/usr/sbin/sshd';
-const missing = !existsSync(sshdProgram);
-if (missing && process.env.QUARTERDECK_REQUIRE_REAL === '1') throw new Error(`${sshdProgram} is missing: install openssh-server`);
+const missing = requiredProgram(sshdProgram, 'openssh-server');
 const root = join(import.meta.dirname, '../..');
 const startLimitMs = 40_000;
 

@@ -4,7 +4,7 @@ import { appendFile, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type DeployStage, pageAt, setStage, until, webFiles } from './deploy-stage.ts';
+import { type DeployFixture, pageAt, setFixture, until, webFiles } from './deploy-fixture.ts';
 import { describeReal } from './real-engines.ts';
 import { runOrThrow } from './scripts.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
@@ -14,22 +14,22 @@ describeReal('docker', 'a stack on another machine', (engine) => {
   describeSshd('over ssh', () => {
     const id = 'far-web';
     let folder: string;
-    let stage: DeployStage;
+    let fixture: DeployFixture;
     let sshd: Sshd;
     let port: number;
-    const onNas = (verb: string, ...words: string[]) => stage.operator.run([verb, ...words, '--host', 'nas', '--yes']);
+    const onNas = (verb: string, ...words: string[]) => fixture.operator.run([verb, ...words, '--host', 'nas', '--yes']);
 
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'qd-far-deploy-'));
-      stage = await setStage(engine, 'compose-2', { QUARTERDECK_SSH: join(folder, 'ssh') });
-      sshd = await startSshd({ env: { DOCKER_HOST: engine.url, PATH: stage.operator.env['PATH'] ?? '' } });
+      fixture = await setFixture(engine, 'compose-2', { QUARTERDECK_SSH: join(folder, 'ssh') });
+      sshd = await startSshd({ env: { DOCKER_HOST: engine.url, PATH: fixture.operator.env['PATH'] ?? '' } });
       await symlink((await sshd.client({ nas: {} })).program, join(folder, 'ssh'));
-      await appendFile(join(stage.operator.home, 'config', 'config.yaml'), `hosts:\n  nas: {ssh: nas, stackFolder: ${stage.stack}}\n`);
+      await appendFile(join(fixture.operator.home, 'config', 'config.yaml'), `hosts:\n  nas: {ssh: nas, stackFolder: ${fixture.stack}}\n`);
       port = await findFreePort();
-      await stage.catalog(webFiles(id, { port }));
+      await fixture.catalog(webFiles(id, { port }));
     });
     afterAll(async () => {
-      await stage.leave();
+      await fixture.leave();
       await sshd.leave();
       await rm(folder, { recursive: true, force: true });
     });
@@ -43,13 +43,13 @@ describeReal('docker', 'a stack on another machine', (engine) => {
         stdio: ['ignore', 'ignore', 'pipe'],
       });
       await once(strace.stderr, 'data');
-      const { outcome, execs } = await stage.operator.traceExec(['deploy', id, '--host', 'nas', '--yes']);
+      const { outcome, execs } = await fixture.operator.traceExec(['deploy', id, '--host', 'nas', '--yes']);
       expect(outcome.code, outcome.stdout + outcome.stderr).toBe(0);
       expect(await pageAt(port)).toBe('good morning');
       strace.kill('SIGINT');
       await once(strace, 'exit');
 
-      const { Env = [] } = (await stage.container(id, 'web'))?.Config ?? {};
+      const { Env = [] } = (await fixture.container(id, 'web'))?.Config ?? {};
       const token = Env.find((line) => line.startsWith('TOKEN='))?.slice('TOKEN='.length) ?? '';
       expect(token).toMatch(/^[A-Za-z0-9]{32}$/);
       const there = await readFile(trace, 'utf8');
@@ -60,8 +60,8 @@ describeReal('docker', 'a stack on another machine', (engine) => {
         'arguments there': there,
         'the log of sshd': sshd.log,
         'the terminal': outcome.stdout + outcome.stderr,
-        'files of the stack': await textsBelow(stage.stack),
-        'own files': await textsBelow(stage.operator.home),
+        'files of the stack': await textsBelow(fixture.stack),
+        'own files': await textsBelow(fixture.operator.home),
       };
       for (const [where, text] of Object.entries(seen)) {
         for (const secret of [token, Buffer.from(token).toString('base64')])
@@ -70,8 +70,8 @@ describeReal('docker', 'a stack on another machine', (engine) => {
     });
 
     it('goes on by itself when console and connection are gone in the middle, and the next start knows', { timeout: 180_000 }, async () => {
-      const hold = await stage.holdCompose();
-      const console = stage.begin(['deploy', id, '--host', 'nas', '--set', 'GREETING=good evening', '--yes']);
+      const hold = await fixture.holdCompose();
+      const console = fixture.begin(['deploy', id, '--host', 'nas', '--set', 'GREETING=good evening', '--yes']);
       await hold.reached();
       console.kill();
       await console.ended;
@@ -84,14 +84,14 @@ describeReal('docker', 'a stack on another machine', (engine) => {
     });
 
     it('is finished by the next console where the far machine itself broke off', { timeout: 180_000 }, async () => {
-      const hold = await stage.holdCompose();
-      const console = stage.begin(['deploy', id, '--host', 'nas', '--set', 'GREETING=good night', '--yes']);
+      const hold = await fixture.holdCompose();
+      const console = fixture.begin(['deploy', id, '--host', 'nas', '--set', 'GREETING=good night', '--yes']);
       await hold.reached();
-      await stage.killScript();
+      await fixture.killScript();
       console.kill();
       await console.ended;
       await hold.release();
-      const named = await stage.operator.run(['status', '--host', 'nas']);
+      const named = await fixture.operator.run(['status', '--host', 'nas']);
       expect(named.stdout + named.stderr).toContain(id);
       const finished = await onNas('recover', '--finish');
       expect(finished.code, finished.stdout + finished.stderr).toBe(0);
@@ -101,12 +101,12 @@ describeReal('docker', 'a stack on another machine', (engine) => {
     it('goes back, is stopped, and is removed with its data', { timeout: 180_000 }, async () => {
       const stopped = await onNas('stop', id);
       expect(stopped.code, stopped.stdout + stopped.stderr).toBe(0);
-      expect((await stage.container(id, 'web'))?.State.Running).toBe(false);
+      expect((await fixture.container(id, 'web'))?.State.Running).toBe(false);
       const started = await onNas('start', id);
       expect(started.code, started.stdout + started.stderr).toBe(0);
       const removed = await onNas('remove', id, '--data', id);
       expect(removed.code, removed.stdout + removed.stderr).toBe(0);
-      expect(await stage.container(id, 'web')).toBeUndefined();
+      expect(await fixture.container(id, 'web')).toBeUndefined();
     });
   });
 });

@@ -1,7 +1,7 @@
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { type FarDesk, practiceEngine, sitDown } from './far-desk.ts';
+import { practiceEngine, type RemoteDesk, sitDown } from './remote-desk.ts';
 import { runOrThrow, type ScriptOutcome } from './scripts.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 
@@ -126,8 +126,8 @@ describeSshd('hosts, as commands', () => {
         expect.objectContaining({ name: 'off', state: 'away', fault: expect.objectContaining({ code: 'unreachable.host' }) }),
       ]),
     ]);
-    const rehearsed = await desk.run(['hosts', 'remove', 'off', '--rehearse']);
-    expect([rehearsed.code, await desk.config()]).toEqual([0, expect.stringContaining('off')]);
+    const dryRunResult = await desk.run(['hosts', 'remove', 'off', '--dry-run']);
+    expect([dryRunResult.code, await desk.config()]).toEqual([0, expect.stringContaining('off')]);
     expect((await desk.run(['hosts', 'add', 'more', 'nas', '--unchecked'])).code).toBe(0);
     expect(await desk.config()).toContain('more: { ssh: nas }');
   });
@@ -141,7 +141,7 @@ async function fingerprint(folder: string): Promise<string> {
 describeSshd('a host key that is not known', () => {
   let practice: Awaited<ReturnType<typeof practiceEngine>>;
   let sshd: Sshd;
-  let desk: FarDesk;
+  let desk: RemoteDesk;
   beforeAll(async () => {
     practice = await practiceEngine();
     sshd = await startSshd({ env: practice.env });
@@ -216,7 +216,7 @@ describeSshd('a host key that has changed', () => {
   });
 
   /** Somebody who knows another key of it, among keys of others; ssh looks into two files. */
-  async function withOldKey(): Promise<{ desk: FarDesk; others: string; elsewhere: string; before: string; now: string }> {
+  async function withOldKey(): Promise<{ desk: RemoteDesk; others: string; elsewhere: string; before: string; now: string }> {
     const before = await fingerprint(sshd.folder);
     const elsewhere = join(sshd.folder, `more-known-${Date.now()}`);
     const desk = await sitDown(sshd, { nas: { config: [`UserKnownHostsFile ${elsewhere} ${join(sshd.folder, 'known')}`] } });

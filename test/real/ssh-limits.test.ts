@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { openEngine } from '../../source/engine/dockerode-engine.ts';
 import type { Engine } from '../../source/engine/engine.ts';
 import { mintGrant } from '../../source/grants/mint.ts';
-import { type FarHost, openFar } from './far-host.ts';
 import { describeBeside } from './real-engines.ts';
+import { openRemote, type RemoteHost } from './remote-host.ts';
 import { runOrThrow } from './scripts.ts';
 import { describeSshd, type Sshd, type SshdOptions, startSshd } from './sshd.ts';
 
@@ -18,27 +18,27 @@ const grant = () => mintGrant('test', 'operate', soon());
 /** An sshd that is set so, and a host at its end; both end with the test. */
 async function reach(
   config: readonly string[],
-  client: Parameters<typeof openFar>[1] = {},
+  client: Parameters<typeof openRemote>[1] = {},
   options: SshdOptions = {},
-): Promise<{ sshd: Sshd; far: FarHost }> {
+): Promise<{ sshd: Sshd; remote: RemoteHost }> {
   const sshd = await startSshd({ ...options, config });
-  const far = await openFar(sshd, client);
+  const remote = await openRemote(sshd, client);
   onTestFinished(async () => {
-    await far.leave();
+    await remote.leave();
     await sshd.leave();
   });
-  return { sshd, far };
+  return { sshd, remote };
 }
 
-async function says(far: FarHost, words: string): Promise<string> {
-  const { stdout } = await far.host.exec(['echo', words], { signal: soon(), limitMs: 30_000 });
+async function says(remote: RemoteHost, words: string): Promise<string> {
+  const { stdout } = await remote.host.exec(['echo', words], { signal: soon(), limitMs: 30_000 });
   return Buffer.from(stdout).toString();
 }
 
 /** As a deploy does: a script over its input, larger than what a shell is told in passing. */
-async function appliesScript(far: FarHost, folder: string, name: string): Promise<void> {
+async function appliesScript(remote: RemoteHost, folder: string, name: string): Promise<void> {
   const script = `${'# line of a script\n'.repeat(4_000)}echo applied >"$1"\n`;
-  const { exitCode, stderr } = await far.host.run(grant(), ['sh', '-s', 'sh', join(folder, name)], {
+  const { exitCode, stderr } = await remote.host.run(grant(), ['sh', '-s', 'sh', join(folder, name)], {
     signal: soon(),
     limitMs: 60_000,
     stdin: script,
@@ -79,21 +79,21 @@ i=0; while [ $i -lt ${linesEach} ]; do i=$((i+1)); echo "$0 $i"; sleep 0.1; done
     });
 
     /** Every line that a log brings, in order. */
-    async function linesOf(far: Engine, name: string): Promise<string[]> {
+    async function linesOf(remote: Engine, name: string): Promise<string[]> {
       const lines: string[] = [];
-      for await (const batch of far.logs(name, { signal: soon(120_000), follow: true, tty: false }))
+      for await (const batch of remote.logs(name, { signal: soon(120_000), follow: true, tty: false }))
         for (const { text } of batch) lines.push(text);
       return lines;
     }
     const expected = (name: string) => Array.from({ length: linesEach }, (_, index) => `${name} ${index + 1}`);
 
     /** What a console does besides. */
-    async function works(far: FarHost, there: Engine, name: string): Promise<void> {
+    async function works(remote: RemoteHost, there: Engine, name: string): Promise<void> {
       const listed = await there.list(soon());
       expect(listed.filter((one) => names.includes(one.name))).toHaveLength(names.length);
-      expect(await says(far, name)).toBe(`${name}\n`);
-      await appliesScript(far, folder, name);
-      const piped = await far.host.pipe(grant(), ['cat']);
+      expect(await says(remote, name)).toBe(`${name}\n`);
+      await appliesScript(remote, folder, name);
+      const piped = await remote.host.pipe(grant(), ['cat']);
       piped.stdin.end(name);
       const [chunk] = (await once(piped.stdout, 'data')) as [Buffer];
       expect(chunk.toString()).toBe(name);
@@ -103,8 +103,8 @@ i=0; while [ $i -lt ${linesEach} ]; do i=$((i+1)); echo "$0 $i"; sleep 0.1; done
     it('follows 30 logs under MaxSessions 10, each line once, while it lists, runs programs and applies a script', {
       timeout: 180_000,
     }, async () => {
-      const { far } = await reach(['MaxSessions 10']);
-      const there = openEngine({ url: engine.url, origin: 'test' }, far.host);
+      const { remote } = await reach(['MaxSessions 10']);
+      const there = openEngine({ url: engine.url, origin: 'test' }, remote.host);
       // A second try begins with none of the lines.
       made = make();
       await made;
@@ -113,55 +113,55 @@ i=0; while [ $i -lt ${linesEach} ]; do i=$((i+1)); echo "$0 $i"; sleep 0.1; done
       await tell();
       let turns = 0;
       for (; followed < names.length || turns < 3; turns++) {
-        await Promise.all([works(far, there, `one-${turns}`), works(far, there, `two-${turns}`)]);
+        await Promise.all([works(remote, there, `one-${turns}`), works(remote, there, `two-${turns}`)]);
       }
       const logs = await Promise.all(following);
       expect(logs).toEqual(names.map(expected));
-      expect(far.states).toEqual(['connecting', 'connected']);
+      expect(remote.states).toEqual(['connecting', 'connected']);
     });
 
     it.each([2, 1])('has all of it under MaxSessions %i where a second login needs no answer', { timeout: 180_000 }, async (most) => {
-      const { far } = await reach([`MaxSessions ${most}`]);
-      const there = openEngine({ url: engine.url, origin: 'test' }, far.host);
+      const { remote } = await reach([`MaxSessions ${most}`]);
+      const there = openEngine({ url: engine.url, origin: 'test' }, remote.host);
       made ??= make();
       await made;
       const following = Promise.all(names.map((name) => linesOf(there, name)));
       following.catch(() => undefined);
       await tell();
-      await Promise.all([works(far, there, `few-${most}`), works(far, there, `least-${most}`)]);
+      await Promise.all([works(remote, there, `few-${most}`), works(remote, there, `least-${most}`)]);
       expect(await following).toEqual(names.map(expected));
-      expect(await far.host.limits(soon())).toMatchObject({ sockets: true, ports: true });
-      expect(far.states).toEqual(['connecting', 'connected']);
+      expect(await remote.host.limits(soon())).toMatchObject({ sockets: true, ports: true });
+      expect(remote.states).toEqual(['connecting', 'connected']);
     });
 
     it('follows several logs and works where sshd leads no connections', { timeout: 180_000 }, async () => {
-      const { far } = await reach(['DisableForwarding yes']);
-      const there = openEngine({ url: engine.url, origin: 'test' }, far.host);
+      const { remote } = await reach(['DisableForwarding yes']);
+      const there = openEngine({ url: engine.url, origin: 'test' }, remote.host);
       made ??= make();
       await made;
       const some = names.slice(0, 4);
       const following = Promise.all(some.map((name) => linesOf(there, name)));
       following.catch(() => undefined);
       await tell();
-      await works(far, there, 'forbidden');
+      await works(remote, there, 'forbidden');
       expect(await following).toEqual(some.map(expected));
-      expect(far.states).toEqual(['connecting', 'connected']);
+      expect(remote.states).toEqual(['connecting', 'connected']);
     });
 
     it('looks around under MaxSessions 1 behind a password, and says what a program would need', { timeout: 180_000 }, async () => {
       const sshd = await startSshd({ config: ['MaxSessions 1', 'PasswordAuthentication yes'], withoutKey: true });
       const user = await sshd.user({ password: 'of the user', groups: [] });
-      const far = await openFar(sshd, {
+      const remote = await openRemote(sshd, {
         user: user.name,
         answer: async (question) => (question.kind === 'secret' ? 'of the user' : 'yes'),
       });
       onTestFinished(async () => {
-        await far.leave();
+        await remote.leave();
         await sshd.leave();
       });
-      expect((await far.host.facts(soon())).uid).toBe(user.uid);
-      expect(await far.host.files.list(user.home, soon())).toEqual([]);
-      for (const attempt of [() => says(far, 'here'), () => far.host.pipe(grant(), ['cat'])]) {
+      expect((await remote.host.facts(soon())).uid).toBe(user.uid);
+      expect(await remote.host.files.list(user.home, soon())).toEqual([]);
+      for (const attempt of [() => says(remote, 'here'), () => remote.host.pipe(grant(), ['cat'])]) {
         await expect(attempt()).rejects.toMatchObject({
           code: 'unreachable.session',
           message: 'sshd on far allows no further session on its connection, and a second connection cannot be made without asking.',
@@ -169,8 +169,8 @@ i=0; while [ $i -lt ${linesEach} ]; do i=$((i+1)); echo "$0 $i"; sleep 0.1; done
         });
       }
       // And stays, with what it can do.
-      expect((await far.host.facts(soon())).uid).toBe(user.uid);
-      expect(far.host.link.view.state).toBe('connected');
+      expect((await remote.host.facts(soon())).uid).toBe(user.uid);
+      expect(remote.host.link.view.state).toBe('connected');
     });
   });
 });
@@ -185,8 +185,8 @@ describeSshd('an sshd that forbids', () => {
     return server.address() as { port: number };
   }
 
-  async function greeting(far: FarHost, address: Parameters<FarHost['host']['dial']>[0]): Promise<string> {
-    const socket = await far.host.dial(address, soon());
+  async function greeting(remote: RemoteHost, address: Parameters<RemoteHost['host']['dial']>[0]): Promise<string> {
+    const socket = await remote.host.dial(address, soon());
     let text = '';
     for await (const chunk of socket) text += String(chunk);
     return text;
@@ -217,15 +217,18 @@ describeSshd('an sshd that forbids', () => {
     it.each(forbidding)(
       'says so where $config and nothing there could do it instead, and does what is left',
       async ({ config, sockets, ports }) => {
-        const { sshd, far } = await reach([config], {}, { env: await programsOnly(...needed) });
+        const { sshd, remote } = await reach([config], {}, { env: await programsOnly(...needed) });
         const path = join(sshd.folder, 'greeter');
         await greeter({ path });
         const { port } = await greeter({ port: 0, host: '127.0.0.1' });
-        const [bySocket, byPort] = await Promise.allSettled([greeting(far, { socket: path }), greeting(far, { host: '127.0.0.1', port })]);
+        const [bySocket, byPort] = await Promise.allSettled([
+          greeting(remote, { socket: path }),
+          greeting(remote, { host: '127.0.0.1', port }),
+        ]);
         expect(bySocket).toMatchObject({
           reason: {
             code: 'refused.forwarding',
-            message: `sshd on far leads no connection to ${path}: its configuration forbids it.`,
+            message: `sshd on far forwards no connection to ${path}: its configuration forbids it.`,
             remedy: expect.stringContaining('AllowStreamLocalForwarding'),
           },
         });
@@ -234,19 +237,19 @@ describeSshd('an sshd that forbids', () => {
           expect(byPort).toMatchObject({
             reason: {
               code: 'refused.forwarding',
-              message: `sshd on far leads no connection to 127.0.0.1:${port}: its configuration forbids it.`,
+              message: `sshd on far forwards no connection to 127.0.0.1:${port}: its configuration forbids it.`,
               remedy: expect.stringContaining('AllowTcpForwarding'),
             },
           });
         }
-        expect(await far.host.limits(soon())).toMatchObject({ sockets, ports });
-        expect(await says(far, 'here')).toBe('here\n');
-        expect(far.states).toEqual(['connecting', 'connected']);
+        expect(await remote.host.limits(soon())).toMatchObject({ sockets, ports });
+        expect(await says(remote, 'here')).toBe('here\n');
+        expect(remote.states).toEqual(['connecting', 'connected']);
       },
     );
 
     it.each(['perl', 'python3'])('goes through %s there, several at once and both ways', async (carrier) => {
-      const { sshd, far } = await reach(['DisableForwarding yes'], {}, { env: await programsOnly(...needed, carrier) });
+      const { sshd, remote } = await reach(['DisableForwarding yes'], {}, { env: await programsOnly(...needed, carrier) });
       const path = join(sshd.folder, 'greeter');
       await greeter({ path });
       const { port } = await greeter({ port: 0, host: '127.0.0.1' });
@@ -256,42 +259,39 @@ describeSshd('an sshd that forbids', () => {
       await once(echo, 'listening');
       onTestFinished(() => void echo.close());
       const echoed = async () => {
-        const socket = await far.host.dial({ socket: join(sshd.folder, 'echo') }, soon());
+        const socket = await remote.host.dial({ socket: join(sshd.folder, 'echo') }, soon());
         socket.end(content);
         const chunks: Buffer[] = [];
         for await (const chunk of socket) chunks.push(chunk as Buffer);
         return Buffer.concat(chunks).equals(content);
       };
-      expect(await Promise.all([greeting(far, { socket: path }), greeting(far, { host: '127.0.0.1', port }), echoed(), echoed()])).toEqual([
-        'good morning',
-        'good morning',
-        true,
-        true,
-      ]);
-      expect(await says(far, 'here')).toBe('here\n');
-      await expect(greeting(far, { host: '127.0.0.1', port: 1 })).rejects.toMatchObject({ code: 'unreachable.port' });
-      expect(far.states).toEqual(['connecting', 'connected']);
+      expect(
+        await Promise.all([greeting(remote, { socket: path }), greeting(remote, { host: '127.0.0.1', port }), echoed(), echoed()]),
+      ).toEqual(['good morning', 'good morning', true, true]);
+      expect(await says(remote, 'here')).toBe('here\n');
+      await expect(greeting(remote, { host: '127.0.0.1', port: 1 })).rejects.toMatchObject({ code: 'unreachable.port' });
+      expect(remote.states).toEqual(['connecting', 'connected']);
     });
   });
 
   it('terminals, which are not needed', async () => {
-    const { far } = await reach(['PermitTTY no']);
-    expect(await says(far, 'here')).toBe('here\n');
+    const { remote } = await reach(['PermitTTY no']);
+    expect(await says(remote, 'here')).toBe('here\n');
   });
 
   it('commands of our own: says what came instead, and does not try again by itself', async () => {
-    const { far } = await reach(['ForceCommand echo "only backups here"']);
-    await expect(far.host.link.ready(soon())).rejects.toMatchObject({
+    const { remote } = await reach(['ForceCommand echo "only backups here"']);
+    await expect(remote.host.link.ready(soon())).rejects.toMatchObject({
       code: 'refused.shell',
       message: 'far gives this user no shell: the login ended with exit code 0, and said: only backups here.',
       remedy: expect.stringContaining('forced command'),
     });
-    expect(far.host.link.view.state).toBe('refused');
+    expect(remote.host.link.view.state).toBe('refused');
   });
 
   it('nothing, but runs its own command around ours', async () => {
-    const { far } = await reach(['ForceCommand exec sh -c "$SSH_ORIGINAL_COMMAND"']);
-    expect(await says(far, 'here')).toBe('here\n');
+    const { remote } = await reach(['ForceCommand exec sh -c "$SSH_ORIGINAL_COMMAND"']);
+    expect(await says(remote, 'here')).toBe('here\n');
   });
 
   it('to try many keys', async () => {
@@ -299,16 +299,16 @@ describeSshd('an sshd that forbids', () => {
     onTestFinished(() => sshd.leave());
     const other = join(sshd.folder, 'other-key');
     await runOrThrow(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', other]);
-    const far = await openFar(sshd, { config: [`IdentityFile ${other}`] });
-    onTestFinished(() => far.leave());
-    await expect(far.host.link.ready(soon())).rejects.toMatchObject({
+    const remote = await openRemote(sshd, { config: [`IdentityFile ${other}`] });
+    onTestFinished(() => remote.leave());
+    await expect(remote.host.link.ready(soon())).rejects.toMatchObject({
       code: 'refused.login',
       message: 'far ended the login: too many keys were tried.',
       remedy: expect.stringContaining('IdentitiesOnly'),
     });
-    expect(far.host.link.view.state).toBe('refused');
+    expect(remote.host.link.view.state).toBe('refused');
     // One that it takes is enough.
-    const right = await openFar(sshd);
+    const right = await openRemote(sshd);
     onTestFinished(() => right.leave());
     expect(await says(right, 'here')).toBe('here\n');
   });
@@ -319,16 +319,16 @@ describeSshd('an sshd that forbids', () => {
     const other = connect(sshd.port, sshd.address);
     onTestFinished(() => void other.destroy());
     await once(other, 'data');
-    const far = await openFar(sshd);
-    onTestFinished(() => far.leave());
-    await expect(far.host.link.ready(soon())).rejects.toMatchObject({
+    const remote = await openRemote(sshd);
+    onTestFinished(() => remote.leave());
+    await expect(remote.host.link.ready(soon())).rejects.toMatchObject({
       code: 'unreachable.link',
       message: 'far closed the connection.',
       remedy: expect.stringContaining('too many logins at once'),
     });
-    expect(far.host.link.view.state).toBe('away');
+    expect(remote.host.link.view.state).toBe('away');
     other.destroy();
-    await far.link('connected', 40_000);
-    expect(await says(far, 'here')).toBe('here\n');
+    await remote.link('connected', 40_000);
+    expect(await says(remote, 'here')).toBe('here\n');
   });
 });

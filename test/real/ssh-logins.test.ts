@@ -4,8 +4,9 @@ import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { Terminal } from '../pty/terminal.ts';
-import { type FarDesk, practiceEngine, sitDown } from './far-desk.ts';
+import { requiredInCi } from '../required.ts';
 import { launcher } from './operator.ts';
+import { practiceEngine, type RemoteDesk, sitDown } from './remote-desk.ts';
 import { runOrThrow } from './scripts.ts';
 import { type ClientHost, describeSshd, type Sshd, type SshdOptions, startSshd } from './sshd.ts';
 
@@ -31,7 +32,11 @@ async function server(options: SshdOptions): Promise<Sshd> {
 }
 
 /** `hosts check` in a terminal. A prompt counts once it is the last thing on the screen. */
-async function onTerminal(desk: FarDesk, steps: readonly Step[], args: readonly string[] = ['hosts', 'check', 'nas']): Promise<Terminal> {
+async function onTerminal(
+  desk: RemoteDesk,
+  steps: readonly Step[],
+  args: readonly string[] = ['hosts', 'check', 'nas'],
+): Promise<Terminal> {
   const terminal = desk.open(args);
   onTestFinished(async () => await terminal.close());
   for (const [sees, types] of steps) {
@@ -42,7 +47,7 @@ async function onTerminal(desk: FarDesk, steps: readonly Step[], args: readonly 
   return terminal;
 }
 
-async function inConsole(desk: FarDesk, steps: readonly Step[]): Promise<Terminal> {
+async function inConsole(desk: RemoteDesk, steps: readonly Step[]): Promise<Terminal> {
   const terminal = desk.open();
   onTestFinished(async () => await terminal.close());
   for (const [sees, types] of steps) {
@@ -61,7 +66,7 @@ const leave = async (terminal: Terminal) => {
 };
 
 /** Nothing of what was typed is on a screen, in own files, or in what sshd or ssh wrote. */
-async function keepsSecret(secret: string, desk: FarDesk, terminals: readonly Terminal[], sshd: Sshd): Promise<void> {
+async function keepsSecret(secret: string, desk: RemoteDesk, terminals: readonly Terminal[], sshd: Sshd): Promise<void> {
   for (const terminal of terminals) expect(terminal.raw).not.toContain(secret);
   expect(await desk.ownFiles()).not.toContain(secret);
   expect(sshd.log).not.toContain(secret);
@@ -72,7 +77,7 @@ const failures = (sshd: Sshd) => sshd.log.split('\n').filter((line) => /^Failed 
 describeSshd('a password', () => {
   const password = `pw-${randomBytes(6).toString('hex')}`;
 
-  async function desk(pam?: readonly string[]): Promise<{ sshd: Sshd; desk: FarDesk }> {
+  async function desk(pam?: readonly string[]): Promise<{ sshd: Sshd; desk: RemoteDesk }> {
     const sshd = await server({ config: ['PasswordAuthentication yes', 'MaxAuthTries 10'], ...(pam && { pam }) });
     const { name } = await sshd.user({ password });
     return { sshd, desk: await sitDown(sshd, { nas: { user: name, config: byPassword } }) };
@@ -172,7 +177,7 @@ describeSshd('a password', () => {
 });
 
 /** With the environment of each program, not only its arguments. */
-async function onTraced(desk: FarDesk, trace: string, steps: readonly Step[]): Promise<Terminal> {
+async function onTraced(desk: RemoteDesk, trace: string, steps: readonly Step[]): Promise<Terminal> {
   const argv = ['strace', '-f', '-qq', '-v', '-e', 'trace=execve,execveat', '-s', '65536', '-o', trace, launcher, 'hosts', 'check', 'nas'];
   const terminal = Terminal.start(argv, { env: desk.env });
   onTestFinished(async () => await terminal.close());
@@ -204,8 +209,7 @@ function oneTimeCode(secret: Buffer, counter: number): string {
 }
 
 function required(title: string, isThere: boolean): typeof it {
-  if (!isThere && process.env.QUARTERDECK_REQUIRE_REAL === '1') throw new Error(`${title}: .ci/install brings it`);
-  return isThere ? it : (it.skip as typeof it);
+  return requiredInCi(isThere ? undefined : `no ${title}`) ? (it.skip as typeof it) : it;
 }
 
 describeSshd('questions of PAM', () => {

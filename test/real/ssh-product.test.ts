@@ -5,15 +5,15 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { ask } from './ask.ts';
-import { environmentOf, processes } from './far-users.ts';
 import { launcher, makeOperator, type Operator } from './operator.ts';
 import { describeAgain, describeReal, type RealEngine } from './real-engines.ts';
 import { openRelay } from './relay.ts';
+import { environmentOf, processes } from './remote-users.ts';
 import { runOrThrow } from './scripts.ts';
 import { type ClientHost, describeSshd, type Sshd, startSshd } from './sshd.ts';
 
 /** An operator whose only hosts are these, each by the name that ssh knows it by. */
-async function farOperator(sshd: Sshd, engine: RealEngine, hosts: Readonly<Record<string, ClientHost>>): Promise<Operator> {
+async function remoteOperator(sshd: Sshd, engine: RealEngine, hosts: Readonly<Record<string, ClientHost>>): Promise<Operator> {
   const { program } = await sshd.client(hosts);
   const operator = await makeOperator(engine, { QUARTERDECK_SSH: program });
   await mkdir(join(operator.home, 'config'), { recursive: true, mode: 0o700 });
@@ -37,7 +37,7 @@ for (const kind of ['docker', 'podman'] as const) {
       it('has every line once, whether nothing came through, the session was ended, or sshd was gone', { timeout: 240_000 }, async () => {
         const sshd = await startSshd({ env: { DOCKER_HOST: engine.url } });
         const relay = await openRelay(sshd);
-        const operator = await farOperator(sshd, engine, { nas: { port: relay.port } });
+        const operator = await remoteOperator(sshd, engine, { nas: { port: relay.port } });
         const name = `far-counter-${kind}`;
         onTestFinished(async () => {
           await ask(engine, `/containers/${name}?force=true`, { method: 'DELETE' });
@@ -72,13 +72,13 @@ for (const kind of ['docker', 'podman'] as const) {
         const lines = () => text.split('\n').length - 1;
         const sees = async (count: number) =>
           await vi.waitFor(() => expect(lines(), notices).toBeGreaterThan(count), { timeout: 60_000, interval: 50 });
-        const told = async (shape: RegExp, from: number) =>
+        const reported = async (shape: RegExp, from: number) =>
           await vi.waitFor(() => expect(notices.slice(from)).toMatch(shape), { timeout: 30_000, interval: 20 });
         await sees(50);
 
         const heldMs = performance.now();
         relay.hold();
-        await told(/nas/, 0);
+        await reported(/nas/, 0);
         expect(performance.now() - heldMs).toBeLessThan(6_500);
         relay.release();
         await sees(lines() + 100);
@@ -88,7 +88,7 @@ for (const kind of ['docker', 'podman'] as const) {
 
         let before = notices.length;
         await sshd.kill();
-        await told(/nas/, before);
+        await reported(/nas/, before);
         before = notices.length;
         await sshd.start();
         await sees(lines() + 100);
@@ -129,7 +129,7 @@ describeReal('docker', 'a console that is killed', (engine) => {
           'through a jump host': { nas: { config: ['ProxyJump jump'] }, jump: { port, unknown: true } },
           asking: { nas: { config: ['PubkeyAuthentication no', 'PreferredAuthentications password'] } },
         };
-        const operator = await farOperator(sshd, engine, hosts[state] ?? {});
+        const operator = await remoteOperator(sshd, engine, hosts[state] ?? {});
         onTestFinished(async () => {
           silent.close();
           await operator.leave();

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openSshHost, type SshHost } from '../../source/hosts/ssh/ssh-host.ts';
-import { askProgram } from './far-host.ts';
+import { askProgram } from './remote-host.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 
 const names = ['nas', 'shed', 'attic', 'cellar'];
@@ -16,11 +16,11 @@ describeSshd('several hosts that are connected at the same moment', () => {
   beforeAll(async () => {
     folder = await mkdtemp('/tmp/qd-several-');
     sshds = await Promise.all(names.map((name) => startSshd({ env: { QD_TEST_HOST: name } })));
-    const programs = await Promise.all(sshds.map((sshd) => sshd.client({ far: {} })));
+    const programs = await Promise.all(sshds.map((sshd) => sshd.client({ remote: {} })));
     hosts = programs.map(({ program }, index) =>
       openSshHost({
         name: names[index] ?? '',
-        destination: { target: 'far' },
+        destination: { target: 'remote' },
         // One folder of sockets for all, as in one process.
         runFolder: join(folder, 'run'),
         askProgram,
@@ -37,13 +37,13 @@ describeSshd('several hosts that are connected at the same moment', () => {
   });
 
   it('each answers for itself, over a connection of its own', { timeout: 120_000 }, async () => {
-    const told = await Promise.all(
+    const reported = await Promise.all(
       hosts.map(async (host) => {
         const { stdout } = await host.exec(['printenv', 'QD_TEST_HOST'], { signal, limitMs: 60_000 });
         return Buffer.from(stdout).toString().trim();
       }),
     );
-    expect(told).toEqual(names);
+    expect(reported).toEqual(names);
     const [own = ''] = await readdir(join(folder, 'run'));
     const controls = (await readdir(join(folder, 'run', own))).filter((name) => /-c$/.test(name));
     expect(controls).toHaveLength(names.length);

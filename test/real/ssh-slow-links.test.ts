@@ -5,8 +5,8 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { mintGrant } from '../../source/grants/mint.ts';
-import { type FarHost, openFar } from './far-host.ts';
 import { openRelay, type Relay } from './relay.ts';
+import { openRemote, type RemoteHost } from './remote-host.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 
 const soon = (limitMs = 120_000) => AbortSignal.timeout(limitMs);
@@ -24,21 +24,21 @@ describeSshd('a line that is slow and stumbles', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  async function connect(bytesPerSecond: number): Promise<{ far: FarHost; relay: Relay; says: (words: string) => Promise<string> }> {
+  async function connect(bytesPerSecond: number): Promise<{ remote: RemoteHost; relay: Relay; says: (words: string) => Promise<string> }> {
     const relay = await openRelay(sshd);
     relay.delay(50);
     relay.pace(bytesPerSecond);
-    const far = await openFar(sshd, { port: relay.port });
+    const remote = await openRemote(sshd, { port: relay.port });
     onTestFinished(async () => {
-      await far.leave();
+      await remote.leave();
       await relay.close();
     });
     const says = async (words: string) => {
-      const { stdout } = await far.host.exec(['echo', words], { signal: soon(), limitMs: 60_000 });
+      const { stdout } = await remote.host.exec(['echo', words], { signal: soon(), limitMs: 60_000 });
       return Buffer.from(stdout).toString();
     };
     expect(await says('here')).toBe('here\n');
-    return { far, relay, says };
+    return { remote, relay, says };
   }
 
   const content = randomBytes(400_000);
@@ -59,13 +59,13 @@ describeSshd('a line that is slow and stumbles', () => {
   }
 
   const uploads = {
-    async 'into a file'(far: FarHost): Promise<string> {
-      await far.host.files.write(grant(), join(folder, 'file'), content, { mode: 0o600 });
+    async 'into a file'(remote: RemoteHost): Promise<string> {
+      await remote.host.files.write(grant(), join(folder, 'file'), content, { mode: 0o600 });
       return (await readFile(join(folder, 'file'))).equals(content) ? 'whole' : 'other';
     },
     // As a copy into a container, or an image.
-    async 'into a socket'(far: FarHost): Promise<string> {
-      const socket = await far.host.dial({ socket: await openSink() }, soon());
+    async 'into a socket'(remote: RemoteHost): Promise<string> {
+      const socket = await remote.host.dial({ socket: await openSink() }, soon());
       socket.end(content);
       let answer = '';
       for await (const chunk of socket) answer += String(chunk);
@@ -77,9 +77,9 @@ describeSshd('a line that is slow and stumbles', () => {
     'is not taken for a dead one during an upload %s, and other things go on beside it',
     { timeout: 120_000 },
     async (where) => {
-      const { far, relay, says } = await connect(50_000);
+      const { remote, relay, says } = await connect(50_000);
       let isOver = false;
-      const uploading = uploads[where](far).finally(() => {
+      const uploading = uploads[where](remote).finally(() => {
         isOver = true;
       });
       let answers = 0;
@@ -90,14 +90,14 @@ describeSshd('a line that is slow and stumbles', () => {
       expect(await uploading).toBe('whole');
       // ssh by itself would take all of the upload at once, and whatever is asked would wait behind it to its end.
       expect(answers).toBeGreaterThan(3);
-      expect(far.states).toEqual(['connecting', 'connected']);
+      expect(remote.states).toEqual(['connecting', 'connected']);
     },
   );
 
   it('is not taken for a dead one while a log comes as fast as it can', { timeout: 180_000 }, async () => {
-    const { far, relay, says } = await connect(200_000);
+    const { remote, relay, says } = await connect(200_000);
     const sessions = () => sshd.log.match(/Starting session/g)?.length;
-    const flood = await far.host.pipe(grant(), ['yes', 'a line of a log, as long as the lines of logs are']);
+    const flood = await remote.host.pipe(grant(), ['yes', 'a line of a log, as long as the lines of logs are']);
     flood.ended.catch(() => undefined);
     let receivedBytes = 0;
     flood.stdout.on('data', (chunk: Buffer) => {
@@ -110,21 +110,21 @@ describeSshd('a line that is slow and stumbles', () => {
     relay.stall(3_000);
     expect(await asked).toBe('behind all that\n');
     await expect.poll(() => receivedBytes, { timeout: 60_000 }).toBeGreaterThan(3_000_000);
-    expect(far.states).toEqual(['connecting', 'connected']);
+    expect(remote.states).toEqual(['connecting', 'connected']);
     expect(sessions()).toBe(before);
   });
 
   it('is not taken for a dead one when nothing comes through for 3 s', { timeout: 60_000 }, async () => {
-    const { far, relay, says } = await connect(50_000);
+    const { remote, relay, says } = await connect(50_000);
     for (let turn = 0; turn < 3; turn++) {
       relay.stall(3_000);
       expect(await says('behind it')).toBe('behind it\n');
     }
-    expect(far.states).toEqual(['connecting', 'connected']);
+    expect(remote.states).toEqual(['connecting', 'connected']);
   });
 
   it('has the next connection to an engine ready, and does without where that was closed meanwhile', async () => {
-    const { far, says } = await connect(1_000_000);
+    const { remote, says } = await connect(1_000_000);
     const path = join(folder, 'engine');
     const connections: Socket[] = [];
     const server = createServer((socket) => {
@@ -136,7 +136,7 @@ describeSshd('a line that is slow and stumbles', () => {
     await once(server, 'listening');
     onTestFinished(() => void server.close());
     const ask = async () => {
-      const socket = await far.host.dial({ socket: path }, soon());
+      const socket = await remote.host.dial({ socket: path }, soon());
       socket.write('question');
       let answer = '';
       for await (const chunk of socket) answer += String(chunk);

@@ -1,28 +1,28 @@
-import { existsSync } from 'node:fs';
 import { appendFile, chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type DeployStage, pageAt, setStage, webFiles } from './deploy-stage.ts';
-import type { FarUser } from './far-users.ts';
+import { requiredProgram } from '../required.ts';
+import { type DeployFixture, pageAt, setFixture, webFiles } from './deploy-fixture.ts';
 import { describeReal } from './real-engines.ts';
+import type { RemoteUser } from './remote-users.ts';
 import { runOrThrow } from './scripts.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 import { findFreePort } from './stack.ts';
 
-const hasSudo = existsSync('/usr/bin/sudo');
+const hasSudo = requiredProgram('sudo') === undefined;
 
 describeReal('docker', 'a stack on a machine whose engine only sudo may use', (engine) => {
   describeSshd('over ssh, as a user', () => {
     const id = 'far-sudo-web';
     let folder: string;
-    let stage: DeployStage;
+    let fixture: DeployFixture;
     let sshd: Sshd;
-    let user: FarUser;
+    let user: RemoteUser;
     let rules: string;
     let port: number;
     const onNas = async (verb: string, ...words: string[]) => {
-      const { code, stdout, stderr } = await stage.operator.run([verb, ...words, '--host', 'nas', '--yes']);
+      const { code, stdout, stderr } = await fixture.operator.run([verb, ...words, '--host', 'nas', '--yes']);
       return { code, said: stdout + stderr };
     };
     const docker = (...words: string[]) => runOrThrow(['docker', '-H', engine.url, ...words]);
@@ -30,20 +30,20 @@ describeReal('docker', 'a stack on a machine whose engine only sudo may use', (e
     beforeAll(async () => {
       if (!hasSudo) return;
       folder = await mkdtemp(join(tmpdir(), 'qd-sudo-deploy-'));
-      stage = await setStage(engine, 'compose-1', { QUARTERDECK_SSH: join(folder, 'ssh') });
+      fixture = await setFixture(engine, 'compose-1', { QUARTERDECK_SSH: join(folder, 'ssh') });
       // Its compose command is for everybody, and so is the one of the system behind it.
-      await chmod(dirname(dirname(stage.stack)), 0o755);
-      sshd = await startSshd({ env: { DOCKER_HOST: engine.url, PATH: stage.operator.env['PATH'] ?? '' } });
+      await chmod(dirname(dirname(fixture.stack)), 0o755);
+      sshd = await startSshd({ env: { DOCKER_HOST: engine.url, PATH: fixture.operator.env['PATH'] ?? '' } });
       user = await sshd.user();
       rules = `/etc/sudoers.d/${user.name}`;
       await symlink((await sshd.client({ nas: { user: user.name } })).program, join(folder, 'ssh'));
-      await appendFile(join(stage.operator.home, 'config', 'config.yaml'), 'hosts:\n  nas: {ssh: nas, sudo: true}\n');
+      await appendFile(join(fixture.operator.home, 'config', 'config.yaml'), 'hosts:\n  nas: {ssh: nas, sudo: true}\n');
       port = await findFreePort();
-      await stage.catalog(webFiles(id, { port, more: 'backup: [{id: data, volume: data, way: copy}]\n' }));
+      await fixture.catalog(webFiles(id, { port, more: 'backup: [{id: data, volume: data, method: copy}]\n' }));
     }, 60_000);
     afterAll(async () => {
       if (rules) await rm(rules, { force: true });
-      await stage?.leave();
+      await fixture?.leave();
       await sshd?.leave();
       if (folder) await rm(folder, { recursive: true, force: true });
     });

@@ -1,25 +1,18 @@
-import { accessSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openSshHost, type SshHost } from '../../source/hosts/ssh/ssh-host.ts';
-import type { FarUser } from './far-users.ts';
+import { requiredProgram } from '../required.ts';
+import type { RemoteUser } from './remote-users.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 
-const hasSudo = (() => {
-  try {
-    accessSync('/usr/bin/sudo');
-    return true;
-  } catch {
-    return false;
-  }
-})();
+const hasSudo = requiredProgram('sudo') === undefined;
 
 describeSshd('an engine that only sudo may use', () => {
   let sshd: Sshd;
   let folder: string;
-  let user: FarUser;
+  let user: RemoteUser;
   let rules: string;
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     let heard = '';
@@ -52,12 +45,12 @@ describeSshd('an engine that only sudo may use', () => {
   });
 
   async function open(answers: readonly string[]): Promise<{ host: SshHost; asked: string[]; socket: string }> {
-    const { program } = await sshd.client({ far: { user: user.name } });
+    const { program } = await sshd.client({ remote: { user: user.name } });
     const asked: string[] = [];
     const left = [...answers];
     const host = openSshHost({
-      name: 'far',
-      destination: { target: 'far' },
+      name: 'remote',
+      destination: { target: 'remote' },
       runFolder: join(folder, 'run'),
       askProgram: join(import.meta.dirname, '../../bin/askpass'),
       env: { ...process.env, QUARTERDECK_SSH: program },
@@ -89,8 +82,8 @@ describeSshd('an engine that only sudo may use', () => {
       const { host, asked, socket } = await open(['wrong', 'geheim-1']);
       await host.openSockets(signal);
       expect(asked).toEqual([
-        'Password of this user for sudo on far:',
-        'That was not the password. Password of this user for sudo on far:',
+        'Password of this user for sudo on remote:',
+        'That was not the password. Password of this user for sudo on remote:',
       ]);
       expect(await host.files.facts(socket, signal)).toMatchObject({ kind: 'socket' });
       const heard = await Promise.all(Array.from({ length: 30 }, (_, index) => talk(host, socket, `number ${index}`)));

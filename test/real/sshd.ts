@@ -4,8 +4,8 @@ import { accessSync, constants } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { descendants, end, type FarUser, makeUser } from './far-users.ts';
+import { describeUnless, requiredInCi } from '../required.ts';
+import { descendants, end, makeUser, type RemoteUser } from './remote-users.ts';
 import { runOrThrow, runProgram } from './scripts.ts';
 
 const program = '/usr/sbin/sshd';
@@ -23,10 +23,7 @@ function missing(): string | undefined {
 
 /** A group of tests with a real sshd. Where none can run it is skipped with the reason in its title; under QUARTERDECK_REQUIRE_REAL=1 it fails instead. */
 export function describeSshd(name: string, tests: () => void): void {
-  const reason = missing();
-  if (reason === undefined) describe(name, tests);
-  else if (process.env.QUARTERDECK_REQUIRE_REAL === '1') it(name, () => expect.fail(`must run, and cannot: ${reason}`));
-  else describe.skip(`${name} (skipped: ${reason})`, tests);
+  describeUnless(requiredInCi(missing()), name, tests);
 }
 
 export interface SshdOptions {
@@ -66,7 +63,7 @@ export interface Sshd {
   /** Another key from the next start on, as a machine that was set up anew. */
   changeHostKey(): Promise<void>;
   /** A further user of this machine, gone with the server. The home is below the folder of the stage, unless one is given. */
-  user(options?: { shell?: string; password?: string; home?: string; groups?: readonly string[] }): Promise<FarUser>;
+  user(options?: { shell?: string; password?: string; home?: string; groups?: readonly string[] }): Promise<RemoteUser>;
   /**
    * An ssh client: QUARTERDECK_SSH and the names it knows. `Host NAME` sections come from `hosts`; `HostName`, `Port`, the key and known_hosts are filled in.
    */
@@ -95,7 +92,7 @@ export interface SshClient {
 
 const stages = new Set<{ kill: () => void }>();
 process.once('exit', () => {
-  for (const stage of stages) stage.kill();
+  for (const fixture of stages) fixture.kill();
 });
 
 /** Below the range out of which the kernel gives ports away, so that it is still ours after a restart. */
@@ -186,9 +183,9 @@ export async function startSshd({
   );
   let child: ChildProcess | undefined;
   let log = '';
-  const users: FarUser[] = [];
-  const stage = { kill: () => child?.kill('SIGKILL') };
-  stages.add(stage);
+  const users: RemoteUser[] = [];
+  const fixture = { kill: () => child?.kill('SIGKILL') };
+  stages.add(fixture);
 
   async function start(): Promise<void> {
     const [first = program, ...rest] = [
@@ -292,7 +289,7 @@ export async function startSshd({
     },
     async leave() {
       await kill();
-      stages.delete(stage);
+      stages.delete(fixture);
       for (const user of users) await user.leave();
       await service?.leave();
       await rm(folder, { recursive: true, force: true });

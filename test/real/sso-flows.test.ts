@@ -5,23 +5,27 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExecResult } from '../../source/engine/engine.ts';
 import type { Flow, FlowInput } from '../../source/flows/flow.ts';
-import { ssoAdd } from '../../source/flows/sso-add.ts';
-import { ssoCheck } from '../../source/flows/sso-check.ts';
-import { ssoTest } from '../../source/flows/sso-test.ts';
-import { ssoUnban } from '../../source/flows/sso-unban.ts';
-import { ssoDisable, ssoPassword } from '../../source/flows/sso-user-change.ts';
 import type { Host } from '../../source/hosts/host.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
+import { flowOf } from '../contract/flows/registry.ts';
 import { accessControl, contractUsers } from '../contract/sso-portal.contract.ts';
+import { answering } from '../doubles/cancelling-operator.ts';
 import { composeLabels } from '../doubles/container-facts.ts';
-import { componentView } from '../doubles/fleet-double.ts';
-import { FlowStage } from '../doubles/flow-stage.ts';
+import { componentView, stateOf } from '../doubles/fleet-double.ts';
+import { FlowFixture } from '../doubles/flow-fixture.ts';
 import type { OperatorDouble } from '../doubles/operator-double.ts';
-import { answering } from '../doubles/walking-away.ts';
 import { wholeCatalog } from '../doubles/whole-catalog.ts';
-import { openFar } from './far-host.ts';
+import { describeUnless } from '../required.ts';
 import { findServer, freePort, type RunningServer, runServer } from './real-server.ts';
+import { openRemote } from './remote-host.ts';
 import { describeSshd, startSshd } from './sshd.ts';
+
+const ssoAdd = flowOf('sso-add');
+const ssoCheck = flowOf('sso-check');
+const ssoTest = flowOf('sso-test');
+const ssoUnban = flowOf('sso-unban');
+const ssoDisable = flowOf('sso-disable');
+const ssoPassword = flowOf('sso-password');
 
 const { program = '', missing } = findServer('authelia');
 const id = 'sso-portal';
@@ -32,7 +36,7 @@ const site = 'auth.home.example.org';
 function flowsOn(open: () => Promise<{ host: Host; leave: () => Promise<void> }>): void {
   let folder: string;
   let server: RunningServer;
-  let stage: FlowStage;
+  let fixture: FlowFixture;
   let machine: Awaited<ReturnType<typeof open>>;
   let url: string;
 
@@ -66,11 +70,11 @@ ${accessControl}`,
     server = await runServer(program, [], { cwd: folder, answers: `${url}/api/health`, env, limitMs: 120_000 });
     machine = await open();
     const { entries } = await wholeCatalog();
-    stage = await FlowStage.open();
-    stage.host = machine.host;
-    stage.catalog = { entries, get: (wanted) => entries.find((one) => one.id === wanted), problems: [] };
+    fixture = await FlowFixture.open();
+    fixture.host = machine.host;
+    fixture.catalog = { entries, get: (wanted) => entries.find((one) => one.id === wanted), problems: [] };
     const mounts = [{ kind: 'bind', source: join(folder, 'users'), target: join(folder, 'users'), readOnly: false }];
-    stage.engine.add('portal', {
+    fixture.engine.add('portal', {
       labels: composeLabels(id, 'portal'),
       ports: [{ address: '127.0.0.1', hostPort: port, containerPort: 9091, protocol: 'tcp' }],
       mounts,
@@ -81,9 +85,9 @@ ${accessControl}`,
           resolve({ exitCode: error ? (typeof error.code === 'number' ? error.code : -1) : 0, stdout, stderr, cut: false }),
         );
       });
-    const writer = stage.engine.writer.bind(stage.engine);
-    stage.engine.writer = (grant) => ({ ...writer(grant), exec: (_container, argv) => run(argv) });
-    Object.assign(stage.engine, {
+    const writer = fixture.engine.writer.bind(fixture.engine);
+    fixture.engine.writer = (grant) => ({ ...writer(grant), exec: (_container, argv) => run(argv) });
+    Object.assign(fixture.engine, {
       execReading: (_container: string, argv: readonly string[]) => run(argv),
       async *logs(_container: string, { tail }: { tail?: number }) {
         const lines = server.output().split('\n').filter(Boolean);
@@ -94,15 +98,15 @@ ${accessControl}`,
   }, 240_000);
   afterAll(async () => {
     await machine?.leave();
-    await stage?.close();
+    await fixture?.close();
     await server?.stop();
     if (folder) rmSync(folder, { recursive: true, force: true });
   });
 
-  const component = componentView(id, { speaks: 'authelia', word: 'healthy' });
+  const component = componentView(id, { key: `local/${id}/${id}`, project: id, speaks: 'authelia', state: stateOf('healthy') });
   const run = (flow: Flow, words: readonly string[], answers: OperatorDouble['answers'] = {}, options: FlowInput['options'] = {}) => {
-    stage.operator = answering(answers);
-    return stage.run(flow, component, { words, options });
+    fixture.operator = answering(answers);
+    return fixture.run(flow, component, { words, options });
   };
   const logIn = async (username: string, password: string) => {
     const headers = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': site, 'Content-Type': 'application/json' };
@@ -121,13 +125,13 @@ ${accessControl}`,
     expect(await logIn('noor', secret)).toBe(200);
     const reset = await run(ssoPassword, ['noor'], { password: [''] });
     expect(reset.message).toContain('The portal has read it.');
-    const shown = stage.operator.shown.find(({ kind }) => kind === 'secret');
+    const shown = fixture.operator.shown.find(({ kind }) => kind === 'secret');
     const made = shown?.kind === 'secret' ? shown.value : '';
     expect([await logIn('noor', made), await logIn('noor', secret)]).toEqual([200, 401]);
     expect((await run(ssoDisable, ['noor'])).message).toMatch(/^noor can no longer log in\. The portal has read it/);
     expect(await logIn('noor', made)).toBe(401);
     expect(readFileSync(join(folder, 'users', 'users.yml'), 'utf8')).toContain('# kept');
-    expect(JSON.stringify([await stage.audited(), stage.engine.requests])).not.toMatch(new RegExp(`${secret}|${made}`));
+    expect(JSON.stringify([await fixture.audited(), fixture.engine.requests])).not.toMatch(new RegExp(`${secret}|${made}`));
   });
 
   test('a ban is lifted, and who was banned logs in again', async () => {
@@ -145,7 +149,7 @@ ${accessControl}`,
   });
 }
 
-describe.skipIf(missing)(`the procedures on a real Authelia${missing ? ` (${missing})` : ''}`, () => {
+describeUnless(missing, 'the procedures on a real Authelia', () => {
   describe('on this machine', () => {
     flowsOn(async () => {
       const host = openLocalHost();
@@ -155,11 +159,11 @@ describe.skipIf(missing)(`the procedures on a real Authelia${missing ? ` (${miss
   describeSshd('over ssh', () => {
     flowsOn(async () => {
       const sshd = await startSshd();
-      const far = await openFar(sshd);
+      const remote = await openRemote(sshd);
       return {
-        host: far.host,
+        host: remote.host,
         leave: async () => {
-          await far.leave();
+          await remote.leave();
           await sshd.leave();
         },
       };

@@ -2,9 +2,10 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe } from 'vitest';
 import { accessControl, ssoPortalContract } from '../contract/sso-portal.contract.ts';
+import { describeContract } from './describe-contract.ts';
 import { findServer, freePort, runServer } from './real-server.ts';
+import { runOrThrow } from './scripts.ts';
 
 const { program = '', missing } = findServer('authelia');
 
@@ -23,7 +24,9 @@ function runToEnd(words: readonly string[], env: NodeJS.ProcessEnv): Promise<{ e
   });
 }
 
-describe.skipIf(missing)(`a real Authelia${missing ? ` (${missing})` : ''}`, () => {
+const version = () => runOrThrow([program, '--version']);
+
+describeContract('authelia', { name: 'Authelia', missing, version }, () => {
   ssoPortalContract(async (users) => {
     const folder = mkdtempSync(join(tmpdir(), 'qd-authelia-'));
     const port = await freePort();

@@ -2,6 +2,7 @@ import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import type { State } from '../../source/catalog/state.ts';
 import { Terminal } from '../pty/terminal.ts';
 import { ask, askUntil } from './ask.ts';
 import { describePrivate, type PrivateEngine, startPrivateEngine } from './real-engines.ts';
@@ -38,7 +39,7 @@ interface Row {
   kinds?: readonly Kind[];
   container?: { Cmd?: readonly string[]; HostConfig?: object; Healthcheck?: object; service?: string };
   isStarted?: boolean;
-  happens?: (stage: Stage, id: string) => Promise<unknown>;
+  happens?: (fixture: Fixture, id: string) => Promise<unknown>;
   /** What who watched is told, by who watched at other moments, and by who did not. The last that is written counts for what follows. */
   watched: Expected | ((kind: Kind) => Expected);
   /** Once it is not known from the engine's events any more. As watched, where missing. */
@@ -56,7 +57,7 @@ interface Look {
   rows: Readonly<Record<string, { word: string; state?: string; detail?: string }>>;
 }
 
-interface Stage {
+interface Fixture {
   engine: PrivateEngine;
   quarterdeck(args: readonly string[]): Promise<string>;
 }
@@ -70,17 +71,17 @@ const stubborn = ['sh', '-c', 'trap "" TERM; echo ready; sleep 3600'];
 const kept = { RestartPolicy: { Name: 'unless-stopped' } };
 /** On Podman without systemd somebody has to run it. */
 const checkedBy = (program: string, seconds: number) => ({ Test: ['CMD', program], Interval: seconds * 1e9, Timeout: 5e9, Retries: 1 });
-const runCheck = async ({ engine }: Stage, id: string) => {
+const runCheck = async ({ engine }: Fixture, id: string) => {
   if (engine.kind === 'podman') await ask(engine, `/v4.0.0/libpod/containers/${id}/healthcheck`);
 };
 /** A shell that has not come to its trap yet is deaf to the first signal. */
-const isReady = ({ engine }: Stage, id: string) =>
+const isReady = ({ engine }: Fixture, id: string) =>
   askUntil(engine, `/containers/${id}/logs?stdout=1`, ({ body }) => body.includes('ready'));
-const stop = async (stage: Stage, id: string) => {
-  await isReady(stage, id);
-  await post(stage.engine, `/containers/${id}/stop?t=3`);
+const stop = async (fixture: Fixture, id: string) => {
+  await isReady(fixture, id);
+  await post(fixture.engine, `/containers/${id}/stop?t=3`);
 };
-const remove = async ({ engine }: Stage, id: string) => await ask(engine, `/containers/${id}?force=1`, { method: 'DELETE' });
+const remove = async ({ engine }: Fixture, id: string) => await ask(engine, `/containers/${id}?force=1`, { method: 'DELETE' });
 
 const said = <Detail extends string | RegExp>(state: string, detail: Detail, word?: string | RegExp) => ({
   state,
@@ -180,9 +181,13 @@ const table: readonly Row[] = [
     id: 'oom',
     name: 'killed because memory ran out',
     container: {
-      // Where the main process is the one that is killed, Docker notes the cause only if it hears of that before the end.
-      Cmd: ['sh', '-c', 'dd if=/dev/zero of=/dev/null bs=64M; code=$?; sleep 0.5; exit $code'],
+      // Docker notes the cause only if it listens before memory runs out, and hears of it before the main process ends.
+      Cmd: ['sh', '-c', 'until [ -e /go ]; do sleep 0.1; done; dd if=/dev/zero of=/dev/null bs=64M; code=$?; sleep 2; exit $code'],
       HostConfig: { Memory: 16 << 20, MemorySwap: 16 << 20 },
+    },
+    happens: async ({ engine }, id) => {
+      const exec = JSON.parse(await post(engine, `/containers/${id}/exec`, { Cmd: ['touch', '/go'] })) as { Id: string };
+      await post(engine, `/exec/${exec.Id}/start`, { Detach: true });
     },
     watched: on(said('killed', 'killed because memory ran out (exit code 137, SIGKILL), AGO'), shot),
   },
@@ -229,9 +234,9 @@ const table: readonly Row[] = [
   {
     id: 'stopped-here',
     name: 'stopped by Quarterdeck',
-    happens: async (stage, id) => {
-      await isReady(stage, id);
-      await stage.quarterdeck(['stop', id, '--yes']);
+    happens: async (fixture, id) => {
+      await isReady(fixture, id);
+      await fixture.quarterdeck(['stop', id, '--yes']);
     },
     watched: stopped,
     unwatched: zero,
@@ -241,7 +246,7 @@ const table: readonly Row[] = [
     id: 'completed',
     name: 'completed',
     container: { Cmd: ['true'] },
-    watched: on(said('finished', 'finished its work, AGO'), zero),
+    watched: on(said('completed', 'finished its work, AGO', 'finished'), zero),
     unwatched: zero,
   },
   {
@@ -254,10 +259,10 @@ const table: readonly Row[] = [
     id: 'undead',
     name: 'dead',
     kinds: ['docker'],
-    happens: async (stage, id) => {
-      const file = configOf(stage.engine, id);
+    happens: async (fixture, id) => {
+      const file = configOf(fixture.engine, id);
       await runOrThrow(['chattr', '+i', file]);
-      const { status } = await remove(stage, id);
+      const { status } = await remove(fixture, id);
       await runOrThrow(['chattr', '-i', file]);
       expect(status).toBe(500);
     },
@@ -291,20 +296,20 @@ const hasContainer = ({ id }: Row) => id !== 'second';
 function expectedOf(row: Row, kind: Kind, moment: Moment, isWatched: boolean): Expected {
   const { watched, unwatched = watched, at = {} } = row;
   const reached = moment === 'at once' ? [moment] : moments.slice(1, moments.indexOf(moment) + 1).reverse();
-  let told = isWatched || moment === 'at once' ? watched : unwatched;
+  let reported = isWatched || moment === 'at once' ? watched : unwatched;
   for (const one of reached) {
     const key = isWatched ? one : (`${one}, unwatched` as const);
     if (key in at) {
-      told = at[key];
+      reported = at[key];
       break;
     }
     // What runs is seen by everybody, and what went down with an engine shows in the times alone.
     if (!isWatched && unwatched === watched && one in at) {
-      told = at[one];
+      reported = at[one];
       break;
     }
   }
-  return typeof told === 'function' ? told(kind) : told;
+  return typeof reported === 'function' ? reported(kind) : reported;
 }
 
 function isLookedAt({ until = 'rebooted' }: Row, moment: Moment): boolean {
@@ -340,8 +345,8 @@ function rowsIn(lines: readonly string[], rows: readonly Row[]): Look['rows'] {
 interface StatusJson {
   hosts: {
     engine: { reachable: boolean };
-    notBack: string[];
-    components: { id: string; state: string; word: string; detail: string }[];
+    missing: string[];
+    components: { id: string; state: State; serviceState: string; detail: string }[];
   }[];
 }
 
@@ -349,14 +354,14 @@ interface Played {
   looks: Look[];
   /** While the engine is down. */
   down: { console: Look['rows']; code: number; text: string; json: StatusJson };
-  notBack: string[];
+  missing: string[];
 }
 
 async function play(kind: Kind): Promise<Played> {
   const folder = await mkdtemp('/tmp/qd-truth-');
   const engine = await startPrivateEngine(kind, { busybox: true });
   const looks: Look[] = [];
-  const notBack: string[] = [];
+  const missing: string[] = [];
   const consoles: Terminal[] = [];
   const rows = rowsOf(kind);
   let homes = 0;
@@ -375,7 +380,7 @@ async function play(kind: Kind): Promise<Played> {
     consoles.push(terminal);
     return terminal;
   };
-  const stage: Stage = {
+  const fixture: Fixture = {
     engine,
     quarterdeck: async (args) => (await quarterdeck('watcher', args)).stdout,
   };
@@ -402,10 +407,15 @@ async function play(kind: Kind): Promise<Played> {
       json = await quarterdeck(home, ['status', '--json'], more);
     if (json.code !== 0) throw new Error(`status --json, ${how}: ${json.stderr}`);
     const [host] = (JSON.parse(json.stdout) as StatusJson).hosts;
-    notBack.push(...(host?.notBack ?? []));
+    missing.push(...(host?.missing ?? []));
     looks.push({
       ...{ moment, isWatched, how: `status --json, ${how}` },
-      rows: Object.fromEntries((host?.components ?? []).map(({ id, ...row }) => [id, row])),
+      rows: Object.fromEntries(
+        (host?.components ?? []).map(({ id, state: { label }, serviceState, detail }) => [
+          id,
+          { word: label, state: serviceState, detail },
+        ]),
+      ),
     });
     if (!isWatched) return;
     const { stdout } = await quarterdeck(home, ['status'], more);
@@ -435,7 +445,7 @@ async function play(kind: Kind): Promise<Played> {
           'com.docker.compose.project.config_files': join(folder, `${project}.yaml`),
           'com.docker.compose.project.working_dir': folder,
         };
-        const told = await post(engine, `/containers/create?name=${id}`, {
+        const reported = await post(engine, `/containers/create?name=${id}`, {
           Image: 'busybox:latest',
           // Podman 4.3 gives what is created in Docker's way no time to end.
           StopTimeout: 10,
@@ -444,15 +454,15 @@ async function play(kind: Kind): Promise<Played> {
           ...container,
           ...(Labels && { Labels }),
         });
-        ids.set(id, (JSON.parse(told) as { Id: string }).Id);
+        ids.set(id, (JSON.parse(reported) as { Id: string }).Id);
         if (isStarted) await post(engine, `/containers/${id}/start`);
       }),
     );
-    await Promise.all(rows.map(({ id, happens }) => happens?.(stage, id)));
+    await Promise.all(rows.map(({ id, happens }) => happens?.(fixture, id)));
 
     await readConsole(watching, 'at once', 'console, at once');
     await lookTwice('at once');
-    await Promise.all(rows.filter((row) => !isLookedAt(row, 'later')).map(({ id }) => remove(stage, id)));
+    await Promise.all(rows.filter((row) => !isLookedAt(row, 'later')).map(({ id }) => remove(fixture, id)));
     const second = open(ahead);
     await Promise.all([look('later', true, ahead), readConsole(second, 'later', 'console, opened two minutes later')]);
 
@@ -463,7 +473,9 @@ async function play(kind: Kind): Promise<Played> {
 
     // The rest takes longer with these, and says nothing more.
     await Promise.all(
-      rows.filter((row) => hasContainer(row) && isLookedAt(row, 'later') && !isLookedAt(row, 'crashed')).map(({ id }) => remove(stage, id)),
+      rows
+        .filter((row) => hasContainer(row) && isLookedAt(row, 'later') && !isLookedAt(row, 'crashed'))
+        .map(({ id }) => remove(fixture, id)),
     );
     await engine.kill();
     await watching.sees((terminal) => Object.values(rowsIn(terminal.screen(), rows)).every(({ word }) => word === 'unknown'), 20_000);
@@ -498,7 +510,7 @@ async function play(kind: Kind): Promise<Played> {
     await lookTwice('rebooted', { BOOTED_AT_MS });
     await look('rebooted', true, { BOOTED_AT_MS, ...ahead });
     await readConsole(open({ BOOTED_AT_MS }), 'rebooted', 'console, opened after the machine was restarted');
-    return { looks, down, notBack };
+    return { looks, down, missing };
   } finally {
     for (const terminal of consoles) await terminal.close();
     await engine.down();
@@ -551,7 +563,7 @@ for (const kind of ['docker', 'podman'] as const) {
     });
 
     it('nothing of all that was deployed from here, and nothing is said not to have come back', () => {
-      expect(story.notBack).toEqual([]);
+      expect(story.missing).toEqual([]);
     });
   });
 }

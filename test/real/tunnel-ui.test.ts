@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe } from 'vitest';
 import { tunnelUiContract } from '../contract/tunnel-ui.contract.ts';
+import { describeContract } from './describe-contract.ts';
 import { freePort, runServer } from './real-server.ts';
 
 /** `src/` of wg-easy 13 or 14, with its node_modules. Its licence does not let it into a cache of ours, and no registry has it. */
@@ -16,7 +16,12 @@ const missing =
       ? undefined
       : `${folder} has no server.js`;
 
-describe.skipIf(missing)(`a real wg-easy${missing ? ` (${missing})` : ''}`, () => {
+const version = async () => {
+  const { release } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { release: { version: string } };
+  return release.version;
+};
+
+describeContract('tunnels', { name: 'wg-easy', missing, version }, () => {
   tunnelUiContract(async () => {
     const home = await mkdtemp(join(tmpdir(), 'qd-wg-easy-'));
     // The page is real, the interface is none: a kernel without WireGuard does as well.

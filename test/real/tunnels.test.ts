@@ -2,24 +2,16 @@ import { spawnSync } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Flow, FlowInput } from '../../source/flows/flow.ts';
-import { overlayCa, overlaySign } from '../../source/flows/overlay.ts';
-import { overlayInspect, overlayList } from '../../source/flows/overlay-look.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { inspectConfig } from '../../source/config-files/wireguard/inspect-config.ts';
+import { keyProblem, makeKeyPair, makePresharedKey, publicKeyOf } from '../../source/config-files/wireguard/wireguard-keys.ts';
+import type { FlowInput } from '../../source/flows/flow.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
-import { clientConfig } from '../../source/products/wireguard/client-config.ts';
-import { inspectConfig } from '../../source/products/wireguard/inspect-config.ts';
-import { keyProblem, makeKeyPair, makePresharedKey, publicKeyOf } from '../../source/products/wireguard/wireguard-keys.ts';
-import { FlowStage } from '../doubles/flow-stage.ts';
+import { clientConfig } from '../../source/products/wireguard/client/client-config.ts';
+import { FlowFixture } from '../doubles/flow-fixture.ts';
 import { OperatorDouble } from '../doubles/operator-double.ts';
 import { catalogFiles } from '../doubles/rendered-files.ts';
-
-/** With the programs of the real products, where Debian has them. */
-function describeWith(program: string, args: string[], name: string, tests: () => void): void {
-  if (spawnSync(program, args).error === undefined) describe(name, tests);
-  else if (process.env.QUARTERDECK_REQUIRE_REAL === '1') test(name, () => expect.fail(`must run, and there is no ${program}`));
-  else test.skip(`${name} (there is no ${program})`, () => {});
-}
+import { describeUnless, requiredProgram } from '../required.ts';
 
 function said(argv: readonly string[], input = ''): string {
   const [program = '', ...args] = argv;
@@ -28,7 +20,7 @@ function said(argv: readonly string[], input = ''): string {
   return stdout.trim();
 }
 
-describeWith('wg', ['--version'], "WireGuard's own tools", () => {
+describeUnless(requiredProgram('wg', 'wireguard-tools'), "WireGuard's own tools", () => {
   test('take the keys that are made here, and make the same public ones of them', () => {
     for (let round = 0; round < 20; round++) {
       const { privateKey, publicKey } = makeKeyPair();
@@ -70,40 +62,40 @@ describeWith('wg', ['--version'], "WireGuard's own tools", () => {
   });
 });
 
-describeWith('nebula-cert', ['-version'], 'an overlay mesh', () => {
-  let stage: FlowStage;
+describeUnless(requiredProgram('nebula-cert', 'nebula'), 'an overlay mesh', () => {
+  let fixture: FlowFixture;
   let path: string | undefined;
   beforeEach(async () => {
-    stage = await FlowStage.open();
-    stage.host = openLocalHost();
+    fixture = await FlowFixture.open();
+    fixture.host = openLocalHost();
     path = process.env['PATH'];
   });
   afterEach(async () => {
     process.env['PATH'] = path;
-    await stage.host?.close();
-    await stage.close();
+    await fixture.host?.close();
+    await fixture.close();
   });
-  const run = (flow: Flow, words: readonly string[], options: FlowInput['options'] = {}, more: Partial<FlowInput> = {}) => {
-    stage.operator = new OperatorDouble('unattended');
-    return stage.run(flow, undefined, { words, options, ...more });
+  const run = (flow: string, words: readonly string[], options: FlowInput['options'] = {}, more: Partial<FlowInput> = {}) => {
+    fixture.operator = new OperatorDouble('unattended');
+    return fixture.run(flow, undefined, { words, options, ...more });
   };
-  const kept = async (variable: string) => (await stage.vault.read(`local/overlay-mesh/${variable}`, AbortSignal.timeout(5000))) ?? '';
+  const kept = async (variable: string) => (await fixture.vault.read(`local/overlay-mesh/${variable}`, AbortSignal.timeout(5000))) ?? '';
 
   test('authority, node, renewal; the keys rest in the vault alone, and never in an argument or an environment', async () => {
     // The real one, behind somebody who writes down what it is started with.
-    const bin = join(stage.folder, 'bin');
-    const log = join(stage.folder, 'started.log');
+    const bin = join(fixture.folder, 'bin');
+    const log = join(fixture.folder, 'started.log');
     await mkdir(bin);
     const real = said(['sh', '-c', 'command -v nebula-cert']);
     await writeFile(join(bin, 'nebula-cert'), `#!/bin/sh\n{ printf '%s\\n' "$@"; env; } >>${log}\nexec ${real} "$@"\n`);
     await chmod(join(bin, 'nebula-cert'), 0o755);
     process.env['PATH'] = `${bin}${delimiter}${path}`;
 
-    const { message } = await run(overlayCa, ['home mesh'], { for: '10d' });
+    const { message } = await run('overlay-ca', ['home mesh'], { for: '10d' });
     expect(message).toMatch(/^home mesh can sign nodes, and ends \d{4}-\d\d-\d\d\./);
-    const out = join(stage.folder, 'nas');
-    await run(overlaySign, ['nas'], { ip: '10.1.0.1/24', groups: 'servers,home', out });
-    const again = await run(overlaySign, ['nas'], { for: '2d' });
+    const out = join(fixture.folder, 'nas');
+    await run('overlay-sign', ['nas'], { ip: '10.1.0.1/24', groups: 'servers,home', out });
+    const again = await run('overlay-sign', ['nas'], { for: '2d' });
     expect(again.data).toMatchObject({ certificate: { name: 'nas', networks: ['10.1.0.1/24'], groups: ['servers', 'home'] } });
     const keys = [await kept('CA_KEY'), await kept('KEY_nas'), await readFile(join(out, 'nas.key'), 'utf8')].map(
       (pem) => pem.split('\n')[1] ?? '',
@@ -112,26 +104,26 @@ describeWith('nebula-cert', ['-version'], 'an overlay mesh', () => {
     expect(keys.every((key) => key.length > 40)).toBe(true);
     const traces =
       (await readFile(log, 'utf8')) +
-      JSON.stringify([await stage.audited(), stage.operator.shown, again]) +
-      (await readFile(join(stage.folder, 'data/overlay-mesh/local.json'), 'utf8'));
+      JSON.stringify([await fixture.audited(), fixture.operator.shown, again]) +
+      (await readFile(join(fixture.folder, 'data/overlay-mesh/local.json'), 'utf8'));
     for (const key of keys) expect(traces).not.toContain(key);
     expect((await stat(join(out, 'nas.key'))).mode & 0o777).toBe(0o600);
     for (const base of ['/dev/shm', tmpdir()])
       expect((await readdir(base)).filter((name) => name.startsWith('quarterdeck-overlay.'))).toEqual([]);
 
-    const list = await run(overlayList, []);
+    const list = await run('overlay-list', []);
     expect(list).toMatchObject({
       exitCode: 0,
       message: expect.stringMatching(/2 of 2 certificates end within 30 days/),
       data: { nodes: [{ name: 'nas', network: '10.1.0.1/24' }] },
     });
-    expect(await run(overlayInspect, [join(out, 'nas.crt')])).toMatchObject({ message: 'nas: it is good.', exitCode: 0 });
+    expect(await run('overlay-inspect', [join(out, 'nas.crt')])).toMatchObject({ message: 'nas: it is good.', exitCode: 0 });
   });
 
   test('nebula itself takes them: its own check of a configuration passes', async () => {
-    await run(overlayCa, ['home mesh'], { for: '10d' });
-    const out = join(stage.folder, 'etc');
-    await run(overlaySign, ['host'], { ip: '10.1.0.1/24', out });
+    await run('overlay-ca', ['home mesh'], { for: '10d' });
+    const out = join(fixture.folder, 'etc');
+    await run('overlay-sign', ['host'], { ip: '10.1.0.1/24', out });
     const config = ((await catalogFiles()).files('overlay-mesh')['files/config.yml'] ?? '').replaceAll('/etc/nebula', out);
     await writeFile(join(out, 'config.yml'), config);
     expect(spawnSync('nebula', ['-test', '-config', join(out, 'config.yml')], { encoding: 'utf8' })).toMatchObject({ status: 0 });
@@ -147,12 +139,12 @@ describeWith('nebula-cert', ['-version'], 'an overlay mesh', () => {
         'sh',
         other,
       ]);
-      await run(overlayCa, ['home mesh'], { for: '10d' });
-      const found = await run(overlayInspect, [join(other, 'guest.crt')]);
+      await run('overlay-ca', ['home mesh'], { for: '10d' });
+      const found = await run('overlay-inspect', [join(other, 'guest.crt')]);
       expect([found.exitCode, found.message]).toEqual([1, 'guest: it is not good.']);
-      expect(stage.operator.shown).toContainEqual(expect.objectContaining({ kind: 'item', id: 'authority', state: 'blocked' }));
+      expect(fixture.operator.shown).toContainEqual(expect.objectContaining({ kind: 'item', id: 'authority', state: 'blocked' }));
       await writeFile(join(other, 'none.crt'), 'hello');
-      await expect(run(overlayInspect, [join(other, 'none.crt')])).rejects.toMatchObject({
+      await expect(run('overlay-inspect', [join(other, 'none.crt')])).rejects.toMatchObject({
         code: expect.stringMatching(/failed\.overlay|usage\.file/),
       });
     } finally {
@@ -161,28 +153,28 @@ describeWith('nebula-cert', ['-version'], 'an overlay mesh', () => {
   });
 
   test('a second authority, an address that is taken, more time than the authority has', async () => {
-    await run(overlayCa, ['home mesh'], { for: '1d' });
-    await expect(run(overlayCa, ['other'], { for: '1d' })).rejects.toMatchObject({ code: 'refused.authority' });
-    await run(overlaySign, ['nas'], { ip: '10.1.0.1/24' });
-    await expect(run(overlaySign, ['tv'], { ip: '10.1.0.1/24' })).rejects.toMatchObject({
+    await run('overlay-ca', ['home mesh'], { for: '1d' });
+    await expect(run('overlay-ca', ['other'], { for: '1d' })).rejects.toMatchObject({ code: 'refused.authority' });
+    await run('overlay-sign', ['nas'], { ip: '10.1.0.1/24' });
+    await expect(run('overlay-sign', ['tv'], { ip: '10.1.0.1/24' })).rejects.toMatchObject({
       message: expect.stringMatching(/nas has that address/),
     });
-    await expect(run(overlaySign, ['tv'], { ip: '10.1.0.2/24', for: '2d' })).rejects.toMatchObject({ code: 'usage.duration' });
-    await expect(run(overlaySign, ['tv'], { ip: 'soon' })).rejects.toMatchObject({ code: 'usage.overlay' });
+    await expect(run('overlay-sign', ['tv'], { ip: '10.1.0.2/24', for: '2d' })).rejects.toMatchObject({ code: 'usage.duration' });
+    await expect(run('overlay-sign', ['tv'], { ip: 'soon' })).rejects.toMatchObject({ code: 'usage.overlay' });
   });
 
-  test('rehearsed, nothing is made', async () => {
-    stage.policy = { ...stage.policy, rehearsing: true };
-    expect((await run(overlayCa, ['home mesh'], { for: '1d' })).message).toBe('Rehearsed: no authority was made.');
+  test('in a dry run, nothing is made', async () => {
+    fixture.policy = { ...fixture.policy, dryRun: true };
+    expect((await run('overlay-ca', ['home mesh'], { for: '1d' })).message).toBe('Dry run: no authority was made.');
     expect(await kept('CA_KEY')).toBe('');
   });
 
   test('without the program on this machine it is said what is missing', async () => {
-    process.env['PATH'] = join(stage.folder, 'empty');
-    await mkdir(join(stage.folder, 'empty'));
+    process.env['PATH'] = join(fixture.folder, 'empty');
+    await mkdir(join(fixture.folder, 'empty'));
     for (const name of ['sh', 'mktemp', 'rm'])
-      await writeFile(join(stage.folder, 'empty', name), `#!/bin/sh\nexec /bin/${name} "$@"\n`, { mode: 0o755 });
-    await expect(run(overlayCa, ['home mesh'], { for: '1d' })).rejects.toMatchObject({
+      await writeFile(join(fixture.folder, 'empty', name), `#!/bin/sh\nexec /bin/${name} "$@"\n`, { mode: 0o755 });
+    await expect(run('overlay-ca', ['home mesh'], { for: '1d' })).rejects.toMatchObject({
       code: 'refused.noProgram',
       remedy: expect.stringContaining('nebula'),
     });

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask } from './ask.ts';
-import { componentFiles, type DeployStage, pageAt, setStage } from './deploy-stage.ts';
+import { componentFiles, type DeployFixture, pageAt, setFixture } from './deploy-fixture.ts';
 import { describeReal, type RealEngineKind } from './real-engines.ts';
 import { type Composer, findFreePort } from './stack.ts';
 
@@ -13,32 +13,32 @@ const ways: readonly { kind: RealEngineKind; composer: Composer }[] = [
 for (const { kind, composer } of ways) {
   describeReal(kind, `up after a power cut with ${composer}`, (engine) => {
     const [provider, consumer, unlucky] = ['back-runtime', 'back-asker', 'back-unlucky'] as const;
-    let stage: DeployStage;
+    let fixture: DeployFixture;
     const ports: Record<string, number> = {};
     const squatters: Server[] = [];
 
     beforeAll(async () => {
-      stage = await setStage(engine, composer);
+      fixture = await setFixture(engine, composer);
       for (const id of [provider, consumer, unlucky]) {
         ports[id] = await findFreePort();
-        await stage.catalog(componentFiles(id, webServer(id, ports[id]), asked(id)));
+        await fixture.catalog(componentFiles(id, webServer(id, ports[id]), asked(id)));
       }
       for (const id of [consumer, unlucky, provider]) {
-        const { code, stdout, stderr } = await stage.operator.run(['deploy', id, '--yes']);
+        const { code, stdout, stderr } = await fixture.operator.run(['deploy', id, '--yes']);
         expect(code, stdout + stderr).toBe(0);
       }
     });
     afterAll(async () => {
       for (const server of squatters) server.close();
-      await stage?.leave();
+      await fixture?.leave();
       await ask(engine, `/networks/quarterdeck-${provider}`, { method: 'DELETE' });
     });
     const remove = async (id: string) => {
-      const container = (await stage.container(id, 'server')) ?? expect.fail(`no ${id}`);
+      const container = (await fixture.container(id, 'server')) ?? expect.fail(`no ${id}`);
       expect((await ask(engine, `/containers/${container.Id}?force=true`, { method: 'DELETE' })).status).toBeLessThan(300);
     };
     const times = async (id: string) => {
-      const container = (await stage.container(id, 'server')) ?? expect.fail(`no ${id}`);
+      const container = (await fixture.container(id, 'server')) ?? expect.fail(`no ${id}`);
       const { Created, State } = JSON.parse((await ask(engine, `/containers/${container.Id}/json`)).body) as {
         Created: string;
         State: { StartedAt: string };
@@ -47,17 +47,17 @@ for (const { kind, composer } of ways) {
     };
 
     it('says that everything runs, where it does', async () => {
-      const { code, stdout } = await stage.operator.run(['up']);
+      const { code, stdout } = await fixture.operator.run(['up']);
       expect([code, stdout.trim()]).toEqual([0, 'Everything that was deployed from here runs, or was stopped by an operator.']);
     });
 
     it('makes containers that are gone again, what others need first, and names what did not come back', async () => {
-      const token = (await stage.container(consumer, 'server'))?.Config.Env.find((line) => line.startsWith('TOKEN='));
+      const token = (await fixture.container(consumer, 'server'))?.Config.Env.find((line) => line.startsWith('TOKEN='));
       for (const id of [provider, consumer, unlucky]) await remove(id);
       const server = createServer().listen(ports[unlucky], '127.0.0.1');
       squatters.push(server);
 
-      const { code, stdout, stderr } = await stage.operator.run(['up', '--yes']);
+      const { code, stdout, stderr } = await fixture.operator.run(['up', '--yes']);
       const words = stderr.replaceAll(/\s+/g, ' ');
       expect(code, stdout + stderr).toBe(1);
       expect(words).toContain(`Did not come back: ${unlucky} (`);
@@ -65,10 +65,10 @@ for (const { kind, composer } of ways) {
       expect(await pageAt(ports[provider] ?? 0)).toBe(provider);
       expect(await pageAt(ports[consumer] ?? 0)).toBe(consumer);
       expect((await times(provider)).startedMs).toBeLessThanOrEqual((await times(consumer)).madeMs);
-      expect((await stage.container(consumer, 'server'))?.Config.Env).toContain(token);
+      expect((await fixture.container(consumer, 'server'))?.Config.Env).toContain(token);
 
       await new Promise((resolve) => server.close(resolve));
-      const again = await stage.operator.run(['up', '--yes']);
+      const again = await fixture.operator.run(['up', '--yes']);
       expect(again.code, again.stdout + again.stderr).toBe(0);
       expect(again.stdout).toContain(`Came back: ${unlucky}.`);
       expect(await pageAt(ports[unlucky] ?? 0)).toBe(unlucky);
@@ -89,7 +89,7 @@ ${id === 'back-asker' ? `      RUNTIME_URL: "\${RUNTIME_URL:-http://back-runtime
 
 const asked = (id: string) => `ports: {web: {role: page, exposure: loopback, web: true}}
 ${id === 'back-runtime' ? 'provides: {api: {port: web, scheme: http}}\n' : ''}${id === 'back-asker' ? 'uses: [{component: back-runtime, what: api, field: RUNTIME_URL}]\n' : ''}fields:
-  - {name: token, type: secret-string, secret: true, required: true, goes: environment, env: TOKEN, generator: "alphanumeric:32"}
-${id === 'back-asker' ? '  - {name: RUNTIME_URL, type: url, goes: environment}\n' : ''}calls: {front: {title: Does it answer?, reads: true, http: {method: GET, port: web, path: /}}}
-probe: {call: front, says: [{when: ok, word: healthy, tone: good}, {when: 'true', word: starting, tone: busy}]}
+  - {name: token, type: secret-string, secret: true, required: true, target: environment, env: TOKEN, generator: "alphanumeric:32"}
+${id === 'back-asker' ? '  - {name: RUNTIME_URL, type: url, target: environment}\n' : ''}calls: {front: {title: Does it answer?, reads: true, http: {method: GET, port: web, path: /}}}
+probe: {call: front, states: [{when: ok, state: healthy, severity: ok}, {when: 'true', state: starting, severity: busy}]}
 `;

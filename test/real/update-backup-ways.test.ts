@@ -2,7 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Terminal } from '../pty/terminal.ts';
-import { componentFiles, type DeployStage, setStage } from './deploy-stage.ts';
+import { componentFiles, type DeployFixture, setFixture } from './deploy-fixture.ts';
 import { describeAgain, describeReal, type RealEngineKind } from './real-engines.ts';
 import { describeWithRegistry } from './registry.ts';
 import type { Composer } from './stack.ts';
@@ -63,14 +63,14 @@ volumes:
   db: {}
 `;
 const more = `fields:
-  - {name: password, type: secret-string, secret: true, required: true, goes: environment, env: KEEPER_PASSWORD, generator: "alphanumeric:32"}
+  - {name: password, type: secret-string, secret: true, required: true, target: environment, env: KEEPER_PASSWORD, generator: "alphanumeric:32"}
 volumes:
-  /data: {meaning: what it keeps}
-  /var/lib/postgresql/data: {meaning: database}
+  /data: {description: what it keeps}
+  /var/lib/postgresql/data: {description: database}
 backup:
   - id: database
     volume: db
-    way: dump
+    method: dump
     service: db
     dump: [sh, -c, exec pg_dump --format=custom --compress=0 --username=keeper --dbname=keeper]
     restore:
@@ -80,11 +80,10 @@ backup:
         dropdb --force --if-exists --username=keeper --maintenance-db=template1 keeper
         createdb --username=keeper --maintenance-db=template1 --template=template0 keeper
         pg_restore --no-owner --single-transaction --username=keeper --dbname=keeper
-    source: this test
-  - {id: data, volume: data, way: stop, service: main, why: it is one file, source: this test}
+  - {id: data, volume: data, method: stop, service: main, why: it is one file}
 upgrade: {rollback: unsafe}
 calls: {there: {title: Is it there?, reads: true, exec: {service: main, argv: [test, -e, /ready]}}}
-probe: {call: there, says: [{when: ok && status == 0, word: healthy, tone: good}, {when: 'true', word: away, tone: bad}]}
+probe: {call: there, states: [{when: ok && status == 0, state: healthy, severity: ok}, {when: 'true', state: away, severity: error}]}
 `;
 
 describeWithRegistry('an update that fails, gone back from by who is asked', (registry) => {
@@ -95,25 +94,25 @@ describeWithRegistry('an update that fails, gone back from by who is asked', (re
       (engine) => {
         /** An engine keeps the images of an earlier run. */
         const repository = `quarterdeck/${id}-${kind}-${Date.now()}`;
-        let stage: DeployStage;
-        let place: string;
+        let fixture: DeployFixture;
+        let engineName: string;
 
         beforeAll(async () => {
-          stage = await setStage(engine, composer);
-          place = join(dirname(stage.stack), 'backups');
-          const settings = join(stage.operator.home, 'config', 'config.yaml');
+          fixture = await setFixture(engine, composer);
+          engineName = join(dirname(fixture.stack), 'backups');
+          const settings = join(fixture.operator.home, 'config', 'config.yaml');
           await mkdir(dirname(settings), { recursive: true });
-          const catalogFolder = join(dirname(dirname(stage.stack)), 'catalog');
+          const catalogFolder = join(dirname(dirname(fixture.stack)), 'catalog');
           await writeFile(
             settings,
-            `catalogFolder: ${catalogFolder}\nbackups: {local: "${to === 'restic' ? `restic:${place}` : place}"}\n`,
+            `catalogFolder: ${catalogFolder}\nbackups: {local: "${to === 'restic' ? `restic:${engineName}` : engineName}"}\n`,
           );
-          await stage.catalog(componentFiles(id, compose(repository), more));
+          await fixture.catalog(componentFiles(id, compose(repository), more));
           await registry.push(`${repository}-db:latest`, { from: 'postgres:16-alpine' });
           await push('first');
           await run('deploy', id, '--yes');
         }, 240_000);
-        afterAll(() => stage?.leave());
+        afterAll(() => fixture?.leave());
 
         const push = (release: string) =>
           registry.push(`${repository}:latest`, {
@@ -125,13 +124,13 @@ describeWithRegistry('an update that fails, gone back from by who is asked', (re
         /** Podman does one thing after the other: on a busy machine it may not answer in time at all, before anything was begun. */
         const run = async (...args: string[]): Promise<string> => {
           for (let left = 4; ; left--) {
-            const { code, stdout, stderr } = await stage.operator.run(args);
+            const { code, stdout, stderr } = await fixture.operator.run(args);
             if (code === 3 && left > 0) continue;
             expect(code, stdout + stderr).toBe(0);
             return stdout;
           }
         };
-        const container = async () => (await stage.container(id, 'main')) ?? expect.fail('it is not there');
+        const container = async () => (await fixture.container(id, 'main')) ?? expect.fail('it is not there');
         const inside = async (service: string, ...argv: string[]) => {
           return (await run('exec', id, '--service', service, '--', ...argv)).trim().split('\n');
         };
@@ -139,9 +138,9 @@ describeWithRegistry('an update that fails, gone back from by who is asked', (re
 
         it('data, image and secret of before are there again, and it is healthy', { timeout: 360_000 }, async () => {
           await sql("insert into releases values ('written by a person')");
-          const before = { image: (await container()).Image, env: (await container()).Config.Env, text: await stage.file(`${id}/.env`) };
+          const before = { image: (await container()).Image, env: (await container()).Config.Env, text: await fixture.file(`${id}/.env`) };
           await push('broken');
-          const terminal = stage.operator.open(on === 'a terminal' ? ['update', id] : [], { columns: 120, rows: 48 });
+          const terminal = fixture.operator.open(on === 'a terminal' ? ['update', id] : [], { columns: 120, rows: 48 });
           if (on === 'a terminal') await answerOnLines(terminal);
           else await answerInConsole(terminal);
 
@@ -153,11 +152,11 @@ describeWithRegistry('an update that fails, gone back from by who is asked', (re
           expect(now.Config.Env.filter((line) => /^KEEPER_PASSWORD=|^RELEASE=/.test(line)).sort()).toEqual(
             before.env.filter((line) => /^KEEPER_PASSWORD=|^RELEASE=/.test(line)).sort(),
           );
-          expect(await stage.file(`${id}/.env`)).toBe(before.text);
+          expect(await fixture.file(`${id}/.env`)).toBe(before.text);
           expect(await run('status', id)).toMatch(new RegExp(`${id} +healthy`));
           expect(await run('recover')).toContain('Nothing broke off');
-          expect(await stage.operator.ownFiles()).not.toContain(mark);
-          if (to === 'folder') expect(await readdir(join(place, id))).toHaveLength(1);
+          expect(await fixture.operator.ownFiles()).not.toContain(mark);
+          if (to === 'folder') expect(await readdir(join(engineName, id))).toHaveLength(1);
         });
       },
     );

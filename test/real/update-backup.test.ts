@@ -1,7 +1,7 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { componentFiles, type DeployStage, setStage } from './deploy-stage.ts';
+import { componentFiles, type DeployFixture, setFixture } from './deploy-fixture.ts';
 import { realEngine } from './real-engines.ts';
 import { describeWithRegistry } from './registry.ts';
 import { runOrThrow } from './scripts.ts';
@@ -30,37 +30,37 @@ volumes:
   data: {}
 `;
 const more = `fields:
-  - {name: greeting, type: string, goes: environment, env: GREETING, default: good morning}
-  - {name: token, type: secret-string, secret: true, required: true, goes: environment, env: TOKEN, generator: "alphanumeric:32"}
+  - {name: greeting, type: string, target: environment, env: GREETING, default: good morning}
+  - {name: token, type: secret-string, secret: true, required: true, target: environment, env: TOKEN, generator: "alphanumeric:32"}
 volumes:
-  /data: {meaning: what it keeps}
-backup: [{id: data, volume: data, way: stop, why: it is one file, source: this test}]
+  /data: {description: what it keeps}
+backup: [{id: data, volume: data, method: stop, why: it is one file}]
 upgrade: {rollback: unsafe}
 calls: {there: {title: Is it there?, reads: true, exec: {service: main, argv: ["true"]}}}
-probe: {call: there, says: [{when: ok, word: healthy, tone: good}, {when: 'true', word: away, tone: bad}]}
+probe: {call: there, states: [{when: ok, state: healthy, severity: ok}, {when: 'true', state: away, severity: error}]}
 `;
 
 describeWithRegistry('an update takes a backup first', (registry) => {
   // Images of other tests may come and go meanwhile: these have a name of their own.
   inTurn('docker', 'beside');
-  let stage: DeployStage;
+  let fixture: DeployFixture;
   let backups: string;
 
   beforeAll(async () => {
-    stage = await setStage(realEngine('docker'));
-    backups = join(dirname(stage.stack), 'backups');
-    await stage.catalog(componentFiles(id, compose, more));
+    fixture = await setFixture(realEngine('docker'));
+    backups = join(dirname(fixture.stack), 'backups');
+    await fixture.catalog(componentFiles(id, compose, more));
     await push('first');
     const { code, stdout, stderr } = await yes('deploy', id);
     expect(code, stdout + stderr).toBe(0);
   });
-  afterAll(() => stage.leave());
+  afterAll(() => fixture.leave());
   const push = (release: string) => registry.push(image, { from: 'busybox:latest', env: { RELEASE: release } });
-  const yes = (...args: string[]) => stage.operator.run([...args, '--yes', '--confirm', id]);
+  const yes = (...args: string[]) => fixture.operator.run([...args, '--yes', '--confirm', id]);
   const env = async (name: string) =>
-    (await stage.container(id, 'main'))?.Config.Env.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1);
+    (await fixture.container(id, 'main'))?.Config.Env.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1);
   const releases = async () => {
-    const { Mounts = [] } = ((await stage.container(id, 'main')) ?? {}) as { Mounts?: { Source: string }[] };
+    const { Mounts = [] } = ((await fixture.container(id, 'main')) ?? {}) as { Mounts?: { Source: string }[] };
     return (await runOrThrow(['cat', `${Mounts[0]?.Source}/releases`])).trim().split('\n');
   };
   /** As it was before the lines were cut. */
@@ -81,9 +81,9 @@ describeWithRegistry('an update takes a backup first', (registry) => {
   });
 
   it('leaves it out when told to', async () => {
-    await mkdir(join(stage.operator.home, 'config'), { recursive: true });
-    const settings = join(stage.operator.home, 'config', 'config.yaml');
-    await writeFile(settings, `catalogFolder: ${join(dirname(dirname(stage.stack)), 'catalog')}\nbackups: {local: ${backups}}\n`);
+    await mkdir(join(fixture.operator.home, 'config'), { recursive: true });
+    const settings = join(fixture.operator.home, 'config', 'config.yaml');
+    await writeFile(settings, `catalogFolder: ${join(dirname(dirname(fixture.stack)), 'catalog')}\nbackups: {local: ${backups}}\n`);
     await push('third');
     const { code, stdout, stderr } = await yes('update', id, '--no-backup');
     expect(code, stdout + stderr).toBe(0);
@@ -92,7 +92,11 @@ describeWithRegistry('an update takes a backup first', (registry) => {
   });
 
   it('goes back to it after an update that failed: data, image, files and secrets', { timeout: 240_000 }, async () => {
-    const before = { image: (await stage.container(id, 'main'))?.Image, token: await env('TOKEN'), text: await stage.file(`${id}/.env`) };
+    const before = {
+      image: (await fixture.container(id, 'main'))?.Image,
+      token: await env('TOKEN'),
+      text: await fixture.file(`${id}/.env`),
+    };
     await push('broken');
     const failed = await yes('update', id);
     expect(failed.code).toBe(1);
@@ -110,11 +114,11 @@ describeWithRegistry('an update takes a backup first', (registry) => {
     expect(back.code, back.stdout + back.stderr).toBe(0);
     expect(back.stdout).toContain('data, images, files and secrets');
     expect(await releases()).toEqual(['first', 'second', 'third', 'third']);
-    expect((await stage.container(id, 'main'))?.Image).toBe(before.image);
-    expect(await stage.file(`${id}/.env`)).toBe(before.text);
+    expect((await fixture.container(id, 'main'))?.Image).toBe(before.image);
+    expect(await fixture.file(`${id}/.env`)).toBe(before.text);
     expect(await env('TOKEN')).toBe(before.token);
-    expect(await stage.file(`${id}/compose.yaml`)).toContain(`${repository}@sha256:`);
-    expect((await stage.container(id, 'main'))?.State.Running).toBe(true);
+    expect(await fixture.file(`${id}/compose.yaml`)).toContain(`${repository}@sha256:`);
+    expect((await fixture.container(id, 'main'))?.State.Running).toBe(true);
   });
 
   it('updates again afterwards, from the exact image back to the name', { timeout: 240_000 }, async () => {
@@ -123,6 +127,6 @@ describeWithRegistry('an update takes a backup first', (registry) => {
     expect(code, stdout + stderr).toBe(0);
     expect((await releases()).at(-1)).toBe('fourth');
     expect(await taken()).toHaveLength(2);
-    expect(await stage.file(`${id}/compose.yaml`)).toContain(`image: ${image}`);
+    expect(await fixture.file(`${id}/compose.yaml`)).toContain(`image: ${image}`);
   });
 });

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Terminal } from '../pty/terminal.ts';
+import { describeUnless } from '../required.ts';
 import { ask } from './ask.ts';
-import { type DeployStage, setStage } from './deploy-stage.ts';
+import { type DeployFixture, setFixture } from './deploy-fixture.ts';
 import { launcher, statusUntil } from './operator.ts';
 import { describeReal } from './real-engines.ts';
 import { findServer } from './real-server.ts';
@@ -14,14 +15,10 @@ const id = 'secrets-manager-path';
 const { program = '', missing } = findServer('openbao');
 const limitMs = 90_000;
 
-if (missing) {
-  describe.skip(`a real OpenBao in a container (${missing})`, () => {
-    it('was not tried', () => undefined);
-  });
-} else {
+describeUnless(missing, 'a real OpenBao in a container', () => {
   // The program is the real one; the image around it is made here, since none can be pulled.
-  describeReal('docker', 'a real OpenBao in a container, from new to unsealed after a restart', (engine) => {
-    let stage: DeployStage;
+  describeReal('docker', 'from new to unsealed after a restart', (engine) => {
+    let fixture: DeployFixture;
     let terminal: Terminal | undefined;
     let port: number;
     const shown: Record<string, string> = {};
@@ -29,7 +26,7 @@ if (missing) {
     const root = () => shown['Root token'] ?? '';
     const verb = async (words: string[], answers: object = {}) => {
       const outcome = await runProgram([launcher, ...words, '--answers', '-'], {
-        env: stage.operator.env,
+        env: fixture.operator.env,
         bare: true,
         input: JSON.stringify(answers),
         limitMs,
@@ -50,19 +47,19 @@ if (missing) {
         },
         changes: ['ENTRYPOINT []', 'CMD []', 'USER openbao'],
       });
-      stage = await setStage(engine);
-      await stage.catalog(await asInTheCatalog('security', id));
+      fixture = await setFixture(engine);
+      await fixture.catalog(await asInTheCatalog('security', id));
       port = await findFreePort();
     });
     afterAll(async () => {
       await terminal?.close();
-      await stage?.leave();
+      await fixture?.leave();
     });
 
     it('is deployed and initialised in a terminal: each share is seen once, typed again, and gone', { timeout: 3 * limitMs }, async () => {
       await verb(['deploy', id, '--yes', '--set', `API_PORT=${port}`]);
-      await statusUntil(stage.operator, id, ({ word }) => word === 'not initialised', limitMs);
-      terminal = stage.operator.open(['init', id]);
+      await statusUntil(fixture.operator, id, ({ state }) => state.label === 'not initialised', limitMs);
+      terminal = fixture.operator.open(['init', id]);
       for (const question of ['Key shares in all', 'How many of them open it together', 'Make 5 key shares']) {
         await terminal.sees(question, limitMs);
         terminal.press('enter');
@@ -87,7 +84,7 @@ if (missing) {
 
     it('is unsealed, sealed by a restart, and unsealed again; what was stored is there', { timeout: 5 * limitMs }, async () => {
       await verb(['unseal', id], { share: shares().slice(0, 3) });
-      await statusUntil(stage.operator, id, ({ word }) => word === 'healthy', limitMs);
+      await statusUntil(fixture.operator, id, ({ state }) => state.label === 'healthy', limitMs);
       await verb(['vault', 'login', id, '--method', 'token'], { token: root(), keep: 'yes' });
       const mounted = await fetch(`http://127.0.0.1:${port}/v1/sys/mounts/legacy`, {
         method: 'POST',
@@ -97,21 +94,21 @@ if (missing) {
       expect(mounted.status).toBe(204);
       await verb(['vault', 'write', id, 'legacy/web', 'password'], { 'value-password': 'a value that is marked' });
       await verb(['restart', id]);
-      await statusUntil(stage.operator, id, ({ word }) => word.startsWith('sealed'), limitMs);
+      await statusUntil(fixture.operator, id, ({ state }) => state.id === 'sealed', limitMs);
       await verb(['unseal', id], { share: shares().slice(2, 5) });
-      await statusUntil(stage.operator, id, ({ word }) => word === 'healthy', limitMs);
+      await statusUntil(fixture.operator, id, ({ state }) => state.label === 'healthy', limitMs);
       expect(await verb(['vault', 'read', id, 'legacy/web', '--field', 'password', '--plain'])).toBe('a value that is marked\n');
     });
 
     it('nothing of it is in the configuration of the container, in what the engine tells, in its log, or in our files', async () => {
-      const container = await stage.container(id, 'openbao');
+      const container = await fixture.container(id, 'openbao');
       const since = Math.floor(Date.now() / 1000) - 3600;
       const { body: events } = await ask(engine, `/events?since=${since}&until=${Math.floor(Date.now() / 1000)}`);
       const { body: log } = await ask(engine, `/containers/${container?.Id}/logs?stdout=1&stderr=1`);
-      const places = { events, log, inspect: JSON.stringify(container), files: await stage.operator.ownFiles() };
+      const engines = { events, log, inspect: JSON.stringify(container), files: await fixture.operator.ownFiles() };
       expect(events).toContain(container?.Id);
-      for (const [where, text] of Object.entries(places))
+      for (const [where, text] of Object.entries(engines))
         for (const secret of [...Object.values(shown), 'a value that is marked']) expect(text.includes(secret), where).toBe(false);
     });
   });
-}
+});

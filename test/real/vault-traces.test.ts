@@ -1,22 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PracticeFacts } from '../../source/practice/practice.ts';
 import { Terminal } from '../pty/terminal.ts';
+import { describeUnless, requiredProgram } from '../required.ts';
 import { launcher } from './operator.ts';
 import { runProgram } from './scripts.ts';
 
 const id = 'secrets-manager-path';
-const strace = existsSync('/usr/bin/strace');
 const limitMs = 60_000;
 
 /** What goes through the program may be in its memory, and nowhere that outlives it: seen from outside, with the console and the verbs as they are installed. */
-describe.skipIf(!strace)(`where key shares and tokens are left${strace ? '' : ' (no strace)'}`, () => {
+describeUnless(requiredProgram('strace'), 'where key shares and tokens are left', () => {
   let folder: string;
   let served: ChildProcess;
   let facts: PracticeFacts;

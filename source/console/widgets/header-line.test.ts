@@ -1,26 +1,22 @@
 import { expect, test } from 'vitest';
+import { sampleEngine, sampleNowMs, sampleSnapshot } from '../../../test/doubles/console/sample-fleet.ts';
+import type { QuarterdeckApp } from '../../app/app.ts';
 import type { FleetSnapshot } from '../../fleet/model.ts';
-import { sampleNowMs, samplePlace, sampleSnapshot } from '../rig/sample-fleet.ts';
 import { styledWidth, unstyled } from '../styled-text.ts';
 import { createTheme } from '../theme.ts';
 import { headerLine } from './header-line.ts';
 
 const theme = createTheme({ depth: 'none', background: 'dark', ascii: true });
 
-function header(columns: number, changed: Partial<Parameters<typeof headerLine>[0]> = {}): string {
-  const line = headerLine({
-    ...{
-      theme,
-      columns,
-      snapshot: sampleSnapshot(),
-      nowMs: sampleNowMs,
-      readOnly: false,
-      rehearsing: false,
-      practice: false,
-      problems: [],
-    },
-    ...changed,
-  });
+interface Changed {
+  snapshot?: FleetSnapshot;
+  practice?: boolean;
+  readOnly?: boolean;
+}
+
+function header(columns: number, { snapshot = sampleSnapshot(), practice = false, readOnly = false }: Changed = {}): string {
+  const app = { options: { readOnly, dryRun: false }, catalog: { problems: [] } } as unknown as QuarterdeckApp;
+  const line = headerLine({ theme, app, practice }, { snapshot, columns, nowMs: sampleNowMs });
   expect(styledWidth(line)).toBe(columns);
   return unstyled(line);
 }
@@ -48,8 +44,8 @@ test('where all of it fits, the counts say what each component says', () => {
 });
 
 test('of many hosts those that do not fit are counted', () => {
-  const places = Array.from({ length: 12 }, (_, index) => ({ ...samplePlace, name: `host-${index}`, machine: `host-${index}` }));
-  const snapshot: FleetSnapshot = { ...sampleSnapshot(), places };
+  const engines = Array.from({ length: 12 }, (_, index) => ({ ...sampleEngine, name: `host-${index}`, machine: `host-${index}` }));
+  const snapshot: FleetSnapshot = { ...sampleSnapshot(), engines };
   expect(header(120, { snapshot })).toMatch(/ host-0 .* \+\d+ hosts {2}\d+ failing/);
   expect(header(70, { snapshot })).toMatch(/ 12 hosts {2}\d+ failing| {2}\d+ failing/);
 });

@@ -1,69 +1,119 @@
 import { Box, Text } from 'ink';
+import { useLayoutEffect, useRef } from 'react';
+import { wrap } from '../../text/width.ts';
 import { useParts } from '../context.ts';
-import { cutStyled, styledWidth } from '../styled-text.ts';
-import type { Role, Theme } from '../theme.ts';
-import { Rows } from './rows.tsx';
+import { asideOf } from '../filter-text.ts';
+import { useView } from '../hooks/use-stores.ts';
+import type { Size } from '../layout.ts';
+import type { Opened } from '../open-screens.ts';
+import { type ChoiceList, type DrawnRow, noPage } from '../screen.ts';
+import { padStyled, styledWidth } from '../styled-text.ts';
+import { Choices } from './choices.tsx';
+import { type PaneEdges, paneEdges } from './pane-edges.ts';
 
-interface FrameProps {
-  width: number;
-  height: number;
-  title: string;
-  /** On the right of the upper edge. */
-  aside?: string;
-  /** On the right of the lower edge. */
-  foot?: string;
-  /** On the left of the lower edge. */
-  below?: string;
-  focused: boolean;
-  /** Of the edge, instead of what the focus decides. */
-  edgeRole?: Role | undefined;
-  /** `width - 2` columns each. */
-  rows: readonly string[];
+type Edges = PaneEdges & { rows: readonly DrawnRow[] };
+
+const rowCount = (rows: readonly DrawnRow[]) => rows.reduce((sum, row) => sum + (typeof row === 'string' ? 1 : row.choices.length), 0);
+
+/** Groups rows, and keeps choices between them, of which only as many rows are drawn as fit. */
+function blocksOf(rows: readonly DrawnRow[], room: number): (string[] | ChoiceList)[] {
+  const at = rows.findIndex((row) => typeof row !== 'string');
+  const list = rows[at];
+  if (list === undefined || typeof list === 'string') return [(rows as string[]).slice(0, room)];
+  const before = (rows.slice(0, at) as string[]).slice(0, room);
+  const choices = list.choices.slice(0, room - before.length);
+  const after = (rows.slice(at + 1) as string[]).slice(0, Math.max(0, room - before.length - choices.length));
+  return [before, { ...list, choices }, after];
 }
 
-/** `╭ Title ───── aside ╮`, exactly as wide as asked. */
-export function edge(
-  theme: Theme,
-  options: { width: number; title: string; aside: string; focused: boolean; top: boolean; role: Role },
-): string {
-  const { width, focused, top, role } = options;
-  const frame = theme.frame(focused);
-  const room = width - 2;
-  const aside = options.aside === '' ? '' : ` ${cutStyled(options.aside, Math.max(0, room - 8), theme.glyphs.ellipsis)} `;
-  const titleRoom = room - styledWidth(aside) - 4;
-  const title = options.title === '' || titleRoom < 3 ? '' : ` ${cutStyled(options.title, titleRoom, theme.glyphs.ellipsis)} `;
-  const fill = Math.max(0, room - styledWidth(title) - styledWidth(aside) - (aside ? 1 : 0));
-  const line = (text: string) => theme.paint(role, text);
-  return (
-    line(top ? frame.topLeft : frame.bottomLeft) +
-    title +
-    line(frame.across.repeat(fill)) +
-    aside +
-    line((aside ? frame.across : '') + (top ? frame.topRight : frame.bottomRight))
-  );
-}
-
-/** A pane: an edge with its title, rows, an edge. Sides are texts of their own, so that a row of plain ASCII stays one. */
-export function PaneFrame({ width, height, title, aside = '', foot = '', below = '', focused, edgeRole, rows }: FrameProps) {
+/** A pane: an edge with its title, rows, an edge. The sides are separate texts, so that a row of plain ASCII stays one. */
+function PaneFrame({ height, rows, ...edges }: Edges & { width: number; height: number; focused: boolean }) {
   const { theme } = useParts();
+  const { width } = edges;
   const inner = Math.max(0, height - 2);
-  const role = edgeRole ?? (focused ? 'focused' : 'border');
-  const { down } = theme.frame(focused);
-  const sides = theme.paint(role, Array.from({ length: inner }, () => down).join('\n'));
-  const heading = theme.paint(edgeRole ?? (focused ? 'accent' : 'heading'), title);
+  const { upper, sides, lower } = paneEdges(theme, edges);
+  const beside = <Text>{sides(inner)}</Text>;
   return (
     <Box flexDirection="column" width={width} height={height} flexShrink={0}>
-      <Text wrap="truncate">{theme.finish(edge(theme, { width, title: heading, aside, focused, role, top: true }))}</Text>
+      <Text wrap="truncate">{theme.finish(upper)}</Text>
       <Box height={inner}>
-        <Text>{sides}</Text>
+        {beside}
         <Box flexDirection="column" width={width - 2}>
-          <Rows rows={rows.slice(0, inner)} />
+          {blocksOf(rows, inner).map((block, index) =>
+            // biome-ignore lint/suspicious/noArrayIndexKey: blocks are positions on the screen, not things
+            Array.isArray(block) ? <Rows key={index} rows={block} /> : <Choices key={index} {...block} columns={width - 2} />,
+          )}
         </Box>
-        <Text>{sides}</Text>
+        {beside}
       </Box>
-      <Text wrap="truncate">
-        {theme.finish(edge(theme, { width, title: theme.paint('faint', below), aside: foot, focused, role, top: false }))}
-      </Text>
+      <Text wrap="truncate">{theme.finish(lower)}</Text>
     </Box>
   );
+}
+
+/** A box over the panes, in the middle of the screen. Its rows are padded, so that nothing below is visible. */
+function Overlay({ size, width, ...edges }: Edges & { size: Size; width: number }) {
+  const { foot = '', below = '', rows } = edges;
+  const { theme } = useParts();
+  // A command that does not fit into the edge is above it, in full.
+  const fits = styledWidth(below) + styledWidth(foot) + 10 <= width;
+  const command = fits ? [] : wrap(below, width - 6).map((line) => `  ${theme.paint('faint', line)}`);
+  const all = [...rows, ...command];
+  const height = Math.min(size.rows - 2, rowCount(all) + 2);
+  return (
+    <Box
+      position="absolute"
+      top={Math.max(1, Math.floor((size.rows - height) / 2))}
+      left={Math.max(0, Math.floor((size.columns - width) / 2))}
+    >
+      <PaneFrame
+        {...edges}
+        {...{ width, height, below: fits ? below : '' }}
+        focused
+        rows={all.map((row) => (typeof row === 'string' ? padStyled(row, width - 2) : row))}
+      />
+    </Box>
+  );
+}
+
+/** Draws lines that are cut and styled already: one text each, which Ink draws fastest. */
+export function Rows({ rows }: { rows: readonly string[] }) {
+  const { theme } = useParts();
+  return rows.map((row, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: rows are positions on the screen, not things
+    <Text key={index} wrap="truncate">
+      {row === '' ? ' ' : theme.finish(row)}
+    </Text>
+  ));
+}
+
+interface Props {
+  opened: Opened;
+  width: number;
+  height: number;
+  focused?: boolean;
+}
+
+export function ScreenView({ opened, width, height, focused = true }: Props) {
+  const { theme, commands } = useParts();
+  const { screen, draw } = opened;
+  const previousTop = useRef(0);
+  const view = useView(opened, theme, { width, height, focused }, previousTop.current);
+  const drawn = draw?.(view);
+  useLayoutEffect(() => {
+    previousTop.current = drawn?.top ?? 0;
+    commands.seenPage(screen.id, drawn?.page ?? noPage);
+    drawn?.shown?.();
+  });
+  if (!drawn) return null;
+  const { rows, page, shown, top, width: own = width, ...edges } = drawn;
+  if (screen.kind === 'whole')
+    return (
+      <Box flexDirection="column" width={width} height={height}>
+        <Rows rows={rows.filter((row) => typeof row === 'string')} />
+      </Box>
+    );
+  if (screen.kind === 'overlay') return <Overlay size={{ columns: width, rows: height }} {...edges} width={own} rows={rows} />;
+  const aside = asideOf(theme, view.state, screen, drawn);
+  return <PaneFrame {...edges} aside={aside} width={width} height={height} focused={focused} rows={rows} />;
 }

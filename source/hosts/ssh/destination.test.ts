@@ -10,7 +10,7 @@ describe('whom ssh is to reach', () => {
     ['ssh://op@nas:22/', { target: 'op@nas', port: 22 }],
     ['fe80::1%eth0', { target: 'fe80::1%eth0' }],
     ['op@[2001:db8::7]:2200', { target: 'op@2001:db8::7', port: 2200 }],
-    // A user name may hold one: the last counts, as in ssh.
+    // A user name may contain an @: the last one separates, as in ssh.
     ['me@example.org@jump', { target: 'me@example.org@jump' }],
   ])('%s', (text, expected) => {
     expect(parseDestination(text)).toEqual(expected);

@@ -1,20 +1,20 @@
 import { Fault } from '../../faults/fault.ts';
 
-/** Whom ssh is to reach, as the operator would write it behind `ssh`. What it leaves out, ssh's own configuration says. */
+/** The target of ssh, as the operator would write it after `ssh`. Missing parts come from ssh's own configuration. */
 export interface SshDestination {
-  /** `nas`, `op@nas`: the words as given, without the port. An alias out of ssh's configuration stays one. */
+  /** `nas`, `op@nas`: as entered, without the port. An alias from ssh's configuration stays an alias. */
   target: string;
   port?: number;
 }
 
-// Nothing that ssh would take for an option, that its configuration would take apart, or that could end a line.
+// Excludes anything that ssh would read as an option, that its configuration would split, or that could end a line.
 const userShape = /^[A-Za-z0-9_][A-Za-z0-9_.+$@-]*$/;
 const nameShape = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const addressShape = /^[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(?:%[A-Za-z0-9_.-]+)?$/;
 
 /**
  * Reads `[user@]host`, `[user@]host:port`, `[user@][address]:port` or `ssh://[user@]host[:port]`.
- * @throws Fault `usage.destination` for anything that is no host name: nothing reaches ssh that it could read as an option.
+ * @throws Fault `usage.destination` for anything that is not a host name: ssh never receives a value that it could read as an option.
  */
 export function parseDestination(text: string): SshDestination {
   const plain = text.replace(/^ssh:\/\//, '').replace(/\/$/, '');
@@ -23,7 +23,7 @@ export function parseDestination(text: string): SshDestination {
   const rest = plain.slice(at + 1);
   const bracketed = /^\[([^\]]*)\](?::(.*))?$/.exec(rest);
   const isBareAddress = !bracketed && rest.split(':').length > 2;
-  const [host = '', portText] = bracketed ? [bracketed[1], bracketed[2]] : isBareAddress ? [rest] : split(rest);
+  const [host = '', portText] = bracketed ? bracketed.slice(1) : isBareAddress ? [rest] : rest.split(':');
   if (user !== undefined && !userShape.test(user))
     throw wrong(text, user === '' ? 'the user before the @ is missing' : 'the user has characters in it that no user name has');
   if (host === '') throw wrong(text, 'the host is missing');
@@ -37,15 +37,10 @@ export function parseDestination(text: string): SshDestination {
   return port === undefined ? { target } : { target, port };
 }
 
-function split(rest: string): [string, string?] {
-  const colon = rest.indexOf(':');
-  return colon < 0 ? [rest] : [rest.slice(0, colon), rest.slice(colon + 1)];
-}
-
 function wrong(text: string, reason: string): Fault {
-  return new Fault({
-    code: 'usage.destination',
-    message: `${JSON.stringify(text)} is no host that ssh could reach: ${reason}.`,
-    remedy: 'Write it as behind ssh: nas, op@nas.example.org, op@192.168.1.20:2222, or a Host of your ssh configuration.',
-  });
+  return new Fault(
+    'usage.destination',
+    `${JSON.stringify(text)} is no host that ssh could reach: ${reason}.`,
+    'Write it as behind ssh: nas, op@nas.example.org, op@192.168.1.20:2222, or a Host of your ssh configuration.',
+  );
 }

@@ -1,24 +1,20 @@
 import { Fault } from '../../faults/fault.ts';
-import { limited } from '../../faults/waits.ts';
 import type { Grant } from '../../grants/grant.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { SshDestination } from './destination.ts';
-import { askProgram, connectLimitSeconds } from './ssh-command.ts';
+import { askProgram, connectLimitSeconds, targetArguments } from './ssh-command.ts';
 import { sshFailure } from './ssh-failures.ts';
 
-/** A host that shows another key than the one that is known. */
 export interface ChangedKey {
-  /** Under which it stands in the file: `nas`, `[192.168.1.20]:2222`. */
+  /** Its name in the file: `nas`, `[192.168.1.20]:2222`. */
   name: string;
-  /** The file of known keys that ssh names. */
   file: string;
-  /** What is known: `ED25519 SHA256:...`, a line each. Empty where the file cannot be read. */
+  /** The known keys: `ED25519 SHA256:...`, one per line. Empty where the file cannot be read. */
   known: readonly string[];
-  /** What it shows now: `ED25519 SHA256:...`. */
   shown: string;
 }
 
-const lookLimitMs = (connectLimitSeconds + 5) * 1000;
+const checkLimitMs = (connectLimitSeconds + 5) * 1000;
 const keygenLimitMs = 10_000;
 
 interface Surroundings {
@@ -27,16 +23,16 @@ interface Surroundings {
 }
 
 /**
- * Looks which key the host shows, without logging in. Undefined where the key is the known one, or none is known: then connecting asks.
- * @throws Fault when the host is not reached at all
+ * Checks the key that the host presents, without logging in. Undefined if it is the known one, or none is known.
+ * @throws Fault when the host cannot be reached
  */
 export async function changedKey(
   name: string,
-  { target, port }: SshDestination,
+  destination: SshDestination,
   { program, env }: Surroundings,
   signal: AbortSignal,
 ): Promise<ChangedKey | undefined> {
-  // ssh itself looks, so that jump hosts, aliases and files of known keys count as they do when it connects. No way to log in is left.
+  // ssh itself checks, so that jump hosts, aliases and known-hosts files apply as they do when it connects.
   const options = [
     'StrictHostKeyChecking=yes',
     'BatchMode=yes',
@@ -44,40 +40,35 @@ export async function changedKey(
     'ControlPath=none',
     'ClearAllForwardings=yes',
     'PermitLocalCommand=no',
-    // ssh takes no command beside one that its configuration names.
+    // ssh accepts no command if its configuration sets one (RemoteCommand).
     'RemoteCommand=none',
     'RequestTTY=no',
     'LogLevel=INFO',
     `ConnectTimeout=${connectLimitSeconds}`,
   ].flatMap((option) => ['-o', option]);
-  const { exitCode, stderr } = await limited(signal, lookLimitMs, (limit) =>
-    askProgram(
-      program,
-      ['-T', ...options, ...(port === undefined ? [] : ['-p', String(port)]), '--', target, 'exit'],
-      { ...env, LC_ALL: 'C' },
-      limit,
-    ),
-  );
+  const args = ['-T', ...options, ...targetArguments(destination), 'exit'];
+  const { exitCode, stderr } = await askProgram(program, args, { ...env, LC_ALL: 'C' }, signal, checkLimitMs);
   const [, type, shown] = /The fingerprint for the (\S+) key sent by the remote host is\s+(\S+?)\.\s/.exec(stderr) ?? [];
   const [, file] = /Offending (?:\S+ )?key in (.+):\d+\s*$/m.exec(stderr) ?? [];
   const [, known] = /Host key for (\S+) has changed/.exec(stderr) ?? [];
   if (shown !== undefined && file !== undefined && known !== undefined) {
     return { name: known, file, known: await fingerprints(known, file, env, signal), shown: cleanLine(`${type} ${shown}`) };
   }
-  // Without a way to log in, being turned away there is as far as one comes.
+  // With all login methods disabled, a refused login is the expected end.
   if (/Permission denied|host key is known for|Host key verification failed/.test(stderr) || exitCode === 0) return undefined;
   throw sshFailure(name, stderr, { exitCode: 255 }).fault;
 }
 
+const askKeygen = (args: readonly string[], env: Surroundings['env'], signal: AbortSignal) =>
+  askProgram('ssh-keygen', args, { ...env, LC_ALL: 'C' }, signal, keygenLimitMs);
+
 async function fingerprints(name: string, file: string, env: Surroundings['env'], signal: AbortSignal): Promise<string[]> {
-  const { stdout } = await limited(signal, keygenLimitMs, (limit) =>
-    askProgram('ssh-keygen', ['-l', '-F', name, '-f', file], { ...env, LC_ALL: 'C' }, limit),
-  );
+  const { stdout } = await askKeygen(['-l', '-F', name, '-f', file], env, signal);
   return stdout
     .split('\n')
     .filter((line) => line.trim() !== '' && !line.startsWith('#'))
     .map((line) => {
-      // `NAME ED25519 SHA256:...`; of a hashed name the hash.
+      // `NAME ED25519 SHA256:...`; the hash for a hashed name.
       const words = cleanLine(line).trim().split(/\s+/);
       const at = words.findIndex((word) => /^(?:SHA\d+|MD5):/.test(word));
       return at > 0 ? `${words[at - 1]} ${words[at]}` : words.join(' ');
@@ -85,19 +76,17 @@ async function fingerprints(name: string, file: string, env: Surroundings['env']
 }
 
 /**
- * Takes the known keys of a host out of the file, as `ssh-keygen -R` does: what was there before is beside it as FILE.old.
+ * Removes the known keys of a host from the file, as `ssh-keygen -R` does: the previous file is kept beside it as FILE.old.
  * @throws Fault `refused.knownHosts` when the file cannot be changed
  */
 export async function forgetKey(grant: Grant, { name, file }: ChangedKey, env: Surroundings['env']): Promise<void> {
-  const { exitCode, stdout, stderr } = await limited(grant.signal, keygenLimitMs, (limit) =>
-    askProgram('ssh-keygen', ['-R', name, '-f', file], { ...env, LC_ALL: 'C' }, limit),
-  );
+  const { exitCode, stdout, stderr } = await askKeygen(['-R', name, '-f', file], env, grant.signal);
   if (exitCode === 0) return;
   const said = cleanLine(`${stdout}\n${stderr}`.trim().split('\n').at(-1) ?? '');
-  throw new Fault({
-    code: 'refused.knownHosts',
-    message: `The old key could not be taken out of ${cleanLine(file)}: ${said || `exit code ${exitCode}`}.`,
-    remedy: `Let somebody who may write that file run: ssh-keygen -R '${cleanLine(name)}' -f ${cleanLine(file)}`,
-    where: { file },
-  });
+  throw new Fault(
+    'refused.knownHosts',
+    `The old key could not be taken out of ${cleanLine(file)}: ${said || `exit code ${exitCode}`}.`,
+    `Have a user who may write that file run: ssh-keygen -R '${cleanLine(name)}' -f ${cleanLine(file)}`,
+    { where: { file } },
+  );
 }

@@ -22,8 +22,8 @@ describe('output of several commands in one stream', () => {
     const words = fc.array(fc.constantFrom('\n', token.slice(0, 5), `\n${token}`, `${token} `, 'x', '\0', '\xff', ' '), { maxLength: 12 });
     fc.assert(
       fc.property(fc.array(words, { minLength: 1, maxLength: 4 }), fc.array(fc.nat(400), { maxLength: 30 }), (commands, cuts) => {
-        // What a program writes can hold everything but the token with its space behind a line's end, which it cannot know.
-        // Taking it out can put it together anew.
+        // A program can write anything except the token followed by its space after a line end, because it cannot know the token.
+        // Removing a token can create a new one.
         const written = commands.map((parts) =>
           parts.reduce((text, part) => (`${text}${part}`.includes(`${token} `) ? text : text + part), ''),
         );

@@ -45,7 +45,7 @@ describe('the folder for sockets', () => {
     await expect(makeSocketFolder(join(folder, 'run'))).rejects.toMatchObject({ code: 'refused.socketFolder' });
   });
 
-  // Whoever builds as an ordinary user cannot become another one.
+  // A build as an ordinary user cannot switch to another user.
   test.runIf(process.geteuid?.() === 0)("is root's own when root uses another user's home", async () => {
     await chown(folder, 65534, 65534);
     const made = await makeSocketFolder(join(folder, 'run'));

@@ -6,30 +6,31 @@ import { Fault } from '../../faults/fault.ts';
 /** `sun_path` holds 108 bytes with its NUL; ssh binds a control socket under its name with 17 characters more, then renames it. */
 const longestPathBytes = 107;
 const controlSuffixBytes = 17;
-/** The longest name that we give a socket in here. */
+/** The longest socket name that we use in this folder. */
 const longestNameBytes = 12;
 
 /**
- * A folder for the sockets of this process, which nobody else may enter. Named by process id, so that a later start can tell what was left behind.
- * @param folder of all processes of this operator: `run` of the own paths; where its path is too long for sockets, one below /tmp takes its place
- * @throws Fault `refused.socketFolder` when somebody else owns it
+ * Creates a folder for the sockets of this process that other users cannot enter. Named by process id, so that a later start can find
+ * leftovers.
+ * @param folder `run` of our own paths; if its path is too long for sockets, a folder below /tmp is used
+ * @throws Fault `refused.socketFolder` when another user owns it
  */
 export async function makeSocketFolder(folder: string, { pid = process.pid }: { pid?: number } = {}): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const room = longestPathBytes - controlSuffixBytes - longestNameBytes - 2 - String(pid).length;
-  // Root leaves nothing in another user's home that this user could not remove.
+  // Root must leave nothing in another user's home that this user could not remove.
   const fits = Buffer.byteLength(folder) <= room && !(await isInAnothersHome(folder));
   const base = fits ? folder : join('/tmp', `quarterdeck-${uid}`);
   await mkdir(base, { recursive: true, mode: 0o700 });
   const facts = await lstat(base);
-  // Anybody may make a folder in /tmp under our name.
+  // Any user may create a folder in /tmp under our name.
   if (!facts.isDirectory() || facts.uid !== uid) {
-    throw new Fault({
-      code: 'refused.socketFolder',
-      message: `${base} belongs to somebody else, so sockets in it would not be private.`,
-      remedy: 'Remove it, or set XDG_RUNTIME_DIR to a folder of your own.',
-      where: { file: base },
-    });
+    throw new Fault(
+      'refused.socketFolder',
+      `${base} belongs to another user, so sockets in it would not be private.`,
+      'Remove it, or set XDG_RUNTIME_DIR to a folder of your own.',
+      { where: { file: base } },
+    );
   }
   if ((facts.mode & 0o077) !== 0) await chmod(base, 0o700);
   await sweep(base, pid);
@@ -39,7 +40,7 @@ export async function makeSocketFolder(folder: string, { pid = process.pid }: { 
   return own;
 }
 
-/** What processes left that are gone: killed, or the machine lost power. */
+/** Leftovers of processes that were killed, or ended by a power loss. */
 async function sweep(base: string, ownPid: number): Promise<void> {
   const names = await readdir(base).catch(() => []);
   await Promise.all(

@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers());
 
 const pieceBytes = 4 * 1024;
 
-/** A line that carries so much in a second and takes so long each way; what is asked over it waits behind what was sent. */
+/** Simulates a line with this bandwidth per second and this latency each way; a query over it waits behind the data sent before it. */
 function line({ bytesPerSecond, eachWayMs, answersMs = 0 }: { bytesPerSecond: number; eachWayMs: number; answersMs?: number }) {
   let freeMs = 0;
   let longestMs = 0;
@@ -35,7 +35,7 @@ function line({ bytesPerSecond, eachWayMs, answersMs = 0 }: { bytesPerSecond: nu
   };
 }
 
-/** Sends pieces as fast as they are let go. */
+/** Sends pieces as fast as they are released. */
 function pour(window: SendWindow, to: ReturnType<typeof line>): void {
   const next = (): void => {
     const { pieceBytes: sizeBytes } = window;
@@ -53,7 +53,7 @@ describe('what is sent over a connection', () => {
     async (bytesPerSecond) => {
       const narrow = line({ bytesPerSecond, eachWayMs: 50 });
       const window = new SendWindow(narrow.ask);
-      window.heard(100);
+      window.recordRoundTrip(100);
       pour(window, narrow);
       await vi.advanceTimersByTimeAsync(5_000);
       narrow.forget();
@@ -67,7 +67,7 @@ describe('what is sent over a connection', () => {
   test('uses a wide line that is long', async () => {
     const wide = line({ bytesPerSecond: 12_500_000, eachWayMs: 50 });
     const window = new SendWindow(wide.ask);
-    window.heard(100);
+    window.recordRoundTrip(100);
     pour(window, wide);
     await vi.advanceTimersByTimeAsync(2_000);
     const before = wide.arrived;
@@ -78,7 +78,7 @@ describe('what is sent over a connection', () => {
   test('is not held up by a machine that is slow to answer', async () => {
     const busy = line({ bytesPerSecond: 12_500_000, eachWayMs: 1, answersMs: 700 });
     const window = new SendWindow(busy.ask);
-    window.heard(2);
+    window.recordRoundTrip(2);
     pour(window, busy);
     await vi.advanceTimersByTimeAsync(10_000);
     const before = busy.arrived;

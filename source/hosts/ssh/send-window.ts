@@ -1,17 +1,18 @@
 import type { SendGate } from '../paced-connection.ts';
 
-/** A line that is filled for longer than this holds up whatever else goes over it. */
-const fullMs = 400;
-/** Below it there is certainly room for more. */
-const roomyMs = 100;
-/** Where even the least seems too much, more is tried now and then. */
-const trialMs = 20_000;
-const leastBytes = 16 * 1024;
-const mostBytes = 16 * 1024 * 1024;
-const mostPieceBytes = 64 * 1024;
-/** More under way has to bring so much more through, or the line is full. */
-const worthIt = 1.3;
-const noSooner = 0.8;
+/** If responses take this much longer than on an idle line, the window is too large: all other traffic waits as long. */
+const queueLimitMs = 400;
+/** Below this delay, the window may always grow. */
+const emptyQueueMs = 100;
+/** At the minimum, a larger window is tried this often, although the line seems full. */
+const trialIntervalMs = 20_000;
+const minWindowBytes = 16 * 1024;
+const maxWindowBytes = 16 * 1024 * 1024;
+const maxPieceBytes = 64 * 1024;
+/** A larger window has to raise the throughput by this factor; otherwise the line is full. */
+const minGain = 1.3;
+/** A smaller window has to shorten the response time to this share; otherwise the remote machine is slow, and not the line. */
+const minSpeedUp = 0.8;
 
 interface Waiting {
   sizeBytes: number;
@@ -19,130 +20,126 @@ interface Waiting {
 }
 
 /**
- * How much of what we send over one connection may be under way. ssh takes two megabytes for each stream without looking at the line: on a narrow one every
- * question would wait behind them for the better part of a minute, and so would the answer that tells a slow line from a dead one. So a question goes along
- * with what is sent, and by the time that its answer takes the room grows to what the line carries, and no further.
+ * Limits how much of our data may be in flight over one connection. ssh accepts two megabytes for each stream regardless of the line: on
+ * a narrow line, every query would wait behind them for the better part of a minute, and so would the response that tells a slow line
+ * from a dead one. So a query goes along with the data, and from its response time the window grows to what the line carries, and no
+ * further.
  */
 export class SendWindow implements SendGate {
-  /** Over this connection, of what is large or lasts. */
+  /** Bytes of large or long transfers over this connection. */
   receivedBytes = 0;
-  readonly #roundTrip: () => Promise<unknown>;
-  #roomBytes = leastBytes;
-  /** Let go, known to have arrived, and behind how much the last question was asked: bytes since the beginning. */
-  #sent = 0;
-  #arrived = 0;
-  #marked = 0;
-  #arrivedMs = 0;
-  /** Of a line with nothing on it. */
-  #idleMs = Number.POSITIVE_INFINITY;
-  /** How it was before the room was last changed: bytes, bytes a millisecond, milliseconds to an answer. And how much was sent then. */
-  #roomBefore = leastBytes;
-  #paceBefore = 0;
-  #tookBefore = 0;
-  #longestMs = 0;
-  #changed = 0;
+  #windowBytes = minWindowBytes;
+  /** Bytes since the beginning: released, known to have arrived, and sent before the last query. */
+  #sentBytes = 0;
+  #ackedBytes = 0;
+  #probedBytes = 0;
+  #ackedAtMs = 0;
+  /** Response time of an idle line: the shortest one measured. */
+  #baseRttMs = Number.POSITIVE_INFINITY;
+  /** The longest response time since the last adjustment. */
+  #maxRttMs = 0;
+  /** Before the last adjustment: the window, bytes a millisecond, the longest response time; and the bytes sent by then. */
+  #previousWindowBytes = minWindowBytes;
+  #previousRate = 0;
+  #previousRttMs = 0;
+  #adjustedAtBytes = 0;
   #nextTrialMs = 0;
   #waiting: Waiting[] = [];
-  #isOver = false;
+  #isClosed = false;
 
-  /** @param roundTrip asks for something over the same connection; what was sent before it has arrived when it is answered */
-  constructor(roundTrip: () => Promise<unknown>) {
-    this.#roundTrip = roundTrip;
-  }
+  /** @param roundTrip sends a query over the same connection; data sent before it has arrived when it resolves */
+  constructor(private readonly roundTrip: () => Promise<unknown>) {}
 
-  /** In how large pieces it is best to ask for room. */
   get pieceBytes(): number {
-    return Math.min(mostPieceBytes, this.#roomBytes / 4);
+    return Math.min(maxPieceBytes, this.#windowBytes / 4);
   }
 
-  /** Calls `go` when there is room for so much, in the order of the calls. */
+  /** Calls `go` when the window has space for this many bytes, in the order of the calls. */
   admit(sizeBytes: number, go: () => void): void {
     this.#waiting.push({ sizeBytes, go });
-    this.#letGo();
+    this.#release();
   }
 
   received(sizeBytes: number): void {
     this.receivedBytes += sizeBytes;
   }
 
-  /** Tells how long an answer takes, whatever else is under way. */
-  heard(roundTripMs: number): void {
-    this.#idleMs = Math.min(this.#idleMs, roundTripMs);
+  recordRoundTrip(roundTripMs: number): void {
+    this.#baseRttMs = Math.min(this.#baseRttMs, roundTripMs);
   }
 
-  /** Nothing is held back any more: it has nowhere to go. */
+  /** Releases everything that is held back: the connection is gone. */
   close(): void {
-    this.#isOver = true;
-    this.#letGo();
+    this.#isClosed = true;
+    this.#release();
   }
 
-  #letGo(): void {
+  #release(): void {
     for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
-      const underWay = this.#sent - this.#arrived;
-      if (!this.#isOver && underWay > 0 && underWay + next.sizeBytes > this.#roomBytes) {
-        if (this.#marked === this.#arrived) void this.#mark();
+      const inFlight = this.#sentBytes - this.#ackedBytes;
+      if (!this.#isClosed && inFlight > 0 && inFlight + next.sizeBytes > this.#windowBytes) {
+        if (this.#probedBytes === this.#ackedBytes) void this.#probe();
         return;
       }
       this.#waiting.shift();
-      this.#sent += next.sizeBytes;
+      this.#sentBytes += next.sizeBytes;
       next.go();
-      if (!this.#isOver && this.#sent - this.#marked >= this.#roomBytes / 2) void this.#mark();
+      if (!this.#isClosed && this.#sentBytes - this.#probedBytes >= this.#windowBytes / 2) void this.#probe();
     }
   }
 
-  async #mark(): Promise<void> {
+  async #probe(): Promise<void> {
     const startedMs = performance.now();
-    const mark = this.#sent;
-    const from = { arrived: this.#arrived, atMs: this.#marked === this.#arrived ? startedMs : this.#arrivedMs };
-    this.#marked = mark;
-    // One that gets no answer in time tells nothing about how much fits.
-    const isAnswered = await this.#roundTrip().then(
+    const sentBytes = this.#sentBytes;
+    const from = { arrived: this.#ackedBytes, atMs: this.#probedBytes === this.#ackedBytes ? startedMs : this.#ackedAtMs };
+    this.#probedBytes = sentBytes;
+    // A query that times out says nothing about the window.
+    const isAnswered = await this.roundTrip().then(
       () => true,
       () => false,
     );
     const nowMs = performance.now();
-    this.#arrived = Math.max(this.#arrived, mark);
-    this.#arrivedMs = nowMs;
-    if (isAnswered) this.#learn(nowMs - startedMs, { since: from.arrived, pace: (mark - from.arrived) / Math.max(1, nowMs - from.atMs) });
-    this.#letGo();
+    this.#ackedBytes = Math.max(this.#ackedBytes, sentBytes);
+    this.#ackedAtMs = nowMs;
+    if (isAnswered)
+      this.#adjust(nowMs - startedMs, { since: from.arrived, rate: (sentBytes - from.arrived) / Math.max(1, nowMs - from.atMs) });
+    this.#release();
   }
 
   /**
-   * @param since how much had arrived when it was asked
-   * @param pace bytes a millisecond from then on
+   * @param since bytes that had arrived when the query was sent
+   * @param rate bytes a millisecond from then on
    */
-  #learn(tookMs: number, { since, pace }: { since: number; pace: number }): void {
-    this.heard(tookMs);
-    this.#longestMs = Math.max(this.#longestMs, tookMs);
-    // A change shows in what was sent after it; then the slowest answer of the whole round counts.
-    if (since < this.#changed) return;
-    const longestMs = this.#longestMs;
-    const filledMs = longestMs - this.#idleMs;
-    const before = this.#roomBefore;
-    // Where nobody sends as much as there is room for, nothing is learnt about more.
-    const isWanted = this.#waiting.length > 0;
-    if (filledMs <= fullMs) {
-      const pays = filledMs < roomyMs || (before < this.#roomBytes && pace > worthIt * this.#paceBefore);
-      this.#change(isWanted && pays ? this.#roomBytes * 2 : this.#roomBytes, { pace, longestMs });
-    } else if (before > this.#roomBytes && tookMs > this.#tookBefore * noSooner) {
-      // With half as much under way a full line would answer sooner: it is the machine there that takes so long.
-      this.#idleMs = tookMs;
-      this.#change(before, { pace, longestMs });
-    } else if (before < this.#roomBytes && pace > worthIt * this.#paceBefore) this.#change(this.#roomBytes * 2, { pace, longestMs });
-    else if (this.#roomBytes > leastBytes) this.#change(Math.min(pace * fullMs, this.#roomBytes / 2), { pace, longestMs });
-    else if (isWanted && performance.now() >= this.#nextTrialMs) {
-      this.#nextTrialMs = performance.now() + trialMs;
-      this.#change(this.#roomBytes * 2, { pace, longestMs });
-    } else this.#change(this.#roomBytes, { pace, longestMs });
+  #adjust(rttMs: number, { since, rate }: { since: number; rate: number }): void {
+    this.recordRoundTrip(rttMs);
+    this.#maxRttMs = Math.max(this.#maxRttMs, rttMs);
+    // An adjustment affects only data sent after it.
+    if (since < this.#adjustedAtBytes) return;
+    const windowBytes = this.#nextWindowBytes(rttMs, rate);
+    this.#previousWindowBytes = this.#windowBytes;
+    this.#previousRttMs = this.#maxRttMs;
+    // A moment with little data must not look like a line with low bandwidth.
+    this.#previousRate = Math.max(rate, this.#previousRate * 0.9);
+    this.#adjustedAtBytes = this.#sentBytes;
+    this.#maxRttMs = 0;
+    this.#windowBytes = Math.min(maxWindowBytes, Math.max(minWindowBytes, windowBytes));
   }
 
-  #change(roomBytes: number, { pace, longestMs }: { pace: number; longestMs: number }): void {
-    this.#roomBefore = this.#roomBytes;
-    this.#tookBefore = longestMs;
-    // A moment in which little was sent must not look like a line that carries little.
-    this.#paceBefore = Math.max(pace, this.#paceBefore * 0.9);
-    this.#changed = this.#sent;
-    this.#longestMs = 0;
-    this.#roomBytes = Math.min(mostBytes, Math.max(leastBytes, roomBytes));
+  #nextWindowBytes(rttMs: number, rate: number): number {
+    const [current, previous] = [this.#windowBytes, this.#previousWindowBytes];
+    const queueMs = this.#maxRttMs - this.#baseRttMs;
+    // While the window is not used up, nothing is learnt about a larger one.
+    const isUsedUp = this.#waiting.length > 0;
+    const hasGained = previous < current && rate > minGain * this.#previousRate;
+    if (queueMs <= queueLimitMs) return isUsedUp && (queueMs < emptyQueueMs || hasGained) ? current * 2 : current;
+    if (previous > current && rttMs > this.#previousRttMs * minSpeedUp) {
+      this.#baseRttMs = rttMs;
+      return previous;
+    }
+    if (hasGained) return current * 2;
+    if (current > minWindowBytes) return Math.min(rate * queueLimitMs, current / 2);
+    if (!isUsedUp || performance.now() < this.#nextTrialMs) return current;
+    this.#nextTrialMs = performance.now() + trialIntervalMs;
+    return current * 2;
   }
 }

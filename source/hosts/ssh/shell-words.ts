@@ -1,20 +1,14 @@
 import { Fault } from '../../faults/fault.ts';
 
-/** One word of a POSIX shell, whatever is in it. @throws Fault `usage.nul` for a NUL, which no argument can hold. */
+/** Quotes any text as one word of a POSIX shell. @throws Fault `usage.nul` for a NUL, which no argument can contain. */
 export function shellWord(text: string): string {
   if (text.includes('\0')) {
-    throw new Fault({
-      code: 'usage.nul',
-      message: 'An argument has a NUL character in it, which no program can be given.',
-      remedy: 'Take it out.',
-    });
+    throw new Fault('usage.nul', 'An argument has a NUL character in it, which no program can be given.', 'Take it out.');
   }
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/**
- * Bytes as one line of printable ASCII that `printf %b` turns back into them. Some shells mistake bytes beyond ASCII for marks of their own while they read.
- */
+/** Encodes bytes as one line of ASCII for `printf %b`: some shells mistake other bytes for internal marks while they read. */
 export function printable(content: string | Uint8Array): string {
   const bytes = typeof content === 'string' ? Buffer.from(content, 'utf8') : content;
   let line = '';

@@ -1,73 +1,76 @@
+import { addAbortListener } from 'node:events';
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault, isAbort } from '../../faults/fault.ts';
 import { limited, pauseFor } from '../../faults/waits.ts';
 import type { DialAddress } from '../host.ts';
+import type { PacedConnection } from '../paced-connection.ts';
 import type { SshDestination } from './destination.ts';
-import { Forwards, type Led } from './forwards.ts';
+import { Forwards } from './forwards.ts';
 import { SendWindow } from './send-window.ts';
-import { type LaneAnswer, laneCommand, linkLost, ShellLane } from './shell-lane.ts';
-import { laneLimitMs, ShellLanes } from './shell-lanes.ts';
+import { linkLost, type SessionAnswer, ShellSession, sessionCommand } from './shell-session.ts';
+import { ShellSessionPool, sessionLimitMs } from './shell-session-pool.ts';
 import { shellWord } from './shell-words.ts';
-import { askProgram, type KeptProgram, masterArguments, newerOptions, notStarted, type SshCommand, startKept } from './ssh-command.ts';
+import {
+  askProgram,
+  type KeptProgram,
+  masterArguments,
+  newerOptions,
+  notStarted,
+  type SshCommand,
+  startKept,
+  targetArguments,
+} from './ssh-command.ts';
 import { brokenLink, type SshFailure, silentShell, slowShell, sshFailure } from './ssh-failures.ts';
 
 const configLimitMs = 5_000;
-/** From the login to the shell. sshd itself may take 25 s: so long it waits for a login service that does not answer. */
+/** Time from the login to the shell. sshd itself may take 25 s: it waits that long for a login service that does not answer. */
 const shellLimitMs = 30_000;
-/** Then whoever waits is told what for. */
+/** After this time, the caller is told the reason for the wait. */
 const slowShellMs = 5_000;
 const shellLookMs = 250;
-/** A line that is full for longer, in times of `laneLimitMs`, does not explain that a shell is silent. */
+/** Beyond this multiple of `sessionLimitMs`, a full line no longer explains a silent shell. */
 const fullLineWaits = 6;
-/** Between two looks at how long a round trip takes. */
 const pulseMs = 5_000;
 
 export interface SshConnectionOptions {
-  /** What the operator calls the host. */
   name: string;
   destination: SshDestination;
-  /** Private to this process. */
   folder: string;
-  /** Tells the sockets of this connection apart from those of others in the folder. */
+  /** Distinguishes the sockets of this connection from others in the folder. */
   prefix: string;
   program: string;
-  /** The environment of ssh: the operator's own, and where to ask. */
+  /** The environment of ssh: the operator's own, and the askpass settings. */
   env: Readonly<Record<string, string | undefined>>;
   onRoundTrip?: (ms: number) => void;
-  /** Until a shell has to answer behind the login. */
   shellLimitMs?: number;
-  /** The login was let in a while ago, and no shell has answered yet. */
+  /** The login was accepted a while ago, and no shell has answered yet. */
   onSlowShell?: (fault: Fault) => void;
 }
 
 /**
- * One OpenSSH connection that stands. Its own session is a shell for what we ask ourselves (`control`); programs run in further shells, opened when first
- * needed; sockets are led through it without a session each, as many as there are.
+ * One open OpenSSH connection. Its own session is a shell for our own commands (`control`); programs run in further shells, opened when
+ * first needed; any number of sockets is forwarded through it without sessions.
  */
 export class SshConnection {
   readonly name: string;
-  readonly command: SshCommand;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly forwards: Forwards;
-  /** Resolves when the connection is over, with the reason. Never rejects. */
+  /** Resolves with the reason when the connection has ended. Never rejects. */
   readonly ended: Promise<SshFailure>;
-  /** The last one that was measured. */
   roundTripMs: number | undefined;
-  /** Shells for programs. */
-  readonly lanes: ShellLanes;
-  /** What goes out over it, but for what is short. */
+  readonly shells: ShellSessionPool;
+  /** Controls the data sent over the connection, except short data. */
   readonly sending = new SendWindow(() => this.#nothing());
-  readonly #first: ShellLane;
-  #control: ShellLane;
-  readonly #kept: KeptProgram;
+  readonly #first: ShellSession;
+  #control: ShellSession;
   readonly #onRoundTrip: ((ms: number) => void) | undefined;
   readonly #closing = new AbortController();
-  #hasStood = false;
-  #isShellThere = false;
+  #wasConnected = false;
+  #isShellReady = false;
 
   /**
-   * Connects and waits until commands can be run. Asks what ssh asks.
+   * Connects and waits until commands can be run. Passes on the prompts of ssh.
    * @throws the fault of `SshFailure`, wrapped in a `ConnectFailure`
    */
   static async open(options: SshConnectionOptions, signal: AbortSignal): Promise<SshConnection> {
@@ -79,10 +82,9 @@ export class SshConnection {
     const connection = new SshConnection(
       options,
       command,
-      startKept(program, masterArguments(command, { strict, remote: laneCommand }), env),
+      startKept(program, masterArguments(command, { strict, remote: sessionCommand }), env),
     );
-    const stop = () => connection.close();
-    signal.addEventListener('abort', stop, { once: true });
+    using _stop = addAbortListener(signal, () => connection.close());
     const patience = new AbortController();
     try {
       void connection.#watchShell(options, patience);
@@ -94,23 +96,24 @@ export class SshConnection {
       if (thrown instanceof Fault && thrown.code === 'unreachable.shell') throw new ConnectFailure({ fault: thrown, needsOperator: true });
       throw new ConnectFailure(await connection.ended);
     } finally {
-      signal.removeEventListener('abort', stop);
-      connection.#isShellThere = true;
+      connection.#isShellReady = true;
     }
-    connection.#hasStood = true;
+    connection.#wasConnected = true;
     void connection.#pulse();
     return connection;
   }
 
-  private constructor({ name, env, folder, prefix, onRoundTrip }: SshConnectionOptions, command: SshCommand, kept: KeptProgram) {
+  private constructor(
+    { name, env, folder, prefix, onRoundTrip }: SshConnectionOptions,
+    readonly command: SshCommand,
+    private readonly kept: KeptProgram,
+  ) {
     this.name = name;
     this.env = env;
-    this.command = command;
-    this.#kept = kept;
     this.#onRoundTrip = onRoundTrip;
     this.forwards = new Forwards(name, command, folder, prefix, env);
-    this.lanes = new ShellLanes(name, command, env);
-    this.#first = new ShellLane(kept, name);
+    this.shells = new ShellSessionPool(name, command, env);
+    this.#first = new ShellSession(kept, name);
     this.#control = this.#first;
     this.ended = new Promise((resolve) => {
       kept.child.once('error', (cause) => resolve({ fault: notStarted('/bin/sh', cause), needsOperator: true }));
@@ -119,65 +122,63 @@ export class SshConnection {
     void this.ended.then(() => this.close());
   }
 
-  /** Runs one of our own short scripts, which changes nothing. It ends by `qd_end NUMBER CODE`. Several at once cost one round trip. */
+  /** Runs one of our own short read-only scripts. It ends with `qd_end NUMBER CODE`. Several at once cost one round trip. */
   async control(
     script: (number: number) => string,
     { signal, limitMs, limitBytes = 1024 * 1024 }: { signal: AbortSignal; limitMs: number; limitBytes?: number },
-  ): Promise<LaneAnswer> {
+  ): Promise<SessionAnswer> {
     try {
       return await limited(signal, limitMs, () => this.#control.ask(script, limitBytes));
     } catch (thrown) {
       if (signal.aborted || !isAbort(thrown)) throw thrown;
-      throw new Fault({
-        code: 'failed.limit',
-        message: `${this.name} gave no answer within ${limitMs / 1000} s, though the connection to it stands.`,
-        remedy: 'The line may be full, or a disk there does not answer: try again.',
-      });
+      throw new Fault(
+        'failed.limit',
+        `${this.name} gave no answer within ${limitMs / 1000} s, though the connection to it stands.`,
+        'The line may be full, or a disk there does not answer: try again.',
+      );
     }
   }
 
-  /** Ends a program and what it started, wherever it runs there. */
   async kill(pid: number, name: 'TERM' | 'KILL'): Promise<void> {
     const script = (number: number) => `kill -${name} -${pid} 2>/dev/null || kill -${name} ${pid} 2>/dev/null\nqd_end ${number} 0`;
-    await this.control(script, { signal: this.#closing.signal, limitMs: laneLimitMs }).catch(() => undefined);
+    await this.control(script, { signal: this.#closing.signal, limitMs: sessionLimitMs }).catch(() => undefined);
   }
 
-  /** Asks for something that only a connection that stands can answer. @throws Fault of the broken link */
-  async proveStands(): Promise<void> {
+  /** Sends a query that only a live connection can answer. @throws Fault of the broken connection */
+  async verifyAlive(): Promise<void> {
     await this.#nothing().catch(async (thrown: unknown) => {
-      // The shell there may be held; ssh has its own way to find out.
+      // The shell may be blocked; ssh has its own way to check.
       if (!isAbort(thrown)) throw (await this.ended).fault;
     });
   }
 
-  /** Costs a round trip, and whoever else asks at the same time shares it. */
+  /** Costs one round trip, which concurrent callers share. */
   #nothing(): Promise<unknown> {
-    return limited(this.#closing.signal, laneLimitMs, () => this.#control.ask((number) => `qd_end ${number} 0`, 1024));
+    return limited(this.#closing.signal, sessionLimitMs, () => this.#control.ask((number) => `qd_end ${number} 0`, 1024));
   }
 
-  /** The local socket that leads to an address there. */
-  async forward(address: DialAddress, signal: AbortSignal): Promise<string> {
-    return this.forwards.to(address, signal);
-  }
-
-  /** A connection to an address there, made by `connect` to the path here. As `Forwards.lead`. */
-  async lead<T extends Led>(address: DialAddress, signal: AbortSignal, connect: (path: string) => Promise<T>): Promise<T> {
-    return this.forwards.lead(address, signal, {
+  /** Opens a connection to a remote address, through `connect` to the local path. As `Forwards.openForwarded`. */
+  async openForwarded(
+    address: DialAddress,
+    signal: AbortSignal,
+    connect: (path: string) => Promise<PacedConnection>,
+  ): Promise<PacedConnection> {
+    return this.forwards.openForwarded(address, signal, {
       connect,
-      roundTrip: () => this.proveStands(),
+      roundTrip: () => this.verifyAlive(),
       listens: async (socket) => (await this.listening(signal, socket)) !== undefined,
     });
   }
 
   /**
-   * The path of a socket there that is known to listen, and that this user may use: this one, or any. The kernel's table has no sockets of other network
-   * namespaces, so none is no proof.
+   * Returns the path of a remote socket that is known to listen and that this user may use: the given one, or any. The kernel's table has
+   * no sockets of other network namespaces, so a missing entry proves nothing.
    */
   async listening(signal: AbortSignal, socket?: string): Promise<string | undefined> {
     const isIt = socket === undefined ? '[ -S "$qd_f" ] && [ -w "$qd_f" ]' : `[ "$qd_f" -ef ${shellWord(socket)} ]`;
     const script = `( sed -n 's/^[^ ]* [^ ]* [^ ]* 00010000 0001 .* \\(\\/[^ ]*\\)$/\\1/p' /proc/net/unix 2>/dev/null |
 while IFS= read -r qd_f; do if ${isIt}; then printf '%s' "$qd_f"; break; fi; done )`;
-    const { stdout } = await this.control((number) => `${script}\nqd_end ${number} 0`, { signal, limitMs: laneLimitMs });
+    const { stdout } = await this.control((number) => `${script}\nqd_end ${number} 0`, { signal, limitMs: sessionLimitMs });
     return Buffer.from(stdout).toString('utf8') || undefined;
   }
 
@@ -185,19 +186,19 @@ while IFS= read -r qd_f; do if ${isIt}; then printf '%s' "$qd_f"; break; fi; don
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(linkLost(this.name));
     this.sending.close();
-    this.lanes.close();
+    this.shells.close();
     this.#control.close();
-    this.#kept.end();
+    this.kept.end();
   }
 
-  /** Where a line is full the answer stands behind what else comes: that is waited for. */
+  /** On a full line, the response is queued behind other data: wait for it. */
   async #pulseBeat(): Promise<void> {
     const { signal } = this.#closing;
     const asked = this.#control.ask((number) => `qd_end ${number} 0`, 1024);
     for (let waits = 1; ; waits++) {
       const before = this.sending.receivedBytes;
       try {
-        await limited(signal, laneLimitMs, () => asked);
+        await limited(signal, sessionLimitMs, () => asked);
         return;
       } catch (thrown) {
         if (signal.aborted || !isAbort(thrown) || this.sending.receivedBytes === before || waits >= fullLineWaits) throw thrown;
@@ -212,13 +213,14 @@ while IFS= read -r qd_f; do if ${isIt}; then printf '%s' "$qd_f"; break; fi; don
         const startedMs = performance.now();
         await this.#pulseBeat();
         this.roundTripMs = performance.now() - startedMs;
-        this.sending.heard(this.roundTripMs);
+        this.sending.recordRoundTrip(this.roundTripMs);
         this.#onRoundTrip?.(this.roundTripMs);
         await pauseFor(pulseMs, signal);
       } catch {
         if (signal.aborted) return;
-        // ssh itself gets answers, or it would have ended: the shell is held, by a disk that does not answer, say. Another one takes its place.
-        const next = await this.lanes.openJoined();
+        // ssh itself gets responses, or it would have ended: the shell is blocked, for example by a disk that does not respond. Another
+        // shell replaces it.
+        const next = await this.shells.openJoined();
         if (signal.aborted || (!next && this.#control.isClosed)) {
           next?.close();
           this.close();
@@ -231,17 +233,17 @@ while IFS= read -r qd_f; do if ${isIt}; then printf '%s' "$qd_f"; break; fi; don
     }
   }
 
-  /** Gives up on a login behind which no shell answers: a profile that asks something, or does not end. Before the login ssh has its own limit. */
+  /** Gives up on a login after which no shell answers: a profile that prompts, or does not end. Before the login, ssh has its own limit. */
   async #watchShell({ shellLimitMs: limitMs = shellLimitMs, onSlowShell }: SshConnectionOptions, patience: AbortController): Promise<void> {
     let sinceMs: number | undefined;
-    let isTold = false;
-    while (!this.#isShellThere && !this.#closing.signal.aborted) {
-      // ssh makes its socket as soon as it is let in.
+    let isReported = false;
+    while (!this.#isShellReady && !this.#closing.signal.aborted) {
+      // ssh creates its control socket once the login is accepted.
       if (sinceMs === undefined && (await stat(this.command.control).catch(() => undefined))) sinceMs = performance.now();
       const waitedMs = sinceMs === undefined ? 0 : performance.now() - sinceMs;
       if (waitedMs >= limitMs) return patience.abort(new DOMException('no shell', 'TimeoutError'));
-      if (!isTold && waitedMs >= Math.min(slowShellMs, limitMs / 2)) {
-        isTold = true;
+      if (!isReported && waitedMs >= Math.min(slowShellMs, limitMs / 2)) {
+        isReported = true;
         onSlowShell?.(slowShell(this.name, this.#first.before));
       }
       await pauseFor(shellLookMs, this.#closing.signal).catch(() => undefined);
@@ -250,30 +252,32 @@ while IFS= read -r qd_f; do if ${isIt}; then printf '%s' "$qd_f"; break; fi; don
 
   async #reason(exitCode: number | null): Promise<SshFailure> {
     const log = await readFile(this.command.log, 'utf8').catch(() => '');
-    if (this.#hasStood) return brokenLink(this.name, log);
+    if (this.#wasConnected) return brokenLink(this.name, log);
     return sshFailure(this.name, log, { exitCode, before: this.#first.before });
   }
 }
 
-/** A connection that did not come about. */
 export class ConnectFailure extends Error {
-  readonly failure: SshFailure;
-
-  constructor(failure: SshFailure) {
+  constructor(readonly failure: SshFailure) {
     super(failure.fault.message);
-    this.failure = failure;
   }
 }
 
-/** What ssh makes of its configuration. Who has told it to refuse unknown keys without asking keeps that; everybody else is asked. */
+/**
+ * Reads the configuration that ssh resolves. An operator who configured ssh to refuse unknown keys without a prompt keeps that; all
+ * others are prompted.
+ */
 async function settingsOf(
   { program, destination }: SshCommand,
   env: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal,
 ): Promise<{ strict: 'ask' | 'yes'; newer: string[] }> {
-  const port = destination.port === undefined ? [] : ['-p', String(destination.port)];
-  const { exitCode, stdout, stderr } = await limited(signal, configLimitMs, (limit) =>
-    askProgram(program, ['-G', ...port, '--', destination.target], env, limit),
+  const { exitCode, stdout, stderr } = await askProgram(program, ['-G', ...targetArguments(destination)], env, signal, configLimitMs).catch(
+    (thrown: unknown) => {
+      if (!isAbort(thrown) || signal.aborted) throw thrown;
+      const message = `ssh -G ${destination.target} did not finish within ${configLimitMs / 1000} s and was ended.`;
+      throw new Fault('unreachable.ssh', message, 'Run it by hand to see what it waits for: a program of "Match exec", for example.');
+    },
   );
   if (exitCode !== 0) throw new ConnectFailure(sshFailure(destination.target, stderr, { exitCode: 255 }));
   return {

@@ -24,7 +24,7 @@ describe('why there is no connection', () => {
       code: 'refused.shell',
       message: 'nas gives this user no shell: the login ended with exit code 1, and said: This account is currently not available.',
     });
-    // The ssh that leads to a jump host speaks there.
+    // The ssh that connects to a jump host writes there.
     expect(failed('', { before: { stdout: '', stderr: 'ssh: connect to host jump port 22: Connection refused\n' } }).fault.code).toBe(
       'unreachable.host',
     );

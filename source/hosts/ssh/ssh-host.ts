@@ -1,48 +1,50 @@
 import { Fault } from '../../faults/fault.ts';
 import { limited } from '../../faults/waits.ts';
 import type { Host, HostFacts } from '../host.ts';
-import { type AnswerSsh, openAskSocket } from './ask-socket.ts';
+import type { KeyPriority } from '../key-priority.ts';
+import { underGrant } from '../program.ts';
+import { type AnswerSsh, openAskSocket } from './askpass-socket.ts';
 import type { SshDestination } from './destination.ts';
-import { FarDial } from './far-dial.ts';
-import { FarListeners, farFacts } from './far-facts.ts';
-import { type FarShell, farFiles } from './far-files.ts';
-import { pipeFar } from './far-pipes.ts';
-import { execFar, runFar } from './far-programs.ts';
-import { LinkKeeper } from './link-keeper.ts';
 import { makeSocketFolder } from './private-folder.ts';
+import { ReconnectingLink } from './reconnecting-link.ts';
+import { RemoteDial } from './remote-dial.ts';
+import { RemoteListeners, remoteFacts } from './remote-facts.ts';
+import { type RemoteShell, remoteFiles } from './remote-files.ts';
+import { pipeRemote } from './remote-pipes.ts';
+import { execRemote } from './remote-programs.ts';
 import { SshConnection } from './ssh-connection.ts';
 import { measureLimits, type SshLimits } from './ssh-limits.ts';
 import { withSudo } from './sudo-host.ts';
 
 export interface SshHostOptions {
-  /** What the operator calls it. */
   name: string;
   destination: SshDestination;
-  /** Of sockets of running processes: `run` of the own paths. */
+  /** Folder for sockets of running processes: `run` of our own paths. */
   runFolder: string;
   /** `bin/askpass`. */
   askProgram: string;
   env: Readonly<Record<string, string | undefined>>;
   answer: AnswerSsh;
-  /** Sockets of engines there are reached through sudo. */
+  /** Sockets of remote engines are reached through sudo. */
   sudo?: boolean;
-  /** Until a shell has to answer behind the login; for tests. */
+  /** Connections to its engines yield to it. */
+  keyPriority?: KeyPriority;
+  /** Time limit for a shell to answer after the login; for tests. */
   shellLimitMs?: number;
 }
 
 export interface SshHost extends Host {
-  readonly link: LinkKeeper;
-  /** What its sshd allows, tried out. */
+  readonly link: ReconnectingLink;
   limits(signal: AbortSignal): Promise<SshLimits>;
-  /** Before engines are looked for: makes the way to their sockets, where there has to be made one. Throws `refused.sudo`, `refused.relay`. */
+  /** Called before engines are looked for: prepares access to their sockets, where needed. Throws `refused.sudo`, `refused.relay`. */
   openSockets(signal: AbortSignal): Promise<void>;
 }
 
-/** A question that nobody answers does not hold a connection for ever. */
+/** A prompt without an answer does not hold a connection forever. */
 const questionLimitMs = 5 * 60_000;
 const factsLimitMs = 15_000;
 
-/** One of this process, for all hosts. */
+/** One askpass socket per process, for all hosts. */
 const socketFolders = new Map<string, Promise<string>>();
 let connections = 0;
 
@@ -53,7 +55,7 @@ async function socketFolderIn(runFolder: string): Promise<string> {
   return made;
 }
 
-/** A machine over OpenSSH. Connects when first asked for something; `link` says how the way to it is. */
+/** A machine over OpenSSH. Connects on first use; `link` reports the state of the connection. */
 export function openSshHost({
   name,
   destination,
@@ -63,13 +65,14 @@ export function openSshHost({
   answer,
   sudo = false,
   shellLimitMs,
+  keyPriority,
 }: SshHostOptions): SshHost {
   const asking = { count: 0 };
-  /** Ends the attempt that asks: ssh itself would go on with an empty answer, and be counted as a failed login. */
+  /** Ends the attempt that prompts: ssh itself would continue with an empty answer, and that would count as a failed login. */
   let declined = new AbortController();
   const asked: AnswerSsh = async (question, signal) => {
     asking.count += 1;
-    keeper.asking(true);
+    connector.asking(true);
     try {
       const given = await answer(question, AbortSignal.any([signal, AbortSignal.timeout(questionLimitMs)]));
       if (given === undefined && !signal.aborted && question.kind !== 'touch') throw unanswered(name);
@@ -79,12 +82,12 @@ export function openSshHost({
       throw thrown;
     } finally {
       asking.count -= 1;
-      keeper.asking(asking.count > 0);
+      connector.asking(asking.count > 0);
     }
   };
-  const keeper: LinkKeeper = new LinkKeeper(async (signal) => {
+  const connector: ReconnectingLink = new ReconnectingLink(async (signal) => {
     const folder = await socketFolderIn(runFolder);
-    // Taken before the next wait, during which another host may take the one after it.
+    // Incremented before the next await, during which another host may use the following number.
     connections += 1;
     const prefix = `${connections.toString(36)}-`;
     declined = new AbortController();
@@ -98,8 +101,8 @@ export function openSshHost({
           prefix,
           program: env['QUARTERDECK_SSH'] || 'ssh',
           env: { ...env, ...socket.env, QUARTERDECK_NODE: process.execPath },
-          onRoundTrip: (ms) => keeper.roundTrip(ms),
-          onSlowShell: (fault) => keeper.slow(fault),
+          onRoundTrip: (ms) => connector.roundTrip(ms),
+          onSlowShell: (fault) => connector.slow(fault),
           ...(shellLimitMs !== undefined && { shellLimitMs }),
         },
         AbortSignal.any([signal, declined.signal]),
@@ -111,33 +114,36 @@ export function openSshHost({
       throw thrown;
     }
   });
-  const shell: FarShell = {
+  const shell: RemoteShell = {
     host: name,
-    ask: async (script, options) => (await keeper.connection(options.signal)).control(script, options),
-    exec: async (argv, options) => execFar(await keeper.connection(options.signal), argv, options),
-    run: async (grant, argv, options) => runFar(await keeper.connection(grant.signal), grant, argv, options),
+    ask: async (script, options) => (await connector.connection(options.signal)).control(script, options),
+    exec: async (argv, options) => execRemote(await connector.connection(options.signal), argv, options),
+    run: async (grant, argv, options) => {
+      const connection = await connector.connection(grant.signal);
+      return underGrant(grant, options, (both) => execRemote(connection, argv, both));
+    },
   };
-  const listeners = new FarListeners(shell);
-  const far = new FarDial(name, shell);
+  const listeners = new RemoteListeners(shell);
+  const remote = new RemoteDial(name, shell, keyPriority);
   let facts: Promise<HostFacts> | undefined;
   let factsOf: SshConnection | undefined;
 
   const host: SshHost = {
     name,
     kind: 'ssh',
-    link: keeper,
-    files: farFiles(shell),
+    link: connector,
+    files: remoteFiles(shell),
     exec: shell.exec,
     run: shell.run,
-    stream: async (argv, { signal, ...options }) => pipeFar(await keeper.connection(signal), signal, argv, options),
-    pipe: async (grant, argv, options) => pipeFar(await keeper.connection(grant.signal), grant.signal, argv, options),
-    dial: async (address, signal, how) => far.dial(await keeper.connection(signal), address, signal, how),
+    stream: async (argv, { signal, ...options }) => pipeRemote(await connector.connection(signal), signal, argv, options),
+    pipe: async (grant, argv, options) => pipeRemote(await connector.connection(grant.signal), grant.signal, argv, options),
+    dial: async (address, signal, how) => remote.dial(await connector.connection(signal), address, signal, how),
     async facts(signal) {
-      // What may change is small: it is asked anew with each connection, and whoever wants it fresh asks a program.
-      const connection = await keeper.connection(signal);
+      // Facts that may change are few: they are read again with each connection, and callers that need current values run a program.
+      const connection = await connector.connection(signal);
       if (connection !== factsOf) facts = undefined;
       factsOf = connection;
-      facts ??= farFacts(shell, new AbortController().signal);
+      facts ??= remoteFacts(shell, new AbortController().signal);
       const asked = facts;
       asked.catch(() => {
         if (facts === asked) facts = undefined;
@@ -145,20 +151,20 @@ export function openSshHost({
       return limited(signal, factsLimitMs, () => asked);
     },
     listeners: (signal) => listeners.read(signal),
-    limits: async (signal) => measureLimits(await keeper.connection(signal), signal),
+    limits: async (signal) => measureLimits(await connector.connection(signal), signal),
     openSockets: async () => {},
     close: async () => {
-      far.close();
-      keeper.close();
+      remote.close();
+      connector.close();
     },
   };
-  return sudo ? withSudo(host, { connection: (signal) => keeper.connection(signal), answer }) : host;
+  return sudo ? withSudo(host, { connection: (signal) => connector.connection(signal), answer }) : host;
 }
 
 function unanswered(name: string): Fault {
-  return new Fault({
-    code: 'refused.login',
-    message: `ssh asked something before it connected to ${name}, and got no answer in time.`,
-    remedy: `Connect again when you have the answer: quarterdeck hosts check ${name}`,
-  });
+  return new Fault(
+    'refused.login',
+    `ssh asked something before it connected to ${name}, and got no answer in time.`,
+    `Connect again when you have the answer: quarterdeck hosts check ${name}`,
+  );
 }

@@ -1,31 +1,32 @@
 import { connect } from 'node:net';
 import { limited } from '../../faults/waits.ts';
-import { sessionArguments, startJoined } from './ssh-command.ts';
+import type { DialAddress } from '../host.ts';
+import { startProgram } from '../program.ts';
+import { sessionArguments } from './ssh-command.ts';
 import type { SshConnection } from './ssh-connection.ts';
 
-/** What the sshd there lets one connection do, tried out. */
+/** Limits of the remote sshd for one connection, found by trying. */
 export interface SshLimits {
-  /** Sessions beside those that we hold already; `sessionsTried` is as many as were asked for. */
+  /** Sessions in addition to those already open; `sessionsTried` is the number of attempts. */
   sessions: number;
-  /** May a socket there be led here (AllowStreamLocalForwarding)? */
+  /** Whether a remote socket may be forwarded here (AllowStreamLocalForwarding). */
   sockets: boolean;
-  /** May a port there be led here (AllowTcpForwarding, PermitOpen)? */
+  /** Whether a remote port may be forwarded here (AllowTcpForwarding, PermitOpen). */
   ports: boolean;
 }
 
-/** Shells for programs, and some that flow. */
+/** Shells for programs, and some for streamed programs. */
 export const sessionsTried = 6;
 const tryLimitMs = 10_000;
 
-/** Tries what a connection may do. Nothing of it stays. */
 export async function measureLimits(connection: SshConnection, signal: AbortSignal): Promise<SshLimits> {
-  // One after the other: what ssh says of a refusal does not say what it was of.
+  // One after the other: ssh's message for a refusal does not name the request.
   const sessions = await countSessions(connection, signal);
-  // Of one that is not there sshd says the same as of one that is forbidden. Where none is known to listen, the first use will tell.
+  // For a missing socket, sshd sends the same message as for a forbidden one. If none is known to listen, the first use will show it.
   const socket = await connection.listening(signal);
-  const sockets = socket === undefined || (await isLed(connection, { socket }, { signal, refused: /./ }));
-  // Nothing listens on the first port of a machine, and that is told apart from what is forbidden.
-  const ports = await isLed(
+  const sockets = socket === undefined || (await isForwarded(connection, { socket }, { signal, refused: /./ }));
+  // Nothing listens on port 1 of a machine, and sshd distinguishes that from forbidden forwarding.
+  const ports = await isForwarded(
     connection,
     { host: '127.0.0.1', port: 1 },
     { signal, refused: /^(?:administratively prohibited|unknown channel type)/ },
@@ -35,7 +36,7 @@ export async function measureLimits(connection: SshConnection, signal: AbortSign
 
 async function countSessions({ command, env }: SshConnection, signal: AbortSignal): Promise<number> {
   const children = Array.from({ length: sessionsTried }, () =>
-    startJoined(command.program, sessionArguments(command, 'echo here; cat'), env),
+    startProgram(command.program, sessionArguments(command, 'echo here; cat'), { env, bare: true }),
   );
   try {
     const opened = await Promise.all(
@@ -63,23 +64,19 @@ async function countSessions({ command, env }: SshConnection, signal: AbortSigna
   }
 }
 
-/** ssh says in its log why a connection through it was not opened, before it ends it; one that stands is ended here. */
-async function isLed(
+/** ssh logs why a connection through it was not opened before it closes it; an open connection is closed here. */
+async function isForwarded(
   connection: SshConnection,
-  address: Parameters<SshConnection['forward']>[0],
+  address: DialAddress,
   { signal, refused }: { signal: AbortSignal; refused: RegExp },
 ): Promise<boolean> {
-  const path = await connection.forward(address, signal);
+  const path = await connection.forwards.to(address, signal);
   const before = (await connection.forwards.refusals()).length;
   const socket = connect(path);
-  let isOver = false;
   socket.on('error', () => undefined);
-  socket.once('close', () => {
-    isOver = true;
-  });
   socket.resume();
   try {
-    for (let trips = 0; trips < 3 && !isOver; trips++) await limited(signal, tryLimitMs, () => connection.proveStands());
+    for (let trips = 0; trips < 3 && !socket.closed; trips++) await limited(signal, tryLimitMs, () => connection.verifyAlive());
   } finally {
     socket.destroy();
   }

@@ -1,13 +1,13 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { glob, readFile } from 'node:fs/promises';
+import { basename, isAbsolute, join } from 'node:path';
 
-/** How deep files may include each other, as ssh itself limits it. */
+/** Maximum depth of included configuration files: the limit of ssh itself. */
 const includesDeep = 16;
 const filesAtMost = 200;
 
 /**
- * Names of hosts that this operator's ssh knows: `Host` lines of the configuration without patterns, with what it includes, then names out of known_hosts that
- * are not hashed. In that order, each once. What cannot be read is left out.
+ * Lists the host names that this operator's ssh knows: `Host` lines of the configuration without patterns, including included files, then
+ * unhashed names from known_hosts. In that order, each once. Unreadable files are left out.
  */
 export async function sshNames(home: string): Promise<string[]> {
   const folder = join(home, '.ssh');
@@ -39,7 +39,7 @@ async function aliasesIn(
   return found;
 }
 
-/** `Host nas vps`, `Host=nas`, `Host "nas"`; a comment has no words. */
+/** Returns the words of `Host nas vps`, `Host=nas`, `Host "nas"`; none for a comment. */
 function wordsOf(line: string): string[] {
   const [, keyword, rest] = /^\s*([A-Za-z]+)(?:\s*=\s*|\s+)(.*?)\s*$/.exec(line) ?? [];
   if (keyword === undefined || rest === undefined) return [];
@@ -48,7 +48,6 @@ function wordsOf(line: string): string[] {
   return [keyword, ...(comment < 0 ? words : words.slice(0, comment)).map((word) => word.replace(/^"|"$/g, ''))];
 }
 
-/** One that a host can be reached by: no pattern, nothing that would be an option. */
 function isName(word: string): boolean {
   return /^[A-Za-z0-9_][A-Za-z0-9_.:-]*$/.test(word);
 }
@@ -56,7 +55,7 @@ function isName(word: string): boolean {
 function knownNames(text: string): string[] {
   return text.split('\n').flatMap((line) => {
     const [names = '', ...rest] = line.trim().split(/\s+/);
-    // Hashed names, comments and markers (@revoked) name nobody.
+    // Hashed names, comments and markers (@revoked) have no readable name.
     if (rest.length < 2 || /^[#|@]/.test(names)) return [];
     return names.split(',').flatMap((name) => {
       const [, host, port] = /^\[([^\]]+)\]:(\d+)$/.exec(name) ?? [];
@@ -66,25 +65,11 @@ function knownNames(text: string): string[] {
   });
 }
 
-/** Files that a path with `*` and `?` in it means, in their order. */
 async function matching(path: string): Promise<string[]> {
   if (!/[*?]/.test(path)) return [path];
-  const folder = dirname(path);
-  const folders = /[*?]/.test(folder) ? await matching(folder) : [folder];
-  const shape = new RegExp(
-    `^${path
-      .slice(folder.length + 1)
-      .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-      .replaceAll('*', '.*')
-      .replaceAll('?', '.')}$`,
-  );
-  const found = await Promise.all(
-    folders.map(async (one) => {
-      const names = await readdir(one).catch(() => []);
-      return names.filter((name) => shape.test(name) && !name.startsWith('.')).map((name) => join(one, name));
-    }),
-  );
-  return found.flat().sort();
+  const found: string[] = [];
+  for await (const file of glob(path)) if (!basename(file).startsWith('.')) found.push(file);
+  return found.sort();
 }
 
 async function textOf(file: string): Promise<string> {

@@ -1,9 +1,9 @@
-import type { AnswerSsh } from './ask-socket.ts';
+import type { AnswerSsh } from './askpass-socket.ts';
 import type { SshConnection } from './ssh-connection.ts';
 import type { SshHost } from './ssh-host.ts';
 import { openSudoRelay, type SudoRelay } from './sudo-relay.ts';
 
-/** Where engines of root listen; what the environment there names comes first. */
+/** Socket paths of root's engines; the path set in the environment there comes first. */
 const rootSockets = ['/var/run/docker.sock', '/run/podman/podman.sock'];
 
 interface SudoOptions {
@@ -12,25 +12,25 @@ interface SudoOptions {
 }
 
 /**
- * A host whose engines listen on sockets that the login user may not use: they are reached through a relay that sudo starts, one for each connection. Everything
- * else, files and programs, is done as the login user.
+ * A host whose engines listen on sockets that the login user may not use: they are reached through a relay started by sudo, one for each
+ * connection. Everything else, files and programs, is done as the login user.
  */
 export function withSudo(host: SshHost, { connection, answer }: SudoOptions): SshHost {
   let relayOf: SshConnection | undefined;
   let relay: Promise<SudoRelay | undefined> | undefined;
-  let stands: SudoRelay | undefined;
+  let active: SudoRelay | undefined;
 
   async function open(signal: AbortSignal): Promise<SudoRelay | undefined> {
     const now = await connection(signal);
     if (relayOf !== now) {
       relayOf = now;
       relay = undefined;
-      stands = undefined;
+      active = undefined;
     }
-    // One that was refused is not tried again on this connection: sudo there tells the administrator of each time.
+    // A refusal is not retried on this connection: sudo reports each attempt to the administrator.
     relay ??= start(now);
     const opened = await relay;
-    stands = opened;
+    active = opened;
     return opened;
   }
 
@@ -44,7 +44,7 @@ export function withSudo(host: SshHost, { connection, answer }: SudoOptions): Ss
     const opened = await openSudoRelay(now, { wanted: [...new Set([...named, ...rootSockets])], answer, signal });
     void opened.ended.then(() => {
       if (relayOf === now) relay = undefined;
-      if (stands === opened) stands = undefined;
+      if (active === opened) active = undefined;
     });
     return opened;
   }
@@ -58,7 +58,7 @@ export function withSudo(host: SshHost, { connection, answer }: SudoOptions): Ss
     files: {
       ...host.files,
       async facts(path, signal) {
-        const relayed = stands?.sockets.get(path);
+        const relayed = active?.sockets.get(path);
         if (!relayed) return host.files.facts(path, signal);
         const { device, inode } = relayed;
         return { kind: 'socket', sizeBytes: 0, modifiedMs: 0, device, inode };

@@ -1,6 +1,7 @@
 /**
- * What runs on the far side as root, for as long as its input is open: it offers sockets of root in a folder of the login user, one file `N` for the Nth socket,
- * and says what it offers in lines that begin with the token. The same in what may be there: each is given the token, the folder, the user's id, the sockets.
+ * Programs that run on the remote side as root, for as long as their input is open: they offer sockets of root in a folder of the login
+ * user, one file `N` for the Nth socket, and report each in a line that begins with the token. The same relay for each available
+ * interpreter: the arguments are the token, the folder, the user's id, and the sockets.
  */
 
 const perl = `use strict; use Socket;

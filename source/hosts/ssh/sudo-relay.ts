@@ -1,33 +1,31 @@
 import { randomBytes } from 'node:crypto';
 import { Fault } from '../../faults/fault.ts';
+import { endingWith } from '../../faults/waits.ts';
 import { cleanLine } from '../../text/clean.ts';
-import type { AnswerSsh } from './ask-socket.ts';
-import { pipeFar } from './far-pipes.ts';
+import type { AnswerSsh } from './askpass-socket.ts';
+import { pipeRemote } from './remote-pipes.ts';
 import { shellWord } from './shell-words.ts';
 import type { SshConnection } from './ssh-connection.ts';
 import { relayPrograms } from './sudo-relay-programs.ts';
 
-/** A socket of root as the login user reaches it. */
 export interface RelayedSocket {
-  /** In a folder that the login user alone may enter. */
+  /** Path in a folder that only the login user may enter. */
   path: string;
-  /** Of the socket behind it. */
   device: number;
   inode: number;
 }
 
 export interface SudoRelay {
-  /** By the path that root knows. */
+  /** Keyed by the path that root uses. */
   sockets: ReadonlyMap<string, RelayedSocket>;
-  /** Resolves when it runs no longer. */
   ended: Promise<void>;
 }
 
-/** Between two words of the far side; a question to the operator does not count. */
+/** Time limit between two lines from the remote side; time spent in a prompt to the operator does not count. */
 const answerLimitMs = 20_000;
 const questionLimitMs = 5 * 60_000;
 
-/** In a shell there: the first of what can do it is run by sudo, which reads the password from its input. */
+/** Runs in a shell there: sudo runs the first available program, and reads the password from its input. */
 function startScript(token: string): string {
   const choices = Object.entries(relayPrograms).map(
     ([program, argv], index) =>
@@ -46,9 +44,9 @@ echo "${token} ended $?"`;
 }
 
 /**
- * Starts the relay of a connection. It ends with its input, and so with the connection, however that ends.
- * @param wanted sockets that may be there
- * @throws Fault `refused.sudo` when sudo does not let this user, `refused.relay` when nothing there could do it
+ * Starts the relay of a connection. It ends when its input closes, and so with the connection, however that ends.
+ * @param wanted sockets that may exist there
+ * @throws Fault `refused.sudo` when sudo refuses this user, `refused.relay` when no program there can run the relay
  */
 export async function openSudoRelay(
   connection: SshConnection,
@@ -56,10 +54,8 @@ export async function openSudoRelay(
 ): Promise<SudoRelay> {
   const token = `qd${randomBytes(12).toString('hex')}`;
   const { name } = connection;
-  const closing = new AbortController();
-  const stop = () => closing.abort(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  const running = await pipeFar(connection, closing.signal, ['sh', '-c', startScript(token), 'sh', ...wanted]);
+  using closing = endingWith(signal);
+  const running = await pipeRemote(connection, closing.signal, ['sh', '-c', startScript(token), 'sh', ...wanted]);
   const ended = running.ended.then(
     () => undefined,
     () => undefined,
@@ -68,42 +64,41 @@ export async function openSudoRelay(
   let folder = '';
   let said = '';
   let limit: NodeJS.Timeout | undefined;
-  const patient = () => {
+  const startLimit = () => {
     clearTimeout(limit);
     limit = setTimeout(() => closing.abort(refused(name, 'sudo there does not answer')), answerLimitMs);
   };
-  /** True when the relay stands. */
-  const hear = async (line: string): Promise<boolean> => {
+  const addSocket = ([index = '', device, inode]: readonly string[]) => {
+    const path = wanted[Number(index)];
+    if (path !== undefined) sockets.set(path, { path: `${folder}/${index}`, device: Number(device), inode: Number(inode) });
+  };
+  const sendPassword = async () => {
+    clearTimeout(limit);
+    const again = /sorry|incorrect/i.test(said) ? ['That was not the password.'] : [];
+    const lines = [...again, `Password of this user for sudo on ${name}:`];
+    const password = await answer({ kind: 'secret', lines }, AbortSignal.any([closing.signal, AbortSignal.timeout(questionLimitMs)]));
+    if (password === undefined) throw refused(name, 'its password was not given');
+    running.stdin.write(`${password}\n`);
+    startLimit();
+  };
+  /** Returns true when the relay is ready. */
+  const receive = async (line: string): Promise<boolean> => {
     if (!line.startsWith(`${token} `)) {
       if (line.trim() !== '') said = line;
       return false;
     }
     const [, word, ...rest] = line.trim().split(' ');
     if (word === 'folder') folder = rest.join(' ');
-    if (word === 'socket') {
-      const [index = '', device, inode] = rest;
-      const there = wanted[Number(index)];
-      if (there !== undefined) sockets.set(there, { path: `${folder}/${index}`, device: Number(device), inode: Number(inode) });
-    }
-    if (word === 'password') {
-      clearTimeout(limit);
-      const lines = [
-        ...(/sorry|incorrect/i.test(said) ? ['That was not the password.'] : []),
-        `Password of this user for sudo on ${name}:`,
-      ];
-      const given = await answer({ kind: 'secret', lines }, AbortSignal.any([closing.signal, AbortSignal.timeout(questionLimitMs)]));
-      if (given === undefined) throw refused(name, 'its password was not given');
-      running.stdin.write(`${given}\n`);
-      patient();
-    }
-    if (word === 'nosudo') throw refused(name, 'there is no sudo');
-    if (word === 'nofolder') throw refused(name, 'this user can make no folder in /tmp there');
+    if (word === 'socket') addSocket(rest);
+    if (word === 'password') await sendPassword();
     if (word === 'noprogram') throw noProgram(name);
     if (word === 'ended') throw refused(name, reasonOf(said));
+    const refusal = refusals[word ?? ''];
+    if (refusal !== undefined) throw refused(name, refusal);
     return word === 'ready';
   };
 
-  patient();
+  startLimit();
   try {
     let held = '';
     running.stdout.setEncoding('utf8');
@@ -112,16 +107,14 @@ export async function openSudoRelay(
       const lines = held.split('\n');
       held = lines.pop() ?? '';
       for (const line of lines) {
-        if (!(await hear(line))) continue;
+        if (!(await receive(line))) continue;
         running.stdout.resume();
-        signal.removeEventListener('abort', stop);
         return { sockets, ended };
       }
     }
     closing.signal.throwIfAborted();
     throw refused(name, reasonOf(said));
   } catch (thrown) {
-    signal.removeEventListener('abort', stop);
     running.stdin.end();
     closing.abort(thrown);
     throw closing.signal.reason;
@@ -129,6 +122,11 @@ export async function openSudoRelay(
     clearTimeout(limit);
   }
 }
+
+const refusals: Readonly<Record<string, string>> = {
+  nosudo: 'there is no sudo',
+  nofolder: 'this user can make no folder in /tmp there',
+};
 
 function reasonOf(said: string): string {
   if (/not in the sudoers|not allowed to|may not run/i.test(said)) return 'this user may not use it there';
@@ -138,17 +136,17 @@ function reasonOf(said: string): string {
 }
 
 function refused(name: string, reason: string): Fault {
-  return new Fault({
-    code: 'refused.sudo',
-    message: `The engine of ${name} is reached through sudo, and that failed: ${reason}.`,
-    remedy: 'See what sudo -l says there, or let the user use the socket itself (group docker) and take sudo: true away.',
-  });
+  return new Fault(
+    'refused.sudo',
+    `The engine of ${name} is reached through sudo, and that failed: ${reason}.`,
+    'See what sudo -l says there, or let the user use the socket itself (group docker) and take sudo: true away.',
+  );
 }
 
 function noProgram(name: string): Fault {
-  return new Fault({
-    code: 'refused.relay',
-    message: `${name} has nothing that could lead to a socket of root: neither perl, nor python3, nor socat.`,
-    remedy: 'Install one of them there, or let the user use the socket itself (group docker).',
-  });
+  return new Fault(
+    'refused.relay',
+    `${name} has nothing that could forward a socket of root: neither perl, nor python3, nor socat.`,
+    'Install one of them there, or let the user use the socket itself (group docker).',
+  );
 }

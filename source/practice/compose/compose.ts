@@ -1,335 +1,219 @@
-import { EngineClient } from './engine-client.ts';
-import { type Project, type ProjectService, readProject } from './project.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Container } from '../engine/container.ts';
+import { statusText } from '../engine/container-json.ts';
+import { createContainer } from '../engine/create-container.ts';
+import type { Execs } from '../engine/execs.ts';
+import type { Machine } from '../engine/machine.ts';
+import { composeVersion, type Declared, type Project, type ProjectService, readProject } from './project.ts';
 
-/** What the practice machine calls `docker-compose`: as much of compose as deploying needs, over the engine's socket, with compose's own words. */
+/** The `docker-compose` of the practice machine: the part that deployments need, with compose's messages. */
 export interface ComposeRun {
   argv: readonly string[];
   folder: string;
   environment: Readonly<Record<string, string | undefined>>;
-  /** Progress and errors, as compose writes them. */
-  say: (line: string) => void;
-  /** What a command answers. */
-  answer: (text: string | Uint8Array) => void;
+  machine: Machine;
+  execs: Execs;
+  /** Aborted when the program that started it is gone. */
+  signal: AbortSignal;
+  write(text: string, stream: 'stdout' | 'stderr'): void;
 }
 
-interface Container {
-  Id: string;
-  Names: readonly string[];
-  ImageID: string;
-  State: string;
-  Status: string;
-  Labels: Readonly<Record<string, string>>;
-}
-
-interface Command {
+interface Command extends ComposeRun {
   project: Project;
-  client: EngineClient;
-  flags: ReadonlySet<string>;
+  options: Readonly<Record<string, unknown>>;
   words: readonly string[];
-  run: ComposeRun;
+  say(line: string): void;
 }
 
 const healthLimitMs = 120_000;
-const lookEveryMs = 150;
-const composeVersion = '2.40.3';
-/** Of `compose`: the options that have a value, before the command and behind it. */
-const valued = new Set([
-  '-f',
-  '--file',
-  '-p',
-  '--project-name',
-  '--project-directory',
-  '--env-file',
-  '--profile',
-  '--ansi',
-  '--progress',
-  '--pull',
-  '-t',
-  '--timeout',
-  '--index',
-  '-w',
-]);
+const pollMs = 150;
+const text = { type: 'string' } as const;
+/** The options that have a value, before the command and behind it. All others are flags. */
+const valued = {
+  ...{ file: { ...text, short: 'f' }, 'project-name': { ...text, short: 'p' }, 'project-directory': text, 'env-file': text, profile: text },
+  ...{ ansi: text, progress: text, pull: text, timeout: { ...text, short: 't' }, index: text, workdir: { ...text, short: 'w' } },
+} as const;
 
-/** The exit code, as compose ends with it. */
 export async function runCompose(run: ComposeRun): Promise<number> {
-  const options = new Map<string, string>();
-  const flags = new Set<string>();
-  const words: string[] = [];
-  for (let at = 0; at < run.argv.length; at++) {
-    const word = run.argv[at] ?? '';
-    const [name = '', inline] = word.startsWith('--') ? splitOnce(word, '=') : [word];
-    // Behind the service of an exec everything is the program's.
-    if (words[0] === 'exec' && words.length > 1) words.push(word);
-    else if (valued.has(name)) options.set(name, inline ?? run.argv[++at] ?? '');
-    else if (word.startsWith('-')) flags.add(name);
-    else words.push(word);
-  }
-  const [verb, ...rest] = words;
-  if (verb === 'version' || flags.has('--version')) {
-    run.answer(flags.has('--short') ? `${composeVersion}\n` : `Docker Compose version v${composeVersion}\n`);
+  const { argv } = run;
+  // Everything behind the service of an exec belongs to the program.
+  const exec = argv.indexOf('exec');
+  const service = exec < 0 ? -1 : argv.findIndex((word, index) => index > exec && !word.startsWith('-'));
+  const end = service < 0 ? argv.length : service + 1;
+  const { values, positionals } = parseArgs({ args: argv.slice(0, end), options: valued, strict: false, allowPositionals: true });
+  const [verb = '', ...words] = [...positionals, ...argv.slice(end)];
+  const options: Command['options'] = values;
+  const say = (line: string) => run.write(`${line}\n`, 'stderr');
+  if (verb === 'version') {
+    run.write(options['short'] ? `${composeVersion}\n` : `Docker Compose version v${composeVersion}\n`, 'stdout');
     return 0;
   }
-  const command = verb === undefined ? undefined : commands[verb];
+  const command = commands[verb];
   if (!command) {
-    run.say(`unknown docker command: "compose ${verb ?? ''}"`);
+    say(`unknown docker command: "compose ${verb}"`);
     return 16;
   }
+  const { folder, environment } = run;
   try {
-    const project = await readProject({
-      folder: options.get('--project-directory') ?? run.folder,
-      file: options.get('-f') ?? options.get('--file') ?? 'compose.yaml',
-      name: options.get('-p') ?? options.get('--project-name'),
-      environment: run.environment,
-    });
-    return await command({ project, client: new EngineClient(run.environment['DOCKER_HOST'] ?? ''), flags, words: rest, run });
+    const project = await readProject({ folder, file: options['file'] as string, name: options['project-name'] as string, environment });
+    return (await command({ ...run, project, options, words, say })) ?? 0;
   } catch (thrown) {
-    run.say(thrown instanceof Error ? thrown.message : String(thrown));
+    say(thrown instanceof Error ? thrown.message : String(thrown));
     return 1;
   }
 }
 
-const commands: Readonly<Record<string, (command: Command) => Promise<number>>> = {
+const commands: Readonly<Record<string, (command: Command) => Promise<number | undefined> | undefined>> = {
   up,
   down,
-  start: (command) => each(command, 'start', 'Started'),
-  stop: (command) => each(command, 'stop', 'Stopped'),
-  restart: (command) => each(command, 'restart', 'Started'),
-  ps,
-  config,
-  exec,
+  start: (command) => each(command, 'Started', (container) => command.machine.start(container)),
+  stop: (command) => each(command, 'Stopped', (container) => command.machine.stop(container)),
+  restart: (command) => each(command, 'Started', (container) => command.machine.restart(container)),
+  rm: (command) => each(command, 'Removed', (container) => removeContainer(command, container)),
+  ps(command) {
+    const lines = containersOf(command).map((one) => `${one.name}   ${serviceOf(one)}   ${statusText(one)}\n`);
+    command.write(`NAME   SERVICE   STATUS\n${lines.join('')}`, 'stdout');
+    return undefined;
+  },
+  config({ project: { name, services }, options, write }) {
+    if (options['q'] || options['quiet']) return undefined;
+    const names = services.map((service) => `${service.name}\n`).join('');
+    const whole = { name, services: Object.fromEntries(services.map((service) => [service.name, service])) };
+    write(options['services'] ? names : `${JSON.stringify(whole, null, 2)}\n`, 'stdout');
+    return undefined;
+  },
+  async exec(command) {
+    const [service, ...argv] = command.words;
+    const container = containersOf(command).find((one) => serviceOf(one) === service && one.isUp);
+    if (!container) throw new Error(`service "${service ?? ''}" is not running`);
+    const size = { rows: 24, columns: 80 };
+    const instance = command.execs.create(container, { argv, environment: {}, attachStdin: false, tty: true, size });
+    const output = { write: (bytes: Buffer) => command.write(bytes.toString().replaceAll('\r\n', '\n'), 'stdout'), end: () => undefined };
+    await command.execs.run(instance, { output });
+    return instance.exitCode ?? 1;
+  },
 };
 
-async function up(command: Command): Promise<number> {
-  const { project, client, flags, words, run } = command;
-  const wanted = inOrder(project.services, words);
-  await makeShared(command);
-  const there = await containersOf(command);
-  for (const service of wanted) {
-    for (const { name, condition } of flags.has('--no-deps') ? [] : service.dependsOn) {
-      if (condition !== 'service_started' && !flags.has('--no-start')) await waitFor(command, name, condition);
+const serviceOf = ({ spec }: Container) => spec.labels['com.docker.compose.service'] ?? '';
+
+function containersOf({ machine, project }: Command): Container[] {
+  return machine.containers().filter(({ spec }) => spec.labels['com.docker.compose.project'] === project.name);
+}
+
+async function up(command: Command): Promise<undefined> {
+  const { project, options, words, say, signal } = command;
+  const services = inOrder(project.services, words);
+  createShared(command);
+  const existing = containersOf(command);
+  for (const service of services) {
+    signal.throwIfAborted();
+    const old = existing.find((container) => serviceOf(container) === service.name);
+    await upService(command, service, old);
+  }
+  if (!options['remove-orphans'] || words.length > 0) return;
+  for (const orphan of existing) {
+    if (project.services.some(({ name }) => name === serviceOf(orphan))) continue;
+    await removeContainer(command, orphan);
+    say(` Container ${orphan.name}  Removed`);
+  }
+}
+
+async function upService(command: Command, service: ProjectService, old: Container | undefined): Promise<void> {
+  const { machine, project, options, say } = command;
+  for (const { name, condition } of options['no-deps'] || options['no-start'] ? [] : service.dependsOn)
+    if (condition !== 'service_started') await waitFor(command, name, condition);
+  const imageId = imageOf(command, service);
+  const name = `${project.name}-${service.name}-1`;
+  const isSame = old?.spec.labels['com.docker.compose.config-hash'] === service.hash && old.spec.imageId === imageId;
+  let container = old;
+  if (!container || !isSame || options['force-recreate']) {
+    if (old) {
+      say(` Container ${name}  Recreate`);
+      await removeContainer(command, old);
     }
-    const image = await imageOf(command, service);
-    const old = there.find(({ Labels }) => Labels['com.docker.compose.service'] === service.name);
-    const name = `${project.name}-${service.name}-1`;
-    const same =
-      old && old.Labels['com.docker.compose.config-hash'] === service.hash && old.ImageID === image && !flags.has('--force-recreate');
-    let id = old?.Id ?? '';
-    if (!same) {
-      if (old) {
-        run.say(` Container ${name}  Recreate`);
-        await client.ask('POST', `/containers/${old.Id}/stop`, undefined, [304]);
-        await client.ask('DELETE', `/containers/${old.Id}?force=1`);
-      }
-      const made = await client.ask('POST', `/containers/create?name=${encodeURIComponent(name)}`, specOf(project, service, image));
-      id = String((made.body as { Id?: string } | undefined)?.Id ?? '');
-      run.say(` Container ${name}  ${old ? 'Recreated' : 'Created'}`);
-    } else if (old.State === 'running') run.say(` Container ${name}  Running`);
-    if (!flags.has('--no-start') && !(same && old.State === 'running')) {
-      await client.ask('POST', `/containers/${id}/start`, undefined, [304]);
-      run.say(` Container ${name}  Started`);
-    }
+    container = createContainer(machine, { ...service.request, name, labels: project.labelsOf(service, imageId) });
+    say(` Container ${name}  ${old ? 'Recreated' : 'Created'}`);
+  } else if (container.isUp) say(` Container ${name}  Running`);
+  if (options['no-start'] || container.isUp) return;
+  await machine.start(container);
+  say(` Container ${name}  Started`);
+}
+
+async function removeContainer({ machine }: Command, container: Container): Promise<void> {
+  await machine.stop(container);
+  await machine.remove(container, { force: true, volumes: false });
+}
+
+async function down(command: Command): Promise<undefined> {
+  const { machine, project, options, say } = command;
+  await each({ ...command, words: [] }, 'Removed', (container) => removeContainer(command, container));
+  for (const { name, external } of project.networks) {
+    if (external || machine.containers().some(({ spec }) => spec.networks.includes(name)) || !machine.networks.delete(name)) continue;
+    say(` Network ${name}  Removed`);
   }
-  if (flags.has('--remove-orphans') && words.length === 0) {
-    for (const orphan of there.filter(
-      ({ Labels }) => !project.services.some(({ name }) => name === Labels['com.docker.compose.service']),
-    )) {
-      await client.ask('DELETE', `/containers/${orphan.Id}?force=1`);
-      run.say(` Container ${nameOf(orphan)}  Removed`);
-    }
-  }
-  return 0;
-}
-
-async function down({ project, client, flags, run }: Command): Promise<number> {
-  for (const container of await containersOf({ project, client })) {
-    await client.ask('POST', `/containers/${container.Id}/stop`, undefined, [304]);
-    await client.ask('DELETE', `/containers/${container.Id}?force=1`);
-    run.say(` Container ${nameOf(container)}  Removed`);
-  }
-  for (const { name, external } of networksOf(project)) {
-    if (external) continue;
-    await client.ask('DELETE', `/networks/${encodeURIComponent(name)}`, undefined, [403, 404]);
-    run.say(` Network ${name}  Removed`);
-  }
-  if (!flags.has('-v') && !flags.has('--volumes')) return 0;
-  for (const { name, external } of project.volumes) {
-    if (external) continue;
-    await client.ask('DELETE', `/volumes/${encodeURIComponent(name)}`, undefined, [404]);
-    run.say(` Volume ${name}  Removed`);
-  }
-  return 0;
-}
-
-async function each(command: Command, action: string, word: string): Promise<number> {
-  for (const container of await containersOf(command)) {
-    if (command.words.length > 0 && !command.words.includes(container.Labels['com.docker.compose.service'] ?? '')) continue;
-    await command.client.ask('POST', `/containers/${container.Id}/${action}`, undefined, [304]);
-    command.run.say(` Container ${nameOf(container)}  ${word}`);
-  }
-  return 0;
-}
-
-async function ps(command: Command): Promise<number> {
-  const lines = (await containersOf(command)).map(
-    (container) => `${nameOf(container)}   ${container.Labels['com.docker.compose.service'] ?? ''}   ${container.Status}`,
-  );
-  command.run.answer(['NAME   SERVICE   STATUS', ...lines, ''].join('\n'));
-  return 0;
-}
-
-async function config({ project, flags, run }: Command): Promise<number> {
-  if (flags.has('-q') || flags.has('--quiet')) return 0;
-  if (flags.has('--services')) run.answer(project.services.map(({ name }) => `${name}\n`).join(''));
-  else
-    run.answer(
-      `${JSON.stringify({ name: project.name, services: Object.fromEntries(project.services.map((one) => [one.name, one])) }, null, 2)}\n`,
-    );
-  return 0;
-}
-
-async function exec(command: Command): Promise<number> {
-  const { client, words, run } = command;
-  const [service, ...argv] = words;
-  const container = (await containersOf(command)).find(
-    ({ Labels, State }) => Labels['com.docker.compose.service'] === service && State === 'running',
-  );
-  if (!container) throw new Error(`service "${service ?? ''}" is not running`);
-  const made = await client.ask('POST', `/containers/${container.Id}/exec`, { Cmd: argv, AttachStdout: true, AttachStderr: true });
-  const id = String((made.body as { Id?: string } | undefined)?.Id ?? '');
-  for (const bytes of framesOf(await client.bytes('POST', `/exec/${id}/start`, { Detach: false, Tty: false }))) run.answer(bytes);
-  const ended = await client.ask('GET', `/exec/${id}/json`);
-  return Number((ended.body as { ExitCode?: number } | undefined)?.ExitCode ?? 1);
-}
-
-/** Without their eight bytes each. */
-function framesOf(stream: Buffer): Buffer[] {
-  const frames: Buffer[] = [];
-  for (let at = 0; at + 8 <= stream.length; ) {
-    const size = stream.readUInt32BE(at + 4);
-    frames.push(stream.subarray(at + 8, at + 8 + size));
-    at += 8 + size;
-  }
-  return frames;
-}
-
-const nameOf = ({ Names, Id }: Container) => Names[0]?.replace(/^\//, '') ?? Id.slice(0, 12);
-
-async function containersOf({ client, project }: Pick<Command, 'client' | 'project'>): Promise<Container[]> {
-  const filters = encodeURIComponent(JSON.stringify({ label: [`com.docker.compose.project=${project.name}`] }));
-  return (await client.ask('GET', `/containers/json?all=1&filters=${filters}`)).body as Container[];
-}
-
-/** The networks that are used, `default` among them where nobody names another. */
-function networksOf(project: Project): { name: string; external: boolean; key: string }[] {
-  const names = new Set(project.services.flatMap(({ networks }) => networks.map(({ name }) => name)));
-  return [...names].map((name) => project.networks.find((one) => one.name === name) ?? { name, external: false, key: 'default' });
-}
-
-async function makeShared({ project, client, run }: Command): Promise<void> {
-  for (const { name, external, key } of networksOf(project)) {
-    const { status } = await client.ask('GET', `/networks/${encodeURIComponent(name)}`, undefined, [404]);
-    if (status !== 404) continue;
-    if (external) throw new Error(`network ${name} declared as external, but could not be found`);
-    await client.ask('POST', '/networks/create', {
-      Name: name,
-      Labels: { 'com.docker.compose.project': project.name, 'com.docker.compose.network': key },
-    });
-    run.say(` Network ${name}  Created`);
-  }
-  for (const { name, external, key } of project.volumes) {
-    const { status } = await client.ask('GET', `/volumes/${encodeURIComponent(name)}`, undefined, [404]);
-    if (status !== 404) continue;
-    if (external) throw new Error(`external volume "${name}" not found`);
-    await client.ask('POST', '/volumes/create', {
-      Name: name,
-      Labels: { 'com.docker.compose.project': project.name, 'com.docker.compose.volume': key },
-    });
-    run.say(` Volume ${name}  Created`);
+  for (const { name, external } of options['v'] || options['volumes'] ? project.volumes : []) {
+    if (!external && machine.volumes.delete(name)) say(` Volume ${name}  Removed`);
   }
 }
 
-/** Its id; fetched where it is not there. */
-async function imageOf({ client, run }: Command, { image }: ProjectService): Promise<string> {
-  const path = `/images/${image.split('/').map(encodeURIComponent).join('/')}/json`;
-  const found = await client.ask('GET', path, undefined, [404]);
-  if (found.status !== 404) return String((found.body as { Id?: string }).Id ?? '');
-  run.say(` Image ${image}  Pulling`);
-  const at = image.includes('@') ? image.indexOf('@') : /:[^/:]+$/.test(image) ? image.lastIndexOf(':') : image.length;
-  const lines = await client.lines(
-    'POST',
-    `/images/create?fromImage=${encodeURIComponent(image.slice(0, at))}&tag=${encodeURIComponent(image.slice(at + 1) || 'latest')}`,
-  );
-  const failure = lines.find((line) => 'errorDetail' in line)?.['errorDetail'] as { message?: string } | undefined;
-  if (failure) throw new Error(`Error response from daemon: ${failure.message ?? 'the image could not be fetched'}`);
-  run.say(` Image ${image}  Pulled`);
-  return String(((await client.ask('GET', path)).body as { Id?: string }).Id ?? '');
+async function each(command: Command, done: string, change: (container: Container) => Promise<unknown>): Promise<undefined> {
+  for (const container of containersOf(command)) {
+    if (command.words.length > 0 && !command.words.includes(serviceOf(container))) continue;
+    command.signal.throwIfAborted();
+    await change(container);
+    command.say(` Container ${container.name}  ${done}`);
+  }
+}
+
+function createShared({ machine, project, say }: Command): void {
+  const labelsOf = (kind: string, { key }: Declared) => ({
+    'com.docker.compose.project': project.name,
+    [`com.docker.compose.${kind}`]: key,
+  });
+  for (const network of project.networks) {
+    if (machine.networks.has(network.name)) continue;
+    if (network.external) throw new Error(`network ${network.name} declared as external, but could not be found`);
+    machine.addNetwork(network.name, labelsOf('network', network), Date.now());
+    say(` Network ${network.name}  Created`);
+  }
+  for (const volume of project.volumes) {
+    if (machine.volumes.has(volume.name)) continue;
+    if (volume.external) throw new Error(`external volume "${volume.name}" not found`);
+    machine.addVolume(volume.name, labelsOf('volume', volume), Date.now());
+    say(` Volume ${volume.name}  Created`);
+  }
+}
+
+function imageOf({ machine, say }: Command, { request: { image } }: ProjectService): string {
+  const found = machine.images.find(image);
+  if (found) return found.id;
+  say(` Image ${image}  Pulling`);
+  const { id } = machine.images.add(image, { createdMs: Date.now() });
+  say(` Image ${image}  Pulled`);
+  return id;
 }
 
 async function waitFor(command: Command, service: string, condition: string): Promise<void> {
   const untilMs = Date.now() + healthLimitMs;
   for (;;) {
-    const found = (await containersOf(command)).find(({ Labels }) => Labels['com.docker.compose.service'] === service);
-    if (condition === 'service_completed_successfully' ? found?.State === 'exited' : found?.Status.includes('(healthy)')) return;
-    if (found?.Status.includes('(unhealthy)') || Date.now() > untilMs)
-      throw new Error(`dependency failed to start: container ${found ? nameOf(found) : service} is unhealthy`);
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    const found = containersOf(command).find((one) => serviceOf(one) === service);
+    const { status, health } = found?.state ?? {};
+    if (condition === 'service_completed_successfully' ? status === 'exited' : found?.isUp && health === 'healthy') return;
+    if ((found?.isUp && health === 'unhealthy') || Date.now() > untilMs)
+      throw new Error(`dependency failed to start: container ${found?.name ?? service} is unhealthy`);
+    await wait(pollMs, undefined, { signal: command.signal });
   }
 }
 
 function inOrder(services: readonly ProjectService[], words: readonly string[]): ProjectService[] {
-  const ordered: ProjectService[] = [];
+  const ordered = new Set<ProjectService>();
   const add = (service: ProjectService) => {
-    if (ordered.includes(service)) return;
-    for (const { name } of service.dependsOn) {
-      const needed = services.find((one) => one.name === name);
-      if (needed) add(needed);
-    }
-    ordered.push(service);
+    if (ordered.has(service)) return;
+    for (const { name } of service.dependsOn) for (const needed of services) if (needed.name === name) add(needed);
+    ordered.add(service);
   };
-  for (const name of words) if (!services.some((one) => one.name === name)) throw new Error(`no such service: ${name}`);
+  for (const name of words) if (!services.some((service) => service.name === name)) throw new Error(`no such service: ${name}`);
   for (const service of services) if (words.length === 0 || words.includes(service.name)) add(service);
-  return ordered;
-}
-
-function specOf(project: Project, service: ProjectService, imageId: string): unknown {
-  const bindings: Record<string, { HostIp: string; HostPort: string }[]> = {};
-  for (const port of service.ports) {
-    const [, address = '', host = '', container = '', protocol = 'tcp'] = /^(?:(?:(.*):)?(\d*):)?(\d+)(?:\/(tcp|udp))?$/.exec(port) ?? [];
-    const key = `${container}/${protocol}`;
-    bindings[key] = [...(bindings[key] ?? []), { HostIp: address.replace(/[[\]]/g, ''), HostPort: host }];
-  }
-  const [first] = service.networks;
-  return {
-    Image: service.image,
-    ...(service.command && { Cmd: service.command }),
-    ...(service.entrypoint && { Entrypoint: service.entrypoint }),
-    Env: Object.entries(service.environment).map(([name, value]) => `${name}=${value}`),
-    ExposedPorts: Object.fromEntries(Object.keys(bindings).map((key) => [key, {}])),
-    ...(service.healthcheck && { Healthcheck: { Test: service.healthcheck['test'], Interval: 10_000_000_000 } }),
-    Labels: {
-      ...service.labels,
-      'com.docker.compose.config-hash': service.hash,
-      'com.docker.compose.container-number': '1',
-      'com.docker.compose.depends_on': service.dependsOn.map(({ name, condition }) => `${name}:${condition}:false`).join(','),
-      'com.docker.compose.image': imageId,
-      'com.docker.compose.oneoff': 'False',
-      'com.docker.compose.project': project.name,
-      'com.docker.compose.project.config_files': project.file,
-      'com.docker.compose.project.working_dir': project.folder,
-      'com.docker.compose.service': service.name,
-      'com.docker.compose.version': composeVersion,
-    },
-    HostConfig: {
-      Binds: service.binds,
-      PortBindings: bindings,
-      NetworkMode: service.networkMode ?? first?.name ?? 'default',
-      RestartPolicy: { Name: service.restart },
-    },
-    NetworkingConfig: { EndpointsConfig: Object.fromEntries(service.networks.map(({ name, aliases }) => [name, { Aliases: aliases }])) },
-  };
-}
-
-function splitOnce(text: string, by: string): [string, string?] {
-  const at = text.indexOf(by);
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+  return [...ordered];
 }

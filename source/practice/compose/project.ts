@@ -4,138 +4,168 @@ import { basename, join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { circlesOf } from '../../catalog/component-circles.ts';
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
+import { readPort } from '../../catalog/port-mapping.ts';
+import { type JsonObject, objectOf } from '../../text/json-value.ts';
+import { mountOf, restartNameOf, type SpecRequest } from '../engine/create-container.ts';
+
+export const composeVersion = '2.40.3';
 
 export interface ProjectService {
   name: string;
-  image: string;
-  command: readonly string[] | undefined;
-  entrypoint: readonly string[] | undefined;
-  environment: Readonly<Record<string, string>>;
-  /** `127.0.0.1:8180:80/tcp`. */
-  ports: readonly string[];
-  /** Sources of binds are absolute; volumes have the names of the project. */
-  binds: readonly string[];
-  networks: readonly { name: string; aliases: readonly string[] }[];
-  networkMode: string | undefined;
+  /** Sources of binds are absolute; volumes and networks have the names of the project. */
+  request: Omit<SpecRequest, 'name'>;
   dependsOn: readonly { name: string; condition: string }[];
-  profiles: readonly string[];
-  restart: string;
-  healthcheck: Readonly<Record<string, unknown>> | undefined;
-  labels: Readonly<Record<string, string>>;
-  /** Of all that makes a container what it is: one that has another is made anew. */
+  /** Of the whole configuration: a container with another hash is recreated. */
   hash: string;
 }
 
 export interface Project {
   name: string;
-  folder: string;
-  file: string;
   services: readonly ProjectService[];
-  networks: readonly { name: string; external: boolean; key: string }[];
-  volumes: readonly { name: string; external: boolean; key: string }[];
+  networks: readonly Declared[];
+  volumes: readonly Declared[];
+  labelsOf(service: ProjectService, imageId: string): Record<string, string>;
 }
 
-type Json = Record<string, unknown>;
+/** A network or volume: `key` is its name in the file. */
+export interface Declared {
+  name: string;
+  external: boolean;
+  key: string;
+}
 
-interface Reading {
+interface ProjectOptions {
   folder: string;
-  file: string;
-  name: string | undefined;
+  /** `compose.yaml` by default. */
+  file?: string | undefined;
+  name?: string | undefined;
   environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Reads a compose file as far as the catalog uses it. Throws sentences as compose words them. */
-export async function readProject({ folder, file, name, environment }: Reading): Promise<Project> {
+/** Reads a compose file as far as the catalog uses it. Throws errors with compose's messages. */
+export async function readProject({ folder, file = 'compose.yaml', name: named, environment }: ProjectOptions): Promise<Project> {
   const path = resolve(folder, file);
   const text = await readFile(path, 'utf8').catch(() => {
     throw new Error(`open ${path}: no such file or directory`);
   });
-  const values: Record<string, string> = { ...(await readDotEnv(join(folder, '.env'))) };
-  // What the process is given wins over the file.
-  for (const [variable, value] of Object.entries(environment)) if (value !== undefined) values[variable] = value;
-  const document = filled(parse(text, { merge: true }), values, '') as Json;
-  const project = name ?? values['COMPOSE_PROJECT_NAME'] ?? projectName(basename(folder));
-  const active = new Set((values['COMPOSE_PROFILES'] ?? '').split(',').filter(Boolean));
+  // The environment of the process wins over .env.
+  const values = { ...(await readDotEnv(join(folder, '.env'))), ...definedOf(environment) };
+  const document = interpolated(parse(text, { merge: true }), values, '') as JsonObject;
+  const name =
+    named ??
+    values['COMPOSE_PROJECT_NAME'] ??
+    basename(folder)
+      .toLowerCase()
+      .replace(/^[_-]+|[^a-z0-9_-]/g, '');
+  const active = (values['COMPOSE_PROFILES'] ?? '').split(',');
 
-  const networks = Object.entries(mapOf(document['networks'])).map(([key, value]) => {
-    const { external, name: given } = mapOf(value);
-    return { key, external: external === true, name: String(given ?? (external === true ? key : `${project}_${key}`)) };
-  });
-  const volumes = Object.entries(mapOf(document['volumes'])).map(([key, value]) => {
-    const { external, name: given } = mapOf(value);
-    return { key, external: external === true, name: String(given ?? (external === true ? key : `${project}_${key}`)) };
-  });
-  const networkName = (key: string) => networks.find((one) => one.key === key)?.name ?? `${project}_${key}`;
-
+  const declaredOf =
+    (kind: 'networks' | 'volumes') =>
+    (key: string): Declared => {
+      const { external, name: given = external === true ? key : `${name}_${key}` } = mapOf(mapOf(document[kind])[key]);
+      return { key, external: external === true, name: String(given) };
+    };
+  const [networkOf, volumes] = [declaredOf('networks'), Object.keys(mapOf(document['volumes'])).map(declaredOf('volumes'))];
+  const networks = new Map<string, Declared>();
   const services: ProjectService[] = [];
   for (const [service, value] of Object.entries(mapOf(document['services']))) {
-    const one = mapOf(value);
-    const profiles = listOf(one['profiles']);
-    if (profiles.length > 0 && !profiles.some((profile) => active.has(profile))) continue;
-    const image = String(one['image'] ?? '');
-    if (image === '') throw new Error(`service "${service}" has neither an image nor a build context specified: invalid compose project`);
-    const environmentOf = { ...(await envFiles(one['env_file'], folder)), ...environmentMap(one['environment'], values) };
-    const joined =
-      one['networks'] === undefined ? { default: {} } : Array.isArray(one['networks']) ? keyed(one['networks']) : one['networks'];
-    const mode = one['network_mode'] === undefined ? undefined : String(one['network_mode']);
-    const facts = {
-      name: service,
-      image,
-      command: argvOf(one['command']),
-      entrypoint: argvOf(one['entrypoint']),
-      environment: environmentOf,
-      ports: listOf(one['ports']),
-      binds: listOf(one['volumes']).map((mount) => bindOf(mount, folder, volumes)),
-      networks: mode
-        ? []
-        : Object.entries(mapOf(joined)).map(([key, how]) => ({
-            name: networkName(key),
-            aliases: [service, ...listOf(mapOf(how)['aliases'])],
-          })),
-      networkMode: mode,
-      dependsOn: Array.isArray(one['depends_on'])
-        ? one['depends_on'].map((needed) => ({ name: String(needed), condition: 'service_started' }))
-        : Object.entries(mapOf(one['depends_on'])).map(([needed, how]) => ({
-            name: needed,
-            condition: String(mapOf(how)['condition'] ?? 'service_started'),
-          })),
-      profiles,
-      restart: String(one['restart'] ?? 'no'),
-      healthcheck: one['healthcheck'] === undefined ? undefined : mapOf(one['healthcheck']),
-      labels: Object.fromEntries(Object.entries(mapOf(one['labels'])).map(([key, label]) => [key, String(label)])),
+    const written = mapOf(value);
+    const profiles = listOf(written['profiles']);
+    if (profiles.length > 0 && !profiles.some((profile) => active.includes(profile))) continue;
+    const { image, network_mode: networkMode, healthcheck } = written;
+    if (!image) throw new Error(`service "${service}" has neither an image nor a build context specified: invalid compose project`);
+    const joined = networkMode === undefined ? Object.keys(keyed(written['networks'] ?? ['default'])) : [];
+    for (const key of joined) networks.set(key, networkOf(key));
+    const joinedNames = joined.map((key) => networkOf(key).name);
+    const request: ProjectService['request'] = {
+      image: String(image),
+      ...argvOf('command', written),
+      ...argvOf('entrypoint', written),
+      environment: pairsIn(written['environment'], values),
+      labels: pairsIn(written['labels'], {}),
+      ports: listOf(written['ports']).flatMap((port) => {
+        const read = readPort(port);
+        if ('problem' in read) throw new Error(`invalid port "${port}": ${read.problem}`);
+        return read.ports.map(({ container: containerPort, host = 0, address: hostIp, protocol }) => ({
+          ...{ containerPort, protocol, hostIp, hostPort: host },
+        }));
+      }),
+      mounts: listOf(written['volumes']).map((mount) => mountOf(sourceIn(mount, folder, volumes))),
+      networks: joinedNames,
+      networkMode: networkMode === undefined ? joinedNames[0] : String(networkMode),
+      restartPolicy: { name: restartNameOf(written['restart']), maximum: 0 },
+      ...(healthcheck !== undefined && { healthcheck: { test: listOf(mapOf(healthcheck)['test']), intervalMs: 10_000 } }),
     };
-    services.push({ ...facts, hash: createHash('sha256').update(JSON.stringify(facts)).digest('hex') });
+    const dependsOn = Object.entries(keyed(written['depends_on'])).map(([needed, how]) => ({
+      name: needed,
+      condition: String(mapOf(how)['condition'] ?? 'service_started'),
+    }));
+    const hash = createHash('sha256')
+      .update(JSON.stringify([request, dependsOn]))
+      .digest('hex');
+    services.push({ name: service, request, dependsOn, hash });
   }
-  const [circle] = circlesOf(
-    services.map((service) => service.name),
-    (service) => services.find((one) => one.name === service)?.dependsOn.map((needed) => needed.name) ?? [],
-  );
-  if (circle) throw new Error(`dependency cycle detected: ${[...circle, circle[0]].join(' -> ')}`);
-  return { name: project, folder, file: path, services, networks, volumes };
+  refuseCircles(services);
+  const labelsOf: Project['labelsOf'] = (service, imageId) => ({
+    ...service.request.labels,
+    ...composeLabels({ ...service, project: name, service: service.name, imageId, folder, file: path }),
+  });
+  return { name, services, networks: [...networks.values()], volumes, labelsOf };
 }
 
-/** Every text with its variables filled in. */
-function filled(value: unknown, values: Readonly<Record<string, string>>, at: string): unknown {
+export function composeLabels(of: {
+  project: string;
+  service: string;
+  hash: string;
+  imageId: string;
+  folder: string;
+  file: string;
+  dependsOn: ProjectService['dependsOn'];
+}): Record<string, string> {
+  return {
+    'com.docker.compose.config-hash': of.hash,
+    'com.docker.compose.container-number': '1',
+    'com.docker.compose.depends_on': of.dependsOn.map(({ name, condition }) => `${name}:${condition}:false`).join(','),
+    'com.docker.compose.image': of.imageId,
+    'com.docker.compose.oneoff': 'False',
+    'com.docker.compose.project': of.project,
+    'com.docker.compose.project.config_files': of.file,
+    'com.docker.compose.project.working_dir': of.folder,
+    'com.docker.compose.service': of.service,
+    'com.docker.compose.version': composeVersion,
+  };
+}
+
+function refuseCircles(services: readonly ProjectService[]): void {
+  const [circle] = circlesOf(
+    services.map(({ name }) => name),
+    (name) => services.find((service) => service.name === name)?.dependsOn.map((needed) => needed.name) ?? [],
+  );
+  if (circle) throw new Error(`dependency cycle detected: ${[...circle, circle[0]].join(' -> ')}`);
+}
+
+/** Fills in the variables of every text. `at` is the position, for messages. */
+function interpolated(value: unknown, values: Readonly<Record<string, string>>, at: string): unknown {
   if (typeof value === 'string') {
     for (const { name, operator, colon, word } of variablesIn(value)) {
-      const given = Object.hasOwn(values, name) ? values[name] : undefined;
-      if (operator === '?' && (given === undefined || (colon && given === '')))
+      const set = Object.hasOwn(values, name) && !(colon && values[name] === '');
+      if (operator === '?' && !set)
         throw new Error(`error while interpolating ${at}: required variable ${name} is missing a value: ${word}`);
     }
     return interpolate(value, values);
   }
-  if (Array.isArray(value)) return value.map((one, index) => filled(one, values, `${at}.[${index}]`));
+  if (Array.isArray(value)) return value.map((item, index) => interpolated(item, values, `${at}.[${index}]`));
   if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, filled(one, values, at === '' ? key : `${at}.${key}`)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, interpolated(item, values, at === '' ? key : `${at}.${key}`)]),
+  );
 }
 
-/** `NAME=value`, quotes as compose takes them off. */
+/** Reads lines of `NAME=value`, and removes quotes as compose does. */
 async function readDotEnv(path: string): Promise<Record<string, string>> {
   const text = await readFile(path, 'utf8').catch(() => '');
   const values: Record<string, string> = {};
-  for (const line of text.split('\n')) {
-    const [, name, raw = ''] = /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    if (name === undefined) continue;
+  for (const [, name = '', raw = ''] of text.matchAll(/^[ \t]*(?:export\s+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(.*?)[ \t\r]*$/gm)) {
     const [, single] = /^'([^']*)'$/.exec(raw) ?? [];
     const [, double] = /^"((?:[^"\\]|\\.)*)"$/.exec(raw) ?? [];
     values[name] = single ?? double?.replace(/\\(.)/g, '$1') ?? raw.replace(/\s+#.*$/, '');
@@ -143,58 +173,38 @@ async function readDotEnv(path: string): Promise<Record<string, string>> {
   return values;
 }
 
-async function envFiles(value: unknown, folder: string): Promise<Record<string, string>> {
-  const values: Record<string, string> = {};
-  for (const file of listOf(value)) {
-    const path = resolve(folder, file);
-    await readFile(path).catch(() => {
-      throw new Error(`env file ${path} not found: stat ${path}: no such file or directory`);
-    });
-    Object.assign(values, await readDotEnv(path));
-  }
-  return values;
-}
-
-function environmentMap(value: unknown, values: Readonly<Record<string, string>>): Record<string, string> {
-  const entries: [string, unknown][] = Array.isArray(value)
-    ? value.map((one): [string, unknown] => {
-        const [name = '', ...rest] = String(one).split('=');
-        return [name, rest.length === 0 ? null : rest.join('=')];
-      })
+/** Reads a map or a list of `NAME=value`. A name without a value gets that of the environment. */
+function pairsIn(value: unknown, values: Readonly<Record<string, string>>): Record<string, string> {
+  const pairs = Array.isArray(value)
+    ? value.map((line) => /^([^=]*)(?:=(.*))?$/s.exec(String(line))?.slice(1) ?? [])
     : Object.entries(mapOf(value));
-  return Object.fromEntries(
-    entries.flatMap(([name, one]) => (one === null ? (values[name] === undefined ? [] : [[name, values[name]]]) : [[name, String(one)]])),
-  ) as Record<string, string>;
+  return definedOf(Object.fromEntries(pairs.map(([name, given]) => [name, given ?? values[String(name)]])));
 }
 
-function bindOf(mount: string, folder: string, volumes: Project['volumes']): string {
+function definedOf(values: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])));
+}
+
+/** Returns a mount with an absolute path, or the volume's name in the project. */
+function sourceIn(mount: string, folder: string, volumes: readonly Declared[]): string {
   const [source = '', ...rest] = mount.split(':');
-  if (source.startsWith('.') || source.startsWith('~')) return [resolve(folder, source), ...rest].join(':');
-  if (source.startsWith('/')) return mount;
-  return [volumes.find(({ key }) => key === source)?.name ?? source, ...rest].join(':');
+  const path = /^[.~]/.test(source) ? resolve(folder, source) : (volumes.find(({ key }) => key === source)?.name ?? source);
+  return [path, ...rest].join(':');
 }
 
-/** As compose makes one of a folder's name. */
-function projectName(folder: string): string {
-  return folder
-    .toLowerCase()
-    .replace(/[^a-z0-9_-]/g, '')
-    .replace(/^[_-]+/, '');
-}
-
-function mapOf(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
-}
+const mapOf = (value: unknown): JsonObject => objectOf(value) ?? {};
 
 function listOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : [];
 }
 
-function keyed(names: readonly unknown[]): Json {
-  return Object.fromEntries(names.map((name) => [String(name), {}]));
+/** A list of names is short for a map. */
+function keyed(value: unknown): JsonObject {
+  return Array.isArray(value) ? Object.fromEntries(value.map((name) => [String(name), {}])) : mapOf(value);
 }
 
-function argvOf(value: unknown): string[] | undefined {
-  if (value === undefined || value === null) return undefined;
-  return Array.isArray(value) ? value.map(String) : String(value).split(/\s+/).filter(Boolean);
+function argvOf(key: 'command' | 'entrypoint', service: JsonObject): Partial<Record<typeof key, string[]>> {
+  const value = service[key];
+  if (value === undefined || value === null) return {};
+  return { [key]: Array.isArray(value) ? value.map(String) : String(value).split(/\s+/).filter(Boolean) };
 }

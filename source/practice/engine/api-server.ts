@@ -1,11 +1,8 @@
-import { rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { containerRoutes } from './container-routes.ts';
 import { Execs } from './execs.ts';
 import { imageRoutes } from './image-routes.ts';
-import { sendLive } from './log-answer.ts';
 import type { Machine } from './machine.ts';
 import { Refusal } from './refusal.ts';
 import {
@@ -17,50 +14,38 @@ import {
   parseBody,
   type Routes,
   sendJson,
+  sendNothing,
 } from './request.ts';
+import { listenAt } from './socket-server.ts';
 import { systemRoutes } from './system-routes.ts';
 
-/** The Docker Engine API over a unix socket, as Docker 29.0 answers it. */
-export interface ApiServer {
-  close(): Promise<void>;
-}
+type FindRequest = (raw: IncomingMessage, response: ServerResponse) => EngineRequest & { handler: Handler };
 
-interface Route {
-  method: string;
-  pattern: RegExp;
-  handler: Handler;
-}
-
-export async function serveApi(machine: Machine, { socket, more = {} }: { socket: string; more?: Routes }): Promise<ApiServer> {
+/** Serves the Docker Engine API on a unix socket, as Docker 29.0 does. Returns a function that closes it. */
+export function serveApi(machine: Machine, { socket, more }: { socket: string; more: Routes }): Promise<() => Promise<void>> {
   const execs = new Execs(machine);
-  const routes = Object.entries({ ...containerRoutes, ...imageRoutes, ...systemRoutes, ...more }).map(([key, handler]) =>
-    routeOf(key, handler),
-  );
-  const sockets = new Set<Socket>();
+  const routes = Object.entries({ ...containerRoutes, ...imageRoutes, ...systemRoutes, ...more }).map(([key, handler]) => {
+    // `:` is one part of a path, `::` several: names of images have slashes.
+    const pattern = key.replaceAll('::', '(.+)').replaceAll('/:', '/([^/]+)');
+    return { pattern: new RegExp(`^${pattern}$`), handler };
+  });
+  const find: FindRequest = (raw, response) => {
+    const { pathname, searchParams: query } = new URL(raw.url ?? '/', 'http://engine');
+    const [, version, path = pathname] = /^(?:\/v(\d+(?:\.\d+)+))?(\/.*)$/.exec(pathname) ?? [];
+    refuseVersion(version);
+    const { method = 'GET' } = raw;
+    for (const { pattern, handler } of routes) {
+      const match = pattern.exec(`${method} ${path}`);
+      if (match) return { method, query, name: decodeURIComponent(match[1] ?? ''), raw, response, machine, execs, handler };
+    }
+    throw new Refusal(404, 'page not found');
+  };
   const server = createServer({ keepAliveTimeout: 5_000 }, (raw, response) => {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    void answer(raw, response, { machine, execs, routes });
+    void answer(raw, response, find);
   });
-  server.on('connection', (one: Socket) => {
-    sockets.add(one);
-    one.on('close', () => sockets.delete(one));
-    one.on('error', () => undefined);
-  });
-  server.on(
-    'upgrade',
-    (raw: IncomingMessage, stream: Duplex, head: Buffer) => void takeOver(raw, stream, head, { machine, execs, routes }),
-  );
-  rmSync(socket, { force: true });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(socket, () => resolve());
-  });
-  return {
-    close: async () => {
-      for (const one of sockets) one.destroy();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
-    },
-  };
+  server.on('upgrade', (raw: IncomingMessage, stream: Duplex, head: Buffer) => void takeOver(raw, stream, head, find));
+  return listenAt(server, socket);
 }
 
 const headers = {
@@ -70,150 +55,83 @@ const headers = {
   Server: `Docker/${engineVersion} (linux)`,
 } as const;
 
-interface Serving {
-  machine: Machine;
-  execs: Execs;
-  routes: readonly Route[];
-}
-
-/** `:` stands for one part of a path, `::` for several: names of images have slashes. */
-function routeOf(key: string, handler: Handler): Route {
-  const [method = '', path = ''] = key.split(' ');
-  const pattern = path.replace(/[.]/g, '\\.').replace(/::/g, '(.+)').replace(/\/:/g, '/([^/]+)');
-  return { method, pattern: new RegExp(`^${pattern}$`), handler };
-}
-
-function requestOf(
-  raw: IncomingMessage,
-  response: ServerResponse,
-  { machine, execs, routes }: Serving,
-): EngineRequest & { handler: Handler } {
-  const url = new URL(raw.url ?? '/', 'http://engine');
-  const [, version, path = url.pathname] = /^(?:\/v(\d+(?:\.\d+)+))?(\/.*)$/.exec(url.pathname) ?? [];
-  const [oldest, newest] = [minorOf(oldestApiVersion), minorOf(apiVersion)];
-  const minor = version === undefined ? newest : minorOf(version);
-  if (minor < oldest) {
+function refuseVersion(version = apiVersion): void {
+  const compare = (other: string) => version.localeCompare(other, 'en', { numeric: true });
+  if (compare(oldestApiVersion) < 0) {
     throw new Refusal(
       400,
       `client version ${version} is too old. Minimum supported API version is ${oldestApiVersion}, please upgrade your client to a newer version`,
     );
   }
-  if (minor > newest) throw new Refusal(400, `client version ${version} is too new. Maximum supported API version is ${apiVersion}`);
-  const method = raw.method ?? 'GET';
-  for (const { method: wanted, pattern, handler } of routes) {
-    const match = wanted === method ? pattern.exec(path) : null;
-    if (!match) continue;
-    const parts = match.slice(1).map((part) => decodeURIComponent(part));
-    return { method, path, query: url.searchParams, minor, parts, raw, response, machine, execs, handler };
-  }
-  throw new Refusal(404, 'page not found');
+  if (compare(apiVersion) > 0)
+    throw new Refusal(400, `client version ${version} is too new. Maximum supported API version is ${apiVersion}`);
 }
 
-function minorOf(version: string): number {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major === 1 ? minor : major < 1 ? 0 : 1000;
-}
-
-async function answer(raw: IncomingMessage, response: ServerResponse, serving: Serving): Promise<void> {
+async function answer(raw: IncomingMessage, response: ServerResponse, find: FindRequest): Promise<void> {
   response.on('error', () => undefined);
   try {
-    const { handler, ...request } = requestOf(raw, response, serving);
-    await handler(request);
+    const request = find(raw, response);
+    await request.handler(request);
+    if (!response.headersSent) sendNothing(request);
   } catch (thrown) {
-    refuse(raw, response, thrown);
+    if (response.headersSent) return void response.destroy();
+    raw.resume();
+    const { status, message } = refusalOf(thrown);
+    sendJson({ response }, { message }, status);
   }
 }
 
-function refuse(raw: IncomingMessage, response: ServerResponse, thrown: unknown): void {
-  if (response.headersSent) return void response.destroy();
-  raw.resume();
-  const { status, message } =
-    thrown instanceof Refusal ? thrown : { status: 500, message: thrown instanceof Error ? thrown.message : String(thrown) };
-  sendJson({ response } as EngineRequest, { message }, status);
+function refusalOf(thrown: unknown): Refusal {
+  return thrown instanceof Refusal ? thrown : new Refusal(500, thrown instanceof Error ? thrown.message : String(thrown));
 }
 
-/** A connection that becomes an exec's or a container's own. The request's body stands in the first bytes: Node leaves it there. */
-async function takeOver(raw: IncomingMessage, stream: Duplex, head: Buffer, serving: Serving): Promise<void> {
+/** An exec takes over its connection. The request's body is in the first bytes: Node leaves it there. */
+async function takeOver(raw: IncomingMessage, stream: Duplex, head: Buffer, find: FindRequest): Promise<void> {
   stream.on('error', () => stream.destroy());
+  const send = (status: string, fields: object, body = '') => {
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+    stream.write(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`);
+  };
   try {
-    const { path, name } = upgradeOf(raw, serving);
+    const { name, execs } = find(raw, new ServerResponse(raw));
     const { body, rest } = await bodyBefore(raw, stream, head);
-    if (path === 'attach') {
-      const container = serving.machine.container(name);
-      greet(stream, container.spec.tty);
-      await sendLive(container, stream);
-      return;
-    }
-    const instance = serving.execs.find(name);
-    serving.execs.check(instance);
-    if (parseBody(body)['Detach'] === true) throw new Refusal(400, 'a detached exec has no connection');
-    greet(stream, instance.request.tty);
+    const instance = execs.findNew(name);
+    if (parseBody<{ Detach: boolean }>(body).Detach === true) throw new Refusal(400, 'a detached exec has no connection');
+    const type = `application/vnd.docker.${instance.tty ? 'raw' : 'multiplexed'}-stream`;
+    send('101 UPGRADED', { 'Content-Type': type, Connection: 'Upgrade', Upgrade: 'tcp', 'Api-Version': apiVersion });
     if (rest.length > 0) stream.unshift(rest);
-    await serving.execs.run(instance, { output: { write: (bytes) => stream.write(bytes), end: () => stream.end() }, input: stream });
+    await execs.run(instance, { output: stream, input: stream });
   } catch (thrown) {
-    const { status, message } = thrown instanceof Refusal ? thrown : { status: 500, message: String(thrown) };
+    const { status, message } = refusalOf(thrown);
     const body = `${JSON.stringify({ message })}\n`;
-    stream.end(
-      `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    );
+    const length = Buffer.byteLength(body);
+    send(`${status} Refused`, { 'Content-Type': 'application/json', 'Content-Length': length, Connection: 'close' }, body);
+    stream.end();
   }
-}
-
-function upgradeOf(raw: IncomingMessage, serving: Serving): { path: 'exec' | 'attach'; name: string } {
-  const { path, parts } = requestOf(raw, new ServerResponse(raw), serving);
-  const name = parts[0] ?? '';
-  if (/^\/exec\/[^/]+\/start$/.test(path)) return { path: 'exec', name };
-  if (/^\/containers\/[^/]+\/attach$/.test(path)) return { path: 'attach', name };
-  throw new Refusal(400, 'this cannot be upgraded');
-}
-
-function greet(stream: Duplex, tty: boolean): void {
-  const type = tty ? 'raw' : 'multiplexed';
-  stream.write(
-    `HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.${type}-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nApi-Version: ${apiVersion}\r\n\r\n`,
-  );
 }
 
 const bodyLimitBytes = 1024 * 1024;
 
-/** The body in front of an upgraded stream, by its length or as one chunk, and what follows it. */
+/** Reads the body in front of an upgraded stream, and what follows it. */
 async function bodyBefore(raw: IncomingMessage, stream: Duplex, head: Buffer): Promise<{ body: string; rest: Buffer }> {
-  let bytes = head;
-  const chunked = /chunked/i.test(String(raw.headers['transfer-encoding'] ?? ''));
   const length = Number(raw.headers['content-length'] ?? 0);
-  for (;;) {
-    if (!chunked && bytes.length >= length) return { body: bytes.subarray(0, length).toString('utf8'), rest: bytes.subarray(length) };
-    if (chunked) {
-      const [, size, after = ''] = /^([0-9a-f]+)[^\r]*(\r\n)/i.exec(bytes.toString('latin1', 0, 64)) ?? [];
-      const from = size === undefined ? 0 : bytes.indexOf(after) + 2;
-      const sizeBytes = Number.parseInt(size ?? '', 16);
-      if (size !== undefined && bytes.length >= from + sizeBytes + 2) {
-        const rest = bytes.subarray(from + sizeBytes + 2);
-        return {
-          body: bytes.subarray(from, from + sizeBytes).toString('utf8'),
-          rest: rest.toString('latin1', 0, 5) === '0\r\n\r\n' ? rest.subarray(5) : rest,
-        };
-      }
-    }
-    if (bytes.length > bodyLimitBytes) throw new Refusal(413, 'request body too large');
+  if (length > bodyLimitBytes) throw new Refusal(413, 'request body too large');
+  let bytes = head;
+  while (bytes.length < length) {
     const more = await nextBytes(stream);
     if (!more) throw new Refusal(400, 'the request has no end');
     bytes = Buffer.concat([bytes, more]);
   }
+  return { body: bytes.subarray(0, length).toString('utf8'), rest: bytes.subarray(length) };
 }
 
 function nextBytes(stream: Duplex): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
-    const settle = (bytes: Buffer | undefined) => {
-      stream.off('data', onData);
-      stream.off('close', onClose);
-      stream.pause();
-      resolve(bytes);
+    const settle = (bytes?: Buffer) => {
+      // At once: what was read already and comes next is not ours.
+      stream.off('data', settle).off('close', settle).pause();
+      resolve(Buffer.isBuffer(bytes) ? bytes : undefined);
     };
-    const onData = (bytes: Buffer) => settle(bytes);
-    const onClose = () => settle(undefined);
-    stream.on('data', onData);
-    stream.once('close', onClose);
-    stream.resume();
+    stream.on('data', settle).once('close', settle).resume();
   });
 }

@@ -1,6 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { extract, type Headers, pack } from 'tar-stream';
 import { Refusal } from './refusal.ts';
 
@@ -12,174 +14,122 @@ export interface ContainerFile {
   link?: string;
 }
 
-const usualFolders = [
-  '/',
-  '/bin',
-  '/data',
-  '/dev',
-  '/etc',
-  '/home',
-  '/opt',
-  '/proc',
-  '/root',
-  '/run',
-  '/sys',
-  '/tmp',
-  '/usr',
-  '/usr/bin',
-  '/usr/local',
-  '/var',
-  '/var/log',
-  '/var/lib',
-];
-
-/** The files that can be seen in a container: few, and in memory but for those that are mounted from the practice machine. */
+/** The files of a container: few, in memory except those that are mounted from the practice folder. */
 export class ContainerFiles {
   readonly #files = new Map<string, ContainerFile>();
-  readonly #folders = new Set<string>(usualFolders);
+  readonly #folders = new Set('/ /bin /data /dev /etc /home /opt /proc /root /run /sys /tmp /usr /var /var/log /var/lib'.split(' '));
   readonly #mounts: { target: string; source: string }[] = [];
 
-  /** From here on what is below `target` is what is there on the machine, as soon as it is: folders are laid down later than containers are made. */
+  /** Shows the source below `target` as soon as it exists: stack folders are written later than containers are created. */
   mount(target: string, source: string): void {
     this.#mounts.push({ target, source });
-    this.#mounts.sort((one, other) => other.target.length - one.target.length);
+    this.#mounts.sort((a, b) => b.target.length - a.target.length);
   }
 
-  /** Where a path is on the machine; undefined for what is in memory. */
-  #onMachine(at: string): string | undefined {
-    const over = this.#mounts.find(({ target }) => at === target || at.startsWith(`${target}/`));
-    if (!over || !statSync(over.source, { throwIfNoEntry: false })) return undefined;
-    return posix.join(over.source, posix.relative(over.target, at));
+  /** Returns where a path is in the practice folder; undefined for what is in memory. */
+  #mountedPath(at: string): string | undefined {
+    const mount = this.#mounts.find(({ target }) => at === target || at.startsWith(`${target}/`));
+    if (!mount || !statSync(mount.source, { throwIfNoEntry: false })) return undefined;
+    return posix.join(mount.source, posix.relative(mount.target, at));
   }
 
-  #mounted(at: string): ContainerFile | undefined {
-    const place = this.#onMachine(at);
-    const facts = place === undefined ? undefined : statSync(place, { throwIfNoEntry: false });
-    if (place === undefined || !facts?.isFile()) return undefined;
-    return { content: readFileSync(place), mode: facts.mode & 0o777, ms: facts.mtimeMs };
+  #entry(at: string): ContainerFile | undefined {
+    const path = this.#mountedPath(at);
+    const facts = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
+    return path !== undefined && facts?.isFile()
+      ? { content: readFileSync(path), mode: facts.mode & 0o777, ms: facts.mtimeMs }
+      : this.#files.get(at);
   }
 
   write(path: string, content: string | Buffer, ms: number, mode = 0o644): void {
     const at = posix.resolve('/', path);
-    const place = this.#onMachine(at);
-    if (place !== undefined) {
-      mkdirSync(posix.dirname(place), { recursive: true });
-      writeFileSync(place, content, { mode });
-      return;
+    const mounted = this.#mountedPath(at);
+    if (mounted === undefined) this.#keep(at, { content: Buffer.from(content as string), mode, ms });
+    else {
+      mkdirSync(posix.dirname(mounted), { recursive: true });
+      writeFileSync(mounted, content, { mode });
     }
+  }
+
+  #keep(at: string, file: ContainerFile): void {
     this.makeFolder(posix.dirname(at));
-    this.#files.set(at, { content: Buffer.from(content as string), mode, ms });
+    this.#files.set(at, file);
   }
 
   makeFolder(path: string): void {
     for (let at = posix.resolve('/', path); !this.#folders.has(at); at = posix.dirname(at)) this.#folders.add(at);
   }
 
+  /** Follows links. */
   file(path: string): ContainerFile | undefined {
     let at = posix.resolve('/', path);
     for (let followed = 0; followed < 8; followed++) {
-      const found = this.#mounted(at) ?? this.#files.get(at);
+      const found = this.#entry(at);
       if (found?.link === undefined) return found;
       at = posix.resolve(posix.dirname(at), found.link);
     }
     return undefined;
   }
 
-  isFolder(path: string): boolean {
-    const at = posix.resolve('/', path);
-    const place = this.#onMachine(at);
-    return this.#folders.has(at) || (place !== undefined && statSync(place, { throwIfNoEntry: false })?.isDirectory() === true);
-  }
-
-  /** Names in a folder; undefined where there is no such folder. */
+  /** Returns the names in a folder; undefined where there is no such folder. */
   list(path: string): string[] | undefined {
     const at = posix.resolve('/', path);
-    if (!this.isFolder(at)) return undefined;
-    const names = [...this.#files.keys(), ...this.#folders].filter((one) => one !== '/' && posix.dirname(one) === at);
-    const place = this.#onMachine(at);
-    const mounted = place !== undefined && statSync(place).isDirectory() ? readdirSync(place) : [];
-    return [...new Set([...names.map((one) => posix.basename(one)), ...mounted])].sort();
+    const mounted = this.#mountedPath(at);
+    const isMounted = mounted !== undefined && statSync(mounted, { throwIfNoEntry: false })?.isDirectory() === true;
+    if (!isMounted && !this.#folders.has(at)) return undefined;
+    const inside = [...this.#files.keys(), ...this.#folders].filter((one) => one !== '/' && posix.dirname(one) === at);
+    return [...new Set([...inside.map((one) => posix.basename(one)), ...(isMounted ? readdirSync(mounted) : [])])].sort();
   }
 
-  remove(path: string): boolean {
-    const at = posix.resolve('/', path);
-    const place = this.#onMachine(at);
-    if (place === undefined || !statSync(place, { throwIfNoEntry: false })?.isFile()) return this.#files.delete(at);
-    rmSync(place);
-    return true;
-  }
-
-  /** What `X-Docker-Container-Path-Stat` tells, undefined where nothing is. */
+  /** Returns the content of `X-Docker-Container-Path-Stat`; undefined where there is nothing. */
   stat(path: string): object | undefined {
     const at = posix.resolve('/', path);
-    const file = this.#mounted(at) ?? this.#files.get(at);
-    if (file) {
+    const file = this.#entry(at);
+    if (!file && !this.list(at)) return undefined;
+    return {
+      name: posix.basename(at) || '/',
+      size: file?.content.length ?? 4096,
       // Go's file modes: a link is bit 27, a folder bit 31.
-      const mode = file.link === undefined ? file.mode : 0o777 + 2 ** 27;
-      return {
-        name: posix.basename(at),
-        size: file.content.length,
-        mode,
-        mtime: new Date(file.ms).toISOString(),
-        linkTarget: file.link ?? '',
-      };
-    }
-    if (!this.isFolder(at)) return undefined;
-    return { name: posix.basename(at) || '/', size: 4096, mode: 2 ** 31 + 0o755, mtime: new Date(0).toISOString(), linkTarget: '' };
+      mode: file ? (file.link === undefined ? file.mode : 0o777 + 2 ** 27) : 2 ** 31 + 0o755,
+      mtime: new Date(file?.ms ?? 0).toISOString(),
+      linkTarget: file?.link ?? '',
+    };
   }
 
-  /** A tar archive of what is at a path, named by its last part, as `docker cp` gets it. */
-  archive(path: string): Readable | undefined {
-    const top = posix.resolve('/', path);
-    const making = pack();
+  /** Returns a tar archive of a path that exists, named by its last part, as `docker cp` gets it. */
+  archive(path: string): Readable {
+    const archive = pack();
     const add = (at: string, name: string): void => {
-      const file = this.#mounted(at) ?? this.#files.get(at);
-      if (file?.link !== undefined) making.entry({ name, type: 'symlink', linkname: file.link, mode: 0o777 });
-      else if (file) making.entry({ name, mode: file.mode, mtime: new Date(file.ms) }, file.content);
+      const file = this.#entry(at);
+      if (file?.link !== undefined) archive.entry({ name, type: 'symlink', linkname: file.link, mode: 0o777 });
+      else if (file) archive.entry({ name, mode: file.mode, mtime: new Date(file.ms) }, file.content);
       else {
-        making.entry({ name: `${name}/`, type: 'directory', mode: 0o755 });
+        archive.entry({ name: `${name}/`, type: 'directory', mode: 0o755 });
         for (const inside of this.list(at) ?? []) add(posix.join(at, inside), `${name}/${inside}`);
       }
     };
-    if (!this.#files.has(top) && !this.#mounted(top) && !this.isFolder(top)) return undefined;
+    const top = posix.resolve('/', path);
     add(top, posix.basename(top) || '.');
-    making.finalize();
-    return making;
+    archive.finalize();
+    return archive;
   }
 
-  #link(at: string, link: string, mode: number, ms: number): void {
-    this.makeFolder(posix.dirname(at));
-    this.#files.set(at, { content: Buffer.alloc(0), mode, ms, link });
-  }
-
-  /** Unpacks an archive into a folder. Refuses a folder that is not there, as Docker does. */
+  /** Unpacks an archive into a folder that exists. */
   async unpack(folder: string, archive: Readable, ms: number): Promise<void> {
-    const top = posix.resolve('/', folder);
-    if (!this.isFolder(top)) {
-      archive.resume();
-      throw new Refusal(404, `Could not find the file ${folder} in container`);
-    }
-    await new Promise<void>((resolve, reject) => {
-      const reader = extract();
-      reader.on('entry', (header: Headers, content, next) => {
-        const at = posix.resolve(top, `./${header.name}`);
-        const chunks: Buffer[] = [];
-        content.on('data', (chunk: Buffer) => chunks.push(chunk));
-        content.on('end', () => {
-          if (header.type === 'directory') this.makeFolder(at);
-          else {
-            const mode = header.mode ?? 0o644;
-            const isLink = header.type === 'symlink' || header.type === 'link';
-            if (isLink) this.#link(at, header.linkname ?? '', mode, ms);
-            else this.write(at, Buffer.concat(chunks), ms, mode);
-          }
-          next();
-        });
+    const reader = extract();
+    reader.on('entry', ({ name, type, linkname, mode = 0o644 }: Headers, entry: Readable, next) => {
+      const at = posix.resolve('/', folder, `./${name}`);
+      const unpacked = buffer(entry).then((content) => {
+        if (type === 'directory') this.makeFolder(at);
+        else if (type === 'symlink' || type === 'link') this.#keep(at, { content, mode, ms, link: linkname ?? '' });
+        else this.write(at, content, ms, mode);
       });
-      reader.on('finish', resolve);
-      reader.on('error', (error) => reject(new Refusal(400, error.message)));
-      archive.on('error', reject);
-      archive.pipe(reader);
+      unpacked.then(() => next(), next);
     });
+    try {
+      await pipeline(archive, reader);
+    } catch (thrown) {
+      throw new Refusal(400, thrown instanceof Error ? thrown.message : String(thrown));
+    }
   }
 }

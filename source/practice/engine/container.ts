@@ -14,14 +14,12 @@ export interface PortBinding {
 
 export interface ContainerMount {
   type: 'volume' | 'bind';
-  /** Of a volume. */
   name?: string;
   source: string;
   target: string;
   readOnly: boolean;
 }
 
-/** What a container is made of; it stays so for its life. */
 export interface ContainerSpec {
   name: string;
   image: string;
@@ -31,27 +29,21 @@ export interface ContainerSpec {
   environment: Readonly<Record<string, string>>;
   labels: Readonly<Record<string, string>>;
   tty: boolean;
-  openStdin: boolean;
   ports: readonly PortBinding[];
   mounts: readonly ContainerMount[];
   networkMode: string;
   networks: readonly string[];
   restartPolicy: { name: 'no' | 'always' | 'unless-stopped' | 'on-failure'; maximum: number };
-  capAdd: readonly string[];
   devices: readonly string[];
   memoryLimitBytes: number;
   logDriver: string;
-  healthcheck?: { test: readonly string[]; intervalMs: number } | undefined;
-  workingFolder: string;
-  user: string;
-  autoRemove: boolean;
+  healthcheck: { test: readonly string[]; intervalMs: number } | undefined;
 }
 
 export interface ContainerState {
-  status: 'created' | 'running' | 'paused' | 'restarting' | 'removing' | 'exited' | 'dead';
+  status: 'created' | 'running' | 'paused' | 'restarting' | 'exited';
   exitCode: number;
   error: string;
-  outOfMemory: boolean;
   startedMs: number | undefined;
   finishedMs: number | undefined;
   pid: number;
@@ -60,10 +52,8 @@ export interface ContainerState {
   healthOutput: string;
 }
 
-/** A container that exists, running or not. What happens to it is the machine's part. */
 export class Container {
   readonly id: string;
-  name: string;
   readonly spec: ContainerSpec;
   readonly program: Program;
   readonly createdMs: number;
@@ -73,7 +63,6 @@ export class Container {
     status: 'created',
     exitCode: 0,
     error: '',
-    outOfMemory: false,
     startedMs: undefined,
     finishedMs: undefined,
     pid: 0,
@@ -82,25 +71,27 @@ export class Container {
     healthOutput: '',
   };
   restartCount = 0;
-  /** Asked to stop by somebody: the restart policy keeps still. */
+  /** Stopped on request: the restart policy does not apply. */
   stopped = false;
   /** Host ports of this run, those that the engine chose included. */
   bound: readonly (PortBinding & { hostPort: number })[] = [];
   networkAddress = '';
   run: AbortController | undefined;
-  restartTimer: NodeJS.Timeout | undefined;
+  /** Aborts the restart that the policy has scheduled. */
+  restart: AbortController | undefined;
   restartDelayMs = 0;
-  readonly usage = { cpuNanoseconds: 0, receivedBytes: 0, sentBytes: 0, readMs: 0 };
 
   constructor(spec: ContainerSpec, program: Program, { createdMs, seed }: { createdMs: number; seed: string }) {
     this.spec = spec;
-    this.name = spec.name;
     this.program = program;
     this.createdMs = createdMs;
     this.id = createHash('sha256').update(seed).digest('hex');
     for (const { target } of spec.mounts) this.files.makeFolder(target);
     this.files.write('/etc/hostname', `${this.hostname}\n`, createdMs);
-    this.files.write('/etc/hosts', `127.0.0.1\tlocalhost\n172.18.0.2\t${this.hostname}\n`, createdMs);
+  }
+
+  get name(): string {
+    return this.spec.name;
   }
 
   get hostname(): string {
@@ -116,7 +107,7 @@ export class Container {
     return /^container:(.+)$/.exec(this.spec.networkMode)?.[1];
   }
 
-  /** A network that is neither the host's nor another container's. */
+  /** Whether its network is neither the host's nor another container's. */
   get hasNetwork(): boolean {
     const { networkMode } = this.spec;
     return networkMode !== 'host' && networkMode !== 'none' && this.networkOwner === undefined;

@@ -1,4 +1,5 @@
-/** One event as it is kept; how it is told depends on the version that asks. */
+import { EventEmitter } from 'node:events';
+
 export interface PracticeEvent {
   type: 'container' | 'image' | 'network' | 'volume';
   action: string;
@@ -11,38 +12,29 @@ export interface PracticeEvent {
 /** As many as dockerd keeps. */
 const kept = 256;
 
-export class EventLog {
-  #events: PracticeEvent[] = [];
+export class EventLog extends EventEmitter<{ event: [PracticeEvent] }> {
+  past: readonly PracticeEvent[] = [];
   #sequence = 0;
-  readonly #listeners = new Set<(event: PracticeEvent) => void>();
 
-  tell(type: PracticeEvent['type'], action: string, id: string, attributes: Readonly<Record<string, string>>, ms: number): void {
+  constructor() {
+    super();
+    this.setMaxListeners(0);
+  }
+
+  tell(type: PracticeEvent['type'], action: string, id: string, attributes: Readonly<Record<string, string>>, ms = Date.now()): void {
     const event = { type, action, id, attributes, ms, sequence: this.#sequence++ };
-    this.#events.push(event);
-    if (this.#events.length > kept * 2) this.#events = this.#events.slice(-kept);
-    for (const listener of [...this.#listeners]) listener(event);
-  }
-
-  past(): readonly PracticeEvent[] {
-    return this.#events.slice(-kept);
-  }
-
-  listen(listener: (event: PracticeEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.past = [...this.past.slice(-kept + 1), event];
+    this.emit('event', event);
   }
 }
 
-/** From API 1.52 on the old `status`, `id` and `from` are gone. */
-export function eventJson(event: PracticeEvent, minor: number): object {
-  const old = minor < 52 && event.type === 'container' ? { status: event.action, id: event.id, from: event.attributes['image'] ?? '' } : {};
+export function eventJson({ type, action, id, attributes, ms, sequence }: PracticeEvent): object {
   return {
-    ...old,
-    Type: event.type,
-    Action: event.action,
-    Actor: { ID: event.id, Attributes: event.attributes },
+    Type: type,
+    Action: action,
+    Actor: { ID: id, Attributes: attributes },
     scope: 'local',
-    time: Math.floor(event.ms / 1000),
-    timeNano: event.ms * 1_000_000 + (event.sequence % 1000),
+    time: Math.floor(ms / 1000),
+    timeNano: ms * 1_000_000 + (sequence % 1000),
   };
 }

@@ -1,35 +1,34 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import type { Container } from './container.ts';
 import { frame } from './container-log.ts';
 import type { Machine } from './machine.ts';
 import { Refusal } from './refusal.ts';
-import { missingProgram } from './scripted-program.ts';
-import { fromBytes, Shell, type ShellSurroundings, toBytes } from './shell.ts';
+import { runProgram, runScript, type ShellContext } from './shell.ts';
 
 export interface ExecRequest {
   argv: readonly string[];
-  environment: readonly string[];
+  environment: Readonly<Record<string, string>>;
   attachStdin: boolean;
   tty: boolean;
   size: { rows: number; columns: number };
 }
 
-export interface ExecInstance {
+export interface ExecInstance extends ExecRequest {
   id: string;
   container: Container;
-  request: ExecRequest;
   running: boolean;
-  started: boolean;
   exitCode: number | null;
-  size: { rows: number; columns: number };
 }
 
-/** Where an exec's input and output go: a hijacked connection, or an answer without input. */
+/** Output and input of an exec: a hijacked connection, or a response without input. */
 export interface ExecChannel {
-  output: { write(bytes: Buffer): boolean; end(): void };
-  input: Duplex | undefined;
+  output: { write(bytes: Buffer): unknown; end(): unknown };
+  input?: Duplex;
 }
+
+const keptInstances = 500;
 
 export class Execs {
   readonly #machine: Machine;
@@ -40,24 +39,14 @@ export class Execs {
   }
 
   create(container: Container, request: ExecRequest): ExecInstance {
-    if (container.state.status === 'paused')
-      throw new Refusal(409, `Container ${container.id} is paused, unpause the container before exec`);
-    if (container.state.status === 'restarting')
-      throw new Refusal(409, `Container ${container.id} is restarting, wait until the container is running`);
-    if (!container.isUp) throw new Refusal(409, `container ${container.id} is not running`);
+    const { id, state } = container;
+    if (state.status === 'paused') throw new Refusal(409, `Container ${id} is paused, unpause the container before exec`);
+    if (state.status === 'restarting') throw new Refusal(409, `Container ${id} is restarting, wait until the container is running`);
+    if (!container.isUp) throw new Refusal(409, `container ${id} is not running`);
     if (request.argv.length === 0) throw new Refusal(400, 'No exec command specified');
-    const instance: ExecInstance = {
-      id: randomBytes(32).toString('hex'),
-      container,
-      request,
-      running: false,
-      started: false,
-      exitCode: null,
-      size: request.size,
-    };
+    const instance = { ...request, id: randomBytes(32).toString('hex'), container, running: false, exitCode: null };
     this.#byId.set(instance.id, instance);
-    // Finished ones are asked for their exit code and then never again.
-    if (this.#byId.size > 500) for (const [id, one] of [...this.#byId].slice(0, 250)) if (one.exitCode !== null) this.#byId.delete(id);
+    for (const [old, { running }] of this.#byId) if (this.#byId.size > keptInstances && !running) this.#byId.delete(old);
     this.#machine.tell(container, `exec_create: ${request.argv.join(' ')}`, { execID: instance.id });
     return instance;
   }
@@ -68,136 +57,93 @@ export class Execs {
     return found;
   }
 
-  /** What must hold before the connection is taken over. */
-  check(instance: ExecInstance): void {
-    if (instance.started) throw new Refusal(409, `exec ${instance.id} has already run`);
+  /** Returns an exec that can be run: its connection is taken over only then. */
+  findNew(id: string): ExecInstance {
+    const instance = this.find(id);
+    if (instance.running || instance.exitCode !== null) throw new Refusal(409, `exec ${id} has already run`);
     if (!instance.container.isUp) throw new Refusal(409, `container ${instance.container.id} is not running`);
+    return instance;
   }
 
   async run(instance: ExecInstance, { output, input }: ExecChannel): Promise<void> {
-    const { container, request } = instance;
-    const { tty, argv } = request;
-    instance.started = true;
+    const { id, container, argv, tty, attachStdin } = instance;
     instance.running = true;
-    this.#machine.tell(container, `exec_start: ${argv.join(' ')}`, { execID: instance.id });
-    const ending = new AbortController();
-    const stop = () => ending.abort();
-    container.run?.signal.addEventListener('abort', stop, { once: true });
-    input?.once('close', stop);
-    const write = (text: string, stream: 'stdout' | 'stderr') => {
-      const bytes = Buffer.from(text, 'latin1');
-      if (bytes.length === 0 || ending.signal.aborted) return;
-      output.write(tty ? Buffer.from(text.replace(/\r?\n/g, '\r\n'), 'latin1') : frame(stream, bytes));
-    };
-    const surroundings: ShellSurroundings = {
-      write,
-      stdin: () => (input && request.attachStdin ? wholeInput(input) : Promise.resolve('')),
-      environment: new Map([...Object.entries(container.spec.environment), ...request.environment.map((one) => splitOnce(one))]),
+    this.#machine.tell(container, `exec_start: ${argv.join(' ')}`, { execID: id });
+    const closed = new AbortController();
+    input?.once('close', () => closed.abort());
+    const signal = container.run ? AbortSignal.any([closed.signal, container.run.signal]) : closed.signal;
+    let read: Promise<string> | undefined;
+    const context: ShellContext = {
+      write: (written, stream) => {
+        if (written !== '' && !signal.aborted)
+          output.write(tty ? Buffer.from(written.replace(/\r?\n/g, '\r\n')) : frame(stream, Buffer.from(written)));
+      },
+      stdin: () => {
+        read ??= input && attachStdin && !tty ? text(input).catch(() => '') : Promise.resolve('');
+        return read;
+      },
+      environment: { ...container.spec.environment, ...instance.environment },
       files: container.files,
-      hostname: container.hostname,
       processes: [...(container.program.processes ?? container.argv.slice(0, 1)), argv.join(' ')],
       size: instance.size,
-      signal: ending.signal,
-      now: () => this.#machine.now(),
-      exec: (words, stdin) => container.program.exec?.(words, stdin),
+      signal,
+      exec: async (words) => container.program.exec?.(words, await context.stdin()),
     };
     try {
-      instance.exitCode = await this.#played(instance, surroundings, input, write);
+      instance.exitCode = await execute(argv, context, tty ? input : undefined);
     } catch {
       instance.exitCode = 137;
     } finally {
       instance.running = false;
-      container.run?.signal.removeEventListener('abort', stop);
-      this.#machine.tell(container, 'exec_die', { execID: instance.id, exitCode: String(instance.exitCode) });
+      this.#machine.tell(container, 'exec_die', { execID: id, exitCode: String(instance.exitCode) });
       output.end();
     }
   }
+}
 
-  async #played(
-    { request: { argv, tty, attachStdin }, container }: ExecInstance,
-    around: ShellSurroundings,
-    input: Duplex | undefined,
-    write: ShellSurroundings['write'],
-  ): Promise<number> {
-    const shell = /^(?:\/bin\/|\/usr\/bin\/)?(?:sh|ash|bash)$/.test(argv[0] ?? '');
-    // Consoles ask for the best shell that there is: a script that becomes one.
-    const prompts = !argv.includes('-c') || /\bexec (?:ba|a)?sh(?:; fi)?$/.test(argv.at(-1) ?? '');
-    if (shell && tty && input && prompts) return typed(new Shell(around), input, around);
-    const own = container.program.exec?.(argv, attachStdin ? fromBytes(await around.stdin()) : '');
-    if (own) {
-      const answer = await own;
-      write(toBytes(answer.stdout), 'stdout');
-      write(toBytes(answer.stderr), 'stderr');
-      return answer.exitCode;
+async function execute(argv: readonly string[], context: ShellContext, terminal: Duplex | undefined): Promise<number> {
+  const isShell = /^(?:\/bin\/|\/usr\/bin\/)?(?:sh|ash|bash)$/.test(argv[0] ?? '');
+  // A console starts a script that becomes the best shell of the image.
+  if (isShell && terminal && (!argv.includes('-c') || /\bexec (?:ba|a)?sh(?:; fi)?$/.test(argv.at(-1) ?? '')))
+    return prompt(terminal, context);
+  const code = await runProgram(argv, context);
+  if (code !== undefined) return code;
+  const missing = `exec: "${argv[0]}": executable file not found in $PATH`;
+  context.write(`OCI runtime exec failed: exec failed: unable to start container process: ${missing}: unknown\r\n`, 'stdout');
+  return 127;
+}
+
+/** Echoes what is typed; Enter runs the line, Ctrl-D on an empty line ends. */
+async function prompt(terminal: Duplex, context: ShellContext): Promise<number> {
+  const write = (written: string) => context.write(written, 'stdout');
+  const decoder = new TextDecoder();
+  let line = '';
+  const begin = (before: string) => {
+    line = '';
+    write(`${before}/ # `);
+  };
+  const keys: Readonly<Record<string, () => unknown>> = {
+    '\x03': () => begin('^C\n'),
+    '\x7f': () => {
+      if (line !== '') write('\b \b');
+      line = line.slice(0, -1);
+    },
+  };
+  begin('');
+  // The same connection still has to carry the end of the output.
+  for await (const chunk of terminal.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    for (const key of decoder.decode(chunk, { stream: true })) {
+      if (key === '\x04' && line === '') return 0;
+      if (key === '\r' || key === '\n') {
+        write('\n');
+        const { code, exited } = await runScript(line, context);
+        if (exited) return code;
+        begin('');
+      } else if (key >= ' ' && key !== '\x7f') {
+        line += key;
+        write(key);
+      } else keys[key]?.();
     }
-    const code = await new Shell(around).program(argv.map(toBytes));
-    if (code !== undefined) return code;
-    const missing = missingProgram(argv[0] ?? '');
-    write(toBytes(missing.stdout), 'stdout');
-    return missing.exitCode;
   }
-}
-
-function splitOnce(variable: string): [string, string] {
-  const at = variable.indexOf('=');
-  return at < 0 ? [variable, ''] : [variable.slice(0, at), variable.slice(at + 1)];
-}
-
-function wholeInput(input: Duplex): Promise<string> {
-  return new Promise((resolve) => {
-    let text = '';
-    input.on('data', (chunk: Buffer) => {
-      text += chunk.toString('latin1');
-    });
-    input.once('end', () => resolve(text));
-    input.once('close', () => resolve(text));
-    input.resume();
-  });
-}
-
-/** A prompt: what is typed is echoed, Enter runs it, Ctrl-D on an empty line leaves. */
-function typed(shell: Shell, input: Duplex, { write }: ShellSurroundings): Promise<number> {
-  const prompt = '/ # ';
-  write(prompt, 'stdout');
-  return new Promise((resolve) => {
-    let line = '';
-    let busy = Promise.resolve();
-    let over = false;
-    const leave = (code: number) => {
-      over = true;
-      resolve(code);
-    };
-    const hear = async (one: string): Promise<void> => {
-      if (over) return;
-      if (one === '\r' || one === '\n') {
-        write('\n', 'stdout');
-        const script = line;
-        line = '';
-        const { left } = await shell.line(script);
-        if (left !== undefined) leave(left);
-        else write(prompt, 'stdout');
-      } else if (one === '\x04') {
-        if (line === '') {
-          write('\n', 'stdout');
-          leave(0);
-        }
-      } else if (one === '\x03') {
-        line = '';
-        write(`^C\n${prompt}`, 'stdout');
-      } else if (one === '\x7f' || one === '\b') {
-        if (line !== '') write('\b \b', 'stdout');
-        line = line.slice(0, -1);
-      } else if (one >= ' ') {
-        line += one;
-        write(one, 'stdout');
-      }
-    };
-    input.on('data', (chunk: Buffer) => {
-      for (const one of chunk.toString('latin1')) busy = busy.then(() => hear(one)).catch(() => leave(137));
-    });
-    input.once('close', () => leave(129));
-    // Whoever read the request from it in pieces has paused it.
-    input.resume();
-    input.once('end', () => leave(0));
-  });
+  return 0;
 }

@@ -1,26 +1,33 @@
 import { Refusal } from './refusal.ts';
 
-/** `{"label":["a=b"]}`, or the older `{"label":{"a=b":true}}`. Refuses names that are not known there. */
-export function readFilters(text: string | null, known: readonly string[]): Map<string, string[]> {
-  if (!text) return new Map();
+export interface Filters {
+  has(name: string): boolean;
+  /** Whether there is no such filter, or one of its values matches. */
+  any(name: string, matches: (value: string) => boolean): boolean;
+  /** `label=a` or `label=a=b`: all of them must match. */
+  labels(labels: Readonly<Record<string, string>>): boolean;
+}
+
+/** Reads `{"label":["a=b"]}`, or the older `{"label":{"a=b":true}}`. Refuses unknown names. */
+export function readFilters(text: string | null, known: readonly string[]): Filters {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = JSON.parse(text || '{}');
   } catch {
     throw new Refusal(400, 'invalid filter');
   }
   const filters = new Map<string, string[]>();
-  for (const [name, value] of Object.entries((parsed ?? {}) as Record<string, unknown>)) {
+  for (const [name, value] of Object.entries(parsed ?? {})) {
     if (!known.includes(name)) throw new Refusal(400, `invalid filter '${name}'`);
-    filters.set(name, Array.isArray(value) ? value.map(String) : Object.keys((value ?? {}) as object));
+    filters.set(name, Array.isArray(value) ? value.map(String) : Object.keys(value ?? {}));
   }
-  return filters;
-}
-
-/** `a` or `a=b`; all of them must hold. */
-export function labelsMatch(wanted: readonly string[] | undefined, labels: Readonly<Record<string, string>>): boolean {
-  return (wanted ?? []).every((one) => {
-    const at = one.indexOf('=');
-    return at < 0 ? Object.hasOwn(labels, one) : labels[one.slice(0, at)] === one.slice(at + 1);
-  });
+  return {
+    has: (name) => filters.has(name),
+    any: (name, matches) => filters.get(name)?.some(matches) ?? true,
+    labels: (labels) =>
+      (filters.get('label') ?? []).every((label) => {
+        const [name = '', ...value] = label.split('=');
+        return value.length === 0 ? Object.hasOwn(labels, name) : labels[name] === value.join('=');
+      }),
+  };
 }

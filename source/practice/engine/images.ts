@@ -1,11 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Refusal } from './refusal.ts';
 
-export interface PracticeImage {
-  id: string;
-  tags: string[];
-  /** `caddy@sha256:…`, as its registry had it when it was fetched; stays when the tag moves on. Empty for what was made here. */
-  digests: readonly string[];
+interface ImageConfig {
   sizeBytes: number;
   createdMs: number;
   labels: Readonly<Record<string, string>>;
@@ -15,12 +11,19 @@ export interface PracticeImage {
   exposed: readonly string[];
 }
 
+export interface PracticeImage extends ImageConfig {
+  id: string;
+  tags: string[];
+  /** `caddy@sha256:…`, as the registry had it when it was pulled; stays when the tag moves. Empty for what was built here. */
+  digests: readonly string[];
+}
+
 /** `caddy` is `caddy:latest`. */
 export function withTag(name: string): string {
   return name.includes('@') || /:[^/:]+$/.test(name) ? name : `${name}:latest`;
 }
 
-const repositoryOf = (tag: string): string => tag.replace(/:[^/:]*$/, '');
+export const repositoryOf = (tag: string): string => tag.replace(/:[^/:]*$/, '');
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** `docker.io/library/caddy:2` as Docker itself calls it: `caddy:2`. */
@@ -28,51 +31,48 @@ export function familiar(name: string): string {
   return name.replace(/^(?:docker\.io|index\.docker\.io)\//, '').replace(/^library\//, '');
 }
 
+const empty: ImageConfig = { sizeBytes: 0, createdMs: 0, labels: {}, command: [], entrypoint: [], environment: {}, exposed: [] };
+
 export class Images {
   readonly #byId = new Map<string, PracticeImage>();
   /** How often the registry's image of a tag was replaced by a newer one. */
   readonly #editions = new Map<string, number>();
 
-  /** What the registry has under this name, put onto this machine; the tag leaves the image that had it. */
-  add(name: string, facts: Partial<Omit<PracticeImage, 'id' | 'tags' | 'digests'>> = {}): PracticeImage {
+  /** Pulls what the registry has under this name; the tag moves from the image that had it. */
+  add(name: string, config: Partial<ImageConfig> = {}): PracticeImage {
     const tag = familiar(withTag(name));
     const known = this.find(tag);
-    const digest = this.registryDigest(tag);
-    if (known && (tag.includes('@') || known.digests.length === 0 || known.digests.some((one) => one.endsWith(digest)))) return known;
+    if (known && (tag.includes('@') || known.digests.length === 0 || this.isCurrent(tag))) return known;
     if (known) known.tags = known.tags.filter((other) => other !== tag);
     const id = `sha256:${hashOf(`image ${this.#edition(tag)}`)}`;
+    const { command, entrypoint, environment, exposed } = known ?? {
+      ...{ ...empty, environment: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' } },
+      ...config,
+    };
     const image: PracticeImage = {
       id,
       tags: tag.includes('@') ? [] : [tag],
-      digests: [tag.includes('@') ? tag : `${repositoryOf(tag)}@${digest}`],
-      sizeBytes: 40_000_000 + (Number.parseInt(id.slice(7, 13), 16) % 400_000_000),
-      createdMs: 0,
-      labels: {},
-      command: [],
-      entrypoint: [],
-      environment: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
-      exposed: [],
-      ...facts,
-      // A newer edition does what the one before it did.
-      ...(known && { command: known.command, entrypoint: known.entrypoint, environment: known.environment, exposed: known.exposed }),
+      digests: [tag.includes('@') ? tag : `${repositoryOf(tag)}@${this.registryDigest(tag)}`],
+      ...{ ...empty, sizeBytes: 40_000_000 + (Number.parseInt(id.slice(7, 13), 16) % 400_000_000) },
+      ...config,
+      // A newer edition does what the previous one did.
+      ...{ command, entrypoint, environment, exposed },
     };
     this.#byId.set(id, image);
     return image;
   }
 
-  /** What a registry says of a name: the digest of its newest image there. */
+  /** Digest of the newest image that the registry has under this name. */
   registryDigest(name: string): string {
     const tag = familiar(withTag(name));
     return tag.includes('@') ? tag.replace(/^.*@/, '') : `sha256:${hashOf(`digest ${this.#edition(tag)}`)}`;
   }
 
-  /** Is what the registry has under this name on this machine? */
   isCurrent(name: string): boolean {
     const digest = this.registryDigest(name);
-    return this.find(name)?.digests.some((one) => one.endsWith(digest)) ?? false;
+    return this.find(name)?.digests.some((known) => known.endsWith(digest)) ?? false;
   }
 
-  /** The registry gets a newer image under this name. */
   publish(name: string): void {
     const tag = familiar(withTag(name));
     this.#editions.set(tag, (this.#editions.get(tag) ?? 0) + 1);
@@ -83,23 +83,11 @@ export class Images {
     return edition === 0 ? tag : `${tag} ${edition}`;
   }
 
-  /** Of an archive: `POST /images/create?fromSrc=-`. */
-  load(name: string | undefined, facts: Partial<PracticeImage>): PracticeImage {
-    const image: PracticeImage = {
-      sizeBytes: 0,
-      createdMs: Date.now(),
-      labels: {},
-      command: [],
-      entrypoint: [],
-      environment: {},
-      exposed: [],
-      digests: [],
-      ...facts,
-      id: `sha256:${randomBytes(32).toString('hex')}`,
-      tags: name ? [familiar(withTag(name))] : [],
-    };
-    this.#byId.set(image.id, image);
-    return image;
+  /** Adds an image that no registry has. */
+  load(name: string | undefined, config: Partial<ImageConfig>): void {
+    const id = `sha256:${randomBytes(32).toString('hex')}`;
+    const tags = name ? [familiar(withTag(name))] : [];
+    this.#byId.set(id, { ...empty, createdMs: Date.now(), ...config, id, tags, digests: [] });
   }
 
   all(): PracticeImage[] {
@@ -108,12 +96,9 @@ export class Images {
 
   find(name: string): PracticeImage | undefined {
     const digest = name.replace(/^sha256:/, '');
-    if (/^[0-9a-f]{4,64}$/.test(digest)) {
-      const found = this.all().find(({ id }) => id.startsWith(`sha256:${digest}`));
-      if (found) return found;
-    }
+    const byId = /^[0-9a-f]{4,64}$/.test(digest) && this.all().find(({ id }) => id.startsWith(`sha256:${digest}`));
     const tag = familiar(withTag(name));
-    return this.all().find(({ tags, digests }) => tags.includes(tag) || digests.includes(tag));
+    return byId || this.all().find(({ tags, digests }) => tags.includes(tag) || digests.includes(tag));
   }
 
   image(name: string): PracticeImage {
@@ -124,7 +109,7 @@ export class Images {
 
   tag(image: PracticeImage, name: string): void {
     const tag = familiar(withTag(name));
-    for (const one of this.all()) one.tags = one.tags.filter((other) => other !== tag);
+    for (const other of this.all()) other.tags = other.tags.filter((known) => known !== tag);
     image.tags.push(tag);
   }
 

@@ -1,4 +1,4 @@
-/** A request that the engine refuses: the status and the sentence that Docker answers with. */
+/** A request that the engine refuses, with Docker's status and message. */
 export class Refusal extends Error {
   readonly status: number;
 
@@ -7,5 +7,3 @@ export class Refusal extends Error {
     this.status = status;
   }
 }
-
-export const noContainer = (name: string) => new Refusal(404, `No such container: ${name}`);

@@ -3,32 +3,29 @@ import type { Execs } from './execs.ts';
 import type { Machine } from './machine.ts';
 import { Refusal } from './refusal.ts';
 
-/** The newest version of the API that is spoken here, and the oldest: those of Docker 29.0. */
+/** The newest version of the API that is served, and the oldest: those of Docker 29.0. */
 export const apiVersion = '1.52';
 export const oldestApiVersion = '1.44';
 export const engineVersion = '29.0.1';
 
-/** A request, read as far as its path. */
 export interface EngineRequest {
   method: string;
-  path: string;
   query: URLSearchParams;
-  /** Of the version that is asked for: 51 of `/v1.51/...`. */
-  minor: number;
-  /** Parts of the path that the route leaves open. */
-  parts: readonly string[];
+  /** The variable part of the path: a name or an id. */
+  name: string;
   raw: IncomingMessage;
   response: ServerResponse;
   machine: Machine;
   execs: Execs;
 }
 
-export type Handler = (request: EngineRequest) => Promise<void> | void;
+/** If it sends nothing, the answer is 204. */
+export type Handler = (request: EngineRequest) => unknown;
 
-/** `GET /containers/:/json` to what answers it. */
+/** By method and pattern: `GET /containers/:/json`. */
 export type Routes = Readonly<Record<string, Handler>>;
 
-export function sendJson({ response }: EngineRequest, body: unknown, status = 200): void {
+export function sendJson({ response }: Pick<EngineRequest, 'response'>, body: unknown, status = 200): void {
   response.writeHead(status, { 'Content-Type': 'application/json' });
   response.end(`${JSON.stringify(body)}\n`);
 }
@@ -44,7 +41,7 @@ export function isSet(value: string | null): boolean {
 
 const bodyLimitBytes = 16 * 1024 * 1024;
 
-export async function readBody(raw: IncomingMessage): Promise<Record<string, unknown>> {
+export async function readBody<Body extends object>(raw: IncomingMessage): Promise<Partial<Body>> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   for await (const chunk of raw as AsyncIterable<Buffer>) {
@@ -52,32 +49,36 @@ export async function readBody(raw: IncomingMessage): Promise<Record<string, unk
     if (sizeBytes > bodyLimitBytes) throw new Refusal(413, 'request body too large');
     chunks.push(chunk);
   }
-  return parseBody(Buffer.concat(chunks).toString('utf8'));
+  return parseBody(Buffer.concat(chunks).toString());
 }
 
-export function parseBody(text: string): Record<string, unknown> {
-  if (text.trim() === '') return {};
+export function parseBody<Body extends object>(text: string): Partial<Body> {
   try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : {};
+    const parsed: unknown = JSON.parse(text.trim() || '{}');
+    return typeof parsed === 'object' && parsed !== null ? parsed : {};
   } catch (thrown) {
     throw new Refusal(400, `invalid JSON: ${thrown instanceof Error ? thrown.message : ''}`);
   }
 }
 
-/** Sends as fast as the other side reads. Answers false when it has gone. */
-export function sendSlowly(response: ServerResponse, bytes: Buffer): Promise<boolean> {
-  if (response.destroyed || response.closed) return Promise.resolve(false);
-  if (response.write(bytes)) return Promise.resolve(true);
-  return new Promise((resolve) => {
-    const settle = (open: boolean) => () => {
-      response.off('drain', drained);
-      response.off('close', closed);
-      resolve(open);
+/** Sends as fast as the other side reads. Returns false once it has gone. */
+export async function sendSlowly(response: ServerResponse, bytes: Buffer): Promise<boolean> {
+  if (response.closed || response.write(bytes)) return !response.closed;
+  await new Promise<void>((resolve) => {
+    const settle = () => {
+      response.off('drain', settle).off('close', settle);
+      resolve();
     };
-    const drained = settle(true);
-    const closed = settle(false);
-    response.once('drain', drained);
-    response.once('close', closed);
+    response.once('drain', settle).once('close', settle);
   });
+  return !response.closed;
+}
+
+/** Aborted when the response is complete, the client has gone, or the moment is over. */
+export function untilClosed(response: ServerResponse, until?: { ms: number }): AbortSignal {
+  const closed = new AbortController();
+  response.once('close', () => closed.abort());
+  if (!until) return closed.signal;
+  const leftMs = Math.min(Math.max(0, until.ms - Date.now()), 2 ** 31 - 1);
+  return AbortSignal.any([closed.signal, AbortSignal.timeout(leftMs)]);
 }

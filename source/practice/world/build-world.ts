@@ -1,37 +1,39 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Catalog, CatalogEntry, CatalogService } from '../../catalog/catalog.ts';
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
+import { composeLabels } from '../compose/project.ts';
 import type { Container, ContainerMount, ContainerSpec, PortBinding } from '../engine/container.ts';
-import { familiar } from '../engine/images.ts';
+import { completeSpec, type SpecRequest, volumeMount } from '../engine/create-container.ts';
+import { familiar, repositoryOf } from '../engine/images.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { Program } from '../engine/program.ts';
-import type { DeployedPart, PracticeProduct } from '../practice.ts';
-import { days, type Part, type Play } from './part.ts';
-import { dnsFilter, fileSync, llmProxy, mediaServer, modelRuntime, reverseProxy, rssReader } from './parts/applications.ts';
-import { notDeployed } from './parts/not-deployed.ts';
-import { type Products, productParts } from './parts/products.ts';
-import { idpEnterprise, ldapDirectory, passwordVault, ssoPortal, vulnerabilityScanner } from './parts/security.ts';
-import { PlayedProgram } from './played-program.ts';
+import type { DeployedComponent, ImagePin, PracticeProduct } from '../practice.ts';
+import type { Products } from '../products.ts';
+import { days, type NewComponent, type PracticeComponent, type PracticeService } from './component.ts';
+import { dnsFilter, fileSync, llmProxy, mediaServer, modelRuntime, reverseProxy, rssReader } from './components/applications.ts';
+import { notDeployed } from './components/not-deployed.ts';
+import { productComponents } from './components/products.ts';
+import { idpEnterprise, ldapDirectory, passwordVault, ssoPortal, vulnerabilityScanner } from './components/security.ts';
+import { SimulatedProgram } from './simulated-program.ts';
 
-/** A service that plays. */
-export interface Actor {
+export interface WorldService {
   component: string;
   service: string;
   container: Container;
-  program: PlayedProgram;
+  program: SimulatedProgram;
 }
 
 export interface World {
-  actors: readonly Actor[];
-  /** What counts as deployed into the stack's folder: everything but what somebody ran by hand. */
-  deployed: readonly DeployedPart[];
-  /** Of a component's service, its main one where none is named. */
-  actor(component: string, service?: string): Actor | undefined;
+  services: readonly WorldService[];
+  /** All components except those that were started by hand. */
+  deployed: readonly DeployedComponent[];
+  /** Returns a component's service, by default its main one. */
+  service(component: string, service?: string): WorldService | undefined;
 }
 
-/** Puts components into a machine, each as if it had been there for a while; what is left out can be deployed. */
+/** Adds components to a machine, each with its past; the others can be deployed. */
 export async function buildWorld(machine: Machine, catalog: Catalog, products: Products, stackFolder: string): Promise<World> {
-  const parts: readonly Part[] = [
+  const components: readonly PracticeComponent[] = [
     reverseProxy,
     passwordVault(products.passwordVault),
     ssoPortal(products.ssoPortal),
@@ -44,268 +46,191 @@ export async function buildWorld(machine: Machine, catalog: Catalog, products: P
     modelRuntime,
     llmProxy,
     dnsFilter,
-    ...productParts(products),
+    ...productComponents(products),
   ];
-  const actors: Actor[] = [];
-  const deployed: DeployedPart[] = [];
-  for (const part of parts) {
-    const entry = catalog.get(part.component);
+  const services: WorldService[] = [];
+  const deployed: DeployedComponent[] = [];
+  for (const component of components) {
+    const entry = catalog.get(component.component);
     if (!entry) continue;
-    const values: Record<string, string> = { ...part.values };
+    const values: Record<string, string> = { ...component.values };
+    const images: Record<string, ImagePin> = {};
     for (const service of entry.services) {
-      const play = part.plays[service.name];
-      if (!play) continue;
-      actors.push(await putOn(machine, { entry, service, part, play, values, stackFolder }));
+      const behaviour = component.services[service.name];
+      if (!behaviour) continue;
+      const added = await addService(machine, { entry, service, component, behaviour, values, stackFolder });
+      const { image, imageId: id } = added.container.spec;
+      images[service.name] = { reference: image, id, digest: machine.images.image(id).digests[0] };
+      services.push(added);
     }
-    if (part.project === entry.id) {
-      const { component, createdAgoMs, hostPorts = {}, files = {} } = part;
-      deployed.push({ component, atMs: machine.now() - createdAgoMs, values, hostPorts, services: Object.keys(part.plays), files });
-    }
+    if (component.byHand) continue;
+    const { createdAgoMs, hostPorts = {}, files = {} } = component;
+    deployed.push({ component: entry.id, atMs: Date.now() - createdAgoMs, values, hostPorts, images, files });
   }
-  const absent = notDeployed(products);
-  machine.cast = (spec) => castOf(machine, catalog, [...parts, ...absent], spec);
-  if (products.cluster) actors.push(await putClusterOn(machine, products.cluster));
-  // What an upgrade and an experiment have left behind, for whoever cleans up.
-  const nowMs = machine.now();
-  machine.images.load(undefined, { sizeBytes: 311_427_072, createdMs: nowMs - days(60) });
-  machine.images.add('nextcloud:31-apache', { createdMs: nowMs - days(75), sizeBytes: 1_422_917_632 });
-  machine.addVolume(
-    'old-wiki_data',
-    { 'com.docker.compose.project': 'old-wiki', 'com.docker.compose.volume': 'data' },
-    nowMs - days(200),
-    734_003_200,
-  );
-  machine.addVolume(
-    createHash('sha256').update('practice anonymous volume').digest('hex'),
-    { 'com.docker.volume.anonymous': '' },
-    nowMs - days(33),
-    48_234_496,
-  );
+  machine.cast = (spec) => programOf(machine, catalog, [...components, ...notDeployed(products)], spec);
+  services.push(await addCluster(machine, products.cluster));
+  addLeftovers(machine);
   return {
-    actors,
+    services,
     deployed,
-    actor: (component, service) => {
-      const main = catalog.get(component)?.services.find((one) => one.main)?.name;
-      return actors.find((actor) => actor.component === component && actor.service === (service ?? main));
+    service: (component, name) => {
+      const main = catalog.get(component)?.services.find((service) => service.main)?.name;
+      return services.find((service) => service.component === component && service.service === (name ?? main));
     },
   };
 }
 
-/** Makes something ready for the others, and ends: in an instant, and well. */
-const preparation: Program = { start: (run) => setImmediate(() => run.signal.aborted || run.exit(0)) };
+/** What an upgrade and an experiment left behind, for `prune`. */
+function addLeftovers(machine: Machine): void {
+  const ago = (count: number) => Date.now() - days(count);
+  machine.images.load(undefined, { sizeBytes: 311_427_072, createdMs: ago(60) });
+  machine.images.add('nextcloud:31-apache', { createdMs: ago(75), sizeBytes: 1_422_917_632 });
+  const labels = { 'com.docker.compose.project': 'old-wiki', 'com.docker.compose.volume': 'data' };
+  machine.addVolume('old-wiki_data', labels, ago(200), 734_003_200);
+  machine.addVolume(hashOf('practice anonymous volume'), { 'com.docker.volume.anonymous': '' }, ago(33), 48_234_496);
+}
 
-/** What a catalog component's container plays, known by its image and its compose service: whoever deploys it meets it as it is. */
-function castOf(machine: Machine, catalog: Catalog, parts: readonly Part[], spec: ContainerSpec): Program | undefined {
-  const wanted = spec.labels['com.docker.compose.service'];
-  for (const part of parts) {
-    const entry = catalog.get(part.component);
-    if (!entry) continue;
-    const service = entry.services.find(
-      ({ name, image }) => name === wanted && repositoryOf(interpolate(image)) === repositoryOf(spec.image),
-    );
-    const play = service && part.plays[service.name];
-    if (!service || !play) continue;
-    if (play.finished) return preparation;
-    return new PlayedProgram(play, {
-      seed: spec.name,
-      product: service.main ? part.product : undefined,
-      around: { later: (ms, call) => machine.later(ms, call), cancel: (timer) => machine.cancel(timer) },
-      opens: bindingsOf(entry, service, part),
-    });
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** A one-shot service: ends at once, with 0. */
+const job: Program = { start: (run) => setImmediate(() => run.signal.aborted || run.exit(0)) };
+
+function programOf(machine: Machine, catalog: Catalog, components: readonly NewComponent[], spec: ContainerSpec): Program | undefined {
+  const wanted = spec.labels['com.docker.compose.service'] ?? '';
+  for (const component of components) {
+    const entry = catalog.get(component.component);
+    const behaviour = component.services[wanted];
+    const service = entry?.services.find(({ name, image }) => name === wanted && repository(interpolate(image)) === repository(spec.image));
+    if (!entry || !service || !behaviour) continue;
+    if (behaviour.finished) return job;
+    const product = service.main ? component.product : undefined;
+    return new SimulatedProgram(behaviour, { seed: spec.name, product, machine, opens: bindingsOf(entry, service, component) });
   }
   return undefined;
 }
 
 /** `postgres` of `docker.io/library/postgres:16-alpine@sha256:...`. */
-function repositoryOf(image: string): string {
-  return familiar(image.replace(/@.*$/, '').replace(/:[^/:]*$/, ''));
+const repository = (image: string): string => familiar(repositoryOf(image.replace(/@.*$/, '')));
+
+/** A cluster in a container, as `kind` creates one: no component of the catalog. */
+async function addCluster(machine: Machine, product: PracticeProduct): Promise<WorldService> {
+  const createdMs = Date.now() - days(11);
+  const [port = 6443] = Object.keys(product.listeners).map(Number);
+  const behaviour: PracticeService = {
+    figures: { cpuPercent: [9, 4], memoryMb: [980, 60] },
+    processes: ['/sbin/init', '/usr/bin/containerd', '/usr/bin/kubelet', 'kube-apiserver', 'etcd'],
+  };
+  machine.addNetwork('kind', {}, createdMs);
+  const image = 'kindest/node:v1.31.6';
+  machine.images.add(image, { createdMs: createdMs - days(30), sizeBytes: 1_036_255_232 });
+  const spec = completeSpec(machine, {
+    name: 'practice-control-plane',
+    image,
+    entrypoint: ['/usr/local/bin/entrypoint'],
+    command: ['/sbin/init'],
+    labels: { 'io.x-k8s.kind.cluster': 'practice', 'io.x-k8s.kind.role': 'control-plane' },
+    ports: [{ containerPort: port, protocol: 'tcp', hostIp: '127.0.0.1', hostPort: port }],
+    networkMode: 'kind',
+    restartPolicy: { name: 'on-failure', maximum: 1 },
+  });
+  const program = new SimulatedProgram(behaviour, { seed: 'practice cluster', product, machine });
+  const container = machine.create(spec, program, { createdMs, seed: 'practice cluster' });
+  program.remember(container.log, { startedMs: createdMs });
+  await machine.start(container, createdMs);
+  return { component: 'cluster', service: 'control-plane', container, program };
 }
 
-interface Putting {
+interface Addition {
   entry: CatalogEntry;
   service: CatalogService;
-  part: Part;
-  play: Play;
+  component: PracticeComponent;
+  behaviour: PracticeService;
   /** Of variables, shared by the services of a component. */
   values: Record<string, string>;
   stackFolder: string;
 }
 
-/** A cluster in a container, as `kind` makes one: no component of the catalog, and a row of its own all the same. */
-async function putClusterOn(machine: Machine, product: PracticeProduct): Promise<Actor> {
-  const nowMs = machine.now();
-  const [port = 6443] = Object.keys(product.listeners).map(Number);
-  const play: Play = {
-    voice: { everyMs: Number.POSITIVE_INFINITY, happen: () => [] },
-    figures: { cpuPercent: [9, 4], memoryMb: [980, 60] },
-    bootMs: 300,
-    processes: ['/sbin/init', '/usr/bin/containerd', '/usr/bin/kubelet', 'kube-apiserver', 'etcd'],
-  };
-  const program = new PlayedProgram(play, {
-    seed: 'practice cluster',
-    product,
-    around: { later: (ms, call) => machine.later(ms, call), cancel: (timer) => machine.cancel(timer) },
-  });
-  const createdMs = nowMs - days(11);
-  machine.addNetwork('kind', {}, createdMs);
-  const image = machine.images.add('kindest/node:v1.31.6', { createdMs: createdMs - days(30), sizeBytes: 1_036_255_232 });
-  const container = machine.create(
-    {
-      name: 'practice-control-plane',
-      image: 'kindest/node:v1.31.6',
-      imageId: image.id,
-      entrypoint: ['/usr/local/bin/entrypoint'],
-      command: ['/sbin/init'],
-      environment: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
-      labels: { 'io.x-k8s.kind.cluster': 'practice', 'io.x-k8s.kind.role': 'control-plane' },
-      tty: false,
-      openStdin: false,
-      ports: [{ containerPort: port, protocol: 'tcp', hostIp: '127.0.0.1', hostPort: port }],
-      mounts: [],
-      networkMode: 'kind',
-      networks: ['kind'],
-      restartPolicy: { name: 'on-failure', maximum: 1 },
-      capAdd: [],
-      devices: [],
-      memoryLimitBytes: 0,
-      logDriver: 'json-file',
-      workingFolder: '/',
-      user: '',
-      autoRemove: false,
-    },
-    program,
-    { createdMs, seed: 'practice cluster' },
-  );
-  program.remember(container.log, { startedMs: createdMs, nowMs });
-  await machine.start(container, { startedMs: createdMs, quiet: true });
-  return { component: 'cluster', service: 'control-plane', container, program };
-}
-
-async function putOn(machine: Machine, putting: Putting): Promise<Actor> {
-  const { entry, service, part, play } = putting;
-  const nowMs = machine.now();
-  const createdMs = nowMs - part.createdAgoMs;
-  const spec = specOf(machine, putting, createdMs);
-  const program = new PlayedProgram(play, {
-    seed: spec.name,
-    product: service.main ? part.product : undefined,
-    around: { later: (ms, call) => machine.later(ms, call), cancel: (timer) => machine.cancel(timer) },
-  });
+async function addService(machine: Machine, addition: Addition): Promise<WorldService> {
+  const { entry, service, component, behaviour } = addition;
+  const createdMs = Date.now() - component.createdAgoMs;
+  const spec = completeSpec(machine, requestOf(machine, addition, createdMs));
+  const product = service.main ? component.product : undefined;
+  const program = new SimulatedProgram(behaviour, { seed: spec.name, product, machine });
   const container = machine.create(spec, program, { createdMs, seed: `practice ${spec.name}` });
-  const startedMs = nowMs - part.startedAgoMs;
-  if (play.finished || part.stoppedAgoMs !== undefined) {
-    const finishedMs = play.finished ? startedMs + 900 : nowMs - (part.stoppedAgoMs ?? 0);
-    program.remember(container.log, { startedMs, endedMs: finishedMs, nowMs });
-    Object.assign(container.state, { status: 'exited', exitCode: play.finished ? 0 : (play.ends?.exitCode ?? 137), startedMs, finishedMs });
-    container.stopped = !play.finished;
-    if (container.stopped) {
+  const startedMs = Date.now() - component.startedAgoMs;
+  if (behaviour.finished || component.stoppedAgoMs !== undefined) {
+    const finishedMs = behaviour.finished ? startedMs + 900 : Date.now() - (component.stoppedAgoMs ?? 0);
+    const exitCode = behaviour.finished ? 0 : (behaviour.ends?.exitCode ?? 137);
+    program.remember(container.log, { startedMs, endedMs: finishedMs });
+    Object.assign(container.state, { status: 'exited', exitCode, startedMs, finishedMs });
+    if (!behaviour.finished) {
+      container.stopped = true;
       machine.tell(container, 'kill', { signal: '15' }, finishedMs - 400);
-      machine.tell(container, 'die', { exitCode: String(container.state.exitCode) }, finishedMs);
+      machine.tell(container, 'die', { exitCode: String(exitCode) }, finishedMs);
       machine.tell(container, 'stop', {}, finishedMs + 20);
     }
   } else {
-    program.remember(container.log, { startedMs, nowMs });
     machine.tell(container, 'start', {}, startedMs);
-    await machine.start(container, { startedMs, quiet: true });
+    program.remember(container.log, { startedMs });
+    await machine.start(container, startedMs);
   }
   return { component: entry.id, service: service.name, container, program };
 }
 
-function specOf(machine: Machine, { entry, service, part, play, values, stackFolder }: Putting, createdMs: number): ContainerSpec {
-  const { project } = part;
+function requestOf(machine: Machine, addition: Addition, createdMs: number): SpecRequest {
+  const { entry, service, component, behaviour, values, stackFolder } = addition;
   const folder = `${stackFolder}/${entry.id}`;
   const fill = (text: string) => {
-    for (const { name, operator } of variablesIn(text)) {
-      // Required, and not said by the part: a secret, made up anew at every start.
-      if (operator === '?' && !Object.hasOwn(values, name)) values[name] = randomBytes(24).toString('hex');
-    }
+    // A required variable without a value is a secret, random at every start.
+    for (const { name, operator } of variablesIn(text)) if (operator === '?') values[name] ??= randomBytes(24).toString('hex');
     return interpolate(text, values);
   };
-  const environment = Object.fromEntries(
-    Object.entries({ ...service.environment, ...play.environment }).map(([name, value]) => [name, fill(value)]),
-  );
-  const image = machine.images.add(fill(service.image), { createdMs: createdMs - days(4), command: service.command.map(fill) });
-  const hostNetwork = service.networkMode === 'host';
-  const ports = bindingsOf(entry, service, part);
-  const name = project === undefined ? 'adguardhome' : `${project}-${service.name}-1`;
-  const network = project === undefined ? 'bridge' : `${project}_default`;
-  if (project !== undefined && !hostNetwork && !machine.networks.has(network)) {
-    machine.addNetwork(network, { 'com.docker.compose.project': project, 'com.docker.compose.network': 'default' }, createdMs);
-  }
-  const argv = play.processes?.[0].split(' ') ?? [service.name];
+  const image = fill(service.image);
+  const imageId = machine.images.add(image, { createdMs: createdMs - days(4), command: service.command.map(fill) }).id;
+  const argv = behaviour.processes?.[0].split(' ') ?? [service.name];
+  const project = component.byHand ? undefined : entry.id;
+  const networkMode = service.networkMode === 'host' ? 'host' : project === undefined ? 'bridge' : `${project}_default`;
+  const projectLabels = { 'com.docker.compose.project': entry.id };
+  if (networkMode !== 'host' && !machine.networks.has(networkMode))
+    machine.addNetwork(networkMode, { ...projectLabels, 'com.docker.compose.network': 'default' }, createdMs);
   return {
-    name,
-    image: fill(service.image),
-    imageId: image.id,
-    entrypoint: service.command.length > 0 && service.command[0]?.startsWith('-') ? argv.slice(0, 1) : [],
+    name: project === undefined ? 'adguardhome' : `${project}-${service.name}-1`,
+    image,
+    entrypoint: service.command[0]?.startsWith('-') ? argv.slice(0, 1) : [],
     command: service.command.length > 0 ? service.command.map(fill) : argv,
-    environment: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', ...environment },
-    labels: project === undefined ? {} : composeLabels(project, service, image.id, folder),
-    tty: play.tty === true,
-    openStdin: false,
-    ports,
-    mounts: service.mounts.map(({ source, target, readOnly }) =>
-      mountOf(machine, { source, target, readOnly, project, folder, createdMs }),
-    ),
-    networkMode: hostNetwork ? 'host' : network,
-    networks: hostNetwork ? [] : [network],
+    environment: Object.fromEntries(Object.entries(service.environment).map(([name, value]) => [name, fill(value)])),
+    labels:
+      project === undefined
+        ? {}
+        : composeLabels({
+            ...{ project, service: service.name, imageId, folder, file: `${folder}/compose.yaml` },
+            hash: hashOf(`${project} ${service.name}`),
+            dependsOn: service.dependsOn.map((name) => ({ name, condition: 'service_started' })),
+          }),
+    tty: behaviour.tty === true,
+    ports: bindingsOf(entry, service, component),
+    mounts: service.mounts.map((mount): ContainerMount => {
+      if (/^[/.]/.test(mount.source)) return { type: 'bind', ...mount, source: mount.source.replace(/^\./, folder) };
+      const name = `${project ?? 'adguard'}_${mount.source}`;
+      const sizeBytes = 2_000_000 + (Number.parseInt(hashOf(name).slice(0, 7), 16) % 900_000_000);
+      const labels = project === undefined ? {} : { ...projectLabels, 'com.docker.compose.volume': mount.source };
+      machine.addVolume(name, labels, createdMs, sizeBytes);
+      return volumeMount({ ...mount, source: name });
+    }),
+    networkMode,
     restartPolicy: { name: service.oneShot ? 'no' : 'unless-stopped', maximum: 0 },
-    capAdd: service.capAdd,
     devices: service.devices,
-    memoryLimitBytes: 0,
-    logDriver: 'json-file',
-    healthcheck: play.healthcheck && { test: play.healthcheck, intervalMs: 30_000 },
-    workingFolder: '/',
-    user: '',
-    autoRemove: false,
+    healthcheck: behaviour.healthcheck && { test: behaviour.healthcheck, intervalMs: 30_000 },
   };
 }
 
-function bindingsOf(entry: CatalogEntry, service: CatalogService, part: Part): PortBinding[] {
+function bindingsOf(entry: CatalogEntry, service: CatalogService, component: NewComponent): PortBinding[] {
   return entry.ports
     .filter((port) => port.service === service.name)
     .map((port) => ({
       containerPort: port.container,
       protocol: port.protocol,
       hostIp: port.exposure === 'loopback' ? '127.0.0.1' : '',
-      hostPort: port.host === undefined ? undefined : (part.hostPorts?.[port.container] ?? port.host),
+      hostPort: port.host === undefined ? undefined : (component.hostPorts?.[port.container] ?? port.host),
     }));
-}
-
-interface Mounting {
-  source: string;
-  target: string;
-  readOnly: boolean;
-  project: string | undefined;
-  folder: string;
-  createdMs: number;
-}
-
-function mountOf(machine: Machine, { source, target, readOnly, project, folder, createdMs }: Mounting): ContainerMount {
-  if (source.startsWith('/')) return { type: 'bind', source, target, readOnly };
-  if (source.startsWith('.')) return { type: 'bind', source: source.replace(/^\./, folder), target, readOnly };
-  const name = `${project ?? 'adguard'}_${source}`;
-  const sizeBytes = 2_000_000 + (Number.parseInt(createHash('sha256').update(name).digest('hex').slice(0, 7), 16) % 900_000_000);
-  machine.addVolume(
-    name,
-    project === undefined ? {} : { 'com.docker.compose.project': project, 'com.docker.compose.volume': source },
-    createdMs,
-    sizeBytes,
-  );
-  return { type: 'volume', name, source: `/var/lib/docker/volumes/${name}/_data`, target, readOnly };
-}
-
-function composeLabels(project: string, service: CatalogService, imageId: string, folder: string): Record<string, string> {
-  return {
-    'com.docker.compose.config-hash': createHash('sha256').update(`${project} ${service.name}`).digest('hex'),
-    'com.docker.compose.container-number': '1',
-    'com.docker.compose.depends_on': service.dependsOn.map((name) => `${name}:service_started:false`).join(','),
-    'com.docker.compose.image': imageId,
-    'com.docker.compose.oneoff': 'False',
-    'com.docker.compose.project': project,
-    'com.docker.compose.project.config_files': `${folder}/compose.yaml`,
-    'com.docker.compose.project.working_dir': folder,
-    'com.docker.compose.service': service.name,
-    'com.docker.compose.version': '5.0.0',
-  };
 }

@@ -9,62 +9,62 @@ const pong = answered(200, 'pong');
 const goesTo = (redirectUrl: string): Answer => exited(0, JSON.stringify({ redirectUrl }));
 
 table('pipeline-builder', [
-  ['runs and has an owner', { answer: pong, calls: { resolve: goesTo('/signin') } }, 'ready', 'good'],
-  ['has no owner', { answer: pong, calls: { resolve: goesTo('/organization-setup') } }, 'needs set-up', 'warn'],
-  ['older than accounts', { answer: pong, calls: { resolve: exited(0, '<html></html>') } }, 'ready', 'good'],
-  ['may not be asked inside', { answer: pong, calls: { resolve: silent } }, 'ready', 'good'],
-  ['a login in front', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['too many questions', { answer: answered(429) }, 'busy', 'warn'],
-  ['an error', { answer: answered(500) }, 'failing', 'bad'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['runs and has an owner', { answer: pong, calls: { resolve: goesTo('/signin') } }, 'ready', 'ok'],
+  ['has no owner', { answer: pong, calls: { resolve: goesTo('/organization-setup') } }, 'needs set-up', 'warning'],
+  ['older than accounts', { answer: pong, calls: { resolve: exited(0, '<html></html>') } }, 'ready', 'ok'],
+  ['may not be asked inside', { answer: pong, calls: { resolve: silent } }, 'ready', 'ok'],
+  ['a login in front', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['too many questions', { answer: answered(429) }, 'busy', 'warning'],
+  ['an error', { answer: answered(500) }, 'failing', 'error'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['just started', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad', /No answer/],
+  ['silent', { answer: silent }, 'not answering', 'error', /No answer/],
 ]);
 
 const healthy = json({ status: 'OK', version: '2.95.12' });
 
 table('llm-observability', [
-  ['healthy', { answer: healthy, services: { db: running } }, 'healthy', 'good'],
-  ['its database has ended', { answer: healthy, services: { db: away } }, 'database away', 'bad', /exited/],
+  ['healthy', { answer: healthy, services: { db: running } }, 'healthy', 'ok'],
+  ['its database has ended', { answer: healthy, services: { db: away } }, 'database away', 'error', /exited/],
   [
     'its database is unhealthy',
     { answer: healthy, services: { db: { ...running, health: 'unhealthy' } } },
     'database away',
-    'bad',
+    'error',
     /unhealthy/,
   ],
   [
     'it cannot reach its database',
     { answer: json({ status: 'Database not available', version: '2.95.12' }, {}, 503) },
     'database away',
-    'bad',
+    'error',
   ],
   [
     'another complaint',
     { answer: json({ status: 'Health check failed', version: '2.95.12' }, {}, 503) },
     'failing',
-    'bad',
+    'error',
     /Health check failed/,
   ],
-  ['a proxy that is busy', { answer: answered(503, 'no') }, 'busy', 'warn'],
-  ['a refusal', { answer: answered(403) }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['a proxy that is busy', { answer: answered(503, 'no') }, 'busy', 'warning'],
+  ['a refusal', { answer: answered(403) }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['just started', { answer: silent, age: 30 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const alive = json({ status: true });
 const pipelines = (...ids: string[]): Answer => exited(0, ids.map((id) => `/app/pipelines/${id}.py\n`).join(''));
 
 table('pipelines-sidecar', [
-  ['two pipelines', { answer: alive, calls: { files: pipelines('a', 'b') } }, '2 pipelines', 'good'],
-  ['one pipeline', { answer: alive, calls: { files: pipelines('a') } }, '1 pipeline', 'good'],
-  ['none', { answer: alive, calls: { files: pipelines() } }, 'no pipelines', 'warn'],
-  ['its folder cannot be read', { answer: alive, calls: { files: silent } }, 'running', 'good'],
-  ['a refusal', { answer: answered(403, '{"detail":"Not authenticated"}') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['two pipelines', { answer: alive, calls: { files: pipelines('a', 'b') } }, '2 pipelines', 'ok'],
+  ['one pipeline', { answer: alive, calls: { files: pipelines('a') } }, '1 pipeline', 'ok'],
+  ['none', { answer: alive, calls: { files: pipelines() } }, 'no pipelines', 'warning'],
+  ['its folder cannot be read', { answer: alive, calls: { files: silent } }, 'running', 'ok'],
+  ['a refusal', { answer: answered(403, '{"detail":"Not authenticated"}') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['installs what pipelines need', { answer: silent, age: 400 }, 'starting', 'busy', /installs/],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const step = (name: string): Answer => json({ step: name }, { 'x-version': '1.13.3' });
@@ -72,41 +72,41 @@ const all = { db: running, redis: running, worker: running, plugins: running };
 const page = { page: answered(200) };
 
 table('ai-app-platform', [
-  ['ready', { answer: step('finished'), calls: page, services: all }, 'ready', 'good'],
-  ['no account yet', { answer: step('not_started'), calls: page, services: all }, 'needs set-up', 'warn'],
+  ['ready', { answer: step('finished'), calls: page, services: all }, 'ready', 'ok'],
+  ['no account yet', { answer: step('not_started'), calls: page, services: all }, 'needs set-up', 'warning'],
   [
     'tables are missing',
     { answer: json({ message: 'Internal Server Error' }, {}, 500), calls: page, services: all },
     'needs migrations',
-    'bad',
+    'error',
     /blank/,
   ],
   ['nothing behind the gateway yet', { answer: answered(502), age: 200 }, 'starting', 'busy'],
-  ['nothing behind the gateway', { answer: answered(502) }, 'api away', 'bad'],
-  ['database away', { answer: answered(502), services: { ...all, db: away } }, 'database away', 'bad'],
+  ['nothing behind the gateway', { answer: answered(502) }, 'api away', 'error'],
+  ['database away', { answer: answered(502), services: { ...all, db: away } }, 'database away', 'error'],
   [
     'cache away',
     { answer: step('finished'), services: { ...all, redis: { ...running, health: 'unhealthy' } } },
     'cache away',
-    'bad',
+    'error',
     /unhealthy/,
   ],
-  ['worker away', { answer: step('finished'), calls: page, services: { ...all, worker: away } }, 'worker away', 'bad'],
-  ['plugins away', { answer: step('finished'), calls: page, services: { ...all, plugins: away } }, 'plugins away', 'warn'],
-  ['page away', { answer: step('finished'), calls: { page: silent }, services: all }, 'page away', 'bad'],
-  ['a refusal', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage, calls: page, services: all }, 'strange answer', 'warn'],
+  ['worker away', { answer: step('finished'), calls: page, services: { ...all, worker: away } }, 'worker away', 'error'],
+  ['plugins away', { answer: step('finished'), calls: page, services: { ...all, plugins: away } }, 'plugins away', 'warning'],
+  ['page away', { answer: step('finished'), calls: { page: silent }, services: all }, 'page away', 'error'],
+  ['a refusal', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage, calls: page, services: all }, 'strange answer', 'warning'],
   ['just started', { answer: silent, age: 250 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 table('code-agent', [
-  ['running', { answer: json({ status: 'alive' }) }, 'running', 'good'],
-  ['a refusal', { answer: answered(403) }, 'up, login needed', 'good'],
-  ['another program', { answer: answered(404) }, 'up, other path', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['running', { answer: json({ status: 'alive' }) }, 'running', 'ok'],
+  ['a refusal', { answer: answered(403) }, 'up, login needed', 'ok'],
+  ['another program', { answer: answered(404) }, 'up, other path', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['just started', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 versions([

@@ -9,21 +9,27 @@ const chat = (fields: object = {}, features: object = {}) =>
   json({ status: true, name: 'Open WebUI', version: '0.9.6', ...fields, features: { auth: true, enable_signup: false, ...features } });
 
 table('chat-front-end', [
-  ['ready', { answer: chat(), calls: { database: json({ status: true }) } }, 'ready', 'good'],
+  ['ready', { answer: chat(), calls: { database: json({ status: true }) } }, 'ready', 'ok'],
   [
     'nobody has an account (R47)',
     { answer: chat({ onboarding: true }, { enable_signup: true }) },
     'no account yet',
-    'warn',
+    'warning',
     /administrator/,
   ],
-  ['signups open', { answer: chat({}, { enable_signup: true }) }, 'signups open', 'good'],
-  ['login off', { answer: chat({}, { auth: false }) }, 'no login', 'warn', /WEBUI_AUTH/],
-  ['database away', { answer: chat(), calls: { database: answered(500, 'Internal Server Error') } }, 'database away', 'bad', /status 500/],
-  ['a login in front', { answer: refused }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['signups open', { answer: chat({}, { enable_signup: true }) }, 'signups open', 'ok'],
+  ['login off', { answer: chat({}, { auth: false }) }, 'no login', 'warning', /WEBUI_AUTH/],
+  [
+    'database away',
+    { answer: chat(), calls: { database: answered(500, 'Internal Server Error') } },
+    'database away',
+    'error',
+    /status 500/,
+  ],
+  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent and young', { answer: silent, age: 250 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 // LocalAI, core/http/routes/health.go, core/http/endpoints/openai/list.go
@@ -31,17 +37,17 @@ const models = (...ids: string[]) => json({ object: 'list', data: ids.map((id) =
 const empty = answered(200);
 
 table('local-chat-server', [
-  ['two models', { answer: empty, calls: { models: models('a', 'b') } }, '2 models', 'good', /2 models are installed/],
-  ['one model', { answer: empty, calls: { models: models('a') } }, '1 model', 'good'],
-  ['no model (R78)', { answer: empty, calls: { models: models() } }, 'needs a model', 'warn', /8 GB/],
+  ['two models', { answer: empty, calls: { models: models('a', 'b') } }, '2 models', 'ok', /2 models are installed/],
+  ['one model', { answer: empty, calls: { models: models('a') } }, '1 model', 'ok'],
+  ['no model (R78)', { answer: empty, calls: { models: models() } }, 'needs a model', 'warning', /8 GB/],
   [
     'no model, as older releases say it',
     { answer: empty, calls: { models: json({ object: 'list', data: null }) } },
     'needs a model',
-    'warn',
+    'warning',
   ],
-  ['with a key', { answer: empty, calls: { models: refused } }, 'ready, key needed', 'good'],
-  ['its models unknown', { answer: empty }, 'ready', 'good'],
+  ['with a key', { answer: empty, calls: { models: refused } }, 'ready, key needed', 'ok'],
+  ['its models unknown', { answer: empty }, 'ready', 'ok'],
   ['fetches what is to be there', { answer: json({ status: 'starting', reason: 'startup preload in progress' }, 503) }, 'starting', 'busy'],
   [
     'does not listen yet',
@@ -50,9 +56,9 @@ table('local-chat-server', [
     'busy',
     /fetched first/,
   ],
-  ['turns away', { answer: json({ error: 'busy' }, 503) }, 'busy', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent, services: { localai: running } }, 'not answering', 'bad'],
+  ['turns away', { answer: json({ error: 'busy' }, 503) }, 'busy', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent, services: { localai: running } }, 'not answering', 'error'],
 ]);
 
 // ComfyUI, server.py
@@ -63,15 +69,20 @@ const files = (...names: string[]) => json(names);
 const remaining = (count: number) => json({ exec_info: { queue_remaining: count } });
 
 table('image-node-graph', [
-  ['ready', { answer: comfy(cpu), calls: { queue: remaining(0), checkpoints: files('sd15.safetensors') } }, 'ready', 'good', /on cpu/],
-  ['working', { answer: comfy(cpu), calls: { queue: remaining(2) } }, '2 in the queue', 'good', /2 workflows run or wait, on cpu/],
-  ['no model', { answer: comfy(cpu), calls: { queue: remaining(0), checkpoints: files(), diffusion: files() } }, 'needs a model', 'warn'],
-  ['a diffusion model alone', { answer: comfy(cpu), calls: { checkpoints: files(), diffusion: files('flux.gguf') } }, 'ready', 'good'],
-  ['no devices told', { answer: comfy() }, 'ready', 'good', /^It answers\.$/],
-  ['a login in front', { answer: refused }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['ready', { answer: comfy(cpu), calls: { queue: remaining(0), checkpoints: files('sd15.safetensors') } }, 'ready', 'ok', /on cpu/],
+  ['working', { answer: comfy(cpu), calls: { queue: remaining(2) } }, '2 in the queue', 'ok', /2 workflows run or wait, on cpu/],
+  [
+    'no model',
+    { answer: comfy(cpu), calls: { queue: remaining(0), checkpoints: files(), diffusion: files() } },
+    'needs a model',
+    'warning',
+  ],
+  ['a diffusion model alone', { answer: comfy(cpu), calls: { checkpoints: files(), diffusion: files('flux.gguf') } }, 'ready', 'ok'],
+  ['no devices told', { answer: comfy() }, 'ready', 'ok', /^It answers\.$/],
+  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent and young', { answer: silent, age: 200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 // Stable Diffusion web UI, modules/api/api.py
@@ -79,14 +90,14 @@ const progress = (state: object = {}) =>
   json({ progress: 0, eta_relative: 0, state: { job: '', job_count: 0, sampling_step: 0, sampling_steps: 0, ...state }, textinfo: null });
 
 table('image-form', [
-  ['idle', { answer: progress(), calls: { models: json([{ title: 'v1-5.safetensors' }]) } }, 'ready', 'good'],
-  ['working', { answer: progress({ job_count: 1, sampling_step: 7, sampling_steps: 20 }) }, 'working', 'good', /Step 7 of 20/],
-  ['no checkpoint', { answer: progress(), calls: { models: json([]) } }, 'needs a model', 'warn'],
-  ['without its API', { answer: json({ detail: 'Not Found' }, 404) }, 'up, API off', 'warn', /--api/],
-  ['a login in front', { answer: refused }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['idle', { answer: progress(), calls: { models: json([{ title: 'v1-5.safetensors' }]) } }, 'ready', 'ok'],
+  ['working', { answer: progress({ job_count: 1, sampling_step: 7, sampling_steps: 20 }) }, 'working', 'ok', /Step 7 of 20/],
+  ['no checkpoint', { answer: progress(), calls: { models: json([]) } }, 'needs a model', 'warning'],
+  ['without its API', { answer: json({ detail: 'Not Found' }, 404) }, 'up, API off', 'warning', /--api/],
+  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['installs its packages', { answer: silent, age: 1200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 // InvokeAI, invokeai/app/api/routers
@@ -96,28 +107,28 @@ const queue = (counts: object, started = true) =>
   json({ queue: { pending: 0, in_progress: 0, failed: 1, ...counts }, processor: { is_started: started, is_processing: false } });
 
 table('image-canvas', [
-  ['ready', { answer: invoke, calls: { setup: setup({}), queue: queue({}), models: json({ models: [{ key: 'a' }] }) } }, 'ready', 'good'],
-  ['no model', { answer: invoke, calls: { queue: queue({}), models: json({ models: [] }) } }, 'needs a model', 'warn'],
+  ['ready', { answer: invoke, calls: { setup: setup({}), queue: queue({}), models: json({ models: [{ key: 'a' }] }) } }, 'ready', 'ok'],
+  ['no model', { answer: invoke, calls: { queue: queue({}), models: json({ models: [] }) } }, 'needs a model', 'warning'],
   [
     'working',
     { answer: invoke, calls: { queue: queue({ pending: 3, in_progress: 1 }) } },
     '4 in the queue',
-    'good',
+    'ok',
     /1 running, 3 waiting, 1 failed/,
   ],
-  ['queue paused', { answer: invoke, calls: { queue: queue({ pending: 3 }, false) } }, 'queue paused', 'warn', /3 wait/],
+  ['queue paused', { answer: invoke, calls: { queue: queue({ pending: 3 }, false) } }, 'queue paused', 'warning', /3 wait/],
   [
     'accounts without an administrator (R47)',
     { answer: invoke, calls: { setup: setup({ setup_required: true, multiuser_enabled: true }) } },
     'no administrator yet',
-    'warn',
+    'warning',
   ],
-  ['accounts', { answer: invoke, calls: { setup: setup({ multiuser_enabled: true }), queue: refused, models: refused } }, 'ready', 'good'],
-  ['a release without accounts', { answer: invoke, calls: { setup: json({ detail: 'Not Found' }, 404) } }, 'ready', 'good'],
-  ['a login in front', { answer: refused }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['accounts', { answer: invoke, calls: { setup: setup({ multiuser_enabled: true }), queue: refused, models: refused } }, 'ready', 'ok'],
+  ['a release without accounts', { answer: invoke, calls: { setup: json({ detail: 'Not Found' }, 404) } }, 'ready', 'ok'],
+  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent and young', { answer: silent, age: 200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 // whisper-asr-webservice, app/webservice.py
@@ -128,13 +139,13 @@ const whisper = json({
 });
 
 table('speech-to-text', [
-  ['ready', { answer: whisper, env: { ASR_MODEL: 'small' } }, 'ready', 'good', /its model is small/],
-  ['its model unknown', { answer: whisper }, 'ready', 'good', /^It answers\.$/],
-  ['another program of the kind', { answer: json({ info: { title: 'x', version: '1' }, paths: {} }) }, 'strange answer', 'warn'],
-  ['a login in front', { answer: refused }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['ready', { answer: whisper, env: { ASR_MODEL: 'small' } }, 'ready', 'ok', /its model is small/],
+  ['its model unknown', { answer: whisper }, 'ready', 'ok', /^It answers\.$/],
+  ['another program of the kind', { answer: json({ info: { title: 'x', version: '1' }, paths: {} }) }, 'strange answer', 'warning'],
+  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['downloads its model', { answer: silent, age: 600, env: { ASR_MODEL: 'large' } }, 'starting', 'busy', /model large is/],
-  ['silent: perhaps at work', { answer: silent }, 'no answer', 'warn', /may be busy.*No answer within 3 s/],
+  ['silent: perhaps at work', { answer: silent }, 'no answer', 'warning', /may be busy.*No answer within 3 s/],
 ]);
 
 // Kokoro-FastAPI, api/src/main.py, api/src/routers/openai_compatible.py
@@ -143,28 +154,28 @@ const voices = (...ids: string[]) => json({ voices: ids.map((id) => ({ id, name:
 const kokoro = json({ info: { title: 'Kokoro TTS API', version: '0.8.0' } });
 
 table('tts-high-quality', [
-  ['voices', { answer: healthy, calls: { voices: voices('af_heart', 'bm_george') } }, '2 voices', 'good'],
+  ['voices', { answer: healthy, calls: { voices: voices('af_heart', 'bm_george') } }, '2 voices', 'ok'],
   ['voices as older releases tell them', { answer: healthy, calls: { voices: json({ voices: ['af_heart', 'af_bella'] }) } }, '2 voices'],
-  ['no voices', { answer: healthy, calls: { voices: voices() } }, 'no voices', 'bad'],
-  ['voices broken', { answer: healthy, calls: { voices: json({ detail: {} }, 500) } }, 'no voices', 'bad'],
-  ['voices unknown', { answer: healthy }, 'ready', 'good'],
-  ['a login in front', { answer: refused }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['no voices', { answer: healthy, calls: { voices: voices() } }, 'no voices', 'error'],
+  ['voices broken', { answer: healthy, calls: { voices: json({ detail: {} }, 500) } }, 'no voices', 'error'],
+  ['voices unknown', { answer: healthy }, 'ready', 'ok'],
+  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent and young', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 // files/rest.py
 const away = json({ error: 'the protocol server does not answer: [Errno 111] Connection refused' }, 503);
 
 table('tts-light', [
-  ['ready', { answer: json({ status: 'ok', voices: 162 }), calls: { listening: opened } }, 'ready', 'good', /162 voices/],
+  ['ready', { answer: json({ status: 'ok', voices: 162 }), calls: { listening: opened } }, 'ready', 'ok', /162 voices/],
   ['downloads its voice', { answer: away, calls: { listening: silent }, age: 60 }, 'starting', 'busy'],
-  ['protocol server away', { answer: away, calls: { listening: silent } }, 'protocol server away', 'bad', /Connection refused/],
-  ['REST server away', { answer: silent, calls: { listening: opened } }, 'no REST', 'warn', /No answer within 3 s/],
-  ['a login in front', { answer: refused }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent, calls: { listening: silent } }, 'not answering', 'bad'],
+  ['protocol server away', { answer: away, calls: { listening: silent } }, 'protocol server away', 'error', /Connection refused/],
+  ['REST server away', { answer: silent, calls: { listening: opened } }, 'no REST', 'warning', /No answer within 3 s/],
+  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent, calls: { listening: silent } }, 'not answering', 'error'],
 ]);
 
 // Tabby, ee/tabby-schema/graphql/schema.graphql
@@ -172,20 +183,20 @@ const tabby = (fields: object = {}) =>
   exited(0, JSON.stringify({ data: { serverInfo: { isAdminInitialized: true, allowSelfSignup: false, ...fields } } }));
 
 table('code-completion', [
-  ['wants a token', { answer: refused, calls: { server: tabby() }, env: { TABBY_DEVICE: 'cpu' } }, 'ready', 'good', /computes on cpu/],
-  ['without accounts', { answer: json({ device: 'cpu', models: {} }) }, 'ready', 'good'],
+  ['wants a token', { answer: refused, calls: { server: tabby() }, env: { TABBY_DEVICE: 'cpu' } }, 'ready', 'ok', /computes on cpu/],
+  ['without accounts', { answer: json({ device: 'cpu', models: {} }) }, 'ready', 'ok'],
   [
     'nobody has an account (R47)',
     { answer: refused, calls: { server: tabby({ isAdminInitialized: false }) } },
     'no administrator yet',
-    'warn',
+    'warning',
   ],
-  ['signups open', { answer: refused, calls: { server: tabby({ allowSelfSignup: true }) } }, 'signups open', 'good'],
-  ['curl failed', { answer: refused, calls: { server: exited(7, '') } }, 'ready', 'good'],
-  ['a proxy in between', { answer: answered(502, 'Bad Gateway') }, 'failing', 'bad'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['signups open', { answer: refused, calls: { server: tabby({ allowSelfSignup: true }) } }, 'signups open', 'ok'],
+  ['curl failed', { answer: refused, calls: { server: exited(7, '') } }, 'ready', 'ok'],
+  ['a proxy in between', { answer: answered(502, 'Bad Gateway') }, 'failing', 'error'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['downloads its model', { answer: silent, age: 600 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad', /libcuda/],
+  ['silent', { answer: silent }, 'not answering', 'error', /libcuda/],
 ]);
 
 // AnythingLLM, server/models/systemSettings.js, server/endpoints/utils.js
@@ -194,15 +205,15 @@ const workspace = (results: object = {}) =>
 const metrics = json({ online: true, version: '0b1c2d3', mode: 'single-user', vectorDB: 'lancedb', appVersion: '1.16.0' });
 
 table('rag-workspace', [
-  ['ready', { answer: workspace(), calls: { metrics } }, 'ready, single-user', 'good', /with ollama, and keeps vectors in lancedb/],
-  ['its mode unknown', { answer: workspace() }, 'ready', 'good'],
-  ['no password (R42)', { answer: workspace({ RequiresAuth: false }) }, 'no login', 'warn'],
-  ['accounts', { answer: workspace({ RequiresAuth: false, MultiUserMode: true }) }, 'ready', 'good'],
-  ['nobody answers', { answer: workspace({ LLMProvider: undefined }) }, 'needs set-up', 'warn'],
-  ['fails', { answer: answered(500, 'Internal Server Error') }, 'failing', 'bad'],
-  ['a login in front', { answer: refused }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['ready', { answer: workspace(), calls: { metrics } }, 'ready, single-user', 'ok', /with ollama, and keeps vectors in lancedb/],
+  ['its mode unknown', { answer: workspace() }, 'ready', 'ok'],
+  ['no password (R42)', { answer: workspace({ RequiresAuth: false }) }, 'no login', 'warning'],
+  ['accounts', { answer: workspace({ RequiresAuth: false, MultiUserMode: true }) }, 'ready', 'ok'],
+  ['nobody answers', { answer: workspace({ LLMProvider: undefined }) }, 'needs set-up', 'warning'],
+  ['fails', { answer: answered(500, 'Internal Server Error') }, 'failing', 'error'],
+  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 // Vane, src/app/manifest.ts, docs/API/SEARCH.md
@@ -217,14 +228,14 @@ const providers = (...list: object[]) => json({ providers: list });
 const inside = { SEARXNG_API_URL: 'http://vane:8080' };
 
 table('ai-search', [
-  ['ready', { answer: vane, calls: { providers: providers(provider(['llama3.2'])), engine: exited(0, '') }, env: inside }, 'ready', 'good'],
-  ['no provider', { answer: vane, calls: { providers: providers() } }, 'no model reached', 'warn'],
-  ['embeddings alone', { answer: vane, calls: { providers: providers(provider([], ['a'])) } }, 'no model reached', 'warn'],
+  ['ready', { answer: vane, calls: { providers: providers(provider(['llama3.2'])), engine: exited(0, '') }, env: inside }, 'ready', 'ok'],
+  ['no provider', { answer: vane, calls: { providers: providers() } }, 'no model reached', 'warning'],
+  ['embeddings alone', { answer: vane, calls: { providers: providers(provider([], ['a'])) } }, 'no model reached', 'warning'],
   [
     'its search engine away',
     { answer: vane, calls: { providers: providers(provider(['a'])), engine: exited(7, '') }, env: inside },
     'cannot search',
-    'bad',
+    'error',
   ],
   [
     'another search engine',
@@ -234,12 +245,12 @@ table('ai-search', [
       env: { SEARXNG_API_URL: 'http://searx:8080' },
     },
     'ready',
-    'good',
+    'ok',
   ],
-  ['its providers unknown', { answer: vane }, 'ready', 'good'],
-  ['a login in front', { answer: refused }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['its providers unknown', { answer: vane }, 'ready', 'ok'],
+  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 versions([

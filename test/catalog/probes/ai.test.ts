@@ -17,26 +17,26 @@ const tags = (...names: string[]) =>
   );
 
 table('model-runtime', [
-  ['no model', { answer: tags() }, 'needs a model', 'warn', /8 GB/],
-  ['null models', { answer: answered(200, '{"models":null}') }, 'needs a model', 'warn'],
+  ['no model', { answer: tags() }, 'needs a model', 'warning', /8 GB/],
+  ['null models', { answer: answered(200, '{"models":null}') }, 'needs a model', 'warning'],
   [
     'one model',
     { answer: tags('llama3.2:latest'), calls: { loaded: answered(200, '{"models":[]}') } },
     '1 model',
-    'good',
+    'ok',
     /1 model is here, none is in memory/,
   ],
   [
     'two models, one loaded',
     { answer: tags('a', 'b'), calls: { loaded: answered(200, '{"models":[{"name":"a","size":5,"size_vram":5}]}') } },
     '2 models, 1 loaded',
-    'good',
+    'ok',
     /a is in memory/,
   ],
-  ['a login in front', { answer: answered(401, 'Unauthorized') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
-  ['busy', { answer: answered(503, '{"error":"server busy"}') }, 'busy', 'warn'],
+  ['a login in front', { answer: answered(401, 'Unauthorized') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['busy', { answer: answered(503, '{"error":"server busy"}') }, 'busy', 'warning'],
 ]);
 
 const ready = (fields: object) =>
@@ -46,34 +46,34 @@ const ready = (fields: object) =>
   );
 
 table('llm-proxy', [
-  ['ready', { answer: ready({}), services: { db: running } }, 'ready', 'good'],
+  ['ready', { answer: ready({}), services: { db: running } }, 'ready', 'ok'],
   [
     'ready with traces (R57)',
     { answer: ready({ success_callbacks: ['langfuse', 'sync_deployment_callback_on_success'] }) },
     'ready',
-    'good',
+    'ok',
     /observability server/,
   ],
-  ['older word for the same', { answer: answered(200, '{"status":"connected","db":"connected"}') }, 'ready', 'good'],
-  ['database lost', { answer: ready({ db: 'disconnected' }) }, 'database away', 'bad'],
-  ['without a database', { answer: ready({ db: 'Not connected' }) }, 'no database', 'warn'],
+  ['older word for the same', { answer: answered(200, '{"status":"connected","db":"connected"}') }, 'ready', 'ok'],
+  ['database lost', { answer: ready({ db: 'disconnected' }) }, 'database away', 'error'],
+  ['without a database', { answer: ready({ db: 'Not connected' }) }, 'no database', 'warning'],
   [
     'database container down',
     { answer: ready({}), services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
     'database away',
-    'bad',
+    'error',
   ],
   [
     'database lost, as releases from 1.84 on say it',
     { answer: answered(503, '{"status":"healthy","db":"disconnected"}') },
     'database away',
-    'bad',
+    'error',
   ],
-  ['not ready', { answer: answered(503, '{"detail":"Service Unhealthy (...)"}') }, 'not ready', 'bad'],
-  ['wants a key', { answer: answered(401, '{"error":{"message":"Authentication Error","code":"401"}}') }, 'up, key needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['not ready', { answer: answered(503, '{"detail":"Service Unhealthy (...)"}') }, 'not ready', 'error'],
+  ['wants a key', { answer: answered(401, '{"error":{"message":"Authentication Error","code":"401"}}') }, 'up, key needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['migrating', { answer: silent, age: 60 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 versions([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ConditionFacts, evaluate, holds, sayingOf } from '../../../source/calls/conditions.ts';
+import { type ConditionFacts, evaluate, holds, probedState } from '../../../source/calls/conditions.ts';
 import type { CatalogEntry } from '../../../source/catalog/catalog.ts';
 import { wholeCatalog } from '../../doubles/whole-catalog.ts';
 
@@ -53,12 +53,13 @@ export function entryOf(id: string): CatalogEntry {
 
 function saidOf(id: string, situation: Situation) {
   const entry = entryOf(id);
-  return sayingOf(entry, factsOf(entry, situation));
+  return probedState(entry, factsOf(entry, situation));
 }
 
 function versionOf(id: string, situation: Situation): unknown {
   const entry = entryOf(id);
-  return evaluate(entry.probe?.version ?? '""', factsOf(entry, situation)).value;
+  // Nothing to read it from is no version either.
+  return evaluate(entry.probe?.version ?? '""', factsOf(entry, situation)).value ?? '';
 }
 
 /** Checks that fire. Calls a check does not ask for are not there when it looks. */
@@ -72,15 +73,15 @@ export function findingsOf(id: string, calls: Record<string, Answer>, more: Part
     .map((check) => check.id);
 }
 
-export type Case = [what: string, situation: Situation, word: string | undefined, tone?: string, detail?: RegExp];
+export type Case = [what: string, situation: Situation, label: string | undefined, severity?: string, detail?: RegExp];
 
 export function table(id: string, cases: Case[]) {
   describe(id, () => {
     // A condition that takes longer than its limit does not hold, and on a machine that does ten other things any of them can.
-    it.each(cases)('%s (R34)', { retry: 2 }, (_, situation, word, tone, detail) => {
+    it.each(cases)('%s (R34)', { retry: 2 }, (_, situation, label, severity, detail) => {
       const said = saidOf(id, situation);
-      expect(said?.word).toBe(word);
-      if (tone !== undefined) expect(said?.tone).toBe(tone);
+      expect(said?.label).toBe(label);
+      if (severity !== undefined) expect(said?.severity).toBe(severity);
       if (detail !== undefined) expect(said?.detail).toMatch(detail);
     });
   });

@@ -9,18 +9,18 @@ const bookstack = answered(200, '{"database":true,"cache":true,"session":true}')
 const first = (state: 'default' | 'changed') => ({ defaultaccount: exited(0, state) });
 
 table('docs-library', [
-  ['ready', { answer: bookstack, calls: first('changed'), services: { db: running } }, 'ready', 'good'],
-  ['default account', { answer: bookstack, calls: first('default') }, 'default account', 'warn', /everybody/],
-  ['account unknown', { answer: bookstack, calls: { defaultaccount: silent } }, 'ready', 'good'],
-  ['database container down', { answer: silent, age: 5, services: { db: gone } }, 'database away', 'bad', /exited/],
-  ['cannot use its database', { answer: answered(500, '{"database":false,"cache":true,"session":true}') }, 'database away', 'bad'],
-  ['disk full', { answer: answered(500, '{"database":true,"cache":false,"session":false}') }, 'storage broken', 'bad', /log in/],
-  ['no cache', { answer: answered(500, '{"database":true,"cache":false,"session":true}') }, 'storage broken', 'bad', /its cache/],
-  ['error page', { answer: answered(500, '<h1>An Error Occurred</h1>') }, 'failing', 'bad'],
-  ['refuses', { answer: answered(429, '') }, 'busy', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['ready', { answer: bookstack, calls: first('changed'), services: { db: running } }, 'ready', 'ok'],
+  ['default account', { answer: bookstack, calls: first('default') }, 'default account', 'warning', /everybody/],
+  ['account unknown', { answer: bookstack, calls: { defaultaccount: silent } }, 'ready', 'ok'],
+  ['database container down', { answer: silent, age: 5, services: { db: gone } }, 'database away', 'error', /exited/],
+  ['cannot use its database', { answer: answered(500, '{"database":false,"cache":true,"session":true}') }, 'database away', 'error'],
+  ['disk full', { answer: answered(500, '{"database":true,"cache":false,"session":false}') }, 'storage broken', 'error', /log in/],
+  ['no cache', { answer: answered(500, '{"database":true,"cache":false,"session":true}') }, 'storage broken', 'error', /its cache/],
+  ['error page', { answer: answered(500, '<h1>An Error Occurred</h1>') }, 'failing', 'error'],
+  ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['starting', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const outline = (text: string) => ({ inside: exited(0, text) });
@@ -31,28 +31,23 @@ table('docs-team-wiki', [
     'ready',
     { answer: answered(200, 'OK'), calls: outline('workspaces 1 passkeys 0\n'), services: { db: running, redis: running } },
     'ready',
-    'good',
+    'ok',
   ],
-  ['not set up', { answer: answered(200, 'OK'), calls: outline('workspaces 0 passkeys 0\n') }, 'needs set-up', 'warn'],
+  ['not set up', { answer: answered(200, 'OK'), calls: outline('workspaces 0 passkeys 0\n') }, 'needs set-up', 'warning'],
   [
     'nobody can sign in',
     { answer: answered(200, 'OK'), calls: outline('workspaces 1 passkeys 0\n'), env: nobodySignsIn },
     'no sign-in',
-    'warn',
+    'warning',
   ],
-  [
-    'a passkey is enough',
-    { answer: answered(200, 'OK'), calls: outline('workspaces 1 passkeys 2\n'), env: nobodySignsIn },
-    'ready',
-    'good',
-  ],
-  ['database down', { answer: answered(500, ''), services: { db: sick } }, 'database away', 'bad', /unhealthy/],
-  ['cache down', { answer: answered(500, ''), services: { db: running, redis: gone } }, 'cache away', 'bad', /exited/],
-  ['lost one of them', { answer: answered(500, 'Internal Server Error') }, 'not ready', 'bad'],
-  ['too many questions', { answer: answered(429, '') }, 'busy', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['a passkey is enough', { answer: answered(200, 'OK'), calls: outline('workspaces 1 passkeys 2\n'), env: nobodySignsIn }, 'ready', 'ok'],
+  ['database down', { answer: answered(500, ''), services: { db: sick } }, 'database away', 'error', /unhealthy/],
+  ['cache down', { answer: answered(500, ''), services: { db: running, redis: gone } }, 'cache away', 'error', /exited/],
+  ['lost one of them', { answer: answered(500, 'Internal Server Error') }, 'not ready', 'error'],
+  ['too many questions', { answer: answered(429, '') }, 'busy', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['starting', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const hedgedoc = answered(200, '{"ready":true}');
@@ -60,15 +55,15 @@ const figures = (registeredUsers: number) =>
   answered(200, JSON.stringify({ onlineNotes: 1, onlineUsers: 2, distinctOnlineUsers: 2, notesCount: 40, registeredUsers }));
 
 table('notes-collab-markdown', [
-  ['ready', { answer: hedgedoc, calls: { status: figures(3) } }, 'ready', 'good', /: 40 notes, 2 people/],
-  ['figures are switched off', { answer: hedgedoc, calls: { status: answered(403, 'Forbidden') } }, 'ready', 'good', /^It answers\.$/],
-  ['cannot count', { answer: hedgedoc, calls: { status: silent } }, 'database silent', 'warn'],
+  ['ready', { answer: hedgedoc, calls: { status: figures(3) } }, 'ready', 'ok', /: 40 notes, 2 people/],
+  ['figures are switched off', { answer: hedgedoc, calls: { status: answered(403, 'Forbidden') } }, 'ready', 'ok', /^It answers\.$/],
+  ['cannot count', { answer: hedgedoc, calls: { status: silent } }, 'database silent', 'warning'],
   ['shutting down', { answer: answered(200, '{"ready":false}') }, 'maintenance', 'busy'],
-  ['database down', { answer: hedgedoc, services: { db: gone } }, 'database away', 'bad'],
-  ['too busy', { answer: answered(503, 'Service Unavailable') }, 'busy', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['database down', { answer: hedgedoc, services: { db: gone } }, 'database away', 'error'],
+  ['too busy', { answer: answered(503, 'Service Unavailable') }, 'busy', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['starting', { answer: silent, age: 9 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const cryptpad = (fields: object) =>
@@ -76,13 +71,13 @@ const cryptpad = (fields: object) =>
 const administered = cryptpad({ adminKeys: ['[me@pad.home.lan/abc=]'], restrictRegistration: true });
 
 table('docs-encrypted-office', [
-  ['ready', { answer: administered }, 'ready', 'good'],
-  ['no administrator', { answer: cryptpad({ adminKeys: [] }) }, 'needs set-up', 'warn', /log/],
+  ['ready', { answer: administered }, 'ready', 'ok'],
+  ['no administrator', { answer: cryptpad({ adminKeys: [] }) }, 'needs set-up', 'warning', /log/],
   ['fetches the editors', { answer: silent, age: 400, env: { CPAD_INSTALL_ONLYOFFICE: 'yes' } }, 'starting', 'busy', /editors/],
   ['starting', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['refuses', { answer: answered(403, '') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent, age: 400 }, 'not answering', 'bad'],
+  ['refuses', { answer: answered(403, '') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent, age: 400 }, 'not answering', 'error'],
 ]);
 
 const installing = answered(
@@ -92,28 +87,28 @@ const installing = answered(
 const login = answered(200, '<title>Login · FreshRSS</title><script id="jsonVars" type="application/json">{}</script>');
 
 table('rss-reader-second', [
-  ['ready', { answer: login }, 'ready', 'good'],
-  ['not set up', { answer: installing }, 'needs set-up', 'warn', /first/],
-  ['half set up', { answer: answered(302, '', { location: 'index.php?step=1' }) }, 'needs set-up', 'warn', /not finished/],
-  ['login of the proxy', { answer: answered(302, '', { location: 'https://auth.home.lan/' }) }, 'up, login elsewhere', 'good'],
-  ['login of the web server', { answer: answered(401, '') }, 'up, login needed', 'good'],
-  ['database broken', { answer: answered(500, 'Error during context user init!') }, 'failing', 'bad'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['ready', { answer: login }, 'ready', 'ok'],
+  ['not set up', { answer: installing }, 'needs set-up', 'warning', /first/],
+  ['half set up', { answer: answered(302, '', { location: 'index.php?step=1' }) }, 'needs set-up', 'warning', /not finished/],
+  ['login of the proxy', { answer: answered(302, '', { location: 'https://auth.home.lan/' }) }, 'up, login elsewhere', 'ok'],
+  ['login of the web server', { answer: answered(401, '') }, 'up, login needed', 'ok'],
+  ['database broken', { answer: answered(500, 'Error during context user init!') }, 'failing', 'error'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const wallabag = (open = false) => answered(200, JSON.stringify({ appname: 'wallabag', version: '2.6.14', allowed_registration: open }));
 
 table('read-later', [
-  ['ready', { answer: wallabag(), calls: first('changed'), services: { db: running } }, 'ready', 'good', /^It answers\.$/],
-  ['open', { answer: wallabag(true), calls: first('changed') }, 'ready', 'good', /anybody/],
-  ['default account', { answer: wallabag(), calls: first('default') }, 'default account', 'warn'],
-  ['database down', { answer: silent, services: { db: gone } }, 'database away', 'bad'],
-  ['needs migrations', { answer: answered(500, '') }, 'failing', 'bad'],
-  ['refuses', { answer: answered(401, '{"error":"access_denied"}') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['ready', { answer: wallabag(), calls: first('changed'), services: { db: running } }, 'ready', 'ok', /^It answers\.$/],
+  ['open', { answer: wallabag(true), calls: first('changed') }, 'ready', 'ok', /anybody/],
+  ['default account', { answer: wallabag(), calls: first('default') }, 'default account', 'warning'],
+  ['database down', { answer: silent, services: { db: gone } }, 'database away', 'error'],
+  ['needs migrations', { answer: answered(500, '') }, 'failing', 'error'],
+  ['refuses', { answer: answered(401, '{"error":"access_denied"}') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['clears its caches', { answer: silent, age: 200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const docmost = answered(200, '{"status":"ok","info":{"database":{"status":"up"},"redis":{"status":"up"}},"error":{},"details":{}}');
@@ -121,16 +116,16 @@ const down = (what: string) =>
   answered(503, JSON.stringify({ status: 'error', info: {}, error: { [what]: { status: 'down' } }, details: {} }));
 
 table('docs-knowledge-base', [
-  ['ready', { answer: docmost, calls: { inside: exited(0, 'workspaces 1\n') } }, 'ready', 'good'],
-  ['not set up', { answer: docmost, calls: { inside: exited(0, 'workspaces 0\n') } }, 'needs set-up', 'warn'],
-  ['nobody looks inside', { answer: docmost, calls: { inside: silent } }, 'ready', 'good'],
-  ['database lost', { answer: down('database') }, 'database away', 'bad', /says/],
-  ['cache lost', { answer: down('redis') }, 'cache away', 'bad', /says/],
-  ['database container down', { answer: silent, services: { db: gone } }, 'database away', 'bad', /exited/],
-  ['cache container sick', { answer: down('redis'), services: { redis: sick } }, 'cache away', 'bad', /unhealthy/],
-  ['refuses', { answer: answered(429, '') }, 'busy', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['ready', { answer: docmost, calls: { inside: exited(0, 'workspaces 1\n') } }, 'ready', 'ok'],
+  ['not set up', { answer: docmost, calls: { inside: exited(0, 'workspaces 0\n') } }, 'needs set-up', 'warning'],
+  ['nobody looks inside', { answer: docmost, calls: { inside: silent } }, 'ready', 'ok'],
+  ['database lost', { answer: down('database') }, 'database away', 'error', /says/],
+  ['cache lost', { answer: down('redis') }, 'cache away', 'error', /says/],
+  ['database container down', { answer: silent, services: { db: gone } }, 'database away', 'error', /exited/],
+  ['cache container sick', { answer: down('redis'), services: { redis: sick } }, 'cache away', 'error', /unhealthy/],
+  ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const etherpad = answered(200, '{"status":"pass","releaseId":"2.5.3"}');
@@ -140,49 +135,54 @@ table('docs-collab-pad', [
     'ready',
     { answer: etherpad, calls: { stats: answered(200, '{"totalUsers":2,"activePads":1}') } },
     'ready',
-    'good',
+    'ok',
     /: 2 people in 1 pads/,
   ],
-  ['no figures', { answer: etherpad, calls: { stats: answered(404, '') } }, 'ready', 'good', /^It answers\.$/],
-  ['fails', { answer: answered(200, '{"status":"fail"}') }, 'failing', 'bad'],
-  ['database down', { answer: etherpad, services: { db: gone } }, 'database away', 'bad'],
-  ['behind a login', { answer: answered(401, '') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['no figures', { answer: etherpad, calls: { stats: answered(404, '') } }, 'ready', 'ok', /^It answers\.$/],
+  ['fails', { answer: answered(200, '{"status":"fail"}') }, 'failing', 'error'],
+  ['database down', { answer: etherpad, services: { db: gone } }, 'database away', 'error'],
+  ['behind a login', { answer: answered(401, '') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const calcom = answered(200, '<title>Login | Cal.com</title><script src="/_next/static/a.js"></script>');
 const migrated = (text: string) => ({ migrations: exited(0, `${text}\n`) });
 
 table('scheduling-app', [
-  ['ready', { answer: calcom, calls: migrated('done, 3 accounts'), services: { db: running } }, 'ready', 'good'],
-  ['nobody looks inside', { answer: calcom, calls: { migrations: silent } }, 'ready', 'good'],
-  ['no account', { answer: answered(307, '', { location: '/auth/setup' }), calls: migrated('done, 3 accounts') }, 'needs set-up', 'warn'],
-  ['no account, as the database has it', { answer: calcom, calls: migrated('done, 0 accounts') }, 'needs set-up', 'warn'],
+  ['ready', { answer: calcom, calls: migrated('done, 3 accounts'), services: { db: running } }, 'ready', 'ok'],
+  ['nobody looks inside', { answer: calcom, calls: { migrations: silent } }, 'ready', 'ok'],
+  [
+    'no account',
+    { answer: answered(307, '', { location: '/auth/setup' }), calls: migrated('done, 3 accounts') },
+    'needs set-up',
+    'warning',
+  ],
+  ['no account, as the database has it', { answer: calcom, calls: migrated('done, 0 accounts') }, 'needs set-up', 'warning'],
   ['migrating (R85)', { answer: silent, age: 90, calls: migrated('unfinished') }, 'migrating', 'busy'],
   [
     'second stage missing (R85)',
     { answer: calcom, calls: migrated('second stage missing') },
     'needs migrations',
-    'bad',
+    'error',
     /second stage missing/,
   ],
-  ['never migrated (R85)', { answer: answered(500, ''), calls: migrated('none') }, 'needs migrations', 'bad'],
+  ['never migrated (R85)', { answer: answered(500, ''), calls: migrated('none') }, 'needs migrations', 'error'],
   ['writes its address', { answer: silent, age: 200, calls: migrated('done, 3 accounts') }, 'starting', 'busy'],
-  ['database down', { answer: silent, services: { db: gone } }, 'database away', 'bad'],
-  ['refuses', { answer: answered(429, ''), calls: migrated('done, 3 accounts') }, 'busy', 'warn'],
-  ['garbage', { answer: garbage, calls: migrated('done, 3 accounts') }, 'strange answer', 'warn'],
-  ['silent', { answer: silent, calls: migrated('done, 3 accounts') }, 'not answering', 'bad'],
+  ['database down', { answer: silent, services: { db: gone } }, 'database away', 'error'],
+  ['refuses', { answer: answered(429, ''), calls: migrated('done, 3 accounts') }, 'busy', 'warning'],
+  ['garbage', { answer: garbage, calls: migrated('done, 3 accounts') }, 'strange answer', 'warning'],
+  ['silent', { answer: silent, calls: migrated('done, 3 accounts') }, 'not answering', 'error'],
 ]);
 
 const room = answered(200, 'Excalidraw collaboration server is up :)');
 
 table('drawing-room', [
-  ['ready', { answer: room, calls: { handshake: answered(200, '0{"sid":"a","upgrades":["websocket"]}') } }, 'ready', 'good'],
-  ['no connections', { answer: room, calls: { handshake: answered(400, '{"code":5}') } }, 'room closed', 'bad', /400/],
-  ['refuses', { answer: answered(403, '') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['ready', { answer: room, calls: { handshake: answered(200, '0{"sid":"a","upgrades":["websocket"]}') } }, 'ready', 'ok'],
+  ['no connections', { answer: room, calls: { handshake: answered(400, '{"code":5}') } }, 'room closed', 'error', /400/],
+  ['refuses', { answer: answered(403, '') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const numbered = (version: string) => ({ package: answered(0, JSON.stringify({ version })) });

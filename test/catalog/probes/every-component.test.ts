@@ -42,7 +42,7 @@ describe('what is asked without being asked to', () => {
     '%s has no pattern that can never match',
     (_, { probe, checks, firstRun }) => {
       const conditions = [
-        ...(probe?.says ?? []).map(({ when }) => when),
+        ...(probe?.states ?? []).map(({ when }) => when),
         ...checks.map(({ when }) => when),
         ...firstRun.map(({ done }) => done),
       ];

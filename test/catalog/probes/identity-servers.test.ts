@@ -10,9 +10,9 @@ const release = (version: string) =>
   exited(0, `minio version ${version} (commit-id=07c3a429bfed433e49018cb0f78a52145d4bedeb)\nRuntime: go1.24.6\n`);
 
 table('object-storage', [
-  ['it answers and can write', { answer: minio(200), calls: { cluster: minio(200) } }, 'healthy', 'good'],
+  ['it answers and can write', { answer: minio(200), calls: { cluster: minio(200) } }, 'healthy', 'ok'],
   ['drives are being read', { answer: minio(200, { 'x-minio-server-status': 'offline' }), age: 40 }, 'starting', 'busy'],
-  ['no drives', { answer: minio(200, { 'x-minio-server-status': 'offline' }) }, 'storage away', 'bad'],
+  ['no drives', { answer: minio(200, { 'x-minio-server-status': 'offline' }) }, 'storage away', 'error'],
   [
     'users are being read',
     { answer: minio(200), calls: { cluster: minio(503, { 'x-minio-server-status': 'iam-offline' }) }, age: 40 },
@@ -20,11 +20,11 @@ table('object-storage', [
     'busy',
     /iam-offline/,
   ],
-  ['a drive is gone', { answer: minio(200), calls: { cluster: minio(503) } }, 'cannot write', 'bad'],
-  ['too much to do', { answer: answered(503, '<Error><Code>ServerBusy</Code></Error>') }, 'busy', 'warn'],
-  ['refused', { answer: minio(403) }, 'up, login needed', 'good'],
-  ['something else', { answer: garbage }, 'strange answer', 'warn', /MinIO/],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['a drive is gone', { answer: minio(200), calls: { cluster: minio(503) } }, 'cannot write', 'error'],
+  ['too much to do', { answer: answered(503, '<Error><Code>ServerBusy</Code></Error>') }, 'busy', 'warning'],
+  ['refused', { answer: minio(403) }, 'up, login needed', 'ok'],
+  ['something else', { answer: garbage }, 'strange answer', 'warning', /MinIO/],
+  ['silent', { answer: silent }, 'not answering', 'error'],
   ['silent and young', { answer: silent, age: 10 }, 'starting', 'busy'],
 ]);
 
@@ -42,33 +42,33 @@ table('oidc-passkey-provider', [
     'set up',
     { answer: none, calls: { discovery: discovery('https://id.lan'), setupopen: done, configuration: signups('disabled') } },
     'ready',
-    'good',
+    'ok',
     /https:\/\/id\.lan/,
   ],
   [
     'an older release',
     { answer: none, calls: { discovery: discovery('https://id.lan'), setupopen: json({ error: 'API endpoint not found' }, 404) } },
     'ready',
-    'good',
+    'ok',
   ],
-  ['nobody is administrator', { answer: none, calls: { setupopen: none } }, 'needs set-up', 'warn', /\/setup/],
-  ['everybody may come', { answer: none, calls: { setupopen: done, configuration: signups('open') } }, 'signups open', 'warn'],
-  ['no https', { answer: none, calls: { discovery: discovery('http://id.lan'), setupopen: done } }, 'issuer is plain http', 'warn'],
-  ['no database', { answer: none, calls: { discovery: answered(500) } }, 'database away', 'bad'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'good'],
-  ['something else', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['nobody is administrator', { answer: none, calls: { setupopen: none } }, 'needs set-up', 'warning', /\/setup/],
+  ['everybody may come', { answer: none, calls: { setupopen: done, configuration: signups('open') } }, 'signups open', 'warning'],
+  ['no https', { answer: none, calls: { discovery: discovery('http://id.lan'), setupopen: done } }, 'issuer is plain http', 'warning'],
+  ['no database', { answer: none, calls: { discovery: answered(500) } }, 'database away', 'error'],
+  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
+  ['something else', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 table('identity-server', [
-  ['it says that it is well', { answer: answered(200, 'true'), calls: { ldaps: opened } }, 'healthy', 'good'],
-  ['it says that it is not', { answer: answered(200, 'false'), calls: { ldaps: opened } }, 'failing', 'bad'],
-  ['no LDAPS', { answer: answered(200, 'true'), calls: { ldaps: silent } }, 'LDAP closed', 'warn'],
-  ['LDAPS alone', { answer: silent, calls: { ldaps: opened } }, 'web page away', 'bad'],
+  ['it says that it is well', { answer: answered(200, 'true'), calls: { ldaps: opened } }, 'healthy', 'ok'],
+  ['it says that it is not', { answer: answered(200, 'false'), calls: { ldaps: opened } }, 'failing', 'error'],
+  ['no LDAPS', { answer: answered(200, 'true'), calls: { ldaps: silent } }, 'LDAP closed', 'warning'],
+  ['LDAPS alone', { answer: silent, calls: { ldaps: opened } }, 'web page away', 'error'],
   ['certificate just made', { answer: silent, age: 5, services: { certificates: stopped } }, 'starting', 'busy', /certificate/],
-  ['refused', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['something else', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent, calls: { ldaps: silent } }, 'not answering', 'bad'],
+  ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['something else', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent, calls: { ldaps: silent } }, 'not answering', 'error'],
 ]);
 
 const ok = answered(200);
@@ -77,30 +77,30 @@ table('idp-server-worker', [
     'all is well',
     { answer: ok, calls: { ready: ok }, services: { server: running, worker: running, postgresql: running } },
     'healthy',
-    'good',
+    'ok',
   ],
-  ['all is well, as older releases say it', { answer: none, calls: { ready: none } }, 'healthy', 'good', /database and cache/],
-  ['the worker has ended', { answer: ok, calls: { ready: ok }, services: { worker: stopped } }, 'worker away', 'warn'],
-  ['no database or cache', { answer: ok, calls: { ready: answered(503) } }, 'database away', 'bad'],
-  ['the database has ended', { answer: silent, services: { postgresql: stopped } }, 'database away', 'bad', /exited/],
+  ['all is well, as older releases say it', { answer: none, calls: { ready: none } }, 'healthy', 'ok', /database and cache/],
+  ['the worker has ended', { answer: ok, calls: { ready: ok }, services: { worker: stopped } }, 'worker away', 'warning'],
+  ['no database or cache', { answer: ok, calls: { ready: answered(503) } }, 'database away', 'error'],
+  ['the database has ended', { answer: silent, services: { postgresql: stopped } }, 'database away', 'error', /exited/],
   ['its front alone, early', { answer: answered(503, 'authentik starting'), age: 60 }, 'starting', 'busy'],
-  ['its front alone', { answer: answered(503, 'authentik starting') }, 'not ready', 'bad'],
+  ['its front alone', { answer: answered(503, 'authentik starting') }, 'not ready', 'error'],
   ['silent for four minutes', { answer: silent, age: 240 }, 'starting', 'busy'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'good'],
-  ['something else', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
+  ['something else', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 table('idp-cloud-native', [
-  ['ready', { answer: answered(200, '"ok"\n') }, 'healthy', 'good'],
+  ['ready', { answer: answered(200, '"ok"\n') }, 'healthy', 'ok'],
   ['not ready, early', { answer: answered(412, '{"message":"DB CONNECTION ERROR"}'), age: 60 }, 'starting', 'busy'],
-  ['not ready', { answer: answered(412, '{"message":"DB CONNECTION ERROR"}') }, 'database away', 'bad'],
-  ['the database has ended', { answer: silent, services: { db: stopped } }, 'database away', 'bad', /exited/],
-  ['a release without this page', { answer: answered(404), calls: { alive: answered(200, 'ok') } }, 'healthy', 'good'],
+  ['not ready', { answer: answered(412, '{"message":"DB CONNECTION ERROR"}') }, 'database away', 'error'],
+  ['the database has ended', { answer: silent, services: { db: stopped } }, 'database away', 'error', /exited/],
+  ['a release without this page', { answer: answered(404), calls: { alive: answered(200, 'ok') } }, 'healthy', 'ok'],
   ['silent for four minutes', { answer: silent, age: 240 }, 'starting', 'busy'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'good'],
-  ['something else', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
+  ['something else', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const status = json({ date: '2026-11-22T15:00:00.000Z', message: 'Ok', emailConfigured: false, redisConfigured: true });
@@ -108,29 +108,29 @@ const config = (initialized: boolean, allowSignUp: boolean) => json({ config: { 
 
 table('secrets-manager-env', [
   ['migrating', { answer: answered(503, '{"message":"Server is starting up, migrations in progress"}'), age: 9000 }, 'starting', 'busy'],
-  ['set up and closed', { answer: status, calls: { configuration: config(true, false) } }, 'healthy', 'good', /no mail server/],
-  ['no account yet', { answer: status, calls: { configuration: config(false, true) } }, 'needs set-up', 'warn'],
-  ['everybody may come', { answer: status, calls: { configuration: config(true, true) } }, 'signups open', 'warn'],
-  ['the database has ended', { answer: silent, services: { db: stopped } }, 'database away', 'bad'],
-  ['Redis has ended', { answer: silent, services: { redis: stopped } }, 'cache away', 'bad', /exited/],
+  ['set up and closed', { answer: status, calls: { configuration: config(true, false) } }, 'healthy', 'ok', /no mail server/],
+  ['no account yet', { answer: status, calls: { configuration: config(false, true) } }, 'needs set-up', 'warning'],
+  ['everybody may come', { answer: status, calls: { configuration: config(true, true) } }, 'signups open', 'warning'],
+  ['the database has ended', { answer: silent, services: { db: stopped } }, 'database away', 'error'],
+  ['Redis has ended', { answer: silent, services: { redis: stopped } }, 'cache away', 'error', /exited/],
   ['silent for four minutes', { answer: silent, age: 240 }, 'starting', 'busy'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'good'],
-  ['something else', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
+  ['something else', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const up = json({ header: { status: 'success', code: 200 }, body: 'OK' });
 const key = json({ header: { status: 'success' }, body: { fingerprint: '2FC8945833C51946E937F9FED47B0811573EE67E', keydata: '' } });
 
 table('team-password-manager', [
-  ['all is well', { answer: up, calls: { verify: key } }, 'healthy', 'good', /2FC8945833C5/],
-  ['it cannot read its key', { answer: up, calls: { verify: answered(500) } }, 'no server key', 'bad'],
-  ['https wanted', { answer: answered(302, '', { location: 'https://pass.lan/' }) }, 'up, redirects', 'warn', /https:\/\/pass\.lan/],
-  ['the database has ended', { answer: answered(500), services: { db: stopped } }, 'database away', 'bad'],
+  ['all is well', { answer: up, calls: { verify: key } }, 'healthy', 'ok', /2FC8945833C5/],
+  ['it cannot read its key', { answer: up, calls: { verify: answered(500) } }, 'no server key', 'error'],
+  ['https wanted', { answer: answered(302, '', { location: 'https://pass.lan/' }) }, 'up, redirects', 'warning', /https:\/\/pass\.lan/],
+  ['the database has ended', { answer: answered(500), services: { db: stopped } }, 'database away', 'error'],
   ['its front alone, early', { answer: answered(502), age: 60 }, 'starting', 'busy'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'good'],
-  ['something else', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
+  ['something else', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const login = answered(401, 'Unauthorized');
@@ -140,8 +140,8 @@ const daemons = (remoted: string) =>
 const three = { indexer: login, dashboard: ok, enrollment: opened, daemons: daemons('is running') };
 
 table('siem', [
-  ['all three want a login', { answer: login, calls: three }, 'watching', 'good'],
-  ['inside nothing may be asked', { answer: login, calls: { ...three, daemons: silent } }, 'watching', 'good'],
+  ['all three want a login', { answer: login, calls: three }, 'watching', 'ok'],
+  ['inside nothing may be asked', { answer: login, calls: { ...three, daemons: silent } }, 'watching', 'ok'],
   [
     'security index being made',
     { answer: login, calls: { ...three, indexer: uninitialised }, age: 120 },
@@ -149,19 +149,19 @@ table('siem', [
     'busy',
     /security index/,
   ],
-  ['no security index', { answer: login, calls: { ...three, indexer: uninitialised } }, 'indexer away', 'bad', /503/],
-  ['no indexer', { answer: login, calls: { ...three, indexer: silent } }, 'indexer away', 'bad', /max_map_count/],
-  ['no programs for agents', { answer: login, calls: { ...three, daemons: daemons('not running') } }, 'manager incomplete', 'bad'],
-  ['no enrollment', { answer: login, calls: { ...three, enrollment: silent } }, 'enrollment closed', 'warn'],
-  ['no dashboard', { answer: login, calls: { ...three, dashboard: silent } }, 'dashboard away', 'warn'],
+  ['no security index', { answer: login, calls: { ...three, indexer: uninitialised } }, 'indexer away', 'error', /503/],
+  ['no indexer', { answer: login, calls: { ...three, indexer: silent } }, 'indexer away', 'error', /max_map_count/],
+  ['no programs for agents', { answer: login, calls: { ...three, daemons: daemons('not running') } }, 'manager incomplete', 'error'],
+  ['no enrollment', { answer: login, calls: { ...three, enrollment: silent } }, 'enrollment closed', 'warning'],
+  ['no dashboard', { answer: login, calls: { ...three, dashboard: silent } }, 'dashboard away', 'warning'],
   [
     'certificates being made',
     { answer: silent, age: 10, services: { 'certificate-generator': { ...running, health: '' } } },
     'making certificates',
     'busy',
   ],
-  ['something else', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['something else', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 versions([
@@ -272,7 +272,7 @@ describe('what else the specification wants of them', () => {
     const { calls, fields, auth } = entryOf('oidc-passkey-provider');
     expect(auth).toMatch(/passkey only/);
     expect(Object.values(calls).flatMap(({ inputs }) => Object.keys(inputs))).toEqual(['user']);
-    expect(fields.filter(({ goes }) => goes === 'credential')).toEqual([]);
+    expect(fields.filter(({ target }) => target === 'credential')).toEqual([]);
   });
 
   it('first-run pages lead where the first administrator is made, and are urgent (R38)', () => {

@@ -8,49 +8,44 @@ const up = json({ status: 'UP' });
 const claimed = (isClaimed: boolean): Answer => json({ isClaimed });
 
 table('comic-server-second', [
-  ['healthy', { answer: up, calls: { claim: claimed(true) } }, 'healthy', 'good'],
-  ['no account yet', { answer: up, calls: { claim: claimed(false) } }, 'needs first account', 'warn'],
-  ['down', { answer: json({ status: 'DOWN' }, 503) }, 'unhealthy', 'bad'],
-  ['busy', { answer: answered(503) }, 'busy', 'warn'],
-  ['a refusal', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['another base path', { answer: answered(404) }, 'up, other path', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['healthy', { answer: up, calls: { claim: claimed(true) } }, 'healthy', 'ok'],
+  ['no account yet', { answer: up, calls: { claim: claimed(false) } }, 'needs first account', 'warning'],
+  ['down', { answer: json({ status: 'DOWN' }, 503) }, 'unhealthy', 'error'],
+  ['busy', { answer: answered(503) }, 'busy', 'warning'],
+  ['a refusal', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['another base path', { answer: answered(404) }, 'up, other path', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['brings its database up to date', { answer: silent, age: 200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const books = (isInit: boolean): Answer => json({ app: 'audiobookshelf', serverVersion: '2.36.0', isInit, authMethods: ['local'] });
 
 table('audiobook-server', [
-  ['ready', { answer: books(true) }, 'ready', 'good'],
-  ['no root user yet', { answer: books(false) }, 'needs first account', 'warn'],
-  ['a refusal', { answer: answered(403) }, 'up, login needed', 'good'],
-  ['an error', { answer: answered(500) }, 'failing', 'bad'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['ready', { answer: books(true) }, 'ready', 'ok'],
+  ['no root user yet', { answer: books(false) }, 'needs first account', 'warning'],
+  ['a refusal', { answer: answered(403) }, 'up, login needed', 'ok'],
+  ['an error', { answer: answered(500) }, 'failing', 'error'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['just started', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const metadata = exited(0, '-rw-r--r-- 1 1000 1000 417792 Nov  1 10:00 /books/metadata.db\n');
 const noMetadata = exited(2, '');
 
 table('book-library', [
-  ['ready', { answer: sentTo('/login?next=%2F'), calls: { library: metadata } }, 'ready', 'good'],
-  ['guests may look', { answer: answered(200, '<title>Calibre-Web | Books</title>') }, 'open to guests', 'good'],
-  [
-    'guests may look, under a title of its own',
-    { answer: answered(200, '<link href="/static/css/upload.css">') },
-    'open to guests',
-    'good',
-  ],
-  ['no library named', { answer: sentTo('/admin/dbconfig'), calls: { library: noMetadata } }, 'needs its library', 'warn'],
-  ['its library is gone', { answer: sentTo('/login?next=%2F'), calls: { library: noMetadata } }, 'library away', 'bad'],
-  ['may not be asked inside', { answer: sentTo('/login'), calls: { library: silent } }, 'ready', 'good'],
-  ['sent elsewhere', { answer: sentTo('https://example.org/') }, 'strange answer', 'warn'],
-  ['a refusal', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['ready', { answer: sentTo('/login?next=%2F'), calls: { library: metadata } }, 'ready', 'ok'],
+  ['guests may look', { answer: answered(200, '<title>Calibre-Web | Books</title>') }, 'open to guests', 'ok'],
+  ['guests may look, under a title of its own', { answer: answered(200, '<link href="/static/css/upload.css">') }, 'open to guests', 'ok'],
+  ['no library named', { answer: sentTo('/admin/dbconfig'), calls: { library: noMetadata } }, 'needs its library', 'warning'],
+  ['its library is gone', { answer: sentTo('/login?next=%2F'), calls: { library: noMetadata } }, 'library away', 'error'],
+  ['may not be asked inside', { answer: sentTo('/login'), calls: { library: silent } }, 'ready', 'ok'],
+  ['sent elsewhere', { answer: sentTo('https://example.org/') }, 'strange answer', 'warning'],
+  ['a refusal', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['just started', { answer: silent, age: 30 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const good = json({ status: 'good', isProduction: true, os: 'linux', version: '2.45.01', uptime: 3226 });
@@ -59,64 +54,64 @@ const nodes = (...paused: boolean[]): Answer =>
 const page = answered(200);
 
 table('transcoding-pipeline', [
-  ['one node', { answer: good, calls: { page, nodes: nodes(false) } }, '1 node', 'good'],
-  ['two nodes, one paused', { answer: good, calls: { page, nodes: nodes(true, false) } }, '2 nodes', 'good'],
-  ['all nodes paused', { answer: good, calls: { page, nodes: nodes(true, true) } }, 'paused', 'idle'],
-  ['no node', { answer: good, calls: { page, nodes: nodes() } }, 'no node', 'warn'],
-  ['its nodes want a key', { answer: good, calls: { page, nodes: answered(401) } }, 'running', 'good'],
-  ['the page is elsewhere', { answer: good, calls: { page: silent, nodes: nodes(false) } }, 'page away', 'warn'],
-  ['not good', { answer: json({ status: 'bad' }) }, 'failing', 'bad', /bad/],
-  ['a login is set', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['one node', { answer: good, calls: { page, nodes: nodes(false) } }, '1 node', 'ok'],
+  ['two nodes, one paused', { answer: good, calls: { page, nodes: nodes(true, false) } }, '2 nodes', 'ok'],
+  ['all nodes paused', { answer: good, calls: { page, nodes: nodes(true, true) } }, 'paused', 'off'],
+  ['no node', { answer: good, calls: { page, nodes: nodes() } }, 'no node', 'warning'],
+  ['its nodes want a key', { answer: good, calls: { page, nodes: answered(401) } }, 'running', 'ok'],
+  ['the page is elsewhere', { answer: good, calls: { page: silent, nodes: nodes(false) } }, 'page away', 'warning'],
+  ['not good', { answer: json({ status: 'bad' }) }, 'failing', 'error', /bad/],
+  ['a login is set', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['puts its files in order', { answer: silent, age: 200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const dot = answered(200, '.');
 const system = (status: string): Answer => json({ data: { systemStatus: { status, databaseSchema: 75, appSchema: 75 } } });
 
 table('media-organiser', [
-  ['a login is set', { answer: dot, calls: { system: answered(401) } }, 'ready', 'good'],
-  ['no login', { answer: dot, calls: { system: system('OK') } }, 'no login', 'warn'],
-  ['not set up', { answer: dot, calls: { system: system('SETUP') } }, 'needs set-up', 'warn'],
-  ['waits for its migration', { answer: dot, calls: { system: system('NEEDS_MIGRATION') } }, 'needs migration', 'warn'],
-  ['locked itself', { answer: dot, calls: { system: answered(403, 'Stash is exposed') } }, 'locked itself', 'bad'],
-  ['no more is known', { answer: dot, calls: { system: silent } }, 'running', 'good'],
-  ['a refusal', { answer: answered(403) }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['a login is set', { answer: dot, calls: { system: answered(401) } }, 'ready', 'ok'],
+  ['no login', { answer: dot, calls: { system: system('OK') } }, 'no login', 'warning'],
+  ['not set up', { answer: dot, calls: { system: system('SETUP') } }, 'needs set-up', 'warning'],
+  ['waits for its migration', { answer: dot, calls: { system: system('NEEDS_MIGRATION') } }, 'needs migration', 'warning'],
+  ['locked itself', { answer: dot, calls: { system: answered(403, 'Stash is exposed') } }, 'locked itself', 'error'],
+  ['no more is known', { answer: dot, calls: { system: silent } }, 'running', 'ok'],
+  ['a refusal', { answer: answered(403) }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['just started', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const container = (state: string): Answer => json({ state, health: '', exitCode: 0, restarts: 0, env: {}, uptime: 4000 });
 const outcome = (line: string): Answer => exited(0, `${line}\n`);
 
 table('metadata-manager', [
-  ['waits', { answer: container('running'), calls: { outcome: outcome('Finished 05:00 Run') } }, 'waiting', 'good', /05:00/],
+  ['waits', { answer: container('running'), calls: { outcome: outcome('Finished 05:00 Run') } }, 'waiting', 'ok', /05:00/],
   ['works', { answer: container('running'), calls: { outcome: outcome('Starting 05:00 Run') } }, 'working', 'busy'],
   [
     'never worked',
     { answer: container('running'), calls: { outcome: outcome('') }, env: { KOMETA_TIMES: '03:30' } },
     'running',
-    'good',
+    'ok',
     /03:30/,
   ],
   [
     'no media server',
     { answer: container('running'), calls: { outcome: outcome('Movies Library Connection Failed\nFinished 05:00 Run') } },
     'no media server',
-    'bad',
+    'error',
   ],
   [
     'broke off',
     { answer: container('running'), calls: { outcome: outcome('[CRITICAL] | Config Error: tmdb attribute not found |\nFinished Run') } },
     'last run failed',
-    'bad',
+    'error',
   ],
-  ['may not be asked inside', { answer: container('running'), calls: { outcome: silent } }, 'running', 'good'],
-  ['ends again and again', { answer: container('restarting') }, 'restarting', 'bad'],
-  ['ended', { answer: container('exited') }, 'exited', 'bad'],
-  ['the engine refuses', { answer: silent }, 'not answering', 'bad'],
+  ['may not be asked inside', { answer: container('running'), calls: { outcome: silent } }, 'running', 'ok'],
+  ['ends again and again', { answer: container('restarting') }, 'restarting', 'error'],
+  ['ended', { answer: container('exited') }, 'exited', 'error'],
+  ['the engine refuses', { answer: silent }, 'not answering', 'error'],
   ['garbage', { answer: garbage }, undefined],
 ]);
 

@@ -5,13 +5,13 @@ const identity = (claimed: boolean) =>
   answered(200, JSON.stringify({ MediaContainer: { size: 0, claimed, machineIdentifier: '96f2', version: '1.42.1.10060-4e8b05daf' } }));
 
 table('media-server-second', [
-  ['of an account', { answer: identity(true) }, 'running', 'good'],
-  ['of nobody', { answer: identity(false) }, 'not claimed', 'warn', /can take it/],
+  ['of an account', { answer: identity(true) }, 'running', 'ok'],
+  ['of nobody', { answer: identity(false) }, 'not claimed', 'warning', /can take it/],
   ['working on its database', { answer: answered(503, '<Response code="503" title="Maintenance"/>'), age: 900 }, 'maintenance', 'busy'],
-  ['refused', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['just started', { answer: silent, age: 5 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 /** As Go's templates write JSON into a script. */
@@ -23,12 +23,12 @@ const page = (firstTime: boolean) =>
 const dot = answered(200, '.');
 
 table('music-server', [
-  ['running', { answer: dot, calls: { page: page(false) } }, 'running', 'good'],
-  ['without its page', { answer: dot, calls: { page: silent } }, 'running', 'good'],
-  ['no user yet', { answer: dot, calls: { page: page(true) } }, 'needs set-up', 'warn', /administrator/],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage, calls: { page: garbage } }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['running', { answer: dot, calls: { page: page(false) } }, 'running', 'ok'],
+  ['without its page', { answer: dot, calls: { page: silent } }, 'running', 'ok'],
+  ['no user yet', { answer: dot, calls: { page: page(true) } }, 'needs set-up', 'warning', /administrator/],
+  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage, calls: { page: garbage } }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const pong = answered(200, '{"res":"pong"}');
@@ -36,28 +36,33 @@ const photos = (more: object) => ({ config: answered(200, JSON.stringify({ isIni
 const three = { server: running, 'machine-learning': running, redis: running, database: running };
 
 table('photo-library', [
-  ['running', { answer: pong, calls: photos({}), services: three }, 'running', 'good'],
-  ['no user yet', { answer: pong, calls: photos({ isInitialized: false }), services: three }, 'needs set-up', 'warn'],
-  ['maintenance, where nothing else answers', { answer: answered(404), calls: photos({ maintenanceMode: true }) }, 'maintenance', 'warn'],
+  ['running', { answer: pong, calls: photos({}), services: three }, 'running', 'ok'],
+  ['no user yet', { answer: pong, calls: photos({ isInitialized: false }), services: three }, 'needs set-up', 'warning'],
+  [
+    'maintenance, where nothing else answers',
+    { answer: answered(404), calls: photos({ maintenanceMode: true }) },
+    'maintenance',
+    'warning',
+  ],
   [
     'without its database',
     { answer: silent, age: 20, services: { ...three, database: { state: 'exited', health: '', uptime: 0 } } },
     'database away',
-    'bad',
+    'error',
     /is exited/,
   ],
   [
     'without machine learning',
     { answer: pong, calls: photos({}), services: { ...three, 'machine-learning': { state: 'restarting', health: '', uptime: 0 } } },
     'no recognition',
-    'warn',
+    'warning',
     /is restarting/,
   ],
   ['indexing anew after an update', { answer: silent, age: 400, services: three }, 'starting', 'busy'],
-  ['refused', { answer: answered(401), calls: photos({}) }, 'up, login needed', 'good'],
-  ['failing', { answer: answered(502), calls: { config: answered(502) } }, 'failing', 'bad'],
-  ['garbage', { answer: garbage, calls: { config: garbage } }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['refused', { answer: answered(401), calls: photos({}) }, 'up, login needed', 'ok'],
+  ['failing', { answer: answered(502), calls: { config: answered(502) } }, 'failing', 'error'],
+  ['garbage', { answer: garbage, calls: { config: garbage } }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const operational = answered(200, '{"status":"operational"}');
@@ -66,11 +71,11 @@ const prism = (open: boolean) => ({
 });
 
 table('photo-library-second', [
-  ['running', { answer: operational, calls: prism(false) }, 'running', 'good'],
-  ['in public mode', { answer: operational, calls: prism(true) }, 'no login', 'warn'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage, calls: { config: garbage } }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['running', { answer: operational, calls: prism(false) }, 'running', 'ok'],
+  ['in public mode', { answer: operational, calls: prism(true) }, 'no login', 'warning'],
+  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage, calls: { config: garbage } }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const settings = (initialized: boolean) =>
@@ -80,94 +85,94 @@ const status = (restartRequired: boolean) => ({
 });
 
 table('request-manager', [
-  ['running', { answer: settings(true), calls: status(false) }, 'running', 'good'],
-  ['not set up', { answer: settings(false), calls: status(false) }, 'needs set-up', 'warn'],
-  ['changed settings wait', { answer: settings(true), calls: status(true) }, 'restart needed', 'warn'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage, calls: { status: garbage } }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['running', { answer: settings(true), calls: status(false) }, 'running', 'ok'],
+  ['not set up', { answer: settings(false), calls: status(false) }, 'needs set-up', 'warning'],
+  ['changed settings wait', { answer: settings(true), calls: status(true) }, 'restart needed', 'warning'],
+  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage, calls: { status: garbage } }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 table('request-manager-second', [
-  ['running', { answer: settings(true), calls: { status: silent } }, 'running', 'good'],
-  ['not set up', { answer: settings(false), calls: status(false) }, 'needs set-up', 'warn'],
-  ['refused', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['running', { answer: settings(true), calls: { status: silent } }, 'running', 'ok'],
+  ['not set up', { answer: settings(false), calls: status(false) }, 'needs set-up', 'warning'],
+  ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 table('book-automation', [
-  ['running', { answer: answered(200, '{"status": "OK"}') }, 'running', 'good'],
-  ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database trouble', 'bad', /room on the disk/],
-  ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['a URL base', { answer: answered(404) }, 'up, other path', 'warn'],
-  ['a URL base, to which it sends', { answer: answered(307, '', { location: '/books/ping' }) }, 'up, other path', 'warn'],
+  ['running', { answer: answered(200, '{"status": "OK"}') }, 'running', 'ok'],
+  ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database trouble', 'error', /room on the disk/],
+  ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['a URL base', { answer: answered(404) }, 'up, other path', 'warning'],
+  ['a URL base, to which it sends', { answer: answered(307, '', { location: '/books/ping' }) }, 'up, other path', 'warning'],
   ['starting up', { answer: answered(503, 'Readarr is starting up, please try again later'), age: 8 }, 'starting', 'busy'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 table('subtitle-automation', [
-  ['running', { answer: answered(200, '{"status": "OK"}') }, 'running', 'good'],
-  ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['a URL base', { answer: answered(404) }, 'up, other path', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['running', { answer: answered(200, '{"status": "OK"}') }, 'running', 'ok'],
+  ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['a URL base', { answer: answered(404) }, 'up, other path', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 table('torrent-client', [
-  ['asks for a login', { answer: answered(403, 'Forbidden') }, 'running', 'good'],
-  ['asks for none', { answer: answered(200, 'v5.1.2') }, 'no login', 'warn', /run programs/],
-  ['another port in the Host header', { answer: answered(401, 'Unauthorized') }, 'wrong port', 'warn', /reverse proxy/],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['asks for a login', { answer: answered(403, 'Forbidden') }, 'running', 'ok'],
+  ['asks for none', { answer: answered(200, 'v5.1.2') }, 'no login', 'warning', /run programs/],
+  ['another port in the Host header', { answer: answered(401, 'Unauthorized') }, 'wrong port', 'warning', /reverse proxy/],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['just started', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const stack = { archiver: running, redis: running, 'search-index': running };
 
 table('video-archiver', [
-  ['running', { answer: answered(200, '"OK"'), services: stack }, 'running', 'good'],
-  ['asked by another name', { answer: answered(400, '<h1>Bad Request (400)</h1>'), services: stack }, 'name refused', 'warn', /TA_HOST/],
+  ['running', { answer: answered(200, '"OK"'), services: stack }, 'running', 'ok'],
+  ['asked by another name', { answer: answered(400, '<h1>Bad Request (400)</h1>'), services: stack }, 'name refused', 'warning', /TA_HOST/],
   ['waiting for its index', { answer: answered(502), age: 90, services: stack }, 'starting', 'busy'],
-  ['failing', { answer: answered(502), services: stack }, 'failing', 'bad'],
+  ['failing', { answer: answered(502), services: stack }, 'failing', 'error'],
   [
     'without its index',
     { answer: answered(200, '"OK"'), services: { ...stack, 'search-index': { ...running, health: 'unhealthy' } } },
     'index away',
-    'bad',
+    'error',
     /is unhealthy/,
   ],
-  ['without its cache', { answer: silent, services: { ...stack, redis: { ...running, state: 'exited' } } }, 'cache away', 'bad'],
-  ['refused', { answer: answered(403), services: stack }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage, services: stack }, 'strange answer', 'warn'],
-  ['silent', { answer: silent, services: stack }, 'not answering', 'bad'],
+  ['without its cache', { answer: silent, services: { ...stack, redis: { ...running, state: 'exited' } } }, 'cache away', 'error'],
+  ['refused', { answer: answered(403), services: stack }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage, services: stack }, 'strange answer', 'warning'],
+  ['silent', { answer: silent, services: stack }, 'not answering', 'error'],
 ]);
 
 table('video-archiver-subscriptions', [
-  ['running', { answer: answered(200, '{"status":"ok"}') }, 'running', 'good'],
-  ['refused', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['running', { answer: answered(200, '{"status":"ok"}') }, 'running', 'ok'],
+  ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const metube = answered(200, '{"yt-dlp": "2026.08.12", "version": "2026.08.21"}');
 
 table('video-downloader', [
-  ['running', { answer: metube }, 'running', 'good', /2026\.08\.12/],
-  ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['below a path', { answer: answered(404) }, 'up, other path', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['running', { answer: metube }, 'running', 'ok', /2026\.08\.12/],
+  ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['below a path', { answer: answered(404) }, 'up, other path', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const exists = (text: string) => ({ administrator: answered(200, text) });
 
 table('comic-server', [
-  ['running', { answer: answered(200, 'Ok'), calls: exists('true') }, 'running', 'good'],
-  ['as JSON', { answer: answered(200, '"Ok"'), calls: exists('true') }, 'running', 'good'],
-  ['no administrator yet', { answer: answered(200, 'Ok'), calls: exists('false') }, 'needs set-up', 'warn'],
-  ['refused', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage, calls: { administrator: garbage } }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['running', { answer: answered(200, 'Ok'), calls: exists('true') }, 'running', 'ok'],
+  ['as JSON', { answer: answered(200, '"Ok"'), calls: exists('true') }, 'running', 'ok'],
+  ['no administrator yet', { answer: answered(200, 'Ok'), calls: exists('false') }, 'needs set-up', 'warning'],
+  ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage, calls: { administrator: garbage } }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 versions([

@@ -15,35 +15,35 @@ const info = (done: boolean, version = '10.11.2') =>
   );
 
 table('media-server', [
-  ['healthy', { answer: answered(200, 'Healthy'), calls: { public: info(true) } }, 'healthy', 'good'],
-  ['wizard not done', { answer: answered(200, 'Healthy'), calls: { public: info(false) } }, 'needs set-up', 'warn'],
+  ['healthy', { answer: answered(200, 'Healthy'), calls: { public: info(true) } }, 'healthy', 'ok'],
+  ['wizard not done', { answer: answered(200, 'Healthy'), calls: { public: info(false) } }, 'needs set-up', 'warning'],
   ['starting, as 10.11 says it', { answer: answered(200, 'Degraded'), age: 60 }, 'starting', 'busy', /migrates its database/],
-  ['starting for long', { answer: answered(200, 'Degraded'), age: 3600 }, 'degraded', 'warn', /not finished its start/],
-  ['a start that failed', { answer: answered(503, 'Unhealthy'), age: 60 }, 'unhealthy', 'bad', /could not finish its start/],
-  ['unhealthy', { answer: answered(503, 'Unhealthy'), calls: { public: info(true) } }, 'unhealthy', 'bad'],
+  ['starting for long', { answer: answered(200, 'Degraded'), age: 3600 }, 'degraded', 'warning', /not finished its start/],
+  ['a start that failed', { answer: answered(503, 'Unhealthy'), age: 60 }, 'unhealthy', 'error', /could not finish its start/],
+  ['unhealthy', { answer: answered(503, 'Unhealthy'), calls: { public: info(true) } }, 'unhealthy', 'error'],
   [
     'migrating after an upgrade',
     { answer: answered(503, 'Jellyfin Server is loading. Please try again shortly.'), age: 60 },
     'starting',
     'busy',
   ],
-  ['base URL', { answer: answered(404, '') }, 'up, other path', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['base URL', { answer: answered(404, '') }, 'up, other path', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 /** Programs of one family, which answer alike. */
 const automation = ['movie-automation', 'tv-automation', 'music-automation', 'indexer-manager'] as const;
 const automationAnswers: Case[] = [
-  ['running', { answer: answered(200, '{"status": "OK"}') }, 'running', 'good'],
-  ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database trouble', 'bad', /room on the disk/],
-  ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'good'],
-  ['a URL base', { answer: answered(404) }, 'up, other path', 'warn'],
-  ['a URL base, to which it sends', { answer: answered(307, '', { location: '/films/ping' }) }, 'up, other path', 'warn'],
+  ['running', { answer: answered(200, '{"status": "OK"}') }, 'running', 'ok'],
+  ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database trouble', 'error', /room on the disk/],
+  ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['a URL base', { answer: answered(404) }, 'up, other path', 'warning'],
+  ['a URL base, to which it sends', { answer: answered(307, '', { location: '/films/ping' }) }, 'up, other path', 'warning'],
   ['starting up', { answer: answered(503, 'Radarr is starting up, please try again later'), age: 8 }, 'starting', 'busy'],
-  ['another program', { answer: garbage }, 'strange answer', 'warn'],
+  ['another program', { answer: garbage }, 'strange answer', 'warning'],
   ['just started', { answer: silent, age: 8 }, 'starting', 'busy', /^Started 8 seconds ago/],
-  ['silent', { answer: silent }, 'not answering', 'bad', /No answer within/],
+  ['silent', { answer: silent }, 'not answering', 'error', /No answer within/],
 ];
 table('movie-automation', automationAnswers);
 table('tv-automation', automationAnswers);

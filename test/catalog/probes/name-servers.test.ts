@@ -18,20 +18,20 @@ const dnsRuns = answered(200, '{"https_port":0,"dns":true,"took":0.00002}');
 const dnsStopped = answered(200, '{"https_port":0,"dns":false,"took":0.00002}');
 
 table('dns-filter', [
-  ['wants a login', { answer: wantsLogin, calls: { dns: opened, info: dnsRuns } }, 'filtering', 'good', /only a login tells/],
-  ['blocks', { answer: wantsLogin, calls: { dns: opened, info: dnsRuns, status: blocks } }, 'filtering', 'good', /Blocking is on/],
-  ['blocks nothing', { answer: wantsLogin, calls: { dns: opened, status: blocksNothing } }, 'protection off', 'warn'],
-  ['no password', { answer: noPassword, calls: { dns: opened, info: dnsRuns } }, 'no login', 'warn'],
-  ['its DNS stopped', { answer: wantsLogin, calls: { dns: opened, info: dnsStopped } }, 'DNS stopped', 'bad'],
-  ['port 53 closed', { answer: wantsLogin, calls: { dns: silent } }, 'DNS closed', 'bad'],
+  ['wants a login', { answer: wantsLogin, calls: { dns: opened, info: dnsRuns } }, 'filtering', 'ok', /only a login tells/],
+  ['blocks', { answer: wantsLogin, calls: { dns: opened, info: dnsRuns, status: blocks } }, 'filtering', 'ok', /Blocking is on/],
+  ['blocks nothing', { answer: wantsLogin, calls: { dns: opened, status: blocksNothing } }, 'protection off', 'warning'],
+  ['no password', { answer: noPassword, calls: { dns: opened, info: dnsRuns } }, 'no login', 'warning'],
+  ['its DNS stopped', { answer: wantsLogin, calls: { dns: opened, info: dnsStopped } }, 'DNS stopped', 'error'],
+  ['port 53 closed', { answer: wantsLogin, calls: { dns: silent } }, 'DNS closed', 'error'],
   ['fetches lists at first', { answer: wantsLogin, calls: { dns: silent }, age: 40 }, 'starting', 'busy', /block lists/],
-  ['page away', { answer: silent, calls: { dns: opened } }, 'web page away', 'warn'],
-  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'bad', /cannot resolve/],
+  ['page away', { answer: silent, calls: { dns: opened } }, 'web page away', 'warning'],
+  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'error', /cannot resolve/],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 10 }, 'starting', 'busy'],
-  ['version 5', { answer: answered(404, 'Not found'), calls: { dns: opened } }, 'older version', 'warn'],
-  ['no free session', { answer: answered(429, '{"error":{"key":"api_seats_exceeded"}}'), calls: { dns: opened } }, 'busy', 'warn'],
-  ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'failing', 'bad'],
-  ['garbage', { answer: garbage, calls: { dns: opened } }, 'strange answer', 'warn'],
+  ['version 5', { answer: answered(404, 'Not found'), calls: { dns: opened } }, 'older version', 'warning'],
+  ['no free session', { answer: answered(429, '{"error":{"key":"api_seats_exceeded"}}'), calls: { dns: opened } }, 'busy', 'warning'],
+  ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'failing', 'error'],
+  ['garbage', { answer: garbage, calls: { dns: opened } }, 'strange answer', 'warning'],
 ]);
 
 const healthy = answered(0, '{"state":"running","health":"healthy"}');
@@ -40,29 +40,29 @@ const begins = answered(0, '{"state":"running","health":"starting"}');
 const unboundWrong = exited(1, '/opt/unbound/etc/unbound/unbound.conf:48: error: expected yes or no.\n');
 
 table('recursive-resolver', [
-  ['resolves', { answer: opened, calls: { engine: healthy, check: exited(0, 'unbound-checkconf: no errors in x') } }, 'resolving', 'good'],
-  ['not checked yet', { answer: opened, calls: { engine: begins } }, 'answering', 'good'],
-  ['the engine says nothing', { answer: opened }, 'answering', 'good'],
-  ['finds nothing', { answer: opened, calls: { engine: unhealthy } }, 'cannot resolve', 'bad', /clock/],
-  ['wrong file', { answer: opened, calls: { engine: healthy, check: unboundWrong } }, 'configuration wrong', 'warn'],
-  ['does not start', { answer: silent, calls: { check: unboundWrong } }, 'configuration wrong', 'bad'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['resolves', { answer: opened, calls: { engine: healthy, check: exited(0, 'unbound-checkconf: no errors in x') } }, 'resolving', 'ok'],
+  ['not checked yet', { answer: opened, calls: { engine: begins } }, 'answering', 'ok'],
+  ['the engine says nothing', { answer: opened }, 'answering', 'ok'],
+  ['finds nothing', { answer: opened, calls: { engine: unhealthy } }, 'cannot resolve', 'error', /clock/],
+  ['wrong file', { answer: opened, calls: { engine: healthy, check: unboundWrong } }, 'configuration wrong', 'warning'],
+  ['does not start', { answer: silent, calls: { check: unboundWrong } }, 'configuration wrong', 'error'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
   ['silent at first', { answer: silent, age: 3 }, 'starting', 'busy'],
 ]);
 
 const noToken = answered(200, '{"status":"error","errorMessage":"Parameter \'token\' missing."}');
 
 table('dns-server-combined', [
-  ['up', { answer: noToken, calls: { dns: opened } }, 'answering', 'good'],
-  ['up, other words', { answer: answered(200, '{"status":"invalid-token"}'), calls: { dns: opened } }, 'answering', 'good'],
-  ['on https', { answer: answered(302, '', { location: 'https://x/' }), calls: { dns: opened } }, 'answering', 'good'],
-  ['DNS closed', { answer: noToken, calls: { dns: silent } }, 'DNS closed', 'bad'],
-  ['page away', { answer: silent, calls: { dns: opened } }, 'web page away', 'warn', /another port/],
-  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'bad'],
+  ['up', { answer: noToken, calls: { dns: opened } }, 'answering', 'ok'],
+  ['up, other words', { answer: answered(200, '{"status":"invalid-token"}'), calls: { dns: opened } }, 'answering', 'ok'],
+  ['on https', { answer: answered(302, '', { location: 'https://x/' }), calls: { dns: opened } }, 'answering', 'ok'],
+  ['DNS closed', { answer: noToken, calls: { dns: silent } }, 'DNS closed', 'error'],
+  ['page away', { answer: silent, calls: { dns: opened } }, 'web page away', 'warning', /another port/],
+  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'error'],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 5 }, 'starting', 'busy'],
-  ['too many logins', { answer: answered(429, ''), calls: { dns: opened } }, 'busy', 'warn'],
-  ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'failing', 'bad'],
-  ['garbage', { answer: garbage, calls: { dns: opened } }, 'strange answer', 'warn'],
+  ['too many logins', { answer: answered(429, ''), calls: { dns: opened } }, 'busy', 'warning'],
+  ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'failing', 'error'],
+  ['garbage', { answer: garbage, calls: { dns: opened } }, 'strange answer', 'warning'],
 ]);
 
 const blocking = answered(200, '{"enabled":true,"disabledGroups":[],"autoEnableInSec":0}');
@@ -71,47 +71,53 @@ const off = answered(200, '{"enabled":false,"disabledGroups":["ads"],"autoEnable
 const blockyWrong = exited(1, 'Configuration file error: wrong file structure');
 
 table('dns-blocker', [
-  ['blocks', { answer: blocking, calls: { dns: opened, validate: exited(0, 'Configuration is valid') } }, 'blocking', 'good'],
-  ['paused', { answer: paused, calls: { dns: opened } }, 'protection off', 'warn', /240 more seconds/],
-  ['off', { answer: off, calls: { dns: opened } }, 'protection off', 'warn', /until somebody/],
-  ['wrong file', { answer: blocking, calls: { dns: opened, validate: blockyWrong } }, 'configuration wrong', 'warn'],
-  ['does not start', { answer: silent, calls: { dns: silent, validate: blockyWrong } }, 'configuration wrong', 'bad'],
-  ['DNS closed', { answer: blocking, calls: { dns: silent } }, 'DNS closed', 'bad'],
-  ['API away', { answer: silent, calls: { dns: opened } }, 'API away', 'warn'],
-  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'bad'],
+  ['blocks', { answer: blocking, calls: { dns: opened, validate: exited(0, 'Configuration is valid') } }, 'blocking', 'ok'],
+  ['paused', { answer: paused, calls: { dns: opened } }, 'protection off', 'warning', /240 more seconds/],
+  ['off', { answer: off, calls: { dns: opened } }, 'protection off', 'warning', /until somebody/],
+  ['wrong file', { answer: blocking, calls: { dns: opened, validate: blockyWrong } }, 'configuration wrong', 'warning'],
+  ['does not start', { answer: silent, calls: { dns: silent, validate: blockyWrong } }, 'configuration wrong', 'error'],
+  ['DNS closed', { answer: blocking, calls: { dns: silent } }, 'DNS closed', 'error'],
+  ['API away', { answer: silent, calls: { dns: opened } }, 'API away', 'warning'],
+  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'error'],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 5 }, 'starting', 'busy'],
-  ['a login in front', { answer: answered(401, ''), calls: { dns: opened } }, 'up, login needed', 'good'],
-  ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'failing', 'bad'],
-  ['garbage', { answer: garbage, calls: { dns: opened } }, 'strange answer', 'warn'],
+  ['a login in front', { answer: answered(401, ''), calls: { dns: opened } }, 'up, login needed', 'ok'],
+  ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'failing', 'error'],
+  ['garbage', { answer: garbage, calls: { dns: opened } }, 'strange answer', 'warning'],
 ]);
 
 const wantsKey = answered(401, 'Unauthorized');
 const page = answered(200, '<title>Log In - PowerDNS-Admin</title>');
 
 table('authoritative-dns', [
-  ['up', { answer: wantsKey, calls: { dns: opened, adminui: page }, services: { db: running } }, 'answering', 'good'],
-  ['database away', { answer: wantsKey, calls: { dns: opened }, services: { db: away } }, 'database away', 'bad', /exited/],
-  ['database unhealthy', { answer: wantsKey, services: { db: { ...running, health: 'unhealthy' } } }, 'database away', 'bad', /unhealthy/],
-  ['DNS closed', { answer: wantsKey, calls: { dns: silent, adminui: page } }, 'DNS closed', 'bad'],
-  ['admin UI away', { answer: wantsKey, calls: { dns: opened, adminui: silent } }, 'admin UI away', 'warn'],
-  ['API away', { answer: silent, calls: { dns: opened } }, 'API away', 'warn'],
-  ['API off', { answer: answered(404, 'Not Found'), calls: { dns: opened, adminui: page } }, 'API off', 'warn'],
-  ['not from here', { answer: answered(403, 'Forbidden'), calls: { dns: opened, adminui: page } }, 'API refuses', 'warn'],
-  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'bad'],
+  ['up', { answer: wantsKey, calls: { dns: opened, adminui: page }, services: { db: running } }, 'answering', 'ok'],
+  ['database away', { answer: wantsKey, calls: { dns: opened }, services: { db: away } }, 'database away', 'error', /exited/],
+  [
+    'database unhealthy',
+    { answer: wantsKey, services: { db: { ...running, health: 'unhealthy' } } },
+    'database away',
+    'error',
+    /unhealthy/,
+  ],
+  ['DNS closed', { answer: wantsKey, calls: { dns: silent, adminui: page } }, 'DNS closed', 'error'],
+  ['admin UI away', { answer: wantsKey, calls: { dns: opened, adminui: silent } }, 'admin UI away', 'warning'],
+  ['API away', { answer: silent, calls: { dns: opened } }, 'API away', 'warning'],
+  ['API off', { answer: answered(404, 'Not Found'), calls: { dns: opened, adminui: page } }, 'API off', 'warning'],
+  ['not from here', { answer: answered(403, 'Forbidden'), calls: { dns: opened, adminui: page } }, 'API refuses', 'warning'],
+  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'error'],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 5 }, 'starting', 'busy'],
-  ['failing', { answer: answered(500, ''), calls: { dns: opened, adminui: page } }, 'failing', 'bad'],
-  ['garbage', { answer: garbage, calls: { dns: opened, adminui: page } }, 'strange answer', 'warn'],
+  ['failing', { answer: answered(500, ''), calls: { dns: opened, adminui: page } }, 'failing', 'error'],
+  ['garbage', { answer: garbage, calls: { dns: opened, adminui: page } }, 'strange answer', 'warning'],
 ]);
 
 const up = answered(0, '{"state":"running","health":"none"}');
 const keaWrong = exited(1, 'Syntax check failed with: /etc/kea/kea-dhcp4.conf:24.9-14: got unexpected keyword "pols" in subnet4 map.\n');
 
 table('dhcp-server', [
-  ['on duty', { answer: up, calls: { test: exited(0, '') } }, 'on duty', 'good', /in order/],
-  ['nothing may be run inside', { answer: up }, 'on duty', 'good', /^It runs\. /],
+  ['on duty', { answer: up, calls: { test: exited(0, '') } }, 'on duty', 'ok', /in order/],
+  ['nothing may be run inside', { answer: up }, 'on duty', 'ok', /^It runs\. /],
   ['just started', { answer: up, age: 3 }, 'starting', 'busy'],
-  ['wrong file', { answer: up, calls: { test: keaWrong } }, 'configuration wrong', 'warn'],
-  ['ends again and again', { answer: answered(0, '{"state":"restarting"}') }, 'configuration wrong', 'bad'],
+  ['wrong file', { answer: up, calls: { test: keaWrong } }, 'configuration wrong', 'warning'],
+  ['ends again and again', { answer: answered(0, '{"state":"restarting"}') }, 'configuration wrong', 'error'],
   ['stopped', { answer: answered(0, '{"state":"exited"}') }, undefined],
   ['silent', { answer: silent }, undefined],
   ['garbage', { answer: answered(0, 'not as engines answer') }, undefined],
@@ -164,10 +170,10 @@ describe('checks', () => {
   });
 
   it('authoritative-dns whose admin UI is told another version, lets everybody in, or needs no key (R82)', () => {
-    const told = (version: string) => answered(0, JSON.stringify({ state: 'running', env: { PDNS_VERSION: version } }));
+    const reported = (version: string) => answered(0, JSON.stringify({ state: 'running', env: { PDNS_VERSION: version } }));
     const version = exited(0, '4.9.8\n');
-    expect(findingsOf('authoritative-dns', { version, adminengine: told('4.8') })).toEqual(['version-differs']);
-    expect(findingsOf('authoritative-dns', { version, adminengine: told('4.9') })).toEqual([]);
+    expect(findingsOf('authoritative-dns', { version, adminengine: reported('4.8') })).toEqual(['version-differs']);
+    expect(findingsOf('authoritative-dns', { version, adminengine: reported('4.9') })).toEqual([]);
     expect(findingsOf('authoritative-dns', { version, adminengine: answered(0, '{"state":"running","env":{}}') })).toEqual([]);
     expect(findingsOf('authoritative-dns', { register: page })).toEqual(['signups-open']);
     expect(findingsOf('authoritative-dns', { register: answered(404, '') })).toEqual([]);

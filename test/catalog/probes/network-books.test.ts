@@ -10,16 +10,16 @@ const netbox = answered(
 const parts = { db: running, redis: running, worker: running };
 
 table('network-documentation', [
-  ['ready', { answer: netbox, services: parts }, 'ready', 'good'],
-  ['its database is down', { answer: netbox, services: { ...parts, db: down } }, 'database away', 'bad', /exited/],
-  ['its cache is down', { answer: netbox, services: { ...parts, redis: down } }, 'cache away', 'bad', /exited/],
-  ['its worker is down', { answer: netbox, services: { ...parts, worker: down } }, 'no worker', 'warn', /exited/],
-  ['its worker waits for it', { answer: netbox, age: 60, services: { ...parts, worker: down } }, 'ready', 'good'],
+  ['ready', { answer: netbox, services: parts }, 'ready', 'ok'],
+  ['its database is down', { answer: netbox, services: { ...parts, db: down } }, 'database away', 'error', /exited/],
+  ['its cache is down', { answer: netbox, services: { ...parts, redis: down } }, 'cache away', 'error', /exited/],
+  ['its worker is down', { answer: netbox, services: { ...parts, worker: down } }, 'no worker', 'warning', /exited/],
+  ['its worker waits for it', { answer: netbox, age: 60, services: { ...parts, worker: down } }, 'ready', 'ok'],
   ['migrating', { answer: silent, age: 400, services: parts }, 'starting', 'busy'],
-  ['refuses', { answer: answered(403, 'Forbidden') }, 'up, login needed', 'good'],
-  ['fails', { answer: answered(500, '<title>Server Error</title>') }, 'failing', 'bad'],
-  ['garbage', { answer: garbage, services: parts }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['refuses', { answer: answered(403, 'Forbidden') }, 'up, login needed', 'ok'],
+  ['fails', { answer: answered(500, '<title>Server Error</title>') }, 'failing', 'error'],
+  ['garbage', { answer: garbage, services: parts }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const login = (installer: boolean) =>
@@ -31,16 +31,16 @@ const sentTo = (page: string) => answered(302, '', { location: `/index.php?page=
 const scanned = { db: running, cron: running };
 
 table('ipam', [
-  ['ready', { answer: login(false), services: scanned }, 'ready', 'good'],
-  ['nobody has set it up', { answer: sentTo('install'), services: scanned }, 'needs set-up', 'warn'],
-  ['newer than its database', { answer: sentTo('upgrade'), services: scanned }, 'needs upgrade', 'warn'],
-  ['its scanner is down', { answer: login(false), services: { ...scanned, cron: down } }, 'no scans', 'warn', /exited/],
-  ['its database is down', { answer: sentTo('install'), services: { ...scanned, db: down } }, 'database away', 'bad', /exited/],
-  ['refuses', { answer: answered(401, '') }, 'up, login needed', 'good'],
-  ['fails', { answer: answered(500, '') }, 'failing', 'bad'],
-  ['garbage', { answer: garbage, services: scanned }, 'strange answer', 'warn'],
+  ['ready', { answer: login(false), services: scanned }, 'ready', 'ok'],
+  ['nobody has set it up', { answer: sentTo('install'), services: scanned }, 'needs set-up', 'warning'],
+  ['newer than its database', { answer: sentTo('upgrade'), services: scanned }, 'needs upgrade', 'warning'],
+  ['its scanner is down', { answer: login(false), services: { ...scanned, cron: down } }, 'no scans', 'warning', /exited/],
+  ['its database is down', { answer: sentTo('install'), services: { ...scanned, db: down } }, 'database away', 'error', /exited/],
+  ['refuses', { answer: answered(401, '') }, 'up, login needed', 'ok'],
+  ['fails', { answer: answered(500, '') }, 'failing', 'error'],
+  ['garbage', { answer: garbage, services: scanned }, 'strange answer', 'warning'],
   ['starts', { answer: silent, age: 10, services: scanned }, 'starting', 'busy'],
-  ['silent', { answer: silent, services: scanned }, 'not answering', 'bad'],
+  ['silent', { answer: silent, services: scanned }, 'not answering', 'error'],
 ]);
 
 versions([

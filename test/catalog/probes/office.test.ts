@@ -22,19 +22,19 @@ const cloud = (more: object = {}) =>
 const parts = { db: running, redis: running, cron: running };
 
 table('cloud-suite', [
-  ['ready', { answer: cloud(), services: parts }, 'ready', 'good'],
-  ['its database is down', { answer: cloud(), services: { ...parts, db: down } }, 'database away', 'bad', /exited/],
-  ['its cache is sick', { answer: cloud(), services: { ...parts, redis: sick } }, 'cache away', 'bad', /unhealthy/],
-  ['not installed', { answer: cloud({ installed: false }), services: parts }, 'needs set-up', 'warn'],
-  ['newer than its database', { answer: cloud({ needsDbUpgrade: true, maintenance: true }), services: parts }, 'needs upgrade', 'warn'],
-  ['maintenance', { answer: cloud({ maintenance: true }), services: parts }, 'maintenance', 'warn'],
-  ['without background jobs', { answer: cloud(), services: { ...parts, cron: down } }, 'no background jobs', 'warn', /exited/],
-  ['untrusted name', { answer: answered(400, '{"error": "Trusted domain error.", "code": 15}') }, 'up, name not trusted', 'warn'],
+  ['ready', { answer: cloud(), services: parts }, 'ready', 'ok'],
+  ['its database is down', { answer: cloud(), services: { ...parts, db: down } }, 'database away', 'error', /exited/],
+  ['its cache is sick', { answer: cloud(), services: { ...parts, redis: sick } }, 'cache away', 'error', /unhealthy/],
+  ['not installed', { answer: cloud({ installed: false }), services: parts }, 'needs set-up', 'warning'],
+  ['newer than its database', { answer: cloud({ needsDbUpgrade: true, maintenance: true }), services: parts }, 'needs upgrade', 'warning'],
+  ['maintenance', { answer: cloud({ maintenance: true }), services: parts }, 'maintenance', 'warning'],
+  ['without background jobs', { answer: cloud(), services: { ...parts, cron: down } }, 'no background jobs', 'warning', /exited/],
+  ['untrusted name', { answer: answered(400, '{"error": "Trusted domain error.", "code": 15}') }, 'up, name not trusted', 'warning'],
   ['first start', { answer: silent, age: 200, services: parts }, 'starting', 'busy'],
-  ['refuses', { answer: answered(503, 'Service unavailable') }, 'busy', 'warn'],
-  ['fails', { answer: answered(500, 'Internal Server Error') }, 'failing', 'bad'],
-  ['garbage', { answer: garbage, services: parts }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['refuses', { answer: answered(503, 'Service unavailable') }, 'busy', 'warning'],
+  ['fails', { answer: answered(500, 'Internal Server Error') }, 'failing', 'error'],
+  ['garbage', { answer: garbage, services: parts }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const browser = (more: object = {}) =>
@@ -45,14 +45,14 @@ const browser = (more: object = {}) =>
 const fine = answered(200, '{"status":"OK"}');
 
 table('web-file-manager', [
-  ['ready', { answer: fine, calls: { page: browser() } }, 'ready', 'good'],
-  ['page not seen', { answer: fine, calls: { page: silent } }, 'ready', 'good'],
-  ['without login', { answer: fine, calls: { page: browser({ NoAuth: true }) } }, 'no login', 'bad'],
-  ['signups open', { answer: fine, calls: { page: browser({ Signup: true }) } }, 'signups open', 'warn'],
-  ['refuses', { answer: answered(403, '403 Forbidden') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage, calls: { page: garbage } }, 'strange answer', 'warn'],
+  ['ready', { answer: fine, calls: { page: browser() } }, 'ready', 'ok'],
+  ['page not seen', { answer: fine, calls: { page: silent } }, 'ready', 'ok'],
+  ['without login', { answer: fine, calls: { page: browser({ NoAuth: true }) } }, 'no login', 'error'],
+  ['signups open', { answer: fine, calls: { page: browser({ Signup: true }) } }, 'signups open', 'warning'],
+  ['refuses', { answer: answered(403, '403 Forbidden') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage, calls: { page: garbage } }, 'strange answer', 'warning'],
   ['starts', { answer: silent, age: 3 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const paperless = answered(
@@ -62,33 +62,38 @@ const paperless = answered(
 const papers = { db: running, broker: running };
 
 table('document-manager', [
-  ['ready', { answer: paperless, services: papers }, 'ready', 'good'],
+  ['ready', { answer: paperless, services: papers }, 'ready', 'ok'],
   [
     'without an account',
     { answer: answered(200, `${paperless.text}<script>// forward to the signup page if no users exist\n</script>`), services: papers },
     'needs first account',
-    'warn',
+    'warning',
   ],
-  ['its database is down', { answer: paperless, services: { ...papers, db: down } }, 'database away', 'bad', /exited/],
-  ['its queue is down', { answer: paperless, services: { ...papers, broker: down } }, 'queue away', 'bad', /exited/],
+  ['its database is down', { answer: paperless, services: { ...papers, db: down } }, 'database away', 'error', /exited/],
+  ['its queue is down', { answer: paperless, services: { ...papers, broker: down } }, 'queue away', 'error', /exited/],
   ['migrating', { answer: silent, age: 200, services: papers }, 'starting', 'busy'],
-  ['refuses', { answer: answered(429, '') }, 'busy', 'warn'],
-  ['fails', { answer: answered(500, '<h1>Server Error (500)</h1>') }, 'failing', 'bad'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent, services: papers }, 'not answering', 'bad'],
+  ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
+  ['fails', { answer: answered(500, '<h1>Server Error (500)</h1>') }, 'failing', 'error'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent, services: papers }, 'not answering', 'error'],
 ]);
 
 const planka = answered(200, '{"item":{"oidc":null,"termsLanguages":["de-DE","en-US"],"version":"2.1.1"}}');
 
 table('kanban', [
-  ['ready', { answer: planka, services: { db: running } }, 'ready', 'good'],
-  ['its database is down', { answer: silent, services: { db: down } }, 'database away', 'bad', /exited/],
-  ['its database does not answer', { answer: answered(500, '{"code":"E_UNEXPECTED"}'), services: { db: running } }, 'database away', 'bad'],
-  ['an old release', { answer: answered(404, '{"code":"E_NOT_FOUND"}') }, 'up, other path', 'warn'],
-  ['refuses', { answer: answered(401, '') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['ready', { answer: planka, services: { db: running } }, 'ready', 'ok'],
+  ['its database is down', { answer: silent, services: { db: down } }, 'database away', 'error', /exited/],
+  [
+    'its database does not answer',
+    { answer: answered(500, '{"code":"E_UNEXPECTED"}'), services: { db: running } },
+    'database away',
+    'error',
+  ],
+  ['an old release', { answer: answered(404, '{"code":"E_NOT_FOUND"}') }, 'up, other path', 'warning'],
+  ['refuses', { answer: answered(401, '') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['starts', { answer: silent, age: 10, services: { db: running } }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const vikunja = (open: boolean, more: object = {}) =>
@@ -104,33 +109,33 @@ const vikunja = (open: boolean, more: object = {}) =>
   );
 
 table('task-manager', [
-  ['ready', { answer: vikunja(false), calls: { health: answered(200, 'OK') }, services: { db: running } }, 'ready', 'good'],
-  ['signups open', { answer: vikunja(true), calls: { health: answered(200, 'OK') } }, 'signups open', 'warn'],
-  ['its database is down', { answer: vikunja(false), services: { db: down } }, 'database away', 'bad', /exited/],
+  ['ready', { answer: vikunja(false), calls: { health: answered(200, 'OK') }, services: { db: running } }, 'ready', 'ok'],
+  ['signups open', { answer: vikunja(true), calls: { health: answered(200, 'OK') } }, 'signups open', 'warning'],
+  ['its database is down', { answer: vikunja(false), services: { db: down } }, 'database away', 'error', /exited/],
   [
     'its database does not answer',
     { answer: vikunja(false), calls: { health: answered(500, '{"message":"Internal server error"}') } },
     'database away',
-    'bad',
+    'error',
   ],
-  ['refuses', { answer: answered(429, '') }, 'busy', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['starts', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const setUpPage = answered(200, '<!DOCTYPE html><html><head><title>Wiki.js Setup</title></head></html>');
 
 table('wiki', [
-  ['ready', { answer: answered(200, '{"ok":true}'), services: { db: running } }, 'ready', 'good'],
-  ['nobody has set it up', { answer: setUpPage, services: { db: running } }, 'needs set-up', 'warn'],
-  ['its database does not answer', { answer: answered(503, '{"ok":false}') }, 'database away', 'bad'],
-  ['its database is down', { answer: silent, services: { db: down } }, 'database away', 'bad', /exited/],
-  ['busy by another', { answer: answered(503, 'Service Unavailable') }, 'busy', 'warn'],
-  ['refuses', { answer: answered(403, '') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['ready', { answer: answered(200, '{"ok":true}'), services: { db: running } }, 'ready', 'ok'],
+  ['nobody has set it up', { answer: setUpPage, services: { db: running } }, 'needs set-up', 'warning'],
+  ['its database does not answer', { answer: answered(503, '{"ok":false}') }, 'database away', 'error'],
+  ['its database is down', { answer: silent, services: { db: down } }, 'database away', 'error', /exited/],
+  ['busy by another', { answer: answered(503, 'Service Unavailable') }, 'busy', 'warning'],
+  ['refuses', { answer: answered(403, '') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['starts', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const n8n = (first: boolean) => ({
@@ -141,45 +146,45 @@ const n8n = (first: boolean) => ({
 });
 
 table('workflow-automation', [
-  ['ready', { answer: answered(200, '{"status":"ok"}'), calls: n8n(false) }, 'ready', 'good'],
-  ['settings not seen', { answer: answered(200, '{"status":"ok"}'), calls: { settings: silent } }, 'ready', 'good'],
-  ['nobody owns it', { answer: answered(200, '{"status":"ok"}'), calls: n8n(true) }, 'needs owner', 'warn'],
+  ['ready', { answer: answered(200, '{"status":"ok"}'), calls: n8n(false) }, 'ready', 'ok'],
+  ['settings not seen', { answer: answered(200, '{"status":"ok"}'), calls: { settings: silent } }, 'ready', 'ok'],
+  ['nobody owns it', { answer: answered(200, '{"status":"ok"}'), calls: n8n(true) }, 'needs owner', 'warning'],
   ['migrating', { answer: answered(503, '{"status":"error"}'), age: 30 }, 'starting', 'busy'],
-  ['database away', { answer: answered(503, '{"status":"error"}') }, 'database away', 'bad'],
-  ['refuses', { answer: answered(401, '{"code":401}') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage, calls: { settings: garbage } }, 'strange answer', 'warn'],
+  ['database away', { answer: answered(503, '{"status":"error"}') }, 'database away', 'error'],
+  ['refuses', { answer: answered(401, '{"code":401}') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage, calls: { settings: garbage } }, 'strange answer', 'warning'],
   ['starts', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 table('pdf-tools', [
-  ['ready', { answer: answered(200, '{"status":"UP","version":"2.4.1"}') }, 'ready', 'good'],
-  ['refuses', { answer: answered(401, '{"error":"Unauthorized"}') }, 'up, login needed', 'good'],
-  ['fails', { answer: answered(500, '{"status":500}') }, 'failing', 'bad'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['ready', { answer: answered(200, '{"status":"UP","version":"2.4.1"}') }, 'ready', 'ok'],
+  ['refuses', { answer: answered(401, '{"error":"Unauthorized"}') }, 'up, login needed', 'ok'],
+  ['fails', { answer: answered(500, '{"status":500}') }, 'failing', 'error'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['starts', { answer: silent, age: 200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const ghost = answered(200, '{"site":{"title":"Ghost","description":"Thoughts","url":"https://blog.example.org/","version":"5.130"}}');
 const owned = (status: boolean) => ({ setup: answered(200, JSON.stringify({ setup: [{ status }] })) });
 
 table('blog', [
-  ['ready', { answer: ghost, calls: owned(true), services: { db: running } }, 'ready', 'good'],
-  ['nobody owns it', { answer: ghost, calls: owned(false) }, 'needs owner', 'warn'],
-  ['its database is down', { answer: silent, services: { db: down } }, 'database away', 'bad', /exited/],
+  ['ready', { answer: ghost, calls: owned(true), services: { db: running } }, 'ready', 'ok'],
+  ['nobody owns it', { answer: ghost, calls: owned(false) }, 'needs owner', 'warning'],
+  ['its database is down', { answer: silent, services: { db: down } }, 'database away', 'error', /exited/],
   ['migrating', { answer: answered(503, 'We’ll be right back.'), age: 40 }, 'starting', 'busy'],
-  ['maintenance', { answer: answered(503, '') }, 'busy', 'warn'],
+  ['maintenance', { answer: answered(503, '') }, 'busy', 'warning'],
   [
     'wants https',
     { answer: answered(301, 'Moved', { location: 'https://blog.example.org/ghost/api/admin/site/' }) },
     'up, other address',
-    'warn',
+    'warning',
   ],
-  ['refuses', { answer: answered(403, '{"errors":[{"type":"NoPermissionError"}]}') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage, calls: { setup: garbage } }, 'strange answer', 'warn'],
+  ['refuses', { answer: answered(403, '{"errors":[{"type":"NoPermissionError"}]}') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage, calls: { setup: garbage } }, 'strange answer', 'warning'],
   ['starts', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const wordpress = answered(
@@ -192,16 +197,21 @@ const release = (version: string) => ({
 });
 
 table('cms', [
-  ['ready', { answer: wordpress, services: { db: running } }, 'ready', 'good'],
-  ['nobody has set it up', { answer: toInstall, services: { db: running } }, 'needs set-up', 'warn'],
-  ['sends elsewhere', { answer: answered(301, '', { location: 'https://www.example.org/' }) }, 'up, other address', 'warn'],
-  ['its database does not answer', { answer: answered(500, '<h1>Error establishing a database connection</h1>') }, 'database away', 'bad'],
-  ['its database is down', { answer: silent, services: { db: down } }, 'database away', 'bad', /exited/],
-  ['a plugin keeps it to itself', { answer: answered(401, '{"code":"rest_login_required"}') }, 'up, login needed', 'good'],
-  ['fails', { answer: answered(500, 'There has been a critical error on this website.') }, 'failing', 'bad'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['ready', { answer: wordpress, services: { db: running } }, 'ready', 'ok'],
+  ['nobody has set it up', { answer: toInstall, services: { db: running } }, 'needs set-up', 'warning'],
+  ['sends elsewhere', { answer: answered(301, '', { location: 'https://www.example.org/' }) }, 'up, other address', 'warning'],
+  [
+    'its database does not answer',
+    { answer: answered(500, '<h1>Error establishing a database connection</h1>') },
+    'database away',
+    'error',
+  ],
+  ['its database is down', { answer: silent, services: { db: down } }, 'database away', 'error', /exited/],
+  ['a plugin keeps it to itself', { answer: answered(401, '{"code":"rest_login_required"}') }, 'up, login needed', 'ok'],
+  ['fails', { answer: answered(500, 'There has been a critical error on this website.') }, 'failing', 'error'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['starts', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const paper = (numbers: string) => ({

@@ -1,27 +1,32 @@
 import { answered, exited, garbage, opened, running, silent, table, versions } from './answers.ts';
 
 table('file-sync', [
-  ['healthy', { answer: answered(200, '{"status":"OK"}'), calls: { sync: opened } }, 'healthy', 'good'],
-  ['1.19 without a health page', { answer: answered(403, 'CSRF Error\n'), calls: { sync: opened } }, 'up, key needed', 'good'],
-  ['1.19 behind a login', { answer: answered(404, '404 page not found\n'), calls: { sync: opened } }, 'up, key needed', 'good'],
-  ['host check', { answer: answered(403, 'Host check error\n'), calls: { sync: opened } }, 'up, host check', 'warn'],
-  ['sync port closed', { answer: answered(200, '{"status":"OK"}'), calls: { sync: silent } }, 'sync port closed', 'warn'],
-  ['page away', { answer: silent, calls: { sync: opened } }, 'web page away', 'warn'],
-  ['garbage', { answer: garbage, calls: { sync: opened } }, 'strange answer', 'warn'],
-  ['silent', { answer: silent, calls: { sync: silent } }, 'not answering', 'bad'],
+  ['healthy', { answer: answered(200, '{"status":"OK"}'), calls: { sync: opened } }, 'healthy', 'ok'],
+  ['1.19 without a health page', { answer: answered(403, 'CSRF Error\n'), calls: { sync: opened } }, 'up, key needed', 'ok'],
+  ['1.19 behind a login', { answer: answered(404, '404 page not found\n'), calls: { sync: opened } }, 'up, key needed', 'ok'],
+  ['host check', { answer: answered(403, 'Host check error\n'), calls: { sync: opened } }, 'up, host check', 'warning'],
+  ['sync port closed', { answer: answered(200, '{"status":"OK"}'), calls: { sync: silent } }, 'sync port closed', 'warning'],
+  ['page away', { answer: silent, calls: { sync: opened } }, 'web page away', 'warning'],
+  ['garbage', { answer: garbage, calls: { sync: opened } }, 'strange answer', 'warning'],
+  ['silent', { answer: silent, calls: { sync: silent } }, 'not answering', 'error'],
 ]);
 
 table('rss-reader', [
-  ['ready', { answer: answered(200, 'OK'), services: { db: running } }, 'ready', 'good'],
-  ['database away', { answer: answered(503, 'Database Connection Error: "dial tcp: lookup db: no such host"\n') }, 'database away', 'bad'],
+  ['ready', { answer: answered(200, 'OK'), services: { db: running } }, 'ready', 'ok'],
+  [
+    'database away',
+    { answer: answered(503, 'Database Connection Error: "dial tcp: lookup db: no such host"\n') },
+    'database away',
+    'error',
+  ],
   [
     'database container down',
     { answer: silent, age: 5, services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
     'database away',
-    'bad',
+    'error',
     /exited/,
   ],
-  ['an older release', { answer: answered(404, 'Not Found'), calls: { healthcheck: answered(200, 'OK') } }, 'ready', 'good'],
+  ['an older release', { answer: answered(404, 'Not Found'), calls: { healthcheck: answered(200, 'OK') } }, 'ready', 'ok'],
   [
     'an older release without its database',
     {
@@ -29,27 +34,33 @@ table('rss-reader', [
       calls: { healthcheck: answered(500, 'Database Connection Error: "dial tcp: lookup db: no such host"\n') },
     },
     'database away',
-    'bad',
+    'error',
   ],
-  ['behind another path', { answer: answered(404, '404 page not found\n') }, 'healthy', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['behind another path', { answer: answered(404, '404 page not found\n') }, 'healthy', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['migrating', { answer: silent, age: 8 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const mealie = answered(200, '{"production":true,"version":"v3.5.0","demoStatus":false,"allowSignup":false}');
 const firstLogin = (isFirstLogin: boolean) => ({ startup: answered(200, JSON.stringify({ isFirstLogin, isDemo: false })) });
 
 table('recipe-manager', [
-  ['ready', { answer: mealie, calls: firstLogin(false), services: { db: running } }, 'ready', 'good'],
-  ['default account', { answer: mealie, calls: firstLogin(true) }, 'default account', 'warn'],
-  ['first account unknown', { answer: mealie, calls: { startup: silent } }, 'ready', 'good'],
-  ['database down', { answer: silent, services: { db: { state: 'exited', health: 'none', uptime: 0 } } }, 'database away', 'bad', /exited/],
-  ['fails', { answer: answered(500, 'Internal Server Error') }, 'failing', 'bad'],
-  ['refuses', { answer: answered(429, '') }, 'busy', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['ready', { answer: mealie, calls: firstLogin(false), services: { db: running } }, 'ready', 'ok'],
+  ['default account', { answer: mealie, calls: firstLogin(true) }, 'default account', 'warning'],
+  ['first account unknown', { answer: mealie, calls: { startup: silent } }, 'ready', 'ok'],
+  [
+    'database down',
+    { answer: silent, services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
+    'database away',
+    'error',
+    /exited/,
+  ],
+  ['fails', { answer: answered(500, 'Internal Server Error') }, 'failing', 'error'],
+  ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['migrating', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 versions([

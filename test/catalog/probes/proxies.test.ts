@@ -11,29 +11,29 @@ table('proxy-manager', [
     'up',
     { answer: npm, calls: { front: site, https: opened, test: exited(0, '') } },
     'proxying',
-    'good',
+    'ok',
     /^The admin page and port 80 answer\.$/,
   ],
-  ['no certificate yet', { answer: npm, calls: { front: site, https: silent } }, 'proxying', 'good', /443/],
-  ['older release', { answer: answered(200, '{"status":"OK","version":{"major":2,"minor":11,"revision":3}}') }, 'proxying', 'good'],
-  ['nobody has an account', { answer: npmNew, calls: { front: site } }, 'needs set-up', 'warn', /first/],
-  ['wrong rules', { answer: npm, calls: { front: site, test: wrongRules } }, 'rules broken', 'warn'],
-  ['port 80 closed', { answer: npm, calls: { front: silent } }, 'port 80 closed', 'bad'],
+  ['no certificate yet', { answer: npm, calls: { front: site, https: silent } }, 'proxying', 'ok', /443/],
+  ['older release', { answer: answered(200, '{"status":"OK","version":{"major":2,"minor":11,"revision":3}}') }, 'proxying', 'ok'],
+  ['nobody has an account', { answer: npmNew, calls: { front: site } }, 'needs set-up', 'warning', /first/],
+  ['wrong rules', { answer: npm, calls: { front: site, test: wrongRules } }, 'rules broken', 'warning'],
+  ['port 80 closed', { answer: npm, calls: { front: silent } }, 'port 80 closed', 'error'],
   ['makes keys at first', { answer: answered(502, '<h1>502 Bad Gateway</h1>'), age: 30 }, 'starting', 'busy'],
-  ['its program is gone', { answer: answered(502, '<h1>502 Bad Gateway</h1>') }, 'failing', 'bad'],
+  ['its program is gone', { answer: answered(502, '<h1>502 Bad Gateway</h1>') }, 'failing', 'error'],
   [
     'database away',
     { answer: npm, env: { DB_MYSQL_HOST: 'db' }, services: { db: { ...running, state: 'exited' } } },
     'database away',
-    'bad',
+    'error',
     /exited/,
   ],
-  ['SQLite', { answer: npm, env: { DB_MYSQL_HOST: '' }, services: { db: { ...running, state: 'exited' } } }, 'proxying', 'good'],
-  ['admin page away', { answer: silent, calls: { front: site } }, 'admin page away', 'warn'],
-  ['silent', { answer: silent, calls: { front: silent } }, 'not answering', 'bad'],
+  ['SQLite', { answer: npm, env: { DB_MYSQL_HOST: '' }, services: { db: { ...running, state: 'exited' } } }, 'proxying', 'ok'],
+  ['admin page away', { answer: silent, calls: { front: site } }, 'admin page away', 'warning'],
+  ['silent', { answer: silent, calls: { front: silent } }, 'not answering', 'error'],
   ['silent at first', { answer: silent, age: 5 }, 'starting', 'busy'],
-  ['a login in front', { answer: answered(401, '') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['a login in front', { answer: answered(401, '') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
 ]);
 
 const ok = answered(200, 'OK');
@@ -47,19 +47,19 @@ const overview = (routers: number, services: number) =>
   );
 
 table('dynamic-proxy', [
-  ['up', { answer: ok, calls: { overview: overview(0, 0), https: opened } }, 'proxying', 'good', /7 routers and 5 services/],
-  ['one router wrong', { answer: ok, calls: { overview: overview(1, 0), https: opened } }, '1 router wrong', 'warn'],
-  ['two routers wrong', { answer: ok, calls: { overview: overview(2, 0) } }, '2 routers wrong', 'warn'],
-  ['a service wrong', { answer: ok, calls: { overview: overview(0, 1) } }, 'service wrong', 'warn'],
-  ['API off', { answer: ok, calls: { overview: answered(404, '404 page not found') } }, 'up', 'good', /API is off/],
-  ['ping off', { answer: answered(404, '404 page not found'), calls: { overview: overview(0, 0) } }, 'up', 'good', /ping/],
+  ['up', { answer: ok, calls: { overview: overview(0, 0), https: opened } }, 'proxying', 'ok', /7 routers and 5 services/],
+  ['one router wrong', { answer: ok, calls: { overview: overview(1, 0), https: opened } }, '1 router wrong', 'warning'],
+  ['two routers wrong', { answer: ok, calls: { overview: overview(2, 0) } }, '2 routers wrong', 'warning'],
+  ['a service wrong', { answer: ok, calls: { overview: overview(0, 1) } }, 'service wrong', 'warning'],
+  ['API off', { answer: ok, calls: { overview: answered(404, '404 page not found') } }, 'up', 'ok', /API is off/],
+  ['ping off', { answer: answered(404, '404 page not found'), calls: { overview: overview(0, 0) } }, 'up', 'ok', /ping/],
   ['ends', { answer: answered(503, 'Service Unavailable') }, 'stopping', 'busy'],
-  ['HTTPS closed', { answer: ok, calls: { overview: overview(0, 0), https: silent } }, 'HTTPS closed', 'bad'],
-  ['dashboard away', { answer: silent, calls: { https: opened } }, 'dashboard away', 'warn'],
-  ['silent', { answer: silent, calls: { https: silent } }, 'not answering', 'bad'],
+  ['HTTPS closed', { answer: ok, calls: { overview: overview(0, 0), https: silent } }, 'HTTPS closed', 'error'],
+  ['dashboard away', { answer: silent, calls: { https: opened } }, 'dashboard away', 'warning'],
+  ['silent', { answer: silent, calls: { https: silent } }, 'not answering', 'error'],
   ['silent at first', { answer: silent, age: 3 }, 'starting', 'busy'],
-  ['a login in front', { answer: answered(401, '') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['a login in front', { answer: answered(401, '') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
 ]);
 
 const servers = (states: Record<string, boolean>) =>
@@ -67,18 +67,18 @@ const servers = (states: Record<string, boolean>) =>
 const haproxyWrong = exited(1, '[ALERT]    (8) : config : parsing [/usr/local/etc/haproxy/haproxy.cfg:34] : unknown keyword');
 
 table('load-balancer', [
-  ['all healthy', { answer: servers({ web1: true, web2: true }), calls: { front: opened } }, 'balancing', 'good', /All 2 servers/],
-  ['one is not (R65)', { answer: servers({ web1: true, web2: false }), calls: { front: opened } }, '1 of 2 up', 'warn', /web2/],
-  ['none is', { answer: servers({ web1: false, web2: false }), calls: { front: opened } }, 'all servers down', 'bad', /503/],
-  ['none is named', { answer: servers({}), calls: { front: opened } }, 'no servers', 'warn'],
-  ['own configuration', { answer: answered(401, '<h1>401 Unauthorized</h1>'), calls: { front: opened } }, 'up, login needed', 'good'],
-  ['port 80 closed', { answer: servers({ web1: true }), calls: { front: silent } }, 'port 80 closed', 'bad'],
-  ['stats page away', { answer: silent, calls: { front: opened } }, 'stats page away', 'warn'],
-  ['does not start', { answer: silent, calls: { front: silent, check: haproxyWrong } }, 'configuration wrong', 'bad'],
-  ['silent', { answer: silent, calls: { front: silent } }, 'not answering', 'bad'],
+  ['all healthy', { answer: servers({ web1: true, web2: true }), calls: { front: opened } }, 'balancing', 'ok', /All 2 servers/],
+  ['one is not (R65)', { answer: servers({ web1: true, web2: false }), calls: { front: opened } }, '1 of 2 up', 'warning', /web2/],
+  ['none is', { answer: servers({ web1: false, web2: false }), calls: { front: opened } }, 'all servers down', 'error', /503/],
+  ['none is named', { answer: servers({}), calls: { front: opened } }, 'no servers', 'warning'],
+  ['own configuration', { answer: answered(401, '<h1>401 Unauthorized</h1>'), calls: { front: opened } }, 'up, login needed', 'ok'],
+  ['port 80 closed', { answer: servers({ web1: true }), calls: { front: silent } }, 'port 80 closed', 'error'],
+  ['stats page away', { answer: silent, calls: { front: opened } }, 'stats page away', 'warning'],
+  ['does not start', { answer: silent, calls: { front: silent, check: haproxyWrong } }, 'configuration wrong', 'error'],
+  ['silent', { answer: silent, calls: { front: silent } }, 'not answering', 'error'],
   ['silent at first', { answer: silent, age: 2 }, 'starting', 'busy'],
-  ['failing', { answer: answered(500, ''), calls: { front: opened } }, 'failing', 'bad'],
-  ['garbage', { answer: garbage, calls: { front: opened } }, 'strange answer', 'warn'],
+  ['failing', { answer: answered(500, ''), calls: { front: opened } }, 'failing', 'error'],
+  ['garbage', { answer: garbage, calls: { front: opened } }, 'strange answer', 'warning'],
 ]);
 
 const squid = answered(400, '<h2>The requested URL could not be retrieved</h2>', {
@@ -88,15 +88,15 @@ const squid = answered(400, '<h2>The requested URL could not be retrieved</h2>',
 const squidWrong = exited(1, '2026/11/22 16:12:25| FATAL: Bungled /etc/squid/squid.conf line 22: cache_mem 512 XB');
 
 table('caching-proxy', [
-  ['up', { answer: squid, calls: { parse: exited(0, '') } }, 'proxying', 'good'],
-  ['not from here', { answer: answered(403, 'Access Denied', { server: 'squid' }) }, 'up, refuses', 'good'],
-  ['wrong file', { answer: squid, calls: { parse: squidWrong } }, 'configuration wrong', 'warn'],
-  ['does not start', { answer: silent, calls: { parse: squidWrong } }, 'configuration wrong', 'bad'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['up', { answer: squid, calls: { parse: exited(0, '') } }, 'proxying', 'ok'],
+  ['not from here', { answer: answered(403, 'Access Denied', { server: 'squid' }) }, 'up, refuses', 'ok'],
+  ['wrong file', { answer: squid, calls: { parse: squidWrong } }, 'configuration wrong', 'warning'],
+  ['does not start', { answer: silent, calls: { parse: squidWrong } }, 'configuration wrong', 'error'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
   ['silent at first', { answer: silent, age: 5 }, 'starting', 'busy'],
-  ['failing', { answer: answered(503, '') }, 'busy', 'warn'],
-  ['another server', { answer: answered(400, 'Bad Request', { server: 'nginx' }) }, 'strange answer', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
+  ['failing', { answer: answered(503, '') }, 'busy', 'warning'],
+  ['another server', { answer: answered(400, 'Bad Request', { server: 'nginx' }) }, 'strange answer', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
 ]);
 
 versions([

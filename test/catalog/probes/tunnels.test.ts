@@ -9,116 +9,111 @@ const node = (state: string, self: object = { Online: true, TailscaleIPs: ['100.
   exited(0, JSON.stringify({ Version: '1.88.3-t0b9a4d6c1', BackendState: state, Health: [], Self: self, ...more }));
 
 table('mesh-client', [
-  ['in the mesh', { answer: node('Running') }, 'in the mesh', 'good', /100\.64\.0\.7/],
-  ['in the mesh, no address told', { answer: node('Running', { Online: true, TailscaleIPs: null }) }, 'in the mesh', 'good', /a node/],
-  ['control server away', { answer: node('Running', { Online: false }) }, 'control server away', 'warn'],
+  ['in the mesh', { answer: node('Running') }, 'in the mesh', 'ok', /100\.64\.0\.7/],
+  ['in the mesh, no address told', { answer: node('Running', { Online: true, TailscaleIPs: null }) }, 'in the mesh', 'ok', /a node/],
+  ['control server away', { answer: node('Running', { Online: false }) }, 'control server away', 'warning'],
   ['just up', { answer: node('Running', { Online: false }), age: 20 }, 'connecting', 'busy'],
-  ['key expired', { answer: node('Running', { Online: true, Expired: true }) }, 'key expired', 'bad'],
+  ['key expired', { answer: node('Running', { Online: true, Expired: true }) }, 'key expired', 'error'],
   ['connecting', { answer: node('Starting') }, 'connecting', 'busy'],
-  ['refused', { answer: node('NeedsLogin') }, 'not logged in', 'bad', /pre-auth key/],
-  ['to be approved', { answer: node('NeedsMachineAuth') }, 'waits for approval', 'warn'],
-  ['switched off', { answer: node('Stopped') }, 'switched off', 'warn'],
-  ['program away', { answer: exited(1, 'failed to connect to local tailscaled') }, 'not running', 'bad'],
+  ['refused', { answer: node('NeedsLogin') }, 'not logged in', 'error', /pre-auth key/],
+  ['to be approved', { answer: node('NeedsMachineAuth') }, 'waits for approval', 'warning'],
+  ['switched off', { answer: node('Stopped') }, 'switched off', 'warning'],
+  ['program away', { answer: exited(1, 'failed to connect to local tailscaled') }, 'not running', 'error'],
   ['program starting', { answer: exited(1, 'failed to connect to local tailscaled'), age: 5 }, 'starting', 'busy'],
   ['garbage', { answer: exited(0, 'hello') }, undefined],
   ['may not be asked', { answer: silent }, undefined],
 ]);
 
 table('tunnel-agent', [
-  ['connected', { answer: exited(0, '') }, 'connected', 'good'],
-  ['refused', { answer: exited(1, '') }, 'not connected', 'bad', /51820/],
+  ['connected', { answer: exited(0, '') }, 'connected', 'ok'],
+  ['refused', { answer: exited(1, '') }, 'not connected', 'error', /51820/],
   ['just up', { answer: exited(1, ''), age: 10 }, 'connecting', 'busy'],
-  ['no such program', { answer: exited(127, 'not found') }, 'cannot be told', 'unknown'],
+  ['no such program', { answer: exited(127, 'not found') }, 'cannot be told', 'ok'],
   ['may not be asked', { answer: silent }, undefined],
 ]);
 
 const healthy = json({ message: 'Healthy' });
 
 table('tunnel-server-self-hosted', [
-  [
-    'healthy',
-    { answer: healthy, calls: { inside: exited(0, '{"message":"Healthy"}') }, services: { pangolin: running } },
-    'healthy',
-    'good',
-  ],
-  ['server away', { answer: answered(502, 'Bad Gateway'), services: { pangolin: down } }, 'server away', 'bad', /config\.yml/],
-  ['entry away', { answer: silent, services: { traefik: down } }, 'entry away', 'bad'],
-  ['tunnels away', { answer: healthy, services: { gerbil: down } }, 'tunnels away', 'bad'],
-  ['server not reached', { answer: answered(502, 'Bad Gateway') }, 'server not reached', 'bad'],
-  ['an entry of its own', { answer: answered(404, 'not found'), calls: { inside: exited(0, '') } }, 'healthy, other entry', 'warn'],
-  ['another path', { answer: answered(404, 'not found') }, 'up, other path', 'warn'],
-  ['refused', { answer: answered(403, '') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['healthy', { answer: healthy, calls: { inside: exited(0, '{"message":"Healthy"}') }, services: { pangolin: running } }, 'healthy', 'ok'],
+  ['server away', { answer: answered(502, 'Bad Gateway'), services: { pangolin: down } }, 'server away', 'error', /config\.yml/],
+  ['entry away', { answer: silent, services: { traefik: down } }, 'entry away', 'error'],
+  ['tunnels away', { answer: healthy, services: { gerbil: down } }, 'tunnels away', 'error'],
+  ['server not reached', { answer: answered(502, 'Bad Gateway') }, 'server not reached', 'error'],
+  ['an entry of its own', { answer: answered(404, 'not found'), calls: { inside: exited(0, '') } }, 'healthy, other entry', 'warning'],
+  ['another path', { answer: answered(404, 'not found') }, 'up, other path', 'warning'],
+  ['refused', { answer: answered(403, '') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const wantsToken = answered(401, '{"message":"no valid authentication provided","code":401}');
 const page = answered(200, '<html><title>NetBird</title></html>');
 
 table('mesh-vpn-platform', [
-  ['ready', { answer: wantsToken, calls: { signalling: opened, page } }, 'ready', 'good'],
-  ['signalling closed', { answer: wantsToken, calls: { signalling: silent, page } }, 'signalling away', 'bad', /10000/],
-  ['signalling down', { answer: wantsToken, calls: { signalling: opened }, services: { signal: down } }, 'signalling away', 'bad'],
-  ['relay down', { answer: wantsToken, calls: { signalling: opened }, services: { turn: down } }, 'relay away', 'warn'],
-  ['dashboard down', { answer: wantsToken, calls: { signalling: opened, page: answered(502, '') } }, 'dashboard away', 'warn'],
-  ['management down', { answer: answered(502, ''), services: { management: down } }, 'management away', 'bad', /OIDC/],
-  ['management not reached', { answer: answered(502, '') }, 'management not reached', 'bad', /OIDC/],
-  ['entry down', { answer: silent, services: { entry: down } }, 'entry away', 'bad'],
+  ['ready', { answer: wantsToken, calls: { signalling: opened, page } }, 'ready', 'ok'],
+  ['signalling closed', { answer: wantsToken, calls: { signalling: silent, page } }, 'signalling away', 'error', /10000/],
+  ['signalling down', { answer: wantsToken, calls: { signalling: opened }, services: { signal: down } }, 'signalling away', 'error'],
+  ['relay down', { answer: wantsToken, calls: { signalling: opened }, services: { turn: down } }, 'relay away', 'warning'],
+  ['dashboard down', { answer: wantsToken, calls: { signalling: opened, page: answered(502, '') } }, 'dashboard away', 'warning'],
+  ['management down', { answer: answered(502, ''), services: { management: down } }, 'management away', 'error', /OIDC/],
+  ['management not reached', { answer: answered(502, '') }, 'management not reached', 'error', /OIDC/],
+  ['entry down', { answer: silent, services: { entry: down } }, 'entry away', 'error'],
   ['first certificate', { answer: silent, age: 150 }, 'starting', 'busy', /certificate/],
-  ['garbage', { answer: garbage, calls: { signalling: opened } }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['garbage', { answer: garbage, calls: { signalling: opened } }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 table('enterprise-vpn', [
-  ['ready', { answer: answered(200, ''), services: { mongo: running } }, 'ready', 'good'],
-  ['out of touch', { answer: answered(504, '') }, 'database away', 'bad'],
-  ['database down', { answer: silent, services: { mongo: down } }, 'database away', 'bad', /restarting/],
-  ['database unhealthy', { answer: answered(200, ''), services: { mongo: { ...running, health: 'unhealthy' } } }, 'database away', 'bad'],
-  ['set-up page', { answer: answered(302, '', { location: '/setup' }) }, 'up, redirects', 'warn'],
-  ['refused', { answer: answered(401, '') }, 'up, login needed', 'good'],
-  ['failing', { answer: answered(500, '') }, 'failing', 'bad'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['ready', { answer: answered(200, ''), services: { mongo: running } }, 'ready', 'ok'],
+  ['out of touch', { answer: answered(504, '') }, 'database away', 'error'],
+  ['database down', { answer: silent, services: { mongo: down } }, 'database away', 'error', /restarting/],
+  ['database unhealthy', { answer: answered(200, ''), services: { mongo: { ...running, health: 'unhealthy' } } }, 'database away', 'error'],
+  ['set-up page', { answer: answered(302, '', { location: '/setup' }) }, 'up, redirects', 'warning'],
+  ['refused', { answer: answered(401, '') }, 'up, login needed', 'ok'],
+  ['failing', { answer: answered(500, '') }, 'failing', 'error'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const portal = answered(200, '<html><title>Firezone</title></html>');
 
 table('zero-trust-gateway', [
-  ['ready', { answer: portal, calls: { inside: exited(0, '5: wg-firezone:') }, services: { db: running } }, 'ready', 'good'],
-  ['may not look inside', { answer: portal, calls: { inside: silent } }, 'ready', 'good'],
-  ['no interface', { answer: portal, calls: { inside: exited(1, 'Device "wg-firezone" does not exist.') } }, 'no tunnel', 'bad'],
+  ['ready', { answer: portal, calls: { inside: exited(0, '5: wg-firezone:') }, services: { db: running } }, 'ready', 'ok'],
+  ['may not look inside', { answer: portal, calls: { inside: silent } }, 'ready', 'ok'],
+  ['no interface', { answer: portal, calls: { inside: exited(1, 'Device "wg-firezone" does not exist.') } }, 'no tunnel', 'error'],
   ['migrating', { answer: answered(502, ''), age: 40 }, 'starting', 'busy'],
-  ['portal away', { answer: answered(502, '') }, 'portal away', 'bad'],
-  ['entry away', { answer: silent, services: { entry: down } }, 'entry away', 'warn'],
-  ['database away', { answer: answered(502, ''), services: { db: down } }, 'database away', 'bad'],
-  ['refused', { answer: answered(403, '') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['portal away', { answer: answered(502, '') }, 'portal away', 'error'],
+  ['entry away', { answer: silent, services: { entry: down } }, 'entry away', 'warning'],
+  ['database away', { answer: answered(502, ''), services: { db: down } }, 'database away', 'error'],
+  ['refused', { answer: answered(403, '') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 const front = answered(200, '<html><title>ztncui</title></html>');
 const zerotier = (online: boolean) => exited(0, JSON.stringify({ address: '8056c2e21c', online, version: '1.14.2' }));
 
 table('network-controller', [
-  ['online', { answer: front, calls: { info: zerotier(true) } }, 'online', 'good', /8056c2e21c/],
-  ['offline', { answer: front, calls: { info: zerotier(false) } }, 'offline', 'bad'],
-  ['may not look inside', { answer: front, calls: { info: silent } }, 'pages answer', 'good'],
-  ['controller away', { answer: front, calls: { info: exited(1, 'connection failed') } }, 'controller away', 'bad'],
+  ['online', { answer: front, calls: { info: zerotier(true) } }, 'online', 'ok', /8056c2e21c/],
+  ['offline', { answer: front, calls: { info: zerotier(false) } }, 'offline', 'error'],
+  ['may not look inside', { answer: front, calls: { info: silent } }, 'pages answer', 'ok'],
+  ['controller away', { answer: front, calls: { info: exited(1, 'connection failed') } }, 'controller away', 'error'],
   ['pages wait', { answer: answered(502, ''), age: 20 }, 'starting', 'busy'],
-  ['pages away', { answer: answered(502, '') }, 'pages away', 'warn'],
-  ['proxy away', { answer: silent, services: { web: down } }, 'pages away', 'warn'],
-  ['refused', { answer: answered(403, '') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['pages away', { answer: answered(502, '') }, 'pages away', 'warning'],
+  ['proxy away', { answer: silent, services: { web: down } }, 'pages away', 'warning'],
+  ['refused', { answer: answered(403, '') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 table('openvpn-server', [
-  ['ready', { answer: process('running'), calls: { interface: exited(0, '3: tun0:') } }, 'ready', 'good'],
+  ['ready', { answer: process('running'), calls: { interface: exited(0, '3: tun0:') } }, 'ready', 'ok'],
   ['setting up', { answer: process('created'), services: { setup: running } }, 'setting up', 'busy'],
   ['just up', { answer: process('running'), calls: { interface: exited(1, '') }, age: 5 }, 'starting', 'busy'],
-  ['no interface', { answer: process('running'), calls: { interface: exited(1, 'does not exist') } }, 'no tunnel', 'bad'],
-  ['may not look inside', { answer: process('running'), calls: { interface: silent } }, 'running', 'unknown'],
-  ['keeps ending', { answer: process('restarting') }, 'keeps ending', 'bad', /tun/],
-  ['stopped', { answer: process('exited') }, 'stopped', 'idle'],
+  ['no interface', { answer: process('running'), calls: { interface: exited(1, 'does not exist') } }, 'no tunnel', 'error'],
+  ['may not look inside', { answer: process('running'), calls: { interface: silent } }, 'running', 'ok'],
+  ['keeps ending', { answer: process('restarting') }, 'keeps ending', 'error', /tun/],
+  ['stopped', { answer: process('exited') }, 'stopped', 'off'],
   ['garbage', { answer: answered(200, '[]') }, undefined],
   ['silent', { answer: silent }, undefined],
 ]);
@@ -126,12 +121,12 @@ table('openvpn-server', [
 const sockets = (port: number) => exited(0, `udp        0      0 :::${port}                 :::*\n`);
 
 table('quic-proxy', [
-  ['listening', { answer: process('running'), calls: { listening: sockets(443) } }, 'listening', 'good'],
-  ['elsewhere', { answer: process('running'), calls: { listening: sockets(8443) } }, 'not listening', 'bad'],
+  ['listening', { answer: process('running'), calls: { listening: sockets(443) } }, 'listening', 'ok'],
+  ['elsewhere', { answer: process('running'), calls: { listening: sockets(8443) } }, 'not listening', 'error'],
   ['just up', { answer: process('running'), calls: { listening: exited(0, '') }, age: 5 }, 'starting', 'busy'],
-  ['may not look inside', { answer: process('running'), calls: { listening: silent } }, 'running', 'unknown'],
-  ['keeps ending', { answer: process('restarting') }, 'keeps ending', 'bad', /certificate/],
-  ['stopped', { answer: process('exited') }, 'stopped', 'idle'],
+  ['may not look inside', { answer: process('running'), calls: { listening: silent } }, 'running', 'ok'],
+  ['keeps ending', { answer: process('restarting') }, 'keeps ending', 'error', /certificate/],
+  ['stopped', { answer: process('exited') }, 'stopped', 'off'],
   ['garbage', { answer: answered(200, '[]') }, undefined],
   ['silent', { answer: silent }, undefined],
 ]);
@@ -139,13 +134,13 @@ table('quic-proxy', [
 const config = (...engines: object[]) => json({ version: '2026.11.3+abc', engines });
 
 table('search-meta-engine', [
-  ['ready', { answer: answered(200, 'OK'), calls: { config: config({ name: 'wikipedia', enabled: true }) } }, 'ready', 'good'],
-  ['no engines', { answer: answered(200, 'OK'), calls: { config: config({ name: 'bing', enabled: false }) } }, 'no engines', 'warn'],
-  ['settings not told', { answer: answered(200, 'OK'), calls: { config: silent } }, 'ready', 'good'],
-  ['held back', { answer: answered(429, 'Too Many Requests') }, 'held back', 'warn'],
-  ['refused', { answer: answered(403, '') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['ready', { answer: answered(200, 'OK'), calls: { config: config({ name: 'wikipedia', enabled: true }) } }, 'ready', 'ok'],
+  ['no engines', { answer: answered(200, 'OK'), calls: { config: config({ name: 'bing', enabled: false }) } }, 'no engines', 'warning'],
+  ['settings not told', { answer: answered(200, 'OK'), calls: { config: silent } }, 'ready', 'ok'],
+  ['held back', { answer: answered(429, 'Too Many Requests') }, 'held back', 'warning'],
+  ['refused', { answer: answered(403, '') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 /** The page of version 2.10: what stands in `internal/server/ui/index.html` and `internal/records/html.go`. */
@@ -158,21 +153,21 @@ const records = (...states: ('success' | 'error' | 'uptodate' | 'updating' | 'un
 };
 
 table('dynamic-dns', [
-  ['up to date', { answer: records('uptodate', 'success'), calls: { health: exited(0, '') } }, 'up to date', 'good'],
-  ['failed', { answer: records('success', 'error') }, 'update failed', 'bad', /update: no IP change for 2h$/],
-  ['no records', { answer: records() }, 'no records', 'warn'],
+  ['up to date', { answer: records('uptodate', 'success'), calls: { health: exited(0, '') } }, 'up to date', 'ok'],
+  ['failed', { answer: records('success', 'error') }, 'update failed', 'error', /update: no IP change for 2h$/],
+  ['no records', { answer: records() }, 'no records', 'warning'],
   ['updating', { answer: records('updating') }, 'updating', 'busy'],
   [
     'names lead elsewhere',
     { answer: records('success'), calls: { health: exited(1, 'lookup IP addresses ...') } },
     'not up to date',
-    'bad',
+    'error',
   ],
-  ['not looked into', { answer: records('success'), calls: { health: silent } }, 'page answers', 'unknown'],
-  ['settings wrong', { answer: silent, services: { updater: down } }, 'settings wrong', 'bad'],
-  ['refused', { answer: answered(401, '') }, 'up, login needed', 'good'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['not looked into', { answer: records('success'), calls: { health: silent } }, 'page answers', 'ok'],
+  ['settings wrong', { answer: silent, services: { updater: down } }, 'settings wrong', 'error'],
+  ['refused', { answer: answered(401, '') }, 'up, login needed', 'ok'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 versions([

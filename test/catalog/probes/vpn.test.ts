@@ -4,47 +4,47 @@ import { answered, exited, findingsOf, garbage, running, silent, table, versions
 const pass = answered(200, '{"status":"pass"}', { 'content-type': 'application/health+json' });
 
 table('mesh-control-server', [
-  ['pass', { answer: pass, calls: { page: answered(200, '{"status":"OK"}') }, services: { ui: running } }, 'healthy', 'good'],
-  ['fail', { answer: answered(500, '{"status":"fail"}') }, 'failing', 'bad', /database/],
+  ['pass', { answer: pass, calls: { page: answered(200, '{"status":"OK"}') }, services: { ui: running } }, 'healthy', 'ok'],
+  ['fail', { answer: answered(500, '{"status":"fail"}') }, 'failing', 'error', /database/],
   [
     'web page cannot reach it',
     { answer: pass, calls: { page: answered(500, '{"status":"ERROR"}') }, services: { ui: running } },
     'web page degraded',
-    'warn',
+    'warning',
   ],
   [
     'web page in a loop',
     { answer: pass, calls: { page: silent }, services: { ui: { state: 'restarting', health: 'none', uptime: 0 } } },
     'web page away',
-    'warn',
+    'warning',
   ],
-  ['refuses', { answer: answered(429, '') }, 'busy', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
   ['silent and young', { answer: silent, age: 2 }, 'starting', 'busy'],
 ]);
 
 const asks = (requiresPassword: boolean) => answered(200, JSON.stringify({ requiresPassword, authenticated: !requiresPassword }));
 
 table('tunnel-server-ui', [
-  ['healthy', { answer: asks(true) }, 'healthy', 'good'],
-  ['no password', { answer: asks(false) }, 'no password', 'bad', /can read the keys of all clients/],
-  ['release 15', { answer: answered(401, '{"statusCode":401,"statusMessage":"Not authenticated"}') }, 'up, login needed', 'good'],
-  ['busy', { answer: answered(503, '') }, 'busy', 'warn'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warn'],
-  ['silent', { answer: silent }, 'not answering', 'bad'],
+  ['healthy', { answer: asks(true) }, 'healthy', 'ok'],
+  ['no password', { answer: asks(false) }, 'no password', 'error', /can read the keys of all clients/],
+  ['release 15', { answer: answered(401, '{"statusCode":401,"statusMessage":"Not authenticated"}') }, 'up, login needed', 'ok'],
+  ['busy', { answer: answered(503, '') }, 'busy', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['silent', { answer: silent }, 'not answering', 'error'],
   ['silent and young', { answer: silent, age: 5 }, 'starting', 'busy'],
 ]);
 
 const wantsKey = answered(401, 'Unauthorized\n');
 
 table('vpn-client-gateway', [
-  ['tunnel up', { answer: wantsKey, calls: { tunnel: exited(0, '') } }, 'tunnel up', 'good'],
+  ['tunnel up', { answer: wantsKey, calls: { tunnel: exited(0, '') } }, 'tunnel up', 'ok'],
   [
     'tunnel down',
     { answer: wantsKey, calls: { tunnel: exited(1, 'dialing: i/o timeout') } },
     'tunnel down',
-    'bad',
+    'error',
     /nothing that is routed through it gets out/,
   ],
   ['connecting', { answer: wantsKey, calls: { tunnel: exited(1, 'dialing') }, age: 20 }, 'connecting', 'busy'],
@@ -52,50 +52,40 @@ table('vpn-client-gateway', [
     'read-only, the container knows',
     { answer: wantsKey, calls: { tunnel: silent }, services: { gluetun: { ...running, health: 'unhealthy' } } },
     'tunnel down',
-    'bad',
+    'error',
   ],
-  [
-    'read-only, with a key (R34)',
-    { answer: wantsKey, calls: { tunnel: silent }, services: { gluetun: running } },
-    'up, key needed',
-    'good',
-  ],
-  ['open control server', { answer: answered(200, '{"status":"running"}'), calls: { tunnel: silent } }, 'up', 'good'],
-  [
-    'control server away, container well',
-    { answer: silent, calls: { tunnel: silent }, services: { gluetun: running } },
-    'tunnel up',
-    'good',
-  ],
-  ['silent', { answer: silent, calls: { tunnel: silent } }, 'not answering', 'bad'],
+  ['read-only, with a key (R34)', { answer: wantsKey, calls: { tunnel: silent }, services: { gluetun: running } }, 'up, key needed', 'ok'],
+  ['open control server', { answer: answered(200, '{"status":"running"}'), calls: { tunnel: silent } }, 'up', 'ok'],
+  ['control server away, container well', { answer: silent, calls: { tunnel: silent }, services: { gluetun: running } }, 'tunnel up', 'ok'],
+  ['silent', { answer: silent, calls: { tunnel: silent } }, 'not answering', 'error'],
   ['young', { answer: silent, calls: { tunnel: silent }, age: 10 }, 'starting', 'busy'],
-  ['garbage', { answer: garbage, calls: { tunnel: silent } }, 'strange answer', 'warn'],
+  ['garbage', { answer: garbage, calls: { tunnel: silent } }, 'strange answer', 'warning'],
 ]);
 
 table('overlay-mesh', [
-  ['in order', { answer: exited(0, '') }, 'in the mesh', 'good'],
-  ['expired', { answer: exited(1, 'nebula certificate for this host is expired') }, 'certificate expired', 'bad'],
+  ['in order', { answer: exited(0, '') }, 'in the mesh', 'ok'],
+  ['expired', { answer: exited(1, 'nebula certificate for this host is expired') }, 'certificate expired', 'error'],
   [
     'without certificates',
     { answer: exited(1, 'Failed to load PKI: open /etc/nebula/host.crt: no such file or directory') },
     'configuration wrong',
-    'bad',
+    'error',
   ],
   ['read-only', { answer: silent }, undefined],
   ['young', { answer: silent, age: 3 }, 'starting', 'busy'],
 ]);
 
 table('outbound-tunnel', [
-  ['connected', { answer: exited(0, '') }, 'connected', 'good'],
-  ['not connected', { answer: exited(1, 'http://127.0.0.1:20241/ready endpoint returned status code 503') }, 'not connected', 'bad'],
+  ['connected', { answer: exited(0, '') }, 'connected', 'ok'],
+  ['not connected', { answer: exited(1, 'http://127.0.0.1:20241/ready endpoint returned status code 503') }, 'not connected', 'error'],
   ['young', { answer: exited(1, ''), age: 5 }, 'connecting', 'busy'],
   [
     'rules wrong (R24)',
     { answer: exited(1, ''), calls: { rules: exited(1, 'Validation failed: The last ingress rule must match all URLs') } },
     'rules wrong',
-    'bad',
+    'error',
   ],
-  ['a release that cannot be asked', { answer: exited(3, "No help topic for 'ready'") }, 'running', 'unknown'],
+  ['a release that cannot be asked', { answer: exited(3, "No help topic for 'ready'") }, 'running', 'ok'],
   ['read-only', { answer: silent }, undefined],
 ]);
 

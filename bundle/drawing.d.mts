@@ -1,1 +1,0 @@
-export const drawing: readonly { readonly filter: RegExp; contents(path: string): string }[];

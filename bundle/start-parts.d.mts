@@ -1,1 +1,0 @@
-export const startParts: Readonly<Record<string, readonly string[]>>;

@@ -1,0 +1,322 @@
+import type { CatalogEntry, CatalogPort } from '../catalog/catalog.ts';
+import { groupTitles } from '../catalog/groups.ts';
+import { whereItRuns } from '../catalog/where-it-runs.ts';
+import { cleanLine } from '../text/clean.ts';
+import { pad, textWidth, wrap } from '../text/width.ts';
+import { callText, endpointsOf } from './entry-json.ts';
+
+interface EntryStyle {
+  readonly proseColumns: number;
+  paint(what: 'strong' | 'faint' | 'accent', text: string): string;
+}
+
+/** Further parts of a row go below its text, each on a line of its own. */
+type Part = string | undefined | false;
+type Row = readonly [name: string, text: string, ...more: Part[]];
+
+const joined = (...parts: readonly Part[]) => parts.filter(Boolean).join(', ');
+const unnamed = (texts: readonly string[]) => texts.map((text): Row => ['', text]);
+
+export function entryLines(entry: CatalogEntry, entries: readonly CatalogEntry[], style: EntryStyle): string[] {
+  const sections = [deploymentSections, networkSections, fileSections, callSections, factSections];
+  return [
+    ...headLines(entry, entries, style),
+    ...sections.flatMap((of) => Object.entries(of(entry)).flatMap(([title, rows]) => sectionLines(title, rows, style))),
+  ];
+}
+
+function headLines(entry: CatalogEntry, entries: readonly CatalogEntry[], style: EntryStyle): string[] {
+  const { proseColumns } = style;
+  const id = cleanLine(entry.id);
+  const group = groupTitles[entry.group];
+  const room = proseColumns - textWidth(group);
+  const { name, alternatives, homepage } = entry.product;
+  const where = whereItRuns(entry, entries);
+  const prose = [
+    entry.kind,
+    joined(name, homepage),
+    alternatives.length > 0 &&
+      `Instead of it: ${alternatives.map((other) => `${other.name}${other.image ? ` (${other.image})` : ''}`).join(', ')}.`,
+    entry.keywords.length > 0 && `Looked for as: ${entry.keywords.join(', ')}.`,
+    where && `Not deployed from here. ${where}`,
+    where && entry.image !== '' && `Image ${entry.image}`,
+    entry.own && `From your own catalog: ${entry.folder}`,
+  ];
+  return [
+    ...(room < textWidth(id) + 2
+      ? [style.paint('strong', id), style.paint('faint', group)]
+      : [style.paint('strong', pad(id, room)) + style.paint('faint', group)]),
+    ...prose.flatMap((text) => (text ? wrapped(text, proseColumns) : [])),
+  ];
+}
+
+type Sections = Record<string, readonly Row[]>;
+
+function deploymentSections(entry: CatalogEntry): Sections {
+  return {
+    Services: entry.services.map((service) => [
+      `${service.name}${service.main ? ' *' : ''}`,
+      [service.image, service.role].filter(Boolean).join('  '),
+      joined(
+        service.oneShot && 'ends by itself',
+        service.optional && 'only in some set-ups',
+        service.networkMode === 'host' && "on the host's network",
+      ),
+      service.capAdd.length > 0 && `may ${service.capAdd.join(', ')}`,
+      service.devices.length > 0 && `devices ${service.devices.join(', ')}`,
+      service.tagReason && `this tag: ${service.tagReason}`,
+      service.irreplaceable && `no other image: ${service.irreplaceable}`,
+      service.architectures && `for ${service.architectures.join(', ')} alone`,
+      service.images && `known as ${service.images.join(', ')} too`,
+    ]),
+    Ports: entry.ports.map((port) => [
+      port.name,
+      `${addressText(port)}  ${port.role}`,
+      joined(port.web && "people's page", port.tls && 'speaks TLS', port.fixed && 'fixed by its protocol: cannot be moved'),
+    ]),
+    Fields: entry.fields.map(fieldRow),
+    'Only one of each': unnamed(entry.oneOf.map((set) => set.join(' or '))),
+    Mounts: Object.entries(entry.volumes).map(([target, { description, content }]) => [target, description, content && `holds ${content}`]),
+    Backup: entry.backup.map(({ id, volume, method, service, dump, restore, with: others, exclude, why }) => [
+      id,
+      `${volume}: ${method}${service ? ` in ${service}` : ''}`,
+      why,
+      others.length > 0 && `with it stands still: ${others.join(', ')}`,
+      exclude.length > 0 && `left out: ${exclude.join(', ')}`,
+      dump && `written by: ${dump.join(' ')}`,
+      restore && `read by: ${restore.join(' ')}`,
+    ]),
+  };
+}
+
+function networkSections({ provides = {}, uses = [], chain, site, websocket, sensitive, api }: CatalogEntry): Sections {
+  const proxied = [
+    site?.port && `leads to port ${site.port}`,
+    ...(site?.routes ?? []).map(
+      ({ path, port, otherwise }) => `${path} leads to port ${port}${otherwise ? `, or ${otherwise} where nobody answers there` : ''}`,
+    ),
+    ...(site?.names ?? []).map(
+      ({ field, port, suggest }) =>
+        `the name in ${field} leads to port ${port}${suggest ? ` (${suggest}. in front of the site's name)` : ''}`,
+    ),
+    site?.portal && `people log in at ${site.portal}`,
+    websocket && 'uses websockets',
+    sensitive !== undefined && (sensitive ? 'wants HTTPS: it has a password or keeps secrets' : 'may go without HTTPS'),
+  ].filter((text) => typeof text === 'string');
+  const reached = joined(
+    api?.port !== undefined && `port ${api.port}`,
+    api?.service && `service ${api.service}`,
+    api?.keys && `signed with ${api.keys.access} and ${api.keys.secret}`,
+  );
+  return {
+    'Gives to others': Object.entries(provides).map(([name, { port, scheme }]) => [name, `${scheme}, port ${port}`]),
+    'Takes from others': uses.map(({ component, what, field, services }) => [
+      field ?? component,
+      `${what} of ${component}`,
+      field === undefined && 'its address is typed in the page',
+      services && `for ${services.join(', ')}`,
+    ]),
+    'Stages of the media chain': chain.map(({ stage, does, optional }) => [stage, does, optional && 'the stage goes on without it']),
+    'Behind the reverse proxy': unnamed(proxied),
+    Procedures: unnamed(api ? [`speak to it as ${api.name}: ${reached}`] : []),
+  };
+}
+
+function fileSections({ dependsOn, configFile, needs, justifies }: CatalogEntry): Sections {
+  return {
+    'Works with': unnamed(dependsOn.length > 0 ? [dependsOn.join(', ')] : []),
+    'Configuration file': configFile ? [fileRow(configFile)] : [],
+    'Wants of the host': Object.entries({ memory: needs?.memory, disk: needs?.disk }).flatMap(([name, least]): Row[] =>
+      least === undefined ? [] : [[name, `${least} at least`]],
+    ),
+    'Unusual in its compose file': Object.entries(justifies),
+  };
+}
+
+type ConfigFile = NonNullable<CatalogEntry['configFile']>;
+
+function fileRow({ path, form, format, documents, anyCase, emptyIsUnset, templates, schema, rules, verify }: ConfigFile): Row {
+  return [
+    path,
+    joined(form, format),
+    documents && { first: 'of several documents the first is read', each: 'several documents in it are read' }[documents],
+    anyCase && 'names in large and small letters alike',
+    emptyIsUnset && 'what has no value counts as not there',
+    templates && `filled in by the product before it is read (${templates} templates)`,
+    schema && `checked with ${schema}`,
+    ...rules.map(({ message, remedy, level }) => `${message} ${remedy}${levelWords[level]}`),
+    verify && `checked by the product: ${verify.argv.join(' ')} in ${verify.service}`,
+  ];
+}
+
+function callSections(entry: CatalogEntry): Sections {
+  const { probe } = entry;
+  return {
+    Authentication: unnamed(entry.auth === 'none' ? [] : [entry.auth]),
+    Endpoints: endpointsOf(entry).map((call) => [`${call.method} ${call.path}`, call.title, ...callMore(call)]),
+    'Further calls': Object.entries(entry.calls).flatMap(([name, call]): Row[] =>
+      call.http && call.endpoint ? [] : [[name, call.title, callText(call), ...callMore(call)]],
+    ),
+    Probe: probe ? [probeRow(probe, entry.calls)] : [],
+    Checks: entry.checks.map(({ id, level, message, remedy }) => [id, `${level}: ${templateText(message)}`, templateText(remedy)]),
+    Operations: entry.operations.map(({ id, title, right, consequences }) => [
+      id,
+      `${title}${right === 'read' ? '' : ` (${right})`}`,
+      ...consequences,
+    ]),
+    'Before the first start': entry.beforeStart.map(({ id, files, message, remedy, flow }) => [
+      id,
+      files.join(', '),
+      `${message} ${remedy}`,
+      flow && `one key of the review: ${flow.title}`,
+    ]),
+    'First run': entry.firstRun.map(({ id, title, detail, urgent, page }) => [
+      id,
+      title,
+      detail,
+      page && `at ${page}`,
+      urgent && 'until then everybody gets in',
+    ]),
+  };
+}
+
+function probeRow({ every, call, also, states }: NonNullable<CatalogEntry['probe']>, calls: CatalogEntry['calls']): Row {
+  return [
+    every === undefined ? 'as often as set' : `every ${every}`,
+    [call, ...also].map((name) => calls[name]?.title ?? name).join(' · '),
+    `can say: ${[...new Set(states.map(({ state }) => templateText(state)))].join(', ')}`,
+  ];
+}
+
+function factSections(entry: CatalogEntry): Sections {
+  const { upgrade } = entry;
+  const rollback = upgrade?.rollback === 'safe' ? 'Going back is safe.' : 'Going back needs a backup.';
+  return {
+    States: entry.transitions.map(({ from, trigger, condition, to, also }) => [
+      '',
+      `${from} -> ${to}`,
+      `by ${trigger}${condition ? `, if ${condition}` : ''}`,
+      also,
+    ]),
+    Limits: entry.limits.map(({ item, value, kind }) => [item, `${value}${kind === 'stated' ? '' : ` (${kind})`}`]),
+    'Known errors': entry.errors.map(({ condition, outcome, check }) => ['', condition, outcome, check && `found by ${check}`]),
+    Events: unnamed(entry.events),
+    Objects: entry.objects.map(({ name, fields, note }) => [name, note ?? '', ...fields.map(objectFieldText)]),
+    [entry.deploy === 'compose' ? 'Commands inside' : 'Commands']: unnamed(entry.cli),
+    Upgrade: upgrade ? [['', rollback, ...upgrade.steps, ...upgrade.notes]] : [],
+    Notes: unnamed(entry.notes),
+  };
+}
+
+function sectionLines(title: string, rows: readonly Row[], style: EntryStyle): string[] {
+  if (rows.length === 0) return [];
+  const { proseColumns } = style;
+  const widths = rows.map(([name]) => textWidth(cleanLine(name)));
+  const most = Math.max(12, Math.min(30, Math.floor(proseColumns / 3)));
+  const column = Math.min(most, Math.max(0, ...widths.map((width) => (width > most ? 0 : width))));
+  const indent = column === 0 ? 2 : column + 4;
+  const below = indent + (column === 0 ? 2 : 0);
+  const indented = (text: string, by: number) => wrapped(text, proseColumns - by).map((line) => ' '.repeat(by) + line);
+  return [
+    '',
+    style.paint('strong', title),
+    ...rows.flatMap(([name, text, ...more], index) => {
+      const [first = '', ...rest] = wrapped(text, proseColumns - indent);
+      const head =
+        (widths[index] ?? 0) > column
+          ? [...wrapped(name, proseColumns - 2).map((line) => `  ${style.paint('accent', line)}`), `${' '.repeat(indent)}${first}`]
+          : [column === 0 ? `  ${first}` : `  ${style.paint('accent', pad(cleanLine(name), column))}  ${first}`.trimEnd()];
+      const parts = more.flatMap((part) => (part ? indented(part, below) : []));
+      return [...head, ...rest.map((line) => ' '.repeat(indent) + line), ...parts.map((line) => style.paint('faint', line))];
+    }),
+  ];
+}
+
+const wrapped = (text: string, columns: number) => wrap(cleanLine(text), Math.max(10, columns));
+
+type Field = CatalogEntry['fields'][number];
+type ObjectField = CatalogEntry['objects'][number]['fields'][number];
+type Call = CatalogEntry['calls'][string];
+
+const audienceTexts: Readonly<Record<NonNullable<Field['audience']>, string>> = {
+  container: 'the container itself follows it',
+  browser: "people's browsers follow it",
+  internet: 'servers on the internet follow it',
+  listen: 'it listens there',
+};
+
+function fieldRow(field: Field): Row {
+  const { type, secret, required, default: preset, generator, rule, target, env, audience, rotate, verify } = field;
+  return [
+    field.name,
+    joined(
+      type,
+      required && 'required',
+      secret && type !== 'secret-string' && 'secret',
+      preset !== undefined && `default ${JSON.stringify(preset)}`,
+      generator && `generated (${generator})`,
+    ),
+    field.description,
+    rule,
+    joined(
+      field.enum && `one of ${field.enum.join(', ')}`,
+      field.length !== undefined && !rule?.includes(`${field.length} characters`) && `${field.length} characters`,
+      field.pattern && `like ${field.pattern}`,
+      field.validFor && `worth something for ${field.validFor}`,
+    ),
+    field.excludes.length > 0 && `not together with ${field.excludes.join(', ')}`,
+    field.setupOnly && `for setting up only: ${field.setupOnly.join(', ')}`,
+    field.sameAs && `the same as ${field.sameAs.join(', ')}`,
+    joined(targetTexts[target] ?? target, env !== field.name && env && `variable ${env}`, audience && audienceTexts[audience]),
+    rotate && ('never' in rotate ? `cannot be changed: ${rotate.never}` : `changed by ${programText(rotate)}`),
+    verify &&
+      ('call' in verify
+        ? `proved by the call ${[verify.call, verify.input, ...Object.entries(verify.with).map((pair) => pair.join('='))].join(' ')}`
+        : `proved by ${programText(verify)}`),
+  ];
+}
+
+/** Omits scripts of several lines: the catalog entry has them. */
+function programText({ argv, service }: { argv: readonly string[]; service: string }): string {
+  return `${argv.some((word) => word.includes('\n')) ? 'a script' : argv.join(' ')} in ${service}`;
+}
+
+const targetTexts: Readonly<Record<Field['target'], string>> = {
+  environment: '',
+  config: 'goes to its configuration file',
+  command: 'goes to its command',
+  credential: 'kept to talk to it',
+  proxy: 'goes to the rule of the reverse proxy',
+};
+
+function objectFieldText({ name, type, required, secret, rule }: ObjectField): string {
+  return `${name}: ${joined(type, required && 'required', secret && 'secret', rule)}`;
+}
+
+function callMore({ auth, response, note, inputs }: Pick<Call, 'auth' | 'inputs' | 'response' | 'note'>): Part[] {
+  return [
+    auth !== 'none' && `authenticates: ${auth}`,
+    ...Object.entries(inputs).map(
+      ([name, { type, description, required, secret }]) =>
+        `takes ${name}: ${description} (${joined(type, !required && 'may be left out', secret && type !== 'secret-string' && 'secret')})`,
+    ),
+    response && `answers: ${response}`,
+    note,
+  ];
+}
+
+function templateText(text: string): string {
+  return text.replaceAll(/\{\{|\}\}|\{[^{}]*\}/g, (found) => (found === '{{' ? '{' : found === '}}' ? '}' : '…'));
+}
+
+function addressText({ host, container, protocol, exposure }: CatalogPort): string {
+  const where = exposure === 'loopback' ? '127.0.0.1' : exposure === 'all' ? 'all addresses' : "the host's network";
+  const separator = exposure === 'loopback' ? ':' : ' ';
+  return `${where}${separator}${host ?? 'any'}/${protocol}${host === undefined || host === container ? '' : ` to ${container}`}`;
+}
+
+const levelWords: Readonly<Record<ConfigFile['rules'][number]['level'], string>> = {
+  error: '',
+  warning: ' A warning.',
+  deployed: ' A warning in a file that is not deployed from here.',
+};

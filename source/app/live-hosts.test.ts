@@ -1,0 +1,74 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { type OwnPaths, ownPaths } from '../config/paths.ts';
+import { type HostSettings, loadSettings, settingsFile } from '../config/settings.ts';
+import { followHosts, type LiveHosts } from './remote-fleet.ts';
+
+let folder: string;
+let file: string;
+let reported: string[];
+let paths: OwnPaths;
+let live: LiveHosts;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'qd-live-'));
+  paths = ownPaths({ QUARTERDECK_HOME: folder }, folder);
+  file = settingsFile(paths);
+  reported = [];
+  await mkdir(join(folder, 'config'));
+  await writeFile(file, 'hosts: {nas: {ssh: nas}}\n');
+  live = open({ nas: { ssh: 'nas' } });
+});
+afterEach(async () => {
+  live.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function open(shown: Readonly<Record<string, HostSettings>>): LiveHosts {
+  return followHosts({
+    file,
+    read: () => loadSettings(paths, folder),
+    shown,
+    add: async (name, { ssh }) => void reported.push(`+${name} ${ssh}`),
+    drop: async (name) => void reported.push(`-${name}`),
+  });
+}
+
+const says = async (text: string) => {
+  await writeFile(file, text);
+  await live.look();
+};
+
+it('adds what came, drops what went, and leaves alone what stayed, whatever else changes', async () => {
+  await says('hosts: {nas: {ssh: nas}, vps: {ssh: op@vps}}\n');
+  expect(reported).toEqual(['+vps op@vps']);
+  await says('theme: light\nhosts: {vps: {ssh: op@vps}}\n');
+  expect(reported.slice(1)).toEqual(['-nas']);
+  await Promise.all([live.look(), live.look()]);
+  expect(reported).toHaveLength(2);
+});
+
+it('makes a host anew that is somewhere else now', async () => {
+  await says('hosts: {nas: {ssh: op@nas.example.org}}\n');
+  expect(reported).toEqual(['-nas', '+nas op@nas.example.org']);
+});
+
+it('leaves all as it is while the file is wrong, and takes it over when it is right again', async () => {
+  await says('hosts: {nas: {ssh: nas}, vps: {shs: vps}}\n');
+  expect(reported).toEqual([]);
+  await says('hosts: [\n');
+  expect(reported).toEqual([]);
+  await says('hosts: {nas: {ssh: nas}, vps: {ssh: vps}}\n');
+  expect(reported).toEqual(['+vps vps']);
+});
+
+it('notices by itself what another process writes, also into a folder that was not there', async () => {
+  live.close();
+  await rm(join(folder, 'config'), { recursive: true });
+  live = open({});
+  await live.look();
+  await mkdir(join(folder, 'config'));
+  await writeFile(file, 'hosts: {vps: {ssh: vps}}\n');
+  await vi.waitFor(() => expect(reported).toEqual(['+vps vps']), { timeout: 15_000 });
+});

@@ -1,0 +1,17 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { openCatalog } from '../catalog/open-catalog.ts';
+import { installationFolder } from '../config/installation.ts';
+import type { OwnPaths } from '../config/paths.ts';
+import { loadSettings } from '../config/settings.ts';
+
+export async function openOwnCatalog({ paths, env, readOnly }: { paths: OwnPaths; env: NodeJS.ProcessEnv; readOnly: boolean }) {
+  const settings = await loadSettings(paths, env['HOME'] || homedir());
+  // A catalog from another person can run programs inside containers, so read-only mode does not load it.
+  const ownFolder = readOnly ? undefined : settings.catalogFolder;
+  const catalog = await openCatalog({
+    compiledFile: join(installationFolder(), 'dist', 'catalog.json'),
+    ...(ownFolder !== undefined && { ownFolder }),
+  });
+  return { settings, catalog, ownFolder };
+}

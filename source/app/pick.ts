@@ -1,0 +1,3 @@
+export function pick<T, K extends keyof T>(from: T, ...keys: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(keys.map((key) => [key, from[key]])) as Pick<T, K>;
+}

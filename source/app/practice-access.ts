@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { openCatalog } from '../catalog/open-catalog.ts';
+import { installationFolder } from '../config/installation.ts';
+import { listOwnFolder, makeOwnFolder, readOwnFile, removeOwnFolder, writeOwnFile } from '../config/own-files.ts';
+import type { OwnPaths } from '../config/paths.ts';
+import { Fault, isAbort } from '../faults/fault.ts';
+import { askEngine } from '../hosts/practice-host.ts';
+import { practicePrograms } from '../hosts/practice-programs.ts';
+import type { PracticeFacts } from '../practice/practice.ts';
+import { parseJson } from '../text/json-value.ts';
+
+/** A practice stack that can be used: served by another process, or opened in this one. */
+export interface PracticeAccess {
+  facts: PracticeFacts;
+  folder: string;
+  /** Audit, journal and the other state of an installation. In practice they start empty and are deleted at the end. */
+  paths: OwnPaths;
+  served: boolean;
+  /**
+   * Writes the files, records and secrets that make the practice components deployed. Called only when the stack folder or its secrets are
+   * needed, so that an operator who only looks around does not wait. Missing where the serving process has done this.
+   */
+  prepare?(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Socket paths are limited to 104 characters on macOS and 108 on Linux; the longest name in the folder takes 17. */
+const longestFolder = 84;
+const sparePrefix = 'quarterdeck-';
+const factsName = 'facts.json';
+
+export async function accessPractice(paths: OwnPaths, signal: AbortSignal): Promise<PracticeAccess> {
+  return (await findServed(paths, signal)) ?? (await openOwn(paths));
+}
+
+/** Returns the practice stack that `practice serve` runs for this user, or undefined. Removes the files that dead processes left. */
+export async function findServed(paths: OwnPaths, signal: AbortSignal): Promise<PracticeAccess | undefined> {
+  let found: PracticeAccess | undefined;
+  for (const { name, kind } of (await listOwnFolder(paths.run)) ?? []) {
+    const pid = Number(/^practice-(\d+)$/.exec(name)?.[1]);
+    if (kind !== 'folder' || !Number.isInteger(pid)) continue;
+    const home = join(paths.run, name);
+    const facts = await readFacts(home);
+    if (!isAlive(pid)) {
+      if (facts && isSpare(folderOf(facts))) await removeOwnFolder(folderOf(facts));
+      await removeOwnFolder(home);
+      continue;
+    }
+    if (!facts || found || !(await answers(facts, signal))) continue;
+    found = { facts, folder: folderOf(facts), paths: pathsIn(paths, home), served: true, close: async () => undefined };
+  }
+  return found;
+}
+
+/** Returns the folder of the sockets: in the home, or, where its path is too long, a temporary folder with an unguessable name. */
+function roomFor(home: string): string {
+  const spare = `${sparePrefix}${randomBytes(6).toString('hex')}`;
+  const folder = [join(home, 's'), join(tmpdir(), spare), join('/tmp', spare)].find((one) => one.length <= longestFolder);
+  if (folder !== undefined) return folder;
+  throw new Fault(
+    'failed.practiceRoom',
+    `The names of all folders are too long for sockets: ${home}`,
+    'Set QUARTERDECK_HOME or TMPDIR to a folder with a short name.',
+  );
+}
+
+/** Accepts only folders that `roomFor` created outside of a home. Other paths in the notes are not ours to remove. */
+function isSpare(folder: string): boolean {
+  return new RegExp(`^${sparePrefix}[0-9a-f]{12}$`).test(basename(folder));
+}
+
+function folderOf({ engine }: PracticeFacts): string {
+  return dirname(engine.replace(/^unix:\/\//, ''));
+}
+
+async function readFacts(home: string): Promise<PracticeFacts | undefined> {
+  try {
+    const text = await readOwnFile(join(home, factsName));
+    const facts = text === undefined ? undefined : (parseJson(text) as PracticeFacts);
+    return facts?.schema === 1 && facts.engine.startsWith('unix://') ? facts : undefined;
+  } catch {
+    // The notes belong to another user or are damaged, and cannot be used.
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+async function answers(facts: PracticeFacts, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await askEngine(join(folderOf(facts), 'engine.sock'), 'GET', '/_ping', signal)) === 'OK';
+  } catch (thrown) {
+    if (isAbort(thrown) && signal.aborted) throw thrown;
+    return false;
+  }
+}
+
+/** Uses the operator's own configuration: colours and keys. */
+function pathsIn(paths: OwnPaths, home: string): OwnPaths {
+  return { ...paths, state: join(home, 'state'), data: join(home, 'data'), run: join(home, 'run') };
+}
+
+/** The practice machine's `docker-compose`. */
+function composeScript(installation: string, folder: string): string {
+  const [program, socket] = [join(installation, 'bin', 'quarterdeck'), join(folder, 'engine.sock')].map(
+    (path) => `'${path.replaceAll("'", "'\\''")}'`,
+  );
+  return `#!/bin/sh\nDOCKER_HOST=unix://${socket} exec ${program} practice compose -- "$@"\n`;
+}
+
+/** Resolves every name to the practice machine. */
+const resolverScript = '#!/bin/sh\nfor name; do :; done\necho "192.168.1.10    STREAM $name"\n';
+
+/** Opens a practice stack in this process. Other processes find it only after `publish`. */
+export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publish(): Promise<void> }> {
+  const [{ openPractice }, catalog] = await Promise.all([
+    import('../practice/open-practice.ts'),
+    openCatalog({ compiledFile: join(installationFolder(), 'dist', 'catalog.json') }),
+  ]);
+  const home = join(paths.run, `practice-${process.pid}`);
+  await removeOwnFolder(home);
+  await makeOwnFolder(home);
+  const folder = roomFor(home);
+  const practice = await openPractice({ folder, catalog });
+  await makeOwnFolder(join(folder, 'home'));
+  const programs = practicePrograms(folder);
+  await writeOwnFile(join(programs, 'docker-compose'), composeScript(installationFolder(), folder), { mode: 0o700 });
+  await writeOwnFile(join(programs, 'getent'), resolverScript, { mode: 0o700 });
+  let preparing: Promise<void> | undefined;
+  const prepare = () => {
+    preparing ??= import('./practice-deployments.ts').then(({ layPracticeDeployments }) =>
+      layPracticeDeployments({ practice, catalog, folder, paths: pathsIn(paths, home) }),
+    );
+    return preparing;
+  };
+  return {
+    facts: practice.facts,
+    folder,
+    paths: pathsIn(paths, home),
+    served: false,
+    prepare,
+    publish: async () => {
+      await prepare();
+      await writeOwnFile(join(home, factsName), `${JSON.stringify(practice.facts)}\n`);
+    },
+    close: async () => {
+      await preparing?.catch(() => undefined);
+      await practice.close();
+      await removeOwnFolder(home);
+    },
+  };
+}

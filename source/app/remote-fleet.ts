@@ -1,0 +1,141 @@
+import { watchOwnFile } from '../config/own-files.ts';
+import type { HostSettings, Settings } from '../config/settings.ts';
+import { Fault } from '../faults/fault.ts';
+import type { EngineSource } from '../fleet/engine-watch.ts';
+import type { OpenFleet } from '../fleet/open-fleet.ts';
+import type { Tunnels } from '../hosts/tunnel.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { RemoteEnginesOptions } from './remote-engines.ts';
+import type { RemoteHosts } from './remote-hosts.ts';
+
+interface RemoteFleetOptions {
+  fleet: OpenFleet;
+  hosts: RemoteHosts;
+  tunnels: Tunnels;
+  engines: RemoteEnginesOptions;
+  prepare: (engineView: EngineSource, settings: Settings) => EngineSource;
+  /** Followed when no host is left: a console without an engine could not add a host. */
+  otherwise: readonly EngineSource[];
+}
+
+export function createRemoteFleet({ fleet, hosts, tunnels, engines, prepare, otherwise }: RemoteFleetOptions) {
+  /** Removed engines. Work still in progress for one of them must not continue on another machine. */
+  const gone = new Set<string>();
+  let live: LiveHosts | undefined;
+  let isClosed = false;
+
+  async function add(name: string, settings: HostSettings, all: Settings): Promise<void> {
+    const { openRemoteEngines } = await import('./remote-engines.ts');
+    const sources = await openRemoteEngines(await hosts.open(name, settings), settings, engines);
+    if (isClosed) return;
+    const further = sources.filter((engineView) => !fleet.watchOf(engineView.name));
+    for (const engineView of further) gone.delete(engineView.name);
+    fleet.add(further.map((engineName) => prepare(engineName, all)));
+  }
+
+  async function drop(name: string, settings: HostSettings): Promise<void> {
+    const host = await hosts.open(name, settings);
+    for (const tunnel of [...tunnels.all]) if (tunnel.wanted.host === host) tunnel.close();
+    for (const engineName of fleet.drop(host)) gone.add(engineName);
+    if (fleet.isEmpty()) fleet.add(otherwise);
+    await hosts.close(name, settings);
+  }
+
+  return {
+    async follow(options: Pick<LiveHostsOptions, 'file' | 'read' | 'shown'>): Promise<void> {
+      if (isClosed || live) return;
+      live = followHosts({ ...options, add, drop });
+      // The file may have changed while the console started.
+      await live.look();
+    },
+    async changed(): Promise<void> {
+      await live?.look();
+    },
+    async grow(name: string): Promise<void> {
+      const host = live?.shown(name);
+      if (host) await add(name, ...host).catch(() => undefined);
+    },
+    /** @throws Fault `unreachable.hostGone` for an engine that was removed while it was still in use */
+    throwIfGone(engineName: string): void {
+      if (!gone.has(engineName)) return;
+      throw new Fault(
+        'unreachable.hostGone',
+        `${cleanLine(engineName)} was taken out of the configuration in the meantime.`,
+        'Add it again: quarterdeck hosts add NAME [user@]host',
+      );
+    },
+    close(): void {
+      isClosed = true;
+      live?.close();
+    },
+  };
+}
+
+/** Checks the modification time of the file this often: enough for a host that was added in another terminal. */
+const lookEveryMs = 2_000;
+
+interface LiveHostsOptions {
+  file: string;
+  /** Reads the current settings of the file. Throws a Fault while the file is invalid. */
+  read(): Promise<Settings>;
+  shown: Readonly<Record<string, HostSettings>>;
+  add(name: string, host: HostSettings, settings: Settings): Promise<void>;
+  drop(name: string, host: HostSettings): Promise<void>;
+}
+
+/** Adds and removes hosts as the configuration changes while the console runs, whichever process changes it. */
+export function followHosts({ file, read, shown: first, add, drop }: LiveHostsOptions) {
+  const shown = new Map(Object.entries(first));
+  let current: Settings | undefined;
+  let looking: Promise<void> = Promise.resolve();
+  let isClosed = false;
+  const unwatch = watchOwnFile(file, lookEveryMs, () => void look());
+
+  /** Applies the current content of the file. Never rejects: while the file is invalid, nothing changes. */
+  function look(): Promise<void> {
+    // Checks run one after the other: two at once would add the same host twice.
+    looking = looking.then(apply);
+    return looking;
+  }
+
+  async function apply(): Promise<void> {
+    const settings = await read().catch(ignoreFault);
+    if (!settings) return;
+    current = settings;
+    for (const [name, host] of [...shown]) {
+      if (isClosed) return;
+      if (isSame(host, settings.hosts[name])) continue;
+      shown.delete(name);
+      await drop(name, host);
+    }
+    for (const [name, host] of Object.entries(settings.hosts)) {
+      if (isClosed) return;
+      if (shown.has(name)) continue;
+      shown.set(name, host);
+      // With a fault the address is invalid, which is reported at the next start.
+      await add(name, host, settings).catch(ignoreFault);
+    }
+  }
+
+  return {
+    look,
+    shown(name: string): [host: HostSettings, settings: Settings] | undefined {
+      const host = shown.get(name);
+      return host && current && [host, current];
+    },
+    close(): void {
+      isClosed = true;
+      unwatch();
+    },
+  };
+}
+
+export type LiveHosts = ReturnType<typeof followHosts>;
+
+function ignoreFault(thrown: unknown): undefined {
+  if (!(thrown instanceof Fault)) throw thrown;
+}
+
+function isSame(one: HostSettings, other: HostSettings | undefined): boolean {
+  return other !== undefined && one.ssh === other.ssh && one.sudo === other.sudo && one.stackFolder === other.stackFolder;
+}

@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
+import type { OwnPaths } from '../config/paths.ts';
+import { openSecretStorage, type SecretStorageOptions } from '../secrets/open-secrets.ts';
+import { keychainStore, keyFile } from '../secrets/secret-store.ts';
+import type { SecretStorage } from '../secrets/secrets.ts';
+import type { Session } from '../session/session.ts';
+
+interface Options {
+  paths: OwnPaths;
+  env: Readonly<Record<string, string | undefined>>;
+  /** The session that prompts for the passphrase when it is required. The storage outlives the flow that opened it. */
+  asking: () => Session;
+  practice: boolean;
+  inForce?: SecretStorageOptions['inForce'];
+}
+
+/** Secrets of practice are worthless: they are stored in its own folder, with the key beside them. */
+export async function openOwnSecretStorage({ paths, env, asking, practice, inForce }: Options): Promise<SecretStorage> {
+  return openSecretStorage({
+    ...(practice
+      ? await practiceSecretOptions(paths)
+      : { env, anchors: [keychainStore(env), keyFile(join(paths.state, 'secrets-anchor.json'), 'secrets')] }),
+    paths,
+    signal: asking().signal,
+    ...(inForce && { inForce }),
+    askPassphrase: ({ id, label, help }) => asking().ask.secret({ id, label, ...(help !== undefined && { help }) }),
+  });
+}
+
+export async function practiceSecretOptions(paths: OwnPaths): Promise<Pick<SecretStorageOptions, 'env'>> {
+  const file = join(paths.data, 'practice.key');
+  if ((await readOwnFile(file)) === undefined) await writeOwnFile(file, `${randomBytes(32).toString('base64')}\n`);
+  return { env: { QUARTERDECK_SECRETS: 'file', QUARTERDECK_SECRETS_KEY_FILE: file } };
+}

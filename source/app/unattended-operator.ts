@@ -1,0 +1,148 @@
+import { Fault } from '../faults/fault.ts';
+import type { Flow } from '../flows/flow.ts';
+import { formProblems, initialValues } from '../session/form-checks.ts';
+import type { Confirmation, Form, Operator, Progress, Question, Review, Shown, TerminalLoan } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
+import { changesInOneLine } from './review-text.ts';
+
+interface UnattendedOperatorOptions {
+  sink: ShownSink;
+  yes: boolean;
+  typed?: string;
+  /** Flags of the verb. A flag with the id of a question is its answer. */
+  flags?: Flow['flags'];
+}
+
+/** Answers for a run without an operator: whatever the command line leaves open is refused, never guessed. */
+export class UnattendedOperator implements Operator {
+  readonly kind = 'unattended';
+  readonly #options: UnattendedOperatorOptions;
+
+  constructor(options: UnattendedOperatorOptions) {
+    this.#options = options;
+  }
+
+  async ask(question: Question): Promise<string> {
+    const id = cleanLine(question.id);
+    const flag = this.#options.flags?.[question.id];
+    const option = flag ? `: ${optionText(question.id, flag)}` : '';
+    const choices = 'choices' in question ? ` (one of: ${question.choices.map(({ value }) => cleanLine(value)).join(', ')})` : '';
+    throw new Fault(
+      'usage.unanswered',
+      `Nobody is there to answer: ${cleanLine(question.label)}`,
+      question.kind === 'secret'
+        ? `Run it in a terminal, or pipe it in: --answers - takes {"${id}": "..."}. Secrets are not taken from the command line.`
+        : `Run it in a terminal, or say it on the command line${option}${choices}.`,
+    );
+  }
+
+  async confirm({ title, typed }: Confirmation): Promise<boolean> {
+    if (typed !== undefined) {
+      if (this.#options.typed === typed) return true;
+      const message = `${cleanLine(typed)} is a production host, and its name was not given: ${cleanLine(title)}`;
+      throw notConfirmed(message, 'lost', `--confirm ${cleanLine(typed)}`);
+    }
+    if (this.#options.yes) return true;
+    throw notConfirmed(`Nobody is there to confirm: ${cleanLine(title)}`, 'lost');
+  }
+
+  async fill(form: Form): Promise<Readonly<Record<string, string>>> {
+    const values = initialValues(form);
+    const problems = formProblems(form, values);
+    const wrong = form.fields.filter(({ id }) => problems[id] !== undefined);
+    if (wrong.length === 0) return values;
+    const secrets = wrong.filter(({ kind }) => kind === 'secret').map(({ id }) => cleanLine(id));
+    const { flags = {} } = this.#options;
+    const named = wrong.filter(({ kind, id }) => kind !== 'secret' && (flags[id] || flags['set']));
+    const options = named.map(({ id }) => (flags[id] ? optionText(id, flags[id]) : `--set ${cleanLine(id)}=...`));
+    const others = wrong.filter((field) => field.kind !== 'secret' && !named.includes(field)).map(({ id }) => cleanLine(id));
+    const sentences = wrong.map(({ id, label, kind, value }) => {
+      const said = kind === 'secret' || value === '' ? '' : ` "${value}"`;
+      return cleanLine(`${label === id ? id : `${label} (${id})`}${said}: ${problems[id]}`);
+    });
+    throw new Fault(
+      'usage.answer',
+      `Nobody is there to fill in "${cleanLine(form.title)}". ${sentences.join(' ')}`,
+      [
+        options.length > 0 ? `Add ${options.join(' ')} to the command line.` : '',
+        others.length > 0 ? `Run it in a terminal, or pass --answers FILE with a value for ${others.join(', ')}.` : '',
+        secrets.length > 0 ? `Run it in a terminal to type the secrets: ${secrets.join(', ')}.` : '',
+      ]
+        .filter(Boolean)
+        .join(' '),
+    );
+  }
+
+  async review(review: Review): Promise<string> {
+    const title = cleanLine(review.title);
+    const [first] = review.actions;
+    if (!first || first.blocked !== undefined) {
+      const blocking = review.findings.filter(({ level }) => level === 'blocking');
+      throw new Fault(
+        'refused.preflight',
+        [`${title} cannot be done now.`, ...(blocking.length > 0 ? blocking.map(({ message }) => message) : [first?.blocked ?? ''])]
+          .map(cleanLine)
+          .join(' ')
+          .trim(),
+        [...new Set(blocking.map(({ advice }) => cleanLine(advice)))].join(' ') || 'Look at it in a terminal.',
+      );
+    }
+    if (!this.#options.yes) throw notConfirmed(`Nobody is there to confirm: ${changesInOneLine(review)}`, 'done');
+    // Changes that require no prompt are recorded nevertheless.
+    this.show({ kind: 'review', review });
+    return first.id;
+  }
+
+  show(shown: Shown): void {
+    this.#options.sink.show(shown);
+  }
+
+  doing: string | undefined;
+
+  progress({ label, done }: Progress): void {
+    this.doing = done || label === '' ? undefined : label;
+  }
+
+  async lend<T>(_: (terminal: TerminalLoan) => Promise<T>): Promise<T> {
+    throw noTerminal();
+  }
+}
+
+function optionText(id: string, { value }: { value?: string }): string {
+  return `--${cleanLine(id)}${value === undefined ? '' : ` ${value}`}`;
+}
+
+function notConfirmed(message: string, effect: 'lost' | 'done', option = '--yes'): Fault {
+  return new Fault('refused.notConfirmed', message, `Read with --dry-run what would be ${effect}, then add ${option}.`);
+}
+
+export function noTerminal(): Fault {
+  return new Fault(
+    'refused.noTerminal',
+    'This needs a terminal, and there is none.',
+    'Run it in a terminal, without pipes on its input and output (over ssh: ssh -t).',
+  );
+}
+
+export interface ShownSink {
+  show(shown: Shown): void;
+}
+
+/** Collects everything that would be shown, except secrets. The output of programs is in the outcome already. */
+export class JsonSink implements ShownSink {
+  readonly shown: Exclude<Shown, { kind: 'output' | 'secret' }>[] = [];
+
+  show(shown: Shown): void {
+    if (shown.kind === 'secret') {
+      if (!shown.plain) throw secretIntoPipe(shown.label);
+    } else if (shown.kind !== 'output') this.shown.push(shown);
+  }
+}
+
+export function secretIntoPipe(label: string): Fault {
+  return new Fault(
+    'refused.pipe',
+    `${cleanLine(label)} is a secret, and the output is no terminal.`,
+    'Run it in a terminal, or add --plain to have the value alone written to the pipe.',
+  );
+}

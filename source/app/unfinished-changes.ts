@@ -1,0 +1,71 @@
+import { basename } from 'node:path';
+import type { FlowContext } from '../flows/flow.ts';
+import { cleanLine } from '../text/clean.ts';
+
+export interface UnfinishedChange {
+  engineName: string;
+  /** With a damaged journal, its name; the other details are then missing. */
+  run: string;
+  /** `user@host`. */
+  by: string;
+  startedAt: string;
+  components: readonly string[];
+  summary: string;
+}
+
+const limitMs = 5_000;
+const componentOf = ({ component }: { component: string }) => component;
+
+/** Oldest first. An unreadable stack is skipped: this is a hint, not a command. */
+export async function unfinishedChanges(
+  context: FlowContext,
+  engines: readonly string[],
+  signal: AbortSignal,
+): Promise<UnfinishedChange[]> {
+  const [
+    { findDamagedJournals, damagedSentence, readUnfinishedRuns },
+    { readOpenRestores, restoreSentence },
+    { readInterruptedHalts, haltedSentence },
+  ] = await Promise.all([
+    import('../stack/apply/run-journal.ts'),
+    import('../stack/backup/restore-journal.ts'),
+    import('../stack/backup/stopped-journal.ts'),
+  ]);
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+  // The engine may still be connecting.
+  const engineReady = (engineName: string) => async () => {
+    await context.fleet.settle(limit);
+    return context.engineOf(engineName);
+  };
+  const found = await Promise.all(
+    engines.map(async (engineName): Promise<UnfinishedChange[]> => {
+      type Journal = Pick<UnfinishedChange, 'run' | 'by' | 'startedAt'>;
+      const change = ({ run, by, startedAt }: Journal, components: readonly string[], summary: string) => ({
+        ...{ engineName, run, by, startedAt, components, summary },
+      });
+      try {
+        const [host, stackFolder] = [context.hostOf(engineName), await context.stackFolderOf(engineName, limit)];
+        const [runs, restores, halted, damaged] = await Promise.all([
+          readUnfinishedRuns(host, stackFolder, limit),
+          readOpenRestores(host, stackFolder, limit),
+          readInterruptedHalts(host, engineReady(engineName), stackFolder, limit),
+          findDamagedJournals(host, stackFolder, limit),
+        ]);
+        return [
+          ...damaged.map((path) => change({ run: basename(path, '.json'), by: '', startedAt: '' }, [], damagedSentence(cleanLine(path)))),
+          ...runs.map(({ transaction, summary }) => change(transaction, transaction.plans.map(componentOf), summary)),
+          ...restores.map((record) => change(record, [record.component], restoreSentence(record))),
+          ...halted.map((record) => change(record, [record.component], haltedSentence(record))),
+        ];
+      } catch {
+        return [];
+      }
+    }),
+  );
+  return found.flat();
+}
+
+/** `The change to password-vault broke off. Stopped while ...`. The caller adds how to resume. */
+export function unfinishedText({ components, summary }: UnfinishedChange): string {
+  return components.length === 0 ? summary : `The change to ${components.join(', ')} broke off. ${summary}`;
+}

@@ -1,0 +1,15 @@
+/** Decides colour and glyph, which always appear with a label. `unknown`: the engine is unreachable. */
+export type Severity = 'ok' | 'busy' | 'warning' | 'error' | 'off' | 'unknown';
+
+/** A state. Code compares the id, people read the label: `sealed` and `sealed 0/3`. */
+export interface State {
+  id: string;
+  label: string;
+  severity: Severity;
+}
+
+/** The label in kebab case, without filled-in parts and numbers: `sealed {n}/{m}` is `sealed`. Empty for a label without fixed text. */
+export function stateId(label: string): string {
+  const words = label.replaceAll(/\{[^}]*\}/g, ' ').toLowerCase();
+  return words.replaceAll(/[^a-z]+/g, '-').replaceAll(/^-|-$/g, '');
+}

@@ -1,0 +1,251 @@
+import { Command, CommanderError } from 'commander';
+import { Fault } from '../faults/fault.ts';
+import type { Flow } from '../flows/flow.ts';
+import { cleanLine } from '../text/clean.ts';
+import { type GlobalOptions, usualOptions, type Verb } from './command.ts';
+import { headingOf, inHelpOrder } from './command-headings.ts';
+import type { LogsFlags } from './commands/logs.ts';
+import { addFlow, runByName, unknownVerb } from './flow-commands.ts';
+
+export interface ParsedLine {
+  options: GlobalOptions;
+  verb: string;
+  /** Undefined for the bare command: the console, or the status. */
+  run: Verb | undefined;
+}
+
+const logsNotes = `
+Lines of several containers are merged by time, and each names whose it is. --tail counts before --grep looks.
+Escape sequences are removed but for colours on a terminal. With --json each line is one object.
+Ends with 0 when the logs end or the reader does (| head), and with 130 when it is interrupted while it follows.
+Options for every verb (--host, --json, --no-color, ...): quarterdeck help`;
+
+/** Global options go before or after the verb; the code of a verb is loaded when it runs. Throws `usage.*`. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of commands
+export async function parseCommandLine(
+  argv: readonly string[],
+  { flows, version, columns }: { flows: readonly Flow[]; version: string; columns: number },
+): Promise<ParsedLine | { text: string }> {
+  let run: Verb | undefined;
+  let verb = '';
+  let printed = '';
+  let inPractice: boolean | undefined;
+  const program = new Command('quarterdeck');
+  const choose = (name: string, chosen: Verb) => {
+    verb = name;
+    run = chosen;
+  };
+
+  program
+    .description('A console for a self-hosted stack of containers. Without a verb: the console, or without a terminal the status.')
+    .usage('[options] [verb] [arguments]')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpCommand(
+      new Command('help')
+        .usage('[VERB]')
+        .helpOption(false)
+        .helpGroup(headingOf('help')?.heading ?? '')
+        .description('print the help of a verb'),
+    )
+    .option('--host <name>', 'the host or engine that is meant; "all" for every one')
+    .option('--json', 'print JSON')
+    .option('--practice', 'on the practice stack, not on this machine')
+    .option('--read-only', 'change nothing, whatever is asked')
+    .option('--no-color', 'print without colours')
+    .option('-v, --verbose', 'say more about what goes wrong')
+    .option('--dry-run', 'show what would be done, and do nothing')
+    .option('-y, --yes', 'confirm what would be asked')
+    .option('--answers <file>', 'answers to what is asked: a JSON object, step to answer; "-" is piped in, and may hold secrets')
+    .option('--confirm <name>', 'the name that a production host wants typed')
+    .argument('[verb]')
+    .allowExcessArguments(true)
+    .action(() => {
+      const [unknown] = program.args;
+      if (unknown === undefined) return;
+      throw unknownVerb(unknown, program);
+    });
+
+  program
+    .command('status [component]')
+    .usage('[COMPONENT]')
+    .description('the state of everything, or all about one component')
+    .action((name?: string) => choose('status', async (context) => (await import('./commands/status.ts')).runStatusVerb(context, name)));
+  program
+    .command('ports')
+    .description('who listens where, and who can reach it')
+    .action(() => choose('ports', async (context) => (await import('./commands/ports.ts')).runPortsVerb(context)));
+  program
+    .command('logs [components...]')
+    .usage('COMPONENT... [options]')
+    .description('what components write, into a terminal or a pipe')
+    .option('-f, --follow', 'go on with what comes, over restarts too')
+    .option('-n, --tail <lines>', 'begin so many lines from the end of each container; "all" is the default')
+    .option('--since <time>', 'from then on: 10m, 14:02, "2026-11-20 14:02", with Z for UTC')
+    .option('--until <time>', 'no further than this')
+    .option('-g, --grep <filter>', 'only lines with this text, or /regular expression/; behind ! those without; a capital makes it exact')
+    .option('--service <name>', 'only this service; may be given again', (name: string, before: string[] = []) => [...before, name])
+    .option('--stdout', 'only what was written to stdout')
+    .option('--stderr', 'only what was written to stderr')
+    .option('-t, --timestamps', 'the time before each line, in UTC')
+    .option('--raw', 'lines as the program wrote them, escape sequences included; not into a terminal')
+    .option('--all', 'every component')
+    .addHelpText('after', logsNotes)
+    .action((names: string[], flags: LogsFlags) =>
+      choose('logs', async (context) => (await import('./commands/logs.ts')).runLogsVerb(context, names, flags)),
+    );
+  program
+    .command('catalog [words...]')
+    .usage('VERB')
+    .summary('the components that are known: list, show; entries of your own: new, check')
+    .description(
+      'The components that are known: "list" or "list WORDS" finds some, "show ID" tells all about one. Entries of your own: "new" begins one, "check FOLDER" says what is wrong, "schema" prints what an editor wants to know.',
+    )
+    .option('--path', 'behind "schema": where it is, not what it says')
+    .action((words: string[], flags: { path?: boolean }) =>
+      choose('catalog', async (context) => (await import('./commands/catalog.ts')).runCatalogVerb(context, words, flags)),
+    );
+
+  for (const flow of flowsFor(argv, flows)) addFlow(program, flow, choose);
+
+  program
+    .command('audit [action]')
+    .usage('[verify]')
+    .description('what was changed, by whom and when; is the log whole?')
+    .option('--all', 'everything, not only the last 50')
+    .action((action: string | undefined, { all }: { all?: boolean }) =>
+      choose('audit', async (context) => (await import('./commands/audit.ts')).runAuditVerb(context, action, all === true)),
+    );
+  program
+    .command('practice [action] [words...]')
+    .usage('[serve | incident [NAME]]')
+    .summary('look around where nothing can break')
+    .description(
+      'The console on a practice stack: an engine with a dozen components that live in memory. "serve" runs it alone until it is stopped and prints where it is; "incident" lets something go wrong in the served one.',
+    )
+    .action((action: string | undefined, words: string[]) => {
+      verb = 'practice';
+      // `practice compose` backs the practice machine's own compose, which uses the engine that it is told to use.
+      inPractice = action !== 'serve' && action !== 'compose';
+      if (action !== undefined)
+        choose('practice', async (context) => (await import('./commands/practice.ts')).runPracticeVerb(context, action, words));
+    });
+  const again = program
+    .command('run [words...]')
+    .usage('[FLOW ... | --resume RUN]')
+    .summary('run a flow by its name; alone: what was left in the middle')
+    .description(
+      'Runs a flow by its name or its verb, with its arguments. Alone it lists what was begun and can be gone on with: its plain answers are remembered, secrets are asked again, and what was done is not done twice.',
+    )
+    .option('--resume <run>', 'go on with what was left in the middle')
+    .allowUnknownOption()
+    .action(async (words: string[]) => {
+      const { resume } = again.opts<{ resume?: string }>();
+      if (words.length > 0 && resume === undefined) await runByName(program, flows, words);
+      else choose('run', async (context) => (await import('./commands/run.ts')).runRunVerb(context, flows, resume));
+    });
+  program
+    .command('completion [shell]')
+    .usage('bash|zsh|fish')
+    .description('a script that completes verbs, options, components and hosts in your shell')
+    .action((shell?: string) =>
+      choose('completion', async (context) => (await import('./commands/completion.ts')).runCompletionVerb(context, shell)),
+    );
+  // Called by the completion script.
+  program
+    .command('complete [words...]', { hidden: true })
+    .allowUnknownOption(true)
+    .action((words: string[]) =>
+      choose('complete', async (context) => (await import('./commands/completion.ts')).runCompleteVerb(context, program, words)),
+    );
+  program
+    .command('flows')
+    .description('everything that can be done')
+    .action(() => choose('flows', async (context) => (await import('./commands/flows.ts')).runFlowsVerb(context, flows)));
+
+  program.addHelpText(
+    'after',
+    '\nOptions stand before or after the verb. \nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not reachable, 4 refused, 5 cannot tell, 130 interrupted.',
+  );
+  for (const command of program.commands) command.helpGroup(headingOf(command.name())?.heading ?? 'More:');
+  for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
+    command
+      .configureHelp({
+        visibleArguments: () => [],
+        subcommandTerm: (sub) => {
+          const own = sub.usage().replace('[options]', '').trim();
+          // A verb that other verbs begin with: `backup COMPONENT`, `backup list`.
+          const shared = own !== 'VERB' && sub.commands.length > 0;
+          return `${sub.name()} ${[own, shared ? 'VERB' : ''].filter(Boolean).join('|')}`.trim();
+        },
+        subcommandDescription: (sub) => sub.summary() || sub.description(),
+      })
+      .exitOverride()
+      .showSuggestionAfterError(true)
+      .configureOutput({
+        writeOut: (text) => {
+          printed += text;
+        },
+        writeErr: () => {},
+        getOutHelpWidth: () => columns,
+      });
+  }
+
+  try {
+    await program.parseAsync(asked(argv, program), { from: 'user' });
+  } catch (thrown) {
+    if (!(thrown instanceof CommanderError)) throw thrown;
+    if (thrown.exitCode === 0) return { text: printed };
+    const [first, second] = wordsIn(argv);
+    throw first === 'help' && second !== undefined ? unknownVerb(second, program) : usageFault(thrown, argv);
+  }
+  const { color, ...given } = program.opts<Partial<GlobalOptions> & { color: boolean }>();
+  return { run, verb, options: { ...usualOptions, ...given, colour: color, practice: inPractice ?? given.practice === true } };
+}
+
+/** Turns `help secrets reveal` into `secrets reveal --help`: commander's own help accepts one word. */
+function asked(argv: readonly string[], program: Command): readonly string[] {
+  const [help, first, second] = wordsIn(argv);
+  const group = help === 'help' && second !== undefined ? program.commands.find((command) => command.name() === first) : undefined;
+  if (!group || group.commands.length === 0) return argv;
+  if (!group.commands.some((command) => command.name() === second)) throw unknownVerb(`${first} ${second}`, group, first);
+  return [group.name(), second ?? '', '--help'];
+}
+
+/** Options before a verb whose next word is their value, not the verb. */
+const takesWord: ReadonlySet<string> = new Set(['--host', '--answers', '--confirm']);
+
+function wordsIn(argv: readonly string[]): string[] {
+  return argv.filter((word, index) => !word.startsWith('-') && !takesWord.has(argv[index - 1] ?? ''));
+}
+
+/** Verbs that are parsed without any flow. */
+const without: ReadonlySet<string> = new Set(['status', 'ports', 'logs', 'audit', 'practice', 'completion', 'flows']);
+
+/** Returns the flows that the command line can mean: with all 130, commander takes longer to set up than many verbs take to run. */
+function flowsFor(argv: readonly string[], flows: readonly Flow[]): readonly Flow[] {
+  const [first, second] = wordsIn(argv);
+  const verb = first === 'help' ? (second ?? first) : first;
+  if (verb === undefined) return argv.some((word) => word === '-h' || word === '--help') ? inHelpOrder(flows) : [];
+  if (without.has(verb)) return [];
+  const meant = flows.filter((flow) => flow.verb.split(' ')[0] === verb);
+  // Help and misspelled verbs require all flows.
+  return meant.length > 0 ? meant : flows;
+}
+
+/** Returns commander's message as a fault, with its suggestion as the remedy. */
+function usageFault(error: CommanderError, argv: readonly string[]): Fault {
+  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
+  const suggestion = rest
+    .join(' ')
+    .trim()
+    .replace(/^\((.*)\)$/, '$1');
+  const [verb] = wordsIn(argv);
+  const inside = verb === 'exec' ? 'Put "--" before the program: quarterdeck exec COMPONENT -- PROGRAM --its-option' : '';
+  const sentence = cleanLine(first);
+  return new Fault(
+    'usage.commandLine',
+    `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}${/[.?!]$/.test(sentence) ? '' : '.'}`,
+    inside || suggestion || `"quarterdeck help${verb ? ` ${cleanLine(verb)}` : ''}" tells how it is written.`,
+  );
+}

@@ -1,0 +1,145 @@
+import { openOwnAudit } from '../../app/audit-log.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { Audit, AuditReport } from '../../session/audit.ts';
+import type { AuditEntry, AuditOutcome } from '../../session/audit-chain.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { countText } from '../../text/quantities.ts';
+import { wrap } from '../../text/width.ts';
+import type { VerbContext } from '../command.ts';
+import type { Output } from '../output.ts';
+
+const shownEntries = 50;
+
+const outcomeSeverities = {
+  done: 'ok',
+  already: 'off',
+  failed: 'error',
+  refused: 'warning',
+  cancelled: 'warning',
+} as const satisfies Record<AuditOutcome, string>;
+
+export async function runAuditVerb(
+  { output, options, paths, env }: VerbContext,
+  action: string | undefined,
+  all: boolean,
+): Promise<number> {
+  const audit = openOwnAudit(paths, env);
+  if (action === undefined) {
+    await printEntries(audit, output, { all, json: options.json });
+    return 0;
+  }
+  if (action !== 'verify')
+    throw new Fault('usage.audit', `audit knows no "${cleanLine(action)}".`, 'Use "quarterdeck audit" or "quarterdeck audit verify".');
+  const report = await audit.verify();
+  if (options.json)
+    output.json({ schema: 1, ...report, whole: report.problems.length === 0 && report.unchecked === 0 && !lockedOf(report) });
+  else printReport(report, output);
+  if (report.problems.length > 0) {
+    const remedy = `Compare ${report.path} with a backup. New entries go on behind the break, which stays visible.`;
+    throw new Fault('failed.auditBroken', `The audit log is not as it was written: ${countText(report.problems.length, 'break')}.`, remedy);
+  }
+  // Anyone who can remove the key could have changed earlier entries, so an unverifiable log is not a success.
+  if (report.unchecked > 0) {
+    throw new Fault(
+      'failed.auditUnchecked',
+      `${countText(report.unchecked, 'entry', 'entries')} of ${report.entries} could not be checked: their key is out of reach.`,
+      'Unlock the keychain that holds the key. If the key is gone, compare the log with a backup: from now on nothing vouches for these entries.',
+    );
+  }
+  const locked = lockedOf(report);
+  if (locked) {
+    const message = `The log was checked against its key file alone. ${cleanLine(locked.reason)}`;
+    throw new Fault('failed.auditUnchecked', message, 'Unlock the keychain, and verify again.');
+  }
+  return 0;
+}
+
+/** Returns the keychain that did not answer and may hold the key. Without the key, anyone with this account could have written the log. */
+function lockedOf({ entries, away }: AuditReport): AuditReport['away'][number] | undefined {
+  return entries > 0 ? away.find(({ kind, absent }) => kind === 'keychain' && !absent) : undefined;
+}
+
+async function printEntries(audit: Audit, output: Output, { all, json }: { all: boolean; json: boolean }): Promise<void> {
+  const last: AuditEntry[] = [];
+  const open = new Map<string, AuditEntry>();
+  let total = 0;
+  for await (const entry of audit.entries()) {
+    const key = `${entry.run} ${entry.act}`;
+    if (entry.phase === 'before') open.set(key, entry);
+    else open.delete(key);
+    if (entry.phase === 'before' && !json) continue;
+    last.push(entry);
+    total += 1;
+    if (!all && last.length > shownEntries) last.shift();
+  }
+  const damaged = await audit.damaged();
+  if (json) return output.json({ schema: 1, entries: last, damaged });
+  // An action without an end is in progress, or its process died.
+  printTable([...last, ...open.values()], total, output);
+  if (damaged !== undefined) output.note(damagedText(damaged));
+}
+
+function printTable(entries: readonly AuditEntry[], total: number, output: Output) {
+  if (entries.length === 0) return output.line('Nothing was changed yet.');
+  const rows = entries.map((entry) => [
+    entry.at.slice(0, 19).replace('T', ' '),
+    entry.outcome ?? 'begun',
+    entry.flow,
+    cleanLine(`${entry.host} ${subjectText(entry)}`.trimEnd()),
+    cleanLine(entry.who.sudoUser ? `${entry.who.sudoUser} as ${entry.who.user}` : entry.who.user) +
+      (entry.who.from ? ` from ${cleanLine(entry.who.from)}` : ''),
+    cleanLine(entry.message ?? entry.request),
+  ]);
+  const severity = (row: number) => outcomeSeverities[entries[row]?.outcome ?? 'cancelled'];
+  const columns = [
+    { heading: 'WHEN (UTC)' },
+    { heading: 'OUTCOME', paint: (cell: string, row: number) => output.paint(severity(row), cell) },
+    { heading: 'FLOW' },
+    { heading: 'ABOUT', least: 12 },
+    { heading: 'WHO', least: 8 },
+    { heading: 'WHAT', least: 14, paint: (cell: string) => output.paint('faint', cell) },
+  ];
+  output.table(columns, rows);
+  if (total > entries.length) output.line(output.paint('faint', `The last ${entries.length} of ${total}; --all shows all of them.`));
+}
+
+/** Returns `project/component`, and the service or the lone container where the name alone is ambiguous. */
+function subjectText({ component, host, project, service, containers }: AuditEntry): string {
+  if (component === undefined) return '';
+  const short = component.startsWith(`${host}/`) ? component.slice(host.length + 1).replace(/^\//, '') : component;
+  const name = project !== undefined && !short.includes('/') ? `${project}/${short}` : short;
+  const [container, ...others] = project === undefined ? (containers ?? []) : [];
+  const which = service ?? (others.length === 0 && container !== short ? container : undefined);
+  return which === undefined ? name : `${name} (${which})`;
+}
+
+function damagedText(path: string): string {
+  return `Damaged ends of the audit log are kept in ${cleanLine(path)}. Check them, then remove that file.`;
+}
+
+function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, away, damaged }: AuditReport, output: Output): void {
+  const print = (paint: 'warning' | 'faint', text: string) => {
+    for (const line of wrap(text, output.proseColumns)) output.line(output.paint(paint, line));
+  };
+  for (const { line, kind, message } of problems)
+    output.line(`${output.paint('error', `${output.glyph('error')} ${kind}`)}  ${cleanLine(path)}:${line}  ${message}`);
+  if (problems.length === 0) {
+    const severity = unchecked > 0 ? 'warning' : 'ok';
+    const result = unchecked > 0 ? 'none missing in between; whether any was changed is not known' : 'none changed, removed or inserted';
+    const sentence = entries === 0 ? 'There are no entries yet' : `${countText(entries, 'entry', 'entries')}, ${result}`;
+    output.line(`${output.paint(severity, output.glyph(severity))} ${sentence}. ${cleanLine(path)}`);
+  }
+  if (byKeyFile > 0) {
+    const count = countText(byKeyFile, 'entry was', 'entries were');
+    const why = 'the key file alone vouches for them, and any program under this account can read it';
+    print('warning', `${count} written while the keychain did not answer: ${why}.`);
+  }
+  if (damaged !== undefined) print('warning', damagedText(damaged));
+  for (const { kind, reason } of away)
+    print('faint', `The ${kind === 'keychain' ? 'keychain' : 'key file'} was not asked: ${cleanLine(reason)}`);
+  if (keptIn === 'file')
+    print(
+      'faint',
+      'The key rests in a file beside the log, as there is no keychain: accidents and other users are found out, the operator and root are not.',
+    );
+}

@@ -1,0 +1,65 @@
+import { troubleOf } from '../../app/connection-text.ts';
+import { type TableColumn, tableLines } from '../../app/table.ts';
+import type { PortView, Severity } from '../../fleet/model.ts';
+import { urlHost } from '../../text/authority.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { wrap } from '../../text/width.ts';
+import type { VerbContext } from '../command.ts';
+import { hangingLines, type Output } from '../output.ts';
+import { portsJson } from '../status-json.ts';
+import { settleFleet, throwIfNothingAnswers } from './status.ts';
+
+const severities: Record<PortView['exposure'], Severity> = { loopback: 'ok', lan: 'warning', public: 'error', unknown: 'unknown' };
+
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the ports of each engine, or why it has none, then its notes
+export async function runPortsVerb(context: VerbContext): Promise<number> {
+  const { output, options, app } = context;
+  const snapshot = await settleFleet(context, (await app()).fleet, true);
+  if (options.json) output.json(portsJson(snapshot));
+  else if (snapshot.ports.length > 0 || snapshot.engines.some(({ engine }) => engine.reachable)) {
+    for (const [index, engineView] of snapshot.engines.entries()) {
+      if (index > 0) output.line();
+      if (snapshot.engines.length > 1) output.line(output.paint('strong', cleanLine(engineView.name)));
+      const ports = snapshot.ports.filter(({ host }) => host === engineView.name);
+      const trouble = engineView.engine.reachable || ports.length > 0 ? undefined : troubleOf(engineView);
+      if (trouble) {
+        output.lines(wrap(cleanLine(trouble.message), output.proseColumns));
+        continue;
+      }
+      output.lines(portLines(ports, output));
+      // The notes of single ports repeat these, each for its row in the console.
+      const notes = new Set([...engineView.notes, ...(options.verbose ? ports.flatMap(({ note }) => note ?? []) : [])]);
+      if (notes.size > 0) output.line();
+      for (const note of notes)
+        for (const line of hangingLines('- ', cleanLine(note), output.proseColumns)) output.line(output.paint('faint', line));
+    }
+  }
+  throwIfNothingAnswers(snapshot);
+  return 0;
+}
+
+function portLines(ports: readonly PortView[], output: Output): string[] {
+  if (ports.length === 0) return ['No ports are open or published.'];
+  const severityOf = ({ conflictWith, open, exposure }: PortView): Severity =>
+    conflictWith.length > 0 ? 'error' : open ? severities[exposure] : 'off';
+  const rows = ports.map((port) => {
+    const address = urlHost(port.address);
+    const isMapped = port.containerPort !== undefined && port.containerPort !== port.port;
+    const serves = [port.role, isMapped ? `to ${port.containerPort}` : undefined].filter((part) => part !== undefined);
+    const conflict = port.conflictWith.length > 0 ? `conflict with ${port.conflictWith.join(', ')}` : '';
+    return [
+      `${output.glyph(severityOf(port))} ${cleanLine(address)}:${port.port}/${port.protocol}`,
+      port.exposure,
+      cleanLine(port.service !== undefined && port.service !== port.owner ? `${port.owner} (${port.service})` : port.owner),
+      cleanLine(conflict || [...(port.open ? [] : ['not listening now']), ...serves].join(', ')),
+    ];
+  });
+  const severity = (row: number) => severityOf(ports[row] as PortView);
+  const columns: TableColumn[] = [
+    { heading: '  LISTENS AT', least: 18, paint: (cell, row) => output.paint(severity(row), cell.slice(0, 1)) + cell.slice(1) },
+    { heading: 'EXPOSURE', paint: (cell, row) => output.paint(severity(row), cell) },
+    { heading: 'WHO', least: 14 },
+    { heading: 'WHAT FOR', least: 10, paint: (cell) => output.paint('faint', cell) },
+  ];
+  return tableLines(columns, rows, { width: output.columns, heading: (text) => output.paint('faint', text) });
+}

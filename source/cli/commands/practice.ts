@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { findServed, openOwn } from '../../app/practice-access.ts';
+import { Fault } from '../../faults/fault.ts';
+import { incident } from '../../flows/components/incident.ts';
+import { runPracticeCompose } from '../../hosts/practice-programs.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { nameRemedy } from '../../text/nearest-name.ts';
+import type { VerbContext } from '../command.ts';
+import { runFlowVerb } from './flow.ts';
+
+export async function runPracticeVerb(context: VerbContext, action: string | undefined, words: readonly string[]): Promise<number> {
+  if (action === 'serve') {
+    if (words.length > 0) throw new Fault('usage.words', 'practice serve takes no further words.', 'quarterdeck practice serve');
+    return serve(context);
+  }
+  if (action === 'incident') return playIncident(context, words);
+  if (action === 'compose') return runPracticeCompose(context.env, words);
+  const remedy = nameRemedy(action ?? '', ['serve', 'incident'], 'There are: practice, practice serve, practice incident [NAME].');
+  throw new Fault('usage.practice', `practice does not know "${cleanLine(action ?? '')}".`, remedy);
+}
+
+export function describePractice({ output }: VerbContext): number {
+  output.lines([
+    'The practice stack is a container engine with a dozen components that live in memory: logs, health, a secrets manager that really seals. Nothing of it touches this machine.',
+    '',
+    'In a terminal "quarterdeck practice" opens the console on it.',
+    'quarterdeck practice serve [--json]     runs it until it is stopped, and prints where it is',
+    'quarterdeck practice incident [NAME]    lets something go wrong in the one that is served',
+    'quarterdeck --practice VERB             does it there: quarterdeck --practice status',
+  ]);
+  return 0;
+}
+
+async function serve({ output, options, signal, basePaths }: VerbContext): Promise<number> {
+  const other = await findServed(basePaths, signal);
+  if (other) {
+    const remedy = 'Use that one: verbs with --practice find it. It ends with the process that serves it.';
+    throw new Fault('failed.practiceServed', `A practice stack is served already: ${other.facts.engine}`, remedy);
+  }
+  const own = await openOwn(basePaths);
+  try {
+    await own.publish();
+    const { facts } = own;
+    // These facts include key shares and a token. They exist only in practice and are needed there.
+    if (options.json) output.json(facts);
+    else {
+      const products = Object.entries(facts.products);
+      output.lines([
+        `The practice stack listens at ${facts.engine}`,
+        'Take it for DOCKER_HOST, or say --practice to any verb.',
+        '',
+        ...products.map(([id, { address, published }]) => `${id.padEnd(24)} ${published.padEnd(28)} ${address}`),
+        '',
+        `Key shares of the secrets manager, of which ${facts.threshold} unseal it:`,
+        ...facts.shares.map((share) => `  ${share}`),
+        `Its root token: ${facts.rootToken}`,
+        `Incidents: ${facts.incidents.map(({ name }) => name).join(', ')}`,
+        '',
+        'It runs until it is stopped with Ctrl-C.',
+      ]);
+    }
+    await output.flushed();
+    // A pending promise keeps no process alive; the sockets do.
+    if (!signal.aborted) await once(signal, 'abort');
+    return 0;
+  } finally {
+    await own.close();
+  }
+}
+
+async function playIncident(context: VerbContext, words: readonly string[]): Promise<number> {
+  const { practice, output, options } = context;
+  if (words.length === 0) {
+    const incidents = practice?.facts.incidents ?? [];
+    if (options.json) output.json({ schema: 1, incidents });
+    else {
+      const width = Math.max(...incidents.map(({ name }) => name.length));
+      for (const { name, summary } of incidents) output.line(`${name.padEnd(width)}  ${summary}`);
+      output.line(`${'calm'.padEnd(width)}  Ends whatever goes on.`);
+    }
+    return 0;
+  }
+  if (!practice?.served) {
+    const remedy = 'Start one with quarterdeck practice serve; in the console of quarterdeck practice, : finds incidents.';
+    throw new Fault('unreachable.practice', 'No practice stack is served here, so nobody would see an incident.', remedy);
+  }
+  return runFlowVerb(context, incident, words, {});
+}

@@ -1,0 +1,85 @@
+import { createInterface } from 'node:readline/promises';
+import { StringDecoder } from 'node:string_decoder';
+import { Fault } from '../faults/fault.ts';
+
+function cancelled(): Fault {
+  return new Fault('interrupted.cancelled', 'Cancelled, nothing further was done.', 'Run it again whenever you like.');
+}
+
+/** Prints a mark per character. Backspace deletes, Ctrl-U clears, Ctrl-C cancels. No buffer of ours keeps the input. */
+export function readSecret(
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+  prompt: string,
+  signal: AbortSignal,
+  mark = '*',
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const decoder = new StringDecoder('utf8');
+    const wasRaw = input.isRaw;
+    let typed: string[] = [];
+
+    const end = (settle: () => void) => {
+      input.off('data', onData);
+      input.off('end', onEnd);
+      signal.removeEventListener('abort', onAbort);
+      input.setRawMode?.(wasRaw ?? false);
+      input.pause();
+      output.write('\n');
+      settle();
+      typed = [];
+    };
+    const onEnd = () => end(() => reject(cancelled()));
+    const onAbort = () => end(() => reject(signal.reason as Error));
+    // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each character is typed text or an editing key
+    const onData = (chunk: Buffer | string) => {
+      // Removes arrow keys and the marks around a paste.
+      const text = (typeof chunk === 'string' ? chunk : decoder.write(chunk)).replace(/\x1b(?:\[[\d;?]*[ -/]*[@-~]|O.|.)?/g, '');
+      for (const character of text) {
+        if (character === '\r' || character === '\n') {
+          const answer = typed.join('');
+          end(() => resolve(answer));
+          return;
+        }
+        if (character === '\x03' || (character === '\x04' && typed.length === 0)) return end(() => reject(cancelled()));
+        if (character === '\x7f' || character === '\b') {
+          if (typed.pop() !== undefined) output.write('\b \b');
+        } else if (character === '\x15') {
+          output.write('\b \b'.repeat(typed.length));
+          typed = [];
+        } else if (character >= ' ') {
+          typed.push(character);
+          output.write(mark);
+        }
+      }
+    };
+
+    if (signal.aborted) return reject(signal.reason as Error);
+    // Set first: after the prompt the operator may type, and input before raw mode would be echoed.
+    input.setRawMode?.(true);
+    output.write(prompt);
+    input.on('data', onData);
+    input.once('end', onEnd);
+    signal.addEventListener('abort', onAbort, { once: true });
+    input.resume();
+  });
+}
+
+/** Reads a line from a terminal. Ctrl-C and the end of input cancel: Node's reader swallows SIGINT while it has the terminal. */
+export async function readLine(input: NodeJS.ReadStream, output: NodeJS.WriteStream, prompt: string, signal: AbortSignal): Promise<string> {
+  const reader = createInterface({ input, output, terminal: true, historySize: 0 });
+  const left = new Promise<never>((_, reject) => {
+    reader.once('SIGINT', () => reject(cancelled()));
+    reader.once('close', () => reject(cancelled()));
+  });
+  left.catch(() => {});
+  try {
+    return await Promise.race([reader.question(prompt, { signal }), left]);
+  } catch (thrown) {
+    output.write('\n');
+    if (signal.aborted) throw signal.reason;
+    throw thrown;
+  } finally {
+    reader.close();
+  }
+}

@@ -1,0 +1,37 @@
+/** `last` resolves when all current and waiting users of a terminal are done. */
+const turns = new WeakMap<object, { last: Promise<void>; users: number }>();
+
+/** Input for one prompt never reaches another: flows and reconnecting connections read the same keys. Throws the signal's reason. */
+export async function inTurn<T>(terminal: object, signal: AbortSignal, use: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const turn = turns.get(terminal) ?? { last: Promise.resolve(), users: 0 };
+  turns.set(terminal, turn);
+  const before = turn.last;
+  const mine = Promise.withResolvers<void>();
+  turn.users++;
+  turn.last = before.then(() => mine.promise);
+  try {
+    await waitFor(before, signal);
+    return await use();
+  } finally {
+    mine.resolve();
+    turn.users--;
+  }
+}
+
+/** Returns whether a prompt is open or waiting on this terminal. Progress would be written across it. */
+export function isTaken(terminal: object): boolean {
+  return (turns.get(terminal)?.users ?? 0) > 0;
+}
+
+function waitFor(before: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', leave, { once: true });
+    void before.then(() => {
+      signal.removeEventListener('abort', leave);
+      if (signal.aborted) leave();
+      else resolve();
+    });
+  });
+}

@@ -1,0 +1,180 @@
+import type { Node } from 'jsonc-parser';
+import {
+  checkAcls,
+  checkAutoApprovers,
+  checkGrants,
+  checkName,
+  checkSsh,
+  checkUser,
+  isAddress,
+  type PolicyNames,
+  type Reach,
+  textIn,
+} from './rules.ts';
+import { memberOf, membersOf, type PolicyFinding, PolicyText, partsOf, textOf } from './text.ts';
+
+const topLevel = 'groups hosts tagOwners acls grants ssh autoApprovers nodeAttrs tests sshTests randomizeClientPort'.split(' ');
+const since29: readonly string[] = ['grants', 'nodeAttrs', 'tests', 'sshTests'];
+
+export interface PolicyUser {
+  name: string;
+  email: string;
+}
+
+export interface PolicySurroundings {
+  minor: number;
+  users: readonly PolicyUser[] | undefined;
+}
+
+/** Template of a new policy. Its comments contain what an operator has to know. */
+export const policyTemplate = `// Who reaches what. Without acls and grants everybody reaches everything; as soon as there is one rule, what no rule accepts is denied.
+// Users are written with an @ behind the name. Comments and commas at the end of a list are welcome.
+{
+  "groups": {
+    // "group:family": ["ann@", "ben@"],
+  },
+  // Who may give a tag to a node. What belongs to no person (a server) is tagged.
+  "tagOwners": {
+    // "tag:server": ["group:family"],
+  },
+  "acls": [
+    {"action": "accept", "src": ["*"], "dst": ["*:*"]},
+    // {"action": "accept", "src": ["group:family"], "dst": ["tag:server:443"]},
+  ],
+  "ssh": [
+    // {"action": "check", "src": ["group:family"], "dst": ["tag:server"], "users": ["autogroup:nonroot"]},
+  ],
+}
+`;
+
+/** Checks everything about a policy that does not need its server (R62), in the order of the text. Never throws. */
+export function checkPolicy(text: string, { minor, users }: PolicySurroundings): readonly PolicyFinding[] {
+  const policy = new PolicyText(text);
+  if (policy.isReadable) checkShape(policy, { minor, users });
+  return policy.findings.toSorted((one, other) => one.line - other.line || one.column - other.column);
+}
+
+/** Returns an error message of the server, with the position in the text that it refers to. */
+export function locateComplaint(text: string, line: string): PolicyFinding {
+  return new PolicyText(text).reported(line);
+}
+
+export function deniesAll(text: string): boolean {
+  const { root, isReadable } = new PolicyText(text);
+  const lists = ['acls', 'grants'].map((name) => memberOf(root, name));
+  return isReadable && lists.some((list) => list !== undefined) && lists.every((list) => partsOf(list).length === 0);
+}
+
+export function tagsDefined(text: string): readonly string[] {
+  return membersOf(memberOf(new PolicyText(text).root, 'tagOwners')).map(({ name }) => name);
+}
+
+/** Checks whether the policy names this user outside of comments. */
+export function namesUser(text: string, { name, email }: PolicyUser): boolean {
+  const words = [name, `${name}@`, ...(email === '' ? [] : [email])];
+  const holds = (node: Node | undefined): boolean => {
+    const word = textOf(node);
+    // In the rules, a name may be followed by ports.
+    if (word !== undefined) return words.some((one) => word === one || word.startsWith(`${one}:`));
+    return (node?.children ?? []).some(holds);
+  };
+  return holds(new PolicyText(text).root);
+}
+
+function checkShape(policy: PolicyText, { minor, users }: PolicySurroundings): void {
+  const { root } = policy;
+  if (root?.type !== 'object') {
+    if (policy.text.trim() === '') policy.warn(root, everybody);
+    else policy.report('error', root?.offset ?? 0, 'A policy is an object in { }.');
+    return;
+  }
+  const seen = new Set<string>();
+  for (const { name, key } of membersOf(root)) {
+    if (!topLevel.includes(name)) policy.wrong(key, `"${name}" is nothing that a policy has: ${topLevel.join(', ')}.`);
+    else if (minor < 29 && since29.includes(name)) policy.wrong(key, `"${name}" is known from Headscale 0.29 on.`);
+    if (seen.has(name)) policy.wrong(key, `"${name}" is there twice: only one of both would count.`);
+    seen.add(name);
+  }
+  const names = namesOf(policy, { minor, users });
+  checkTagOwners(policy, names);
+  const reach: Reach = { sources: new Set(), destinations: new Set() };
+  checkAcls(policy, names, reach);
+  checkGrants(policy, names, reach);
+  checkSsh(policy, names);
+  checkAutoApprovers(policy, names);
+  if (policy.isReadable) tellImplicitDeny(policy, names, reach, users ?? []);
+}
+
+function namesOf(policy: PolicyText, { minor, users }: PolicySurroundings): PolicyNames {
+  const groups = new Map<string, readonly string[]>();
+  const tags = membersOf(memberOf(policy.root, 'tagOwners')).map(({ name }) => name);
+  const names: PolicyNames = {
+    groups,
+    hosts: new Set(hostsOf(policy)),
+    tags: new Set(tags),
+    users: users && new Set(users.flatMap(({ name, email }) => [name, email].filter((one) => one !== ''))),
+    usersHaveAt: minor >= 26,
+    usersMustBeThere: minor >= 29,
+  };
+  for (const { name, key, value } of membersOf(objectIn(policy, 'groups'))) {
+    if (!name.startsWith('group:')) policy.wrong(key, `"${name}": the name of a group begins with "group:".`);
+    if (value.type !== 'array') policy.wrong(value, `"${name}" is a list of users in [ ].`);
+    const members = partsOf(value).flatMap((node) => textIn(policy, node) ?? []);
+    for (const node of partsOf(value)) {
+      const member = textOf(node);
+      if (member?.startsWith('group:')) policy.wrong(node, `"${member}": a group holds users alone, no other group.`);
+      else if (member !== undefined) checkUser(policy, node, member, names);
+    }
+    groups.set(name, members);
+  }
+  return names;
+}
+
+function hostsOf(policy: PolicyText): readonly string[] {
+  return membersOf(objectIn(policy, 'hosts')).map(({ name, value }) => {
+    const address = textOf(value);
+    if (address === undefined || !isAddress(address)) policy.wrong(value, `"${name}" needs an address, or a range as 10.0.0.0/24.`);
+    return name;
+  });
+}
+
+function checkTagOwners(policy: PolicyText, names: PolicyNames): void {
+  for (const { name, key, value } of membersOf(objectIn(policy, 'tagOwners'))) {
+    if (!/^tag:[a-z]\S*$/.test(name) || name !== name.toLowerCase())
+      policy.wrong(key, `"${name}": a tag begins with "tag:" and a small letter.`);
+    if (value.type !== 'array') policy.wrong(value, `The owners of "${name}" are a list in [ ].`);
+    for (const node of partsOf(value)) {
+      const owner = textIn(policy, node);
+      if (owner !== undefined) checkName(policy, node, owner, 'owner', names);
+    }
+  }
+}
+
+function objectIn(policy: PolicyText, name: string) {
+  const node = memberOf(policy.root, name);
+  if (node && node.type !== 'object') policy.wrong(node, `"${name}" is an object in { }.`);
+  return node;
+}
+
+const everybody =
+  'There are no acls and no grants: every node reaches every other. From the first rule on, what no rule accepts is denied.';
+
+function tellImplicitDeny(policy: PolicyText, names: PolicyNames, { sources, destinations }: Reach, users: readonly PolicyUser[]): void {
+  const lists = ['acls', 'grants'].flatMap((name) => memberOf(policy.root, name) ?? []);
+  if (lists.length === 0) {
+    policy.warn(policy.root, everybody);
+    return;
+  }
+  if (lists.every((list) => partsOf(list).length === 0)) {
+    policy.warn(lists[0], 'The list of rules is empty: nobody reaches anybody.');
+    return;
+  }
+  const isOpen = ['*', 'autogroup:danger-all', 'autogroup:member'].some((name) => sources.has(name));
+  const named = new Set([...sources].flatMap((name) => names.groups.get(name) ?? [name]));
+  const left = users.filter(({ name, email }) => !['', '@'].some((end) => named.has(name + end)) && !(email !== '' && named.has(email)));
+  if (!isOpen && left.length > 0)
+    policy.warn(lists[0], `No rule lets them in, so their nodes reach nothing: ${left.map(({ name }) => name).join(', ')}.`);
+  if (destinations.has('*') || destinations.has('autogroup:tagged')) return;
+  for (const { name, key } of membersOf(memberOf(policy.root, 'tagOwners')))
+    if (!destinations.has(name)) policy.warn(key, `No rule leads to ${name}: what has this tag is reached by nobody.`);
+}

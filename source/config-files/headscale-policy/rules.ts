@@ -1,0 +1,243 @@
+import ipaddr from 'ipaddr.js';
+import type { Node } from 'jsonc-parser';
+import { memberOf, membersOf, type PolicyText, partsOf, textOf } from './text.ts';
+
+const protocols = new Set('icmp igmp ipv4 ip-in-ip tcp egp igp udp gre esp ah sctp fc ipv6-icmp'.split(' '));
+const longestCheckHours = 168;
+
+const members = {
+  acls: ['action', 'proto', 'src', 'dst'],
+  grants: ['src', 'dst', 'ip', 'app', 'via'],
+  ssh: ['action', 'src', 'dst', 'users', 'checkPeriod', 'acceptEnv'],
+} as const;
+
+/** The connections that the rules allow, as far as needed to find users without any. */
+export interface Reach {
+  sources: Set<string>;
+  destinations: Set<string>;
+}
+
+type RuleKind = keyof typeof members;
+
+/** Invalid rules, and unknown members, are reported. */
+function rulesOf(policy: PolicyText, kind: RuleKind): readonly Node[] {
+  const list = memberOf(policy.root, kind);
+  if (!list) return [];
+  if (list.type !== 'array') {
+    policy.wrong(list, `"${kind}" is a list of rules in [ ].`);
+    return [];
+  }
+  const known: readonly string[] = members[kind];
+  return partsOf(list).filter((rule) => {
+    if (rule.type !== 'object') {
+      policy.wrong(rule, 'A rule in { } is expected here.');
+      return false;
+    }
+    for (const { name, key } of membersOf(rule))
+      if (!known.includes(name) && !name.startsWith('#'))
+        policy.wrong(key, `"${name}" is nothing that a rule under "${kind}" has: ${known.join(', ')}.`);
+    return true;
+  });
+}
+
+function listIn(policy: PolicyText, rule: Node, name: string, { needed = true } = {}): readonly Node[] {
+  const list = memberOf(rule, name);
+  if (list && list.type !== 'array') {
+    policy.wrong(list, `"${name}" is a list in [ ].`);
+    return [];
+  }
+  const parts = partsOf(list);
+  if (needed && parts.length === 0) policy.wrong(list ?? rule, `The rule has nothing under "${name}", so that it is about nobody.`);
+  return parts;
+}
+
+function checkNames(policy: PolicyText, nodes: readonly Node[], side: Side, names: PolicyNames, into?: Set<string>): void {
+  for (const node of nodes) {
+    const name = textIn(policy, node);
+    if (name === undefined) continue;
+    checkName(policy, node, name, side, names);
+    into?.add(name);
+  }
+}
+
+function checkAction(policy: PolicyText, rule: Node, allowed: readonly string[]): string | undefined {
+  const node = memberOf(rule, 'action');
+  const action = textOf(node);
+  if (action === undefined || !allowed.includes(action))
+    policy.wrong(node ?? rule, `"action" is ${allowed.map((one) => `"${one}"`).join(' or ')}: what no rule accepts is denied.`);
+  return action;
+}
+
+function checkProtocol(policy: PolicyText, node: Node | undefined): void {
+  if (!node) return;
+  const text = textOf(node) ?? String(node.value);
+  const isNumber = /^(?:0|[1-9]\d{0,2})$/.test(text) && Number(text) <= 255;
+  if (text !== '' && !isNumber && !protocols.has(text.toLowerCase()))
+    policy.wrong(node, `"${text}" is no protocol: tcp, udp, icmp and so on, or a number up to 255.`);
+}
+
+export function checkAcls(policy: PolicyText, names: PolicyNames, reach: Reach): void {
+  for (const rule of rulesOf(policy, 'acls')) {
+    checkAction(policy, rule, ['accept']);
+    checkProtocol(policy, memberOf(rule, 'proto'));
+    checkNames(policy, listIn(policy, rule, 'src'), 'source', names, reach.sources);
+    for (const node of listIn(policy, rule, 'dst')) {
+      const text = textIn(policy, node);
+      if (text === undefined) continue;
+      const split = splitPorts(text);
+      // Without ports, the last colon is part of the name.
+      const isBare = !split || names.tags.has(text) || names.groups.has(text) || (isAddress(text) && !text.startsWith('['));
+      const problem = split && portsProblem(split.ports);
+      if (isBare) policy.wrong(node, `"${text}" says no ports: write "${text}:*" for all, or "${text}:443".`);
+      else if (problem !== undefined) policy.wrong(node, problem);
+      else {
+        checkName(policy, node, split.name, 'destination', names);
+        reach.destinations.add(split.name);
+      }
+    }
+  }
+}
+
+export function checkGrants(policy: PolicyText, names: PolicyNames, reach: Reach): void {
+  for (const rule of rulesOf(policy, 'grants')) {
+    checkNames(policy, listIn(policy, rule, 'src'), 'source', names, reach.sources);
+    checkNames(policy, listIn(policy, rule, 'dst'), 'destination', names, reach.destinations);
+    for (const node of listIn(policy, rule, 'via', { needed: false })) {
+      const tag = textIn(policy, node);
+      if (tag === undefined) continue;
+      if (!tag.startsWith('tag:')) policy.wrong(node, `"${tag}": a way is led through tags alone.`);
+      else checkName(policy, node, tag, 'source', names);
+    }
+    const ports = listIn(policy, rule, 'ip', { needed: false });
+    if (ports.length === 0 && !memberOf(rule, 'app')) policy.wrong(rule, 'A grant has ports under "ip", or something under "app".');
+    for (const node of ports) {
+      const text = textIn(policy, node);
+      const problem = text === undefined ? undefined : portsProblem(splitPorts(text)?.ports ?? text);
+      if (problem !== undefined) policy.wrong(node, problem);
+    }
+  }
+}
+
+export function checkSsh(policy: PolicyText, names: PolicyNames): void {
+  for (const rule of rulesOf(policy, 'ssh')) {
+    const action = checkAction(policy, rule, ['accept', 'check']);
+    checkNames(policy, listIn(policy, rule, 'src'), 'ssh source', names);
+    checkNames(policy, listIn(policy, rule, 'dst'), 'ssh destination', names);
+    for (const node of listIn(policy, rule, 'users')) textIn(policy, node);
+    const period = memberOf(rule, 'checkPeriod');
+    if (!period) continue;
+    if (action !== 'check') policy.wrong(period, '"checkPeriod" goes with the action "check" alone.');
+    const hours = Number(/^(\d{1,6})h(?:0m0s)?$/.exec(textOf(period) ?? '')?.[1] ?? 0);
+    if (hours > longestCheckHours) policy.wrong(period, `A check lasts for ${longestCheckHours} hours (a week) at most.`);
+  }
+}
+
+export function checkAutoApprovers(policy: PolicyText, names: PolicyNames): void {
+  const node = memberOf(policy.root, 'autoApprovers');
+  if (node && node.type !== 'object') policy.wrong(node, '"autoApprovers" is an object in { }.');
+  for (const { name, key, value } of membersOf(node)) {
+    if (name === 'exitNode') checkNames(policy, partsOf(value), 'owner', names);
+    else if (name !== 'routes') policy.wrong(key, `"${name}" is nothing that autoApprovers has: routes, exitNode.`);
+  }
+  for (const { name, key, value } of membersOf(memberOf(node, 'routes'))) {
+    if (!isAddress(name) || !name.includes('/')) policy.wrong(key, `"${name}" is no range of addresses: 192.168.1.0/24.`);
+    checkNames(policy, partsOf(value), 'owner', names);
+  }
+}
+
+export interface PolicyNames {
+  groups: ReadonlyMap<string, readonly string[]>;
+  hosts: ReadonlySet<string>;
+  tags: ReadonlySet<string>;
+  /** Names and mail addresses; undefined if the server was not queried. */
+  users: ReadonlySet<string> | undefined;
+  /** From 0.26 on, users are written with an @. */
+  usersHaveAt: boolean;
+  /** From 0.29 on, a missing user is refused, not only ignored. */
+  usersMustBeThere: boolean;
+}
+
+/** Position of a name, which decides the allowed autogroups. */
+type Side = 'source' | 'destination' | 'ssh source' | 'ssh destination' | 'owner';
+
+const autogroups: Readonly<Record<Exclude<Side, 'owner'>, readonly string[]>> = {
+  source: ['autogroup:member', 'autogroup:tagged', 'autogroup:danger-all'],
+  destination: ['autogroup:internet', 'autogroup:member', 'autogroup:tagged', 'autogroup:self'],
+  'ssh source': ['autogroup:member', 'autogroup:tagged'],
+  'ssh destination': ['autogroup:member', 'autogroup:tagged', 'autogroup:self'],
+};
+
+export function isAddress(text: string): boolean {
+  return text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text);
+}
+
+/** Checks a user as it is written: `ann@`, `ann@example.com`. */
+export function checkUser(policy: PolicyText, node: Node, name: string, { users, usersHaveAt, usersMustBeThere }: PolicyNames): void {
+  if (usersHaveAt && !name.includes('@')) {
+    policy.wrong(node, `"${name}": a user is written with an @ behind the name: "${name}@".`);
+    return;
+  }
+  if (!users || users.has(name) || users.has(name.replace(/@$/, ''))) return;
+  const message = `"${name}" is no user of this control server.`;
+  if (usersMustBeThere) policy.wrong(node, message);
+  else policy.warn(node, message);
+}
+
+/** Checks a name in a rule. `name` is the part before the ports. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one branch for each kind of name, in the order of the server
+export function checkName(policy: PolicyText, node: Node, name: string, side: Side, names: PolicyNames): void {
+  if (name === '*') {
+    if (side === 'ssh destination')
+      policy.wrong(node, '"*" cannot be where ssh leads to: name tags, users, autogroup:member or autogroup:tagged.');
+    else if (side === 'owner') policy.wrong(node, '"*" cannot own a tag: name users, groups or tags.');
+    return;
+  }
+  if (name.startsWith('group:')) {
+    if (!names.groups.has(name)) policy.wrong(node, `"${name}" is not among the groups.`);
+  } else if (name.startsWith('tag:')) {
+    if (!names.tags.has(name)) policy.wrong(node, `"${name}" is not under tagOwners: nobody may give that tag to a node.`);
+  } else if (name.startsWith('autogroup:')) checkAutogroup(policy, node, name, side);
+  else if (name.includes('@')) checkUser(policy, node, name, names);
+  else if (side === 'owner')
+    policy.wrong(
+      node,
+      names.usersHaveAt ? `"${name}" can own no tag: name a user ("${name}@"), a group or a tag.` : `"${name}" can own no tag.`,
+    );
+  else if (isAddress(name) || names.hosts.has(name)) {
+    const kind = isAddress(name) ? 'addresses' : 'hosts';
+    if (side === 'ssh destination') policy.wrong(node, `"${name}": ssh leads to users, tags and autogroups, not to ${kind}.`);
+  } else if (names.usersHaveAt)
+    policy.wrong(node, `"${name}" is none of the hosts; a user is written with an @ behind the name: "${name}@".`);
+  else checkUser(policy, node, name, names);
+}
+
+function checkAutogroup(policy: PolicyText, node: Node, name: string, side: Side): void {
+  if (side === 'owner') policy.wrong(node, `"${name}" cannot own a tag.`);
+  else if (!autogroups[side].includes(name)) policy.wrong(node, `"${name}" cannot stand here; what can: ${autogroups[side].join(', ')}.`);
+}
+
+/** Parses `host:ports`, where the ports are the part after the last colon. */
+function splitPorts(text: string): { name: string; ports: string } | undefined {
+  const at = text.lastIndexOf(':');
+  return at < 0 ? undefined : { name: text.slice(0, at).replace(/^\[(.*)\]$/, '$1'), ports: text.slice(at + 1) };
+}
+
+/** Returns undefined for `*`, or ports and ranges of them: `80,443,8000-8999`. */
+function portsProblem(ports: string): string | undefined {
+  if (ports === '*') return undefined;
+  for (const range of ports.split(',')) {
+    const found = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(range);
+    const first = Number(found?.[1]);
+    const last = Number(found?.[2] ?? found?.[1]);
+    if (!found || first < 1 || last > 65_535 || last < first)
+      return `"${range}" are no ports: * or numbers from 1 to 65535, as 80,443 or 8000-8999.`;
+  }
+  return undefined;
+}
+
+/** Returns a part of a list that must be a text; any other value is reported. */
+export function textIn(policy: PolicyText, node: Node): string | undefined {
+  const text = textOf(node);
+  if (text === undefined) policy.wrong(node, 'A text in double quotes is expected here.');
+  return text;
+}

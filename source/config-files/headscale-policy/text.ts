@@ -1,0 +1,99 @@
+import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { cleanLine } from '../../text/clean.ts';
+import { isTooDeep, nestingProblem } from '../../text/nesting.ts';
+import { positionAt } from '../../text/position.ts';
+import type { ConfigProblem } from '../problem.ts';
+
+/** The server would refuse an error. */
+export type PolicyFinding = Pick<ConfigProblem, 'level' | 'message' | 'line' | 'column'>;
+
+/** A policy in HuJSON (JSON with comments and trailing commas), with the problems found so far. */
+export class PolicyText {
+  readonly root: Node | undefined;
+  readonly findings: PolicyFinding[] = [];
+
+  constructor(readonly text: string) {
+    if (isTooDeep(text)) {
+      this.root = undefined;
+      this.report('error', 0, nestingProblem);
+      return;
+    }
+    const errors: ParseError[] = [];
+    this.root = parseTree(text, errors, { allowTrailingComma: true });
+    const [first] = errors;
+    const lineStart = first === undefined ? -1 : text.lastIndexOf('\n', first.offset - 1) + 1;
+    // Otherwise each word of such a line would be reported separately.
+    if (first && /^[ \t]*#/.test(text.slice(lineStart)))
+      this.report('error', first.offset, 'Here # begins no comment: write // in front of it.');
+    else
+      for (const error of errors) {
+        const code = printParseErrorCode(error.error);
+        this.report('error', this.#position(error), syntaxWords[code] ?? `This cannot be read (${code}).`);
+      }
+  }
+
+  get isReadable(): boolean {
+    return this.findings.every(({ level }) => level !== 'error');
+  }
+
+  wrong(node: Node, message: string): void {
+    this.report('error', node.offset, message);
+  }
+
+  warn(node: Node | undefined, message: string): void {
+    this.report('warning', node?.offset ?? 0, message);
+  }
+
+  report(level: PolicyFinding['level'], offset: number, message: string): void {
+    this.findings.push({ level, message: cleanLine(message), ...positionAt(this.text, offset) });
+  }
+
+  /** Returns an error message of the server, with the position of the text that it quotes: the server reports positions only for syntax. */
+  reported(line: string): PolicyFinding {
+    const syntax = /line (\d+), column (\d+)/.exec(line);
+    if (syntax) return { level: 'error', message: line, line: Number(syntax[1]), column: Number(syntax[2]) };
+    // A destination is quoted without its ports.
+    const written = [...line.matchAll(/"([^"]{1,200})"/g)].flatMap(([, word = '']) => [`"${word}"`, `"${word}:`]);
+    const quoted = written.map((text) => this.text.indexOf(text)).find((offset) => offset >= 0);
+    return { level: 'error', message: line, ...positionAt(this.text, quoted ?? 0) };
+  }
+
+  /** A missing sign is detected at the next token, which may be lines away: report the end of the previous token. */
+  #position({ error, offset }: ParseError): number {
+    const isMissing = /Expected$/.test(printParseErrorCode(error));
+    return isMissing && offset >= this.text.length ? this.text.trimEnd().length : Math.min(offset, this.text.length);
+  }
+}
+
+export function membersOf(node: Node | undefined): readonly { name: string; key: Node; value: Node }[] {
+  if (node?.type !== 'object') return [];
+  return (node.children ?? []).flatMap(({ children = [] }) => {
+    const [key, value] = children;
+    return key && value ? [{ name: String(key.value), key, value }] : [];
+  });
+}
+
+export const memberOf = (node: Node | undefined, name: string): Node | undefined =>
+  membersOf(node).findLast((member) => member.name === name)?.value;
+
+export const partsOf = (node: Node | undefined): readonly Node[] => (node?.type === 'array' ? (node.children ?? []) : []);
+
+export const textOf = (node: Node | undefined): string | undefined => (node?.type === 'string' ? String(node.value) : undefined);
+
+const syntaxWords: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'This is no word of JSON: texts stand in double quotes.',
+  InvalidNumberFormat: 'This is no number.',
+  PropertyNameExpected: 'A name in double quotes is expected here.',
+  ValueExpected: 'A value is expected here.',
+  ColonExpected: 'A colon is expected here.',
+  CommaExpected: 'A comma is expected before this.',
+  CloseBraceExpected: 'A closing } is missing.',
+  CloseBracketExpected: 'A closing ] is missing.',
+  EndOfFileExpected: 'The policy ends before this: something stands behind its last }.',
+  UnexpectedEndOfComment: 'This comment is not closed.',
+  UnexpectedEndOfString: 'This text is not closed: a double quote is missing.',
+  UnexpectedEndOfNumber: 'This number ends too early.',
+  InvalidUnicode: 'This \\u needs four hexadecimal digits.',
+  InvalidEscapeCharacter: 'A backslash does not stand before this.',
+  InvalidCharacter: 'This character cannot stand in a text.',
+};

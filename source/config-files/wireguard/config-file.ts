@@ -1,0 +1,115 @@
+import { nearestName } from '../../text/nearest-name.ts';
+import type { TextPosition } from '../../text/position.ts';
+import { type ConfigProblem, errorAt } from '../problem.ts';
+
+/** The position is that of the value. */
+export interface ConfigEntry extends TextPosition {
+  name: string;
+  value: string;
+}
+
+export interface ConfigSection {
+  kind: 'Interface' | 'Peer';
+  line: number;
+  entries: readonly ConfigEntry[];
+}
+
+type Finding = [at: TextPosition, name: string, message: string, remedy: string, rule?: string];
+
+export class Findings {
+  readonly problems: ConfigProblem[] = [];
+  readonly error = this.#adder('error');
+  readonly warning = this.#adder('warning');
+
+  constructor(private readonly kind?: ConfigSection['kind']) {}
+
+  #adder(level: ConfigProblem['level']) {
+    return (...[at, name, message, remedy, rule]: Finding): void => {
+      const field = this.kind === undefined ? name : `[${this.kind}] ${name}`;
+      this.problems.push({ ...errorAt(at, message, remedy, field), level, ...(rule !== undefined && { rule }) });
+    };
+  }
+}
+
+/** wg(8), wg-quick(8). */
+const interfaceNames = 'PrivateKey ListenPort FwMark Address DNS MTU Table PreUp PostUp PreDown PostDown SaveConfig'.split(' ');
+const appNames = ['ExcludedApplications', 'IncludedApplications'];
+const peerNames = ['PublicKey', 'PresharedKey', 'AllowedIPs', 'Endpoint', 'PersistentKeepalive'];
+const commands: ReadonlySet<string> = new Set(['PreUp', 'PostUp', 'PreDown', 'PostDown']);
+/** May occur several times; the values are combined. */
+const lists: ReadonlySet<string> = new Set(['Address', 'DNS', 'AllowedIPs', ...appNames, ...commands]);
+
+/** Parses a configuration as wg-quick does: sections and names are case-insensitive, `#` begins a comment. Never throws. */
+export function readConfig(text: string): { sections: readonly ConfigSection[]; problems: readonly ConfigProblem[] } {
+  const sections: (ConfigSection & { entries: ConfigEntry[] })[] = [];
+  const problems: ConfigProblem[] = [];
+  const lines = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
+  for (const [at, whole] of lines.entries()) {
+    const line = at + 1;
+    const written = whole.replace(/#.*$/, '').trimEnd();
+    const column = written.length - written.trimStart().length + 1;
+    const content = written.trim();
+    const wrong = (message: string, remedy: string, field = '') => problems.push(errorAt({ line, column }, message, remedy, field));
+    if (content === '') continue;
+    if (content.startsWith('[')) {
+      const kind = (['Interface', 'Peer'] as const).find((name) => content.toLowerCase() === `[${name.toLowerCase()}]`);
+      if (kind) sections.push({ kind, line, entries: [] });
+      else wrong('There is no such section.', 'A configuration has one [Interface], and a [Peer] for each other side.');
+      continue;
+    }
+    const section = sections.at(-1);
+    const equals = written.indexOf('=');
+    if (equals < 0) {
+      wrong('The line is no "Name = value".', 'Write one field a line, or put # in front of what is a comment.');
+      continue;
+    }
+    const name = written.slice(0, equals).trim();
+    if (!section) {
+      wrong('A field stands before the first section.', 'Begin with [Interface].', cut(name));
+      continue;
+    }
+    const names = section.kind === 'Interface' ? [...interfaceNames, ...appNames] : peerNames;
+    const known = names.find((one) => one.toLowerCase() === name.toLowerCase());
+    if (!known) {
+      wrong(`[${section.kind}] knows no "${cut(name)}".`, unknownRemedy(name, section.kind, names), cut(name));
+      continue;
+    }
+    const field = `[${section.kind}] ${known}`;
+    const value = written.slice(equals + 1).trim();
+    const from = written.length - written.slice(equals + 1).trimStart().length + 1;
+    if (!lists.has(known) && section.entries.some((one) => one.name === known))
+      wrong(`${known} stands twice in its section.`, 'Keep one of them: the last one counts.', field);
+    // In a command, "#" may be part of it, and wg-quick cuts it off all the same.
+    section.entries.push({ name: known, value, line, column: value === '' ? equals + 2 : from });
+  }
+  return { sections, problems };
+}
+
+function unknownRemedy(name: string, kind: ConfigSection['kind'], names: readonly string[]): string {
+  const other = (kind === 'Interface' ? peerNames : interfaceNames).find((one) => one.toLowerCase() === name.toLowerCase());
+  if (other) return `It belongs into [${kind === 'Interface' ? 'Peer' : 'Interface'}].`;
+  const near = nearestName(name, new Set(names));
+  return near === undefined ? `It knows ${names.join(', ')}.` : `Is it "${near}"?`;
+}
+
+/** A key on the wrong side of the equals sign is not shown. */
+function cut(name: string): string {
+  return /^[A-Za-z][A-Za-z0-9_ -]{0,30}$/.test(name) ? name : '...';
+}
+
+export const isCommand = (name: string): boolean => commands.has(name);
+
+export function valuesOf(section: ConfigSection | undefined, name: string): ConfigEntry[] {
+  return section?.entries.filter((one) => one.name === name) ?? [];
+}
+
+export function partsOf(entries: readonly ConfigEntry[]): ConfigEntry[] {
+  return entries.flatMap((entry) => {
+    let offset = 0;
+    return entry.value.split(',').map((part) => {
+      const column = entry.column + offset + (part.length - part.trimStart().length);
+      offset += part.length + 1;
+      return { ...entry, value: part.trim(), column };
+    });
+  });
+}

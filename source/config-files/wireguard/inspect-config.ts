@@ -1,0 +1,144 @@
+import { isAddress } from '../../text/address-span.ts';
+import type { TextPosition } from '../../text/position.ts';
+import { type ConfigEntry, type ConfigSection, Findings, isCommand, partsOf, readConfig, valuesOf } from './config-file.ts';
+import { checkPeers } from './inspect-peers.ts';
+import { checkKillSwitch, findKillSwitch } from './kill-switch.ts';
+import { isDomain, isNetwork } from './network-words.ts';
+import { keyProblem, publicKeyOf } from './wireguard-keys.ts';
+
+/** R77: 1500 of Ethernet minus the tunnel's overhead over IPv6, the larger of the two. */
+export const tunnelMtu = 1420;
+/** RFC 8200. */
+const leastMtuIpv6 = 1280;
+
+/**
+ * Returns all problems of a wg-quick configuration, its effects (a sentence each), and the public key, so that the server's side can be
+ * compared. Never throws, and never includes a secret key.
+ */
+export function inspectConfig(text: string) {
+  const { sections, problems: syntax } = readConfig(text);
+  const interfaces = sections.filter(({ kind }) => kind === 'Interface');
+  const peers = sections.filter(({ kind }) => kind === 'Peer');
+  const [own] = interfaces;
+  const privateKey = valuesOf(own, 'PrivateKey')[0];
+  const publicKey = privateKey && keyProblem(privateKey.value) === undefined ? publicKeyOf(privateKey.value.trim()) : undefined;
+  const isFull = peers.some((peer) => partsOf(valuesOf(peer, 'AllowedIPs')).some(({ value }) => /\/0$/.test(value)));
+  const found = { Interface: new Findings('Interface'), Peer: new Findings('Peer'), file: new Findings() };
+  checkSections(interfaces, peers, found.file);
+  if (own) checkInterface(own, isFull, found.Interface);
+  checkPeers(peers, publicKey, found.Peer);
+  const all = [...syntax, ...found.file.problems, ...found.Interface.problems, ...found.Peer.problems];
+  const problems = all.sort((a, b) => a.line - b.line || a.column - b.column);
+  return { problems, facts: own ? factsOf(own, peers, isFull) : [], publicKey };
+}
+
+function checkSections(interfaces: readonly ConfigSection[], peers: readonly ConfigSection[], found: Findings): void {
+  const at = (line: number) => ({ line, column: 1 });
+  if (interfaces.length === 0) found.error(at(1), '', 'There is no [Interface].', 'Begin with [Interface], PrivateKey and Address.');
+  for (const { line } of interfaces.slice(1)) found.error(at(line), '', 'There is a second [Interface].', 'Make a file for each tunnel.');
+  if (peers.length > 0) return;
+  const message = 'There is no [Peer]: nobody is on the other side.';
+  found.error(at(interfaces[0]?.line ?? 1), '', message, 'Add [Peer] with PublicKey, Endpoint and AllowedIPs.');
+}
+
+function checkInterface(own: ConfigSection, isFull: boolean, found: Findings): void {
+  const begin = { line: own.line, column: 1 };
+  const [privateKey] = valuesOf(own, 'PrivateKey');
+  const keyWrong = privateKey ? keyProblem(privateKey.value) : undefined;
+  if (!privateKey) found.error(begin, 'PrivateKey', 'The private key is missing.', 'Put it there, or have wg set it with PostUp.');
+  else if (keyWrong !== undefined) found.error(privateKey, 'PrivateKey', `The private key is none. ${keyWrong}`, 'Copy it again, whole.');
+
+  const addresses = partsOf(valuesOf(own, 'Address'));
+  if (addresses.length === 0)
+    found.error(begin, 'Address', 'The machine has no address in the tunnel.', 'For example: Address = 10.8.0.2/32');
+  for (const address of addresses)
+    if (!isNetwork(address.value))
+      found.error(address, 'Address', `"${short(address.value)}" is no address.`, 'Write 10.8.0.2/32, or several with commas.');
+
+  checkNames(own, isFull, begin, found);
+  checkMtu(own, addresses, begin, found);
+  checkCommands(own, isFull, found);
+  for (const port of valuesOf(own, 'ListenPort'))
+    if (!/^\d{1,5}$/.test(port.value) || Number(port.value) > 65_535)
+      found.error(port, 'ListenPort', 'A port is a number up to 65535.', 'For example: ListenPort = 51820');
+  const remedy = 'Take the line out, unless something else makes them.';
+  for (const table of valuesOf(own, 'Table'))
+    if (isFull && /^off$/i.test(table.value))
+      found.warning(table, 'Table', 'No routes are made: nothing goes through the tunnel by itself.', remedy);
+}
+
+function checkNames(own: ConfigSection, isFull: boolean, begin: TextPosition, found: Findings): void {
+  const dns = partsOf(valuesOf(own, 'DNS'));
+  const neither = 'Write the address of a server, or a name that is searched in.';
+  for (const one of dns)
+    if (!isAddress(one.value) && !isDomain(one.value))
+      found.error(one, 'DNS', `"${short(one.value)}" is neither an address nor a name.`, neither);
+  if (dns.some(({ value }) => isAddress(value))) return;
+  const useless = 'Names to search in are of no use without the address of a server.';
+  if (dns[0]) found.error(dns[0], 'DNS', useless, 'Put the address of the server in front.');
+  const isResolved = valuesOf(own, 'PostUp').some(({ value }) => /resolvectl|resolvconf|systemd-resolve/.test(value));
+  const outside = 'Everything goes through the tunnel, and names are still asked for outside of it.';
+  if (isFull && !isResolved) found.warning(begin, 'DNS', outside, 'Add DNS with a server that is reached through the tunnel.');
+}
+
+/** Checks the MTU (R77). */
+function checkMtu(own: ConfigSection, addresses: readonly ConfigEntry[], begin: TextPosition, found: Findings): void {
+  const [mtu] = valuesOf(own, 'MTU');
+  const clamps = valuesOf(own, 'PostUp').some(({ value }) => /TCPMSS|maxseg|clamp-mss/i.test(value));
+  const usual = `MTU = ${tunnelMtu}`;
+  if (!mtu) {
+    const message = 'There is no MTU: where the way is narrower than it looks, large packets get lost.';
+    if (!clamps) found.warning(begin, 'MTU', message, `Add ${usual}.`, 'R77');
+    return;
+  }
+  const value = Number(mtu.value);
+  if (!/^\d{1,5}$/.test(mtu.value) || value < 576 || value > 65_535)
+    found.error(mtu, 'MTU', `"${short(mtu.value)}" is no MTU.`, `Write ${usual}.`, 'R77');
+  else if (value > tunnelMtu && !clamps) {
+    const message = `An MTU of ${value} leaves too little room for what the tunnel adds (60 bytes, 80 over IPv6): large packets are split or lost.`;
+    found.warning(mtu, 'MTU', message, `Write ${usual}, or clamp the MSS.`, 'R77');
+  } else if (value < leastMtuIpv6 && addresses.some(({ value: address }) => address.includes(':'))) {
+    const message = `IPv6 wants ${leastMtuIpv6} at least, and the tunnel has an IPv6 address.`;
+    found.error(mtu, 'MTU', message, `Write MTU = ${leastMtuIpv6} or more.`, 'R77');
+  }
+}
+
+function checkCommands(own: ConfigSection, isFull: boolean, found: Findings): void {
+  const ups = valuesOf(own, 'PostUp');
+  const downs = [...valuesOf(own, 'PreDown'), ...valuesOf(own, 'PostDown')];
+  for (const entry of own.entries)
+    if (isCommand(entry.name) && entry.value === '') found.error(entry, entry.name, 'The command is empty.', 'Take the line out.');
+  const [[up], [down]] = [ups, downs];
+  if (up && !down) found.error(up, 'PostUp', 'What PostUp sets up is never taken away again.', 'Add a PreDown that undoes it.');
+  if (down && !up && valuesOf(own, 'PreUp').length === 0)
+    found.error(down, down.name, `${down.name} undoes what no PostUp has done.`, 'Take it out, or add the PostUp that belongs to it.');
+  const killSwitch = findKillSwitch(ups);
+  if (killSwitch) checkKillSwitch(killSwitch, downs, isFull, found);
+}
+
+function factsOf(own: ConfigSection, peers: readonly ConfigSection[], isFull: boolean): string[] {
+  const list = (name: string) =>
+    partsOf(valuesOf(own, name))
+      .map(({ value }) => short(value))
+      .filter(Boolean);
+  const networks = peers.flatMap((peer) => partsOf(valuesOf(peer, 'AllowedIPs')).map(({ value }) => short(value))).filter(Boolean);
+  const endpoints = peers.flatMap((peer) => valuesOf(peer, 'Endpoint').map(({ value }) => short(value)));
+  const commands = own.entries.filter(({ name }) => isCommand(name));
+  const dns = list('DNS');
+  const [programs, them] = commands.length === 1 ? ['a command', 'it'] : [`${commands.length} commands`, 'them'];
+  const warning = `It runs ${programs} as root: look at ${them} where the file came from somebody else.`;
+  return [
+    `Address in the tunnel: ${list('Address').join(', ') || 'none'}.`,
+    isFull ? 'Everything goes through the tunnel.' : `Through the tunnel goes ${networks.join(', ') || 'nothing'}.`,
+    `Names are asked ${dns.length === 0 ? 'outside of it, unless a command says otherwise' : `of ${dns.join(', ')}`}.`,
+    findKillSwitch(valuesOf(own, 'PostUp')) ? 'It has a kill switch.' : 'It has no kill switch of its own.',
+    `The other side: ${endpoints.join(', ') || 'comes to us by itself'}.`,
+    ...(commands.length > 0 ? [warning] : []),
+  ];
+}
+
+/** Formats a value from a file for a message: text that looks like a key is hidden. */
+function short(text: string): string {
+  if (/[A-Za-z0-9+/]{40,}/.test(text)) return '...';
+  return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
+}

@@ -1,0 +1,87 @@
+import ipaddr from 'ipaddr.js';
+import { isAddress } from '../../text/address-span.ts';
+import { type ConfigSection, type Findings, partsOf, valuesOf } from './config-file.ts';
+import { isDomain, isNetwork } from './network-words.ts';
+import { keyProblem } from './wireguard-keys.ts';
+
+/** Returns the problems of the peers. `own` is this machine's public key, if its private key is valid. */
+export function checkPeers(peers: readonly ConfigSection[], own: string | undefined, found: Findings): void {
+  const keys = new Map<string, number>();
+  const networks = new Map<string, number>();
+  for (const peer of peers) {
+    checkKeys(peer, own, keys, found);
+    checkNetworks(peer, networks, found);
+    for (const endpoint of valuesOf(peer, 'Endpoint')) {
+      const problem = endpointProblem(endpoint.value);
+      if (problem !== undefined) found.error(endpoint, 'Endpoint', problem, 'For example: Endpoint = vpn.example.net:51820');
+    }
+    for (const keepalive of valuesOf(peer, 'PersistentKeepalive'))
+      if (!/^(?:off|\d{1,5})$/i.test(keepalive.value) || Number(keepalive.value) > 65_535)
+        found.error(keepalive, 'PersistentKeepalive', 'It is a number of seconds, or off.', 'For example: PersistentKeepalive = 25');
+  }
+}
+
+function checkKeys(peer: ConfigSection, own: string | undefined, seen: Map<string, number>, found: Findings): void {
+  const again = 'Copy it again, whole.';
+  const [publicKey] = valuesOf(peer, 'PublicKey');
+  const wrong = publicKey && keyProblem(publicKey.value);
+  if (!publicKey) {
+    const message = 'The public key of the other side is missing.';
+    found.error({ line: peer.line, column: 1 }, 'PublicKey', message, 'Ask its operator for it: it is no secret.');
+  } else if (wrong !== undefined) found.error(publicKey, 'PublicKey', `The public key is none. ${wrong}`, again);
+  else if (publicKey.value === own)
+    found.error(publicKey, 'PublicKey', "It is this machine's own public key.", "Take that of the other side: each side has the other's.");
+  else {
+    const before = seen.get(publicKey.value);
+    if (before !== undefined) found.error(publicKey, 'PublicKey', `The [Peer] of line ${before} has the same key.`, 'Make one of the two.');
+    seen.set(publicKey.value, peer.line);
+  }
+  for (const shared of valuesOf(peer, 'PresharedKey')) {
+    const problem = keyProblem(shared.value);
+    if (problem !== undefined) found.error(shared, 'PresharedKey', `The preshared key is none. ${problem}`, again);
+  }
+}
+
+function checkNetworks(peer: ConfigSection, seen: Map<string, number>, found: Findings): void {
+  const parts = partsOf(valuesOf(peer, 'AllowedIPs'));
+  const [name, everything] = ['AllowedIPs', 'AllowedIPs = 0.0.0.0/0, ::/0 is everything.'];
+  if (parts.length === 0) found.error({ line: peer.line, column: 1 }, name, 'Nothing is ever sent to this side.', everything, 'R24');
+  for (const part of parts) {
+    if (!isNetwork(part.value)) {
+      const message = `"${part.value.slice(0, 45)}" is no network.`;
+      found.error(part, name, message, 'Write networks with commas: 10.8.0.0/24, fd00::/64', 'R24');
+      continue;
+    }
+    const network = networkOf(part.value);
+    if (part.value.includes('/') && network !== part.value.toLowerCase() && !part.value.includes(':'))
+      found.warning(part, name, `It counts as ${network}.`, 'Write it so, to be sure that it is meant.');
+    const before = seen.get(network);
+    const twice = `The [Peer] of line ${before} has ${network} too: only the last one gets it.`;
+    if (before !== undefined) found.error(part, name, twice, 'Give each network to one side.');
+    seen.set(network, peer.line);
+  }
+  const values = parts.map(({ value }) => value);
+  if (parts[0] && values.includes('0.0.0.0/0') && !values.includes('::/0'))
+    found.warning(parts[0], name, 'IPv6 goes past the tunnel: only IPv4 is sent through it.', 'Add ::/0.');
+}
+
+function networkOf(text: string): string {
+  if (text.includes(':')) {
+    const [address, prefix] = text.includes('/') ? ipaddr.IPv6.parseCIDR(text) : [ipaddr.IPv6.parse(text), 128];
+    const network = text.includes('/') ? ipaddr.IPv6.networkAddressFromCIDR(text) : address;
+    return `${network.toString()}/${prefix}`;
+  }
+  if (!text.includes('/')) return `${text}/32`;
+  return `${ipaddr.IPv4.networkAddressFromCIDR(text).toString()}/${text.split('/')[1]}`;
+}
+
+export function endpointProblem(text: string): string | undefined {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text.trim()) ?? [];
+  if (port === undefined)
+    return (text.match(/:/g)?.length ?? 0) > 1
+      ? 'An IPv6 address wants brackets, and a port behind them.'
+      : 'It is no name or address with a port behind it.';
+  if (Number(port) < 1 || Number(port) > 65_535) return 'A port is a number from 1 to 65535.';
+  if (bracketed !== undefined) return bracketed.includes(':') && isAddress(bracketed) ? undefined : 'Brackets are for IPv6 addresses.';
+  return isAddress(plain ?? '') || isDomain(plain ?? '') ? undefined : 'It is no name or address with a port behind it.';
+}

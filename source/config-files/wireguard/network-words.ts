@@ -1,0 +1,26 @@
+import ipaddr from 'ipaddr.js';
+import { isAddress } from '../../text/address-span.ts';
+
+export function isNetwork(text: string): boolean {
+  return text.includes('/') ? ipaddr.IPv6.isValidCIDR(text) || isIpv4Cidr(text) : isAddress(text);
+}
+
+/**
+ * An address that a device can have, with or without the prefix of its network. A zone is valid only on this machine, and /0 would be
+ * every address.
+ */
+export function isOwnAddress(text: string): boolean {
+  return isNetwork(text) && !text.includes('%') && !/\/0+$/.test(text);
+}
+
+function isIpv4Cidr(text: string): boolean {
+  return ipaddr.IPv4.isValidCIDR(text) && ipaddr.IPv4.isValidFourPartDecimal(text.split('/')[0] ?? '');
+}
+
+export function isDomain(text: string): boolean {
+  return (
+    text.length <= 253 &&
+    /^~?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?)(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?)*\.?$/i.test(text) &&
+    !/^[\d.]+$/.test(text)
+  );
+}

@@ -1,0 +1,180 @@
+import { entryLines } from '../../../app/entry-text.ts';
+import type { CatalogEntry } from '../../../catalog/catalog.ts';
+import { searchCatalog } from '../../../catalog/catalog-search.ts';
+import { groupTitles } from '../../../catalog/groups.ts';
+import { isMadeHere, whereItRuns } from '../../../catalog/where-it-runs.ts';
+import type { Severity } from '../../../fleet/model.ts';
+import { cleanLine } from '../../../text/clean.ts';
+import { countText } from '../../../text/quantities.ts';
+import { cut } from '../../../text/width.ts';
+import { engineFor, flowOf } from '../../offers.ts';
+import { toggled } from '../../panes.ts';
+import { rememberedFor } from '../../remembered.ts';
+import { createList, type Drawn, drawList, type ListScreen, scrolledText, scrolledTo, spokenRows, type View } from '../../screen.ts';
+import { type Column, listRow, type RowSpace, tableHeading, tableRow } from '../../widgets/table-rows.ts';
+
+const keys = [
+  { id: 'read-entry', keys: ['enter', 'right'], title: 'Read all that is known about the component', label: 'read' },
+  { id: 'close-entry', keys: ['left'], title: 'Back to the list' },
+  { id: 'deploy-entry', keys: ['d'], title: 'Deploy the component, or change it', label: 'deploy' },
+  { id: 'copy-entry', keys: ['y'], title: 'Copy the name of the component' },
+  { id: 'catalog', keys: ['C'], context: 'everywhere', title: 'The catalog: every component that is known', find: true },
+] as const;
+
+interface CatalogState {
+  selected: string | undefined;
+  reading: number | undefined;
+}
+
+const proseColumns = 100;
+
+export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], CatalogState> = {
+  id: 'catalog',
+  heading: 'The catalog',
+  keys,
+  state: { selected: undefined, reading: undefined },
+  kind: 'body',
+  filtered: true,
+  open({ app, store, commands, keymap }) {
+    const { entries } = app.catalog;
+    const look = () => store.get().catalog;
+    const rows = () => catalogRows(entries, store.get().filters.catalog);
+    const change = (by: Partial<CatalogState>) => store.update((state) => ({ catalog: { ...state.catalog, ...by } }));
+    // No position is kept: without the selected entry the first one is selected, the best match of a filter.
+    const list = createList(
+      rows,
+      ({ id }) => id,
+      look,
+      ({ selected }) => change({ selected }),
+    );
+
+    function drawEntries(view: View): Drawn {
+      const { theme, state, snapshot } = view;
+      const width = view.width - 2;
+      const deployed = new Map(snapshot.components.flatMap(({ known, id, state }) => (known ? [[id, state.severity] as const] : [])));
+      const where = cut(whereText(list.chosen(), deployed), Math.max(1, width - 4), theme.glyphs.ellipsis);
+      return {
+        title: `Catalog ${countText(entries.length, 'component')}`,
+        ...drawList(view, {
+          rows: rows(),
+          at: list.at(),
+          line: (row, isSelected) => catalogLine(row, isSelected, deployed.get(row.id), { theme, width }),
+          empty: () => [`  ${cut(`Nothing in the catalog is like "${state.filters.catalog}".`, width - 4)}`],
+          above: [tableHeading(columnsFor(width), { theme, width })],
+          below: [` ${theme.paint('faint', where)}`],
+        }),
+      };
+    }
+
+    function whereText(entry: CatalogEntry | undefined, deployed: ReadonlyMap<string, Severity>): string {
+      if (!entry) return '';
+      return cleanLine(
+        whereItRuns(entry, entries) ?? (deployed.has(entry.id) ? 'It is here already.' : `Not deployed here. Image ${entry.image}`),
+      );
+    }
+
+    function drawEntry(entry: CatalogEntry, wanted: number, { theme, width, height }: View): Drawn {
+      const paint = theme.paint;
+      const lines = entryLines(entry, entries, { proseColumns: Math.min(proseColumns, width - 4), paint });
+      const { rows: shown, ...text } = scrolledText(theme, lines, wanted, Math.max(1, height - 2));
+      return { title: `Catalog ${cleanLine(entry.id)}`, aside: '', rows: shown.map((line) => ` ${line}`), ...text };
+    }
+
+    function deploy(entry: CatalogEntry): void {
+      const flow = flowOf(app, 'deploy');
+      const engineView = engineFor(app, commands.target().component);
+      if (isMadeHere(entry)) commands.say('off', `${entry.id} is a file: "config make" makes it, which ${keymap.keyOf('palette')} finds.`);
+      else if (entry.deploy !== 'compose')
+        commands.say('off', `${entry.id} is not deployed from here: ${keymap.keyOf('read-entry')} says where it runs.`);
+      else if (!engineView) commands.say('warning', 'No engine is connected.');
+      else if (flow) commands.startWith(flow, entry, engineView);
+      else commands.say('warning', 'This session is read-only: nothing is deployed.');
+    }
+
+    function about(then: (entry: CatalogEntry) => void): void {
+      const entry = list.chosen();
+      if (entry) then(entry);
+      else commands.say('off', 'There is no row.');
+    }
+
+    function close(): boolean {
+      if (look().reading === undefined) return false;
+      change({ reading: undefined });
+      return true;
+    }
+
+    return {
+      draw(view) {
+        const entry = list.chosen();
+        const { reading } = look();
+        return entry && reading !== undefined ? drawEntry(entry, reading, view) : drawEntries(view);
+      },
+      speak({ width }) {
+        const entry = list.chosen();
+        const { reading } = look();
+        const { length } = rows();
+        const page = { height: spokenRows, total: length };
+        const head = `Catalog, ${countText(length, 'component')}.`;
+        if (!entry) return { lines: [head], page };
+        if (reading === undefined) {
+          const reported = cleanLine(`${entry.kind}, ${entry.product.name}, ${entry.id}`);
+          return { lines: [head, `${list.at() + 1} of ${length}: ${reported}.`], page };
+        }
+        const lines = entryLines(entry, entries, { proseColumns: width, paint: (_, text) => text }).filter(Boolean);
+        return {
+          lines: lines.slice(reading, reading + spokenRows).map((line) => line.trim()),
+          page: { height: spokenRows, total: lines.length },
+        };
+      },
+      footer({ of }) {
+        if (look().reading === undefined) return undefined;
+        return {
+          items: [of('page-down', 'page'), of('deploy-entry'), of('copy-entry', 'copy name')],
+          always: [of('palette'), of('back', 'back to the list')],
+        };
+      },
+      move(amount, page) {
+        const { reading } = look();
+        if (reading !== undefined) change({ reading: scrolledTo(reading, page, amount) });
+        else list.move(amount);
+      },
+      back: close,
+      actions: {
+        catalog: () => store.update((state) => toggled(state, 'catalog')),
+        'read-entry': () => about(({ id }) => change({ selected: id, reading: look().reading ?? 0 })),
+        'close-entry': () => void close(),
+        'deploy-entry': () => about(deploy),
+        'copy-entry': () => about(({ id }) => commands.copyShown(id)),
+      },
+    };
+  },
+};
+
+const catalogRows = rememberedFor((entries: readonly CatalogEntry[], filter: string) => searchCatalog(entries, filter));
+
+function columnsFor(width: number): Column[] {
+  const room = width - 2 - 2 * 2;
+  const product = Math.min(26, Math.max(14, Math.floor(room * 0.24)));
+  const name = Math.min(30, Math.max(16, Math.floor(room * 0.28)));
+  const group = width >= 120 ? 16 : 0;
+  return [
+    { id: 'kind', title: 'What it is', columns: room - product - name - (group === 0 ? 0 : group + 2) },
+    { id: 'product', title: 'Product', columns: product },
+    { id: 'name', title: 'Component', columns: name },
+    { id: 'group', title: 'Group', columns: group },
+  ].filter(({ columns }) => columns > 0);
+}
+
+/** `deployed`: the state on a connected host. Undefined when it is deployed on none. */
+function catalogLine(entry: CatalogEntry, isSelected: boolean, deployed: Severity | undefined, space: RowSpace): string {
+  const { theme, width } = space;
+  const cells = {
+    kind: cleanLine(entry.kind),
+    product: cleanLine(entry.product.name),
+    name: cleanLine(`${entry.id}${entry.own ? ' *' : ''}`),
+    group: cleanLine(groupTitles[entry.group]),
+  };
+  const text = tableRow<string>(columnsFor(width), cells, theme);
+  const shown = entry.deploy === 'compose' ? text : theme.paint('faint', text);
+  return listRow(shown, isSelected, space, deployed && theme.paint(deployed, theme.glyphs.severity[deployed]));
+}

@@ -1,0 +1,79 @@
+import type { Severity } from '../../../fleet/model.ts';
+import { pad, wrap } from '../../../text/width.ts';
+import type { Keymap } from '../../keymap.ts';
+import { overlaid } from '../../panes.ts';
+import { type Screen, scrolledText, scrolledTo, spokenRows } from '../../screen.ts';
+import { padStyled } from '../../styled-text.ts';
+import type { Theme } from '../../theme.ts';
+
+const legend: readonly (readonly [Severity, string])[] = [
+  ['ok', 'works'],
+  ['busy', 'busy: starting, loading'],
+  ['warning', 'wants you: sealed, unhealthy, not set up'],
+  ['error', 'broken'],
+  ['off', 'stopped, or a job that is done'],
+  ['unknown', 'not known: the engine is away'],
+];
+
+const keyColumns = 16;
+
+function blocks(theme: Theme, keymap: Keymap, width: number): string[][] {
+  const byContext = new Map<string, string[]>();
+  for (const { keys, context, title } of keymap.rows()) {
+    const block = byContext.get(context) ?? [theme.paint('heading', context)];
+    byContext.set(context, block);
+    for (const [row, part] of wrap(title, width - keyColumns - 3).entries())
+      block.push(`  ${row === 0 ? theme.paint('key', pad(keys, keyColumns)) : ' '.repeat(keyColumns)} ${part}`);
+  }
+  const marks = [
+    theme.paint('heading', 'Marks'),
+    ...legend.map(([severity, text]) => `  ${theme.paint(severity, pad(theme.glyphs.severity[severity], keyColumns))} ${text}`),
+  ];
+  return [...byContext.values(), marks].map((block) => [...block, '']);
+}
+
+function helpLines(theme: Theme, keymap: Keymap, width: number): string[] {
+  const columns = width >= 116 ? 2 : 1;
+  const columnWidth = Math.floor((width - 2) / columns) - 1;
+  const all = blocks(theme, keymap, columnWidth);
+  if (columns === 1) return all.flat().map((line) => ` ${line}`);
+  const total = all.flat().length;
+  const left: string[] = [];
+  const right: string[] = [];
+  for (const block of all) (left.length + block.length / 2 <= total / 2 ? left : right).push(...block);
+  return Array.from(
+    { length: Math.max(left.length, right.length) },
+    (_, row) => ` ${padStyled(left[row] ?? '', columnWidth)} ${right[row] ?? ''}`,
+  );
+}
+
+export const help: Screen<'help', never, { top: number }> = {
+  id: 'help',
+  state: { top: 0 },
+  kind: 'body',
+  open({ keymap, store }) {
+    return {
+      draw({ theme, state, width, height }) {
+        return { title: 'Help', ...scrolledText(theme, helpLines(theme, keymap, width - 2), state.help.top, height - 2, '-') };
+      },
+      speak({ theme, state }) {
+        const lines = keymap.rows().map(({ keys, context, title }) => `${context}: ${keys}, ${title}.`);
+        const { rows, foot, page } = scrolledText(theme, lines, state.help.top, spokenRows);
+        return { lines: [`Help, ${foot}.`, ...rows], page };
+      },
+      footer: ({ of }) => ({
+        items: [of('down', 'down'), of('up', 'up'), of('page-down', 'page')],
+        always: [of('back', 'close'), of('quit', 'close')],
+      }),
+      actions: {
+        help: () =>
+          store.update((state) => (help.id === state.screen ? { screen: state.under } : { ...overlaid(state, 'help'), help: { top: 0 } })),
+      },
+      move: (amount, page) => store.update(({ help: { top } }) => ({ help: { top: scrolledTo(top, page, amount) } })),
+      back() {
+        store.update(({ under }) => ({ screen: under }));
+        return true;
+      },
+    };
+  },
+};

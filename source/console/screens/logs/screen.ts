@@ -1,0 +1,69 @@
+import type { Screen } from '../../screen.ts';
+import { drawLog, logReads, speakLog, useLog } from './shown-log.ts';
+import { firstLogs, type LogsState, logSubject } from './state.ts';
+
+const keys = [
+  { id: 'ban-line', keys: ['b'], title: 'Ban an address that stands in the line' },
+  { id: 'follow', keys: ['space', 'f'], title: 'Pause the logs, or follow them again', label: 'pause', find: true },
+  { id: 'enter-line', keys: ['enter'], title: 'The line among its neighbours; without a filter: the whole line', label: 'line' },
+  { id: 'whole-line', keys: ['V'], title: 'The whole line, JSON spread out' },
+  { id: 'next-found', keys: ['n'], title: 'Next match, further down' },
+  { id: 'previous-found', keys: ['N'], title: 'Previous match, further up and back into the history' },
+  { id: 'hiding', keys: ['*'], title: 'The filter hides other lines, or only highlights', find: true },
+  { id: 'wrap', keys: ['w'], title: 'Wrap long lines, or cut them', label: 'wrap', find: true },
+  { id: 'scroll-right', keys: ['l', 'right'], title: 'Long lines to the right' },
+  { id: 'scroll-left', keys: ['h', 'left'], title: 'Long lines to the left' },
+  { id: 'timestamps', keys: ['t'], title: 'Time in this zone, in UTC, as age, or not at all', label: 'time', find: true },
+  { id: 'raw', keys: ['J'], title: 'JSON and logfmt readable and no time twice, or as written', find: true },
+  { id: 'jump', keys: ['T'], title: 'Go to a time: 14:02, 10m, 2026-11-20 14:02', find: true },
+  { id: 'mark', keys: ['m'], title: 'Mark the line, or not', label: 'mark' },
+  { id: 'next-mark', keys: ["'"], title: 'Next marked line' },
+  { id: 'unmark', keys: ['M'], title: 'Take all marks away' },
+  { id: 'copy-line', keys: ['y'], title: 'Copy the line, or the marked ones', label: 'copy' },
+  { id: 'copy-full', keys: ['Y'], title: 'The same with time and service' },
+  { id: 'save-logs', keys: ['W'], title: 'Save the lines shown, or the marked ones, to a file', label: 'save', find: true },
+] as const;
+
+export const logs: Screen<'logs', (typeof keys)[number]['id'], LogsState> = {
+  id: 'logs',
+  heading: 'Logs',
+  keys,
+  state: firstLogs,
+  kind: 'pane',
+  open(parts) {
+    const { theme, commands, app, store } = parts;
+    return {
+      reads: (state) => logReads(parts, state),
+      useChanges: (view) => useLog(parts, view, view.height - 2, true),
+      draw(view) {
+        const { title, typed, status, notes, lines, page, shown } = drawLog(parts, view, view.height - 2);
+        const dot = ` ${theme.glyphs.dot} `;
+        const subject = title === '' ? 'Logs' : `Logs${dot}${title}`;
+        return {
+          title: view.state.logs.whole === undefined ? subject : `${subject}${dot}one line`,
+          aside: typed || status,
+          foot: [notes, typed ? status : ''].filter(Boolean).join(theme.paint('faint', dot)),
+          rows: lines,
+          page,
+          shown,
+        };
+      },
+      speak: (view) => speakLog(parts, view),
+      // The target is the only component of the log; with several, the host that all of them are on.
+      target() {
+        const snapshot = app.fleet.snapshot();
+        const keysOf = new Set(logSubject(snapshot, store.get(), commands.selected())?.componentKeys);
+        const shown = snapshot.components.filter(({ key }) => keysOf.has(key));
+        const [first] = shown;
+        if (!first) return { reason: 'No component is selected.' };
+        if (shown.length === 1) return { component: first, host: first.host };
+        return {
+          ...(shown.every(({ host }) => host === first.host) && { host: first.host }),
+          reason: `The logs of ${shown.length} components are shown. Select one of them in Components first.`,
+        };
+      },
+      move: commands.logActions.move,
+      actions: commands.logActions.actions,
+    };
+  },
+};

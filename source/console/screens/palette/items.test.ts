@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { createFakeApp } from '../../../../test/doubles/console/fake-app.ts';
+import { sampleSnapshot } from '../../../../test/doubles/console/sample-fleet.ts';
+import { createKeymap } from '../../keymap.ts';
+import { paletteItems } from './items.ts';
+
+const keymap = createKeymap();
+
+/** Returns an app with 130 components of the catalog. */
+function largeApp() {
+  const base = sampleSnapshot();
+  const components = Array.from({ length: 130 }, (_, index) => {
+    const like = base.components[index % base.components.length];
+    if (!like) throw new Error('the sample has no components');
+    return { ...like, known: true, deployed: true, key: `key-${index}`, id: `component-${index}` };
+  });
+  return createFakeApp({ snapshot: { ...base, components } });
+}
+
+test('a verb finds each of 130 components by its name, and lists at most a hundred', () => {
+  const app = largeApp();
+  const [component] = app.fleet.snapshot().components;
+  for (const index of [7, 64, 129]) {
+    const [best] = paletteItems({ app, keymap, component, query: `update component-${index}` });
+    expect(best?.title).toBe(`Update to the newest image: component-${index}`);
+  }
+  const all = paletteItems({ app, keymap, component, query: 'update comp' });
+  expect(all.filter(({ title }) => title.startsWith('Update to the newest image: '))).toHaveLength(100);
+});
+
+test('without letters it offers flows for the selected component alone', () => {
+  const app = largeApp();
+  const [component] = app.fleet.snapshot().components;
+  const flows = paletteItems({ app, keymap, component, query: '' }).filter(({ kind }) => kind === 'do');
+  expect(flows.map(({ title }) => title)).toContain('Update to the newest image: component-0');
+  expect(flows.some(({ title }) => title.includes('component-1'))).toBe(false);
+});
+
+test.each([
+  ['mesh nodes', 'List the nodes of the mesh'],
+  ['List the nodes of the mesh', 'List the nodes of the mesh'],
+  ['list the users of the mesh', 'List the users of the mesh'],
+  ['API keys of the mesh', 'List the API keys of the mesh control server'],
+])('what is typed as it stands in the help comes first: %s', (query, title) => {
+  const base = sampleSnapshot();
+  const components = base.components.map((component) =>
+    component.id === 'mesh-control-server' ? { ...component, speaks: 'headscale' as const } : component,
+  );
+  const app = createFakeApp({ snapshot: { ...base, components } });
+  const [component] = components;
+  const [best] = paletteItems({ app, keymap, component, query });
+  expect(best?.title).toMatch(new RegExp(`^${title}`));
+});
+
+test('what is asked for by its name and cannot be done now stands there and says so', () => {
+  const base = sampleSnapshot();
+  const app = createFakeApp({ snapshot: base });
+  const stopped = base.components.find(({ state }) => state.id === 'stopped');
+  const items = paletteItems({ app, keymap, component: stopped, query: 'stop the comp' });
+  expect(items[0]).toMatchObject({ kind: 'no', title: `Stop the component: ${stopped?.id}`, detail: 'not as it is now: stopped' });
+  const said: string[] = [];
+  items[0]?.choose({ startFlow: (flow: { id: string }) => said.push(flow.id) } as never);
+  expect(said).toEqual(['stop']);
+});

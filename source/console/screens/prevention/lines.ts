@@ -1,0 +1,180 @@
+import type { Alert, Decision } from '../../../products/crowdsec/client/crowdsec-records.ts';
+import { kindsOf, leftText, whatOf } from '../../../products/crowdsec/decision-words.ts';
+import { cleanLine } from '../../../text/clean.ts';
+import { durationText, numberText } from '../../../text/quantities.ts';
+import { cut } from '../../../text/width.ts';
+import { rememberedFor } from '../../remembered.ts';
+import { matchingWords, type View } from '../../screen.ts';
+import { paragraph, unstyled } from '../../styled-text.ts';
+import { type Column, listRow, type RowSpace, tableRow, wholeRow } from '../../widgets/table-rows.ts';
+import type { PreventionView } from './watch.ts';
+
+type PreventionContext = Pick<View, 'theme' | 'width' | 'nowMs'>;
+
+type ColumnId = 'ago' | 'what' | 'why' | 'events' | 'country' | 'network' | 'kinds' | 'source' | 'left';
+type Cells = Partial<Record<ColumnId, string>>;
+
+export function columnsFor(look: PreventionLook, width: number): Column<ColumnId>[] {
+  const wide = width >= 110;
+  const narrow = width < 70;
+  const value: Column<ColumnId> = { id: 'what', title: look.tab === 'alerts' ? 'Who' : 'What', columns: wide ? 30 : narrow ? 18 : 22 };
+  const country: Column<ColumnId> = { id: 'country', title: '', columns: 2 };
+  const network: Column<ColumnId>[] = wide ? [{ id: 'network', title: 'Network', columns: 24 }] : [];
+  const ends: Column<ColumnId>[] =
+    look.tab === 'alerts'
+      ? [
+          ...(narrow ? [] : [{ id: 'events', title: 'Events', columns: 6, align: 'right' } as const]),
+          country,
+          ...network,
+          { id: 'kinds', title: 'Decisions', columns: 10 },
+        ]
+      : [
+          country,
+          ...network,
+          { id: 'source', title: 'Source', columns: wide ? 12 : 9 },
+          { id: 'left', title: 'Left', columns: 6, align: 'right' },
+        ];
+  const begins: Column<ColumnId>[] = look.tab === 'alerts' ? [{ id: 'ago', title: 'Ago', columns: 4, align: 'right' }, value] : [value];
+  const taken = [...begins, ...ends].reduce((sum, { columns }) => sum + columns + 2, 3);
+  return [...begins, { id: 'why', title: 'Why', columns: Math.max(10, width - taken) }, ...ends];
+}
+
+/** Most scenarios of the hub come from CrowdSec itself: on narrow screens that prefix is omitted. */
+function reasonText(reason: string, wide: boolean): string {
+  return cleanLine(wide ? reason : reason.replace(/^crowdsecurity\//, ''));
+}
+
+function cellsOf(row: PreventionRow, wide: boolean, nowMs: number): Cells {
+  if (isAlert(row)) {
+    return {
+      ago: row.createdMs === undefined ? '' : durationText(nowMs - row.createdMs),
+      what: whatOf(row),
+      why: reasonText(row.reason, wide),
+      events: numberText(row.events),
+      country: cleanLine(row.country),
+      network: cleanLine(row.network),
+      kinds: row.simulated ? 'simulated' : kindsOf(row),
+    };
+  }
+  const type = row.type === 'ban' ? '' : `${row.type}: `;
+  return {
+    what: whatOf(row),
+    why: `${row.simulated ? 'simulated ' : ''}${cleanLine(type)}${reasonText(row.reason, wide)}`,
+    country: cleanLine(row.country),
+    network: cleanLine(row.network),
+    source: !wide && row.origin === 'cscli-import' ? 'imported' : cleanLine(row.origin),
+    left: row.endsMs <= nowMs ? 'over' : leftText(row.endsMs - nowMs),
+  };
+}
+
+export function preventionLine(row: PreventionRow, look: PreventionLook, isSelected: boolean, context: PreventionContext): string {
+  const { theme, width, nowMs } = context;
+  return listRow(tableRow(columnsFor(look, width), cellsOf(row, width >= 110, nowMs), theme), isSelected, context);
+}
+
+export function preventionFoot(row: PreventionRow | undefined, look: PreventionLook, context: PreventionContext, height: number): string[] {
+  if (!row) return [];
+  const { theme, width, nowMs } = context;
+  const line = unstyled(preventionLine(row, look, false, context));
+  const isLeftOut = isAlert(row) && columnsFor(look, width).every(({ id }) => id !== 'events');
+  return wholeRow(isLeftOut || line.includes(theme.glyphs.ellipsis), rowSentence(row, nowMs), { theme, width, height });
+}
+
+export function rowSentence(row: PreventionRow, nowMs: number): string {
+  if (isAlert(row)) {
+    const ago = row.createdMs === undefined ? '' : `${durationText(nowMs - row.createdMs)} ago`;
+    const parts = [whatOf(row), row.reason, `${numberText(row.events)} events`, row.country, row.network, ago, kindsOf(row)];
+    return `${parts.map(cleanLine).filter(Boolean).join(', ')}.`;
+  }
+  const parts = [whatOf(row), row.type, row.reason, row.country, row.network, `from ${row.origin}`];
+  return `${parts.map(cleanLine).filter(Boolean).join(', ')}, ${leftText(row.endsMs - nowMs)} left.`;
+}
+
+export function emptyLines(view: PreventionView | undefined, filter: string, look: PreventionLook, context: PreventionContext): string[] {
+  const { theme, width } = context;
+  if (!view || view.state === 'asking') return [`  ${theme.paint('busy', 'Asking CrowdSec ...')}`];
+  if (view.state === 'failed' && view.trouble) return troubleLines(view, context);
+  if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];
+  if (look.tab === 'alerts') return ['  No alert: nothing was noticed.'];
+  return [look.shared ? '  Nobody is shut out.' : '  Nobody is shut out, apart from what shared lists say.'];
+}
+
+export function troubleLines({ trouble }: PreventionView, { theme, width }: RowSpace): string[] {
+  return trouble ? paragraph(theme, 'error', `${trouble.message} ${trouble.remedy}`, width - 4, '  ') : [];
+}
+
+export function countsText(view: PreventionView | undefined, look: PreventionLook): string {
+  if (!view || view.state === 'asking') return '';
+  if (look.tab === 'alerts') return numberText(view.alerts.length);
+  const added = view.decisions.filter(({ origin }) => origin === 'cscli-import' || origin === 'console').length;
+  const own = `${numberText(view.decisions.length - added)}${added > 0 ? ` and ${numberText(added)} imported` : ''}`;
+  if (!look.shared) return `${own}, without shared lists`;
+  return view.shared === undefined ? `${own}, fetching shared lists` : `${own} and ${numberText(view.shared.length)} of shared lists`;
+}
+
+type SortKey = (row: PreventionRow) => number | string;
+
+const orders = {
+  newest: { title: 'newest first', key: ({ id }) => -id },
+  left: { title: 'shortest time left first', key: (row) => (isAlert(row) ? 0 : row.endsMs) },
+  address: { title: 'by address', key: ({ value }) => addressKey(value) },
+  reason: { title: 'by reason', key: ({ reason }) => reason.toLowerCase() },
+  // Rows without a country come last.
+  country: { title: 'by country', key: ({ country }) => (country === '' ? '~' : country) },
+  source: { title: 'by source', key: (row) => (isAlert(row) ? '' : row.origin.toLowerCase()) },
+} satisfies Record<string, { title: string; key: SortKey }>;
+type SortOrder = keyof typeof orders;
+
+export function orderText(look: PreventionLook): string {
+  return orders[sortFor(look)].title;
+}
+
+export interface PreventionLook {
+  tab: 'decisions' | 'alerts';
+  sort: SortOrder;
+  shared: boolean;
+}
+
+export type PreventionRow = Decision | Alert;
+
+export const isAlert = (row: PreventionRow): row is Alert => !('origin' in row);
+
+export function rowId(row: PreventionRow): string {
+  return `${isAlert(row) ? 'a' : 'd'}${row.id}`;
+}
+
+function sortFor({ tab, sort }: PreventionLook): SortOrder {
+  return tab === 'alerts' && (sort === 'left' || sort === 'source') ? 'newest' : sort;
+}
+
+export function nextSort(look: PreventionLook): SortOrder {
+  const possible = (Object.keys(orders) as SortOrder[]).filter((sort) => sortFor({ ...look, sort }) === sort);
+  return possible[(possible.indexOf(sortFor(look)) + 1) % possible.length] ?? 'newest';
+}
+
+/** Returns the sorted rows. Fifty thousand rows are filtered and sorted after a change, not for each frame. */
+export function preventionRows(view: PreventionView | undefined, filter: string, look: PreventionLook): readonly PreventionRow[] {
+  return view ? findRows(view, filter, look.tab, sortFor(look), look.shared) : [];
+}
+
+const findRows = rememberedFor(
+  (view: PreventionView, filter: string, tab: PreventionLook['tab'], order: SortOrder, shared: boolean): readonly PreventionRow[] => {
+    const decisions = shared && view.shared ? [...view.decisions, ...view.shared] : view.decisions;
+    const keyOf: SortKey = orders[order].key;
+    return matchingWords<PreventionRow>(tab === 'alerts' ? view.alerts : decisions, filter, searchText)
+      .map((row) => ({ row, key: keyOf(row) }))
+      .sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : other.row.id - one.row.id))
+      .map(({ row }) => row);
+  },
+);
+
+const searchText = rememberedFor((row: PreventionRow) => {
+  const more = isAlert(row) ? row.message : `${row.origin} ${row.type}`;
+  return `${row.value} ${row.scope} ${row.reason} ${row.country} ${row.network} ${more}`.toLowerCase();
+});
+
+/** Sorts IPv4 addresses by number, before all other values, which are sorted as text. */
+function addressKey(value: string): string {
+  if (!/^\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(\/\d+)?$/.test(value)) return `6${value}`;
+  return `4${value.replace(/(?<!\/)\b\d+/g, (part) => part.padStart(3, '0'))}`;
+}

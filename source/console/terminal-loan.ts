@@ -1,0 +1,61 @@
+import { Fault } from '../faults/fault.ts';
+import type { TerminalLoan } from '../session/session.ts';
+
+/** Releases the terminal, runs the callback, and returns with a full redraw: Ink's `suspendTerminal`. */
+type Suspend = (callback: () => Promise<void>) => Promise<unknown>;
+
+export function createTerminalLoans(input: NodeJS.ReadStream, output: NodeJS.WriteStream) {
+  let suspend: Suspend | undefined;
+  let lent = false;
+  return {
+    attach(value: Suspend | undefined) {
+      suspend = value;
+    },
+    lent: () => lent,
+    async lend<T>(use: (terminal: TerminalLoan) => Promise<T>): Promise<T> {
+      if (!suspend || lent) {
+        throw new Fault(
+          'refused.noTerminal',
+          lent ? 'Another program has the terminal.' : 'The console has no terminal to give.',
+          'Leave the other program first.',
+        );
+      }
+      lent = true;
+      let outcome: { value: T } | undefined;
+      let failure: { thrown: unknown } | undefined;
+      try {
+        await suspend(async () => {
+          try {
+            await stopReading(input);
+            outcome = { value: await use({ input, output }) };
+          } catch (thrown) {
+            failure = { thrown };
+          } finally {
+            // The program may have left the stream reading: our own reading requires a paused stream.
+            if (input.isTTY) input.setRawMode(false);
+            await stopReading(input);
+          }
+        });
+      } finally {
+        lent = false;
+      }
+      if (failure) throw failure.thrown;
+      return (outcome as unknown as { value: T }).value;
+    },
+  };
+}
+
+export type TerminalLoans = ReturnType<typeof createTerminalLoans>;
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * Stops reading from the terminal. Ink removes its listener, but Node continues to read: the next keys would reach us instead of the other
+ * program. A stream handles `pause` only one turn after the listener was removed, and stops reading another turn later: if we resumed
+ * reading before that, no further keys would arrive.
+ */
+async function stopReading(input: NodeJS.ReadStream): Promise<void> {
+  await turn();
+  input.pause();
+  await turn();
+}

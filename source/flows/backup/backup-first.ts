@@ -1,0 +1,107 @@
+import { Fault } from '../../faults/fault.ts';
+import { reasonsAgainstUndo, snapshotRemedy } from '../../stack/apply/recover.ts';
+import type { RunBackup } from '../../stack/apply/transaction.ts';
+import { warning } from '../../stack/finding.ts';
+import { cleanLine } from '../../text/clean.ts';
+import type { ReadyPlan } from '../deploy/plan-component.ts';
+import type { EngineScope } from '../engine-scope.ts';
+import type { FlowContext, FlowInput } from '../flow.ts';
+import { backUp } from './backup.ts';
+import { backupLocation, openStore } from './backup-target.ts';
+import { restoreSnapshot } from './restore-snapshot.ts';
+
+export const withoutBackup = 'bare';
+
+export function worthSaving(context: FlowContext, ready: readonly ReadyPlan[]): ReadyPlan[] {
+  if (context.practice) return [];
+  return ready.filter(({ facts }) => facts.containers.length > 0 && facts.entry.backup.some(({ method }) => method !== 'skip'));
+}
+
+export function wantsBackup({ options }: FlowInput): boolean {
+  return options['no-backup'] !== true;
+}
+
+export function noteBackup(ready: ReadyPlan, input: FlowInput): ReadyPlan {
+  const { plan, findings, facts } = ready;
+  const { context } = facts.scope;
+  const unsafe = (facts.entry.upgrade?.rollback ?? 'unsafe') !== 'safe';
+  const note = (text: string): ReadyPlan => ({ ...ready, plan: { ...plan, notes: [...plan.notes, text] } });
+  const back = unsafe ? 'Once the new image has run, going back means restoring a backup' : 'Going back afterwards is safe';
+  if (worthSaving(context, [ready]).length === 0) return note(`${back}.`);
+  if (!wantsBackup(input)) return note(`${back}. No backup is taken first, as you said.`);
+  const location = backupLocation(input, context);
+  if (location !== undefined) {
+    const where = location.startsWith('restic:') ? 'its restic repository' : cleanLine(location);
+    return note(`${back}: it is backed up first, to ${where}.`);
+  }
+  const message = `${plan.component} is not backed up before this: nobody has said where backups go.`;
+  const advice = `Say --to /srv/backups, or write "backups: {${input.engineName}: /srv/backups}" into config.yaml: every update saves it first then.`;
+  return { ...note(`${back}.`), findings: [...findings, warning('no-backup-place', message, advice)] };
+}
+
+export async function backUpFirst(scope: EngineScope, input: FlowInput, ready: readonly ReadyPlan[]): Promise<Record<string, RunBackup>> {
+  const backups: Record<string, RunBackup> = {};
+  const wanted = worthSaving(scope.context, ready);
+  if (wanted.length === 0) return backups;
+  const store = await openStore(scope, input);
+  for (const { facts } of wanted) {
+    const { id } = facts.entry;
+    const component = scope.component(id);
+    if (!component) continue;
+    try {
+      const manifest = await backUp(scope, input, component, store);
+      if (manifest) backups[id] = { stamp: manifest.stamp, where: store.where };
+    } catch (thrown) {
+      if (!(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
+      throw new Fault(
+        thrown.code,
+        `Nothing was updated, because the backup before it failed: ${thrown.message}`,
+        `${thrown.remedy} Or update without one: --no-backup.`,
+        { cause: thrown },
+      );
+    }
+  }
+  return backups;
+}
+
+/** Offers to restore the backups if rolling back is not safe. Throws the error with that information, unless a backup was restored. */
+export async function offerSnapshots(
+  scope: EngineScope,
+  input: FlowInput,
+  ready: readonly ReadyPlan[],
+  backups: Readonly<Record<string, RunBackup>>,
+  thrown: unknown,
+): Promise<string> {
+  const { session } = scope;
+  if (!(thrown instanceof Fault) || thrown.kind !== 'failed' || session.signal.aborted) throw thrown;
+  const saved = ready.filter(({ plan }) => backups[plan.component]);
+  const migrated = [];
+  for (const { plan } of saved) {
+    const reasons = await reasonsAgainstUndo(scope.engine, [plan], session.signal);
+    if (reasons.length > 0) migrated.push({ id: plan.component, reasons });
+  }
+  const remedy = snapshotRemedy({ backups: Object.fromEntries(migrated.flatMap(({ id }) => (backups[id] ? [[id, backups[id]]] : []))) });
+  if (remedy === undefined) throw thrown;
+  const reported = migrated.map(
+    ({ id, reasons }) => `${id} was backed up before it: ${backups[id]?.stamp}, in ${backups[id]?.where}. ${reasons.join(' ')}`,
+  );
+  const failed = new Fault(thrown.code, `${thrown.message.replace(/[^.!?]$/, '$&.')} ${reported.join(' ')}`, remedy, { cause: thrown });
+  if (!session.attended) throw failed;
+  session.show({ kind: 'text', text: failed.message });
+  const choice = await session.ask.choice({
+    id: 'snapshot',
+    label: 'What about it?',
+    choices: [
+      { value: 'leave', label: 'Leave it as it is', detail: 'to look at it, and repair it' },
+      {
+        value: 'restore',
+        label: 'Go back to the backup',
+        detail: 'data, image and files as they were before; what was written since is lost',
+      },
+    ],
+  });
+  if (choice !== 'restore') throw failed;
+  const outcomes: string[] = [];
+  for (const { id } of migrated) outcomes.push((await restoreSnapshot(scope, input, id, backups[id]?.stamp ?? '')).message);
+  return outcomes.join(' ');
+}

@@ -1,0 +1,105 @@
+import { posix } from 'node:path';
+import { Fault } from '../../faults/fault.ts';
+import {
+  cronLine,
+  hasSystemd,
+  removeSchedule,
+  type Schedule,
+  scheduleUnit,
+  unitTexts,
+  writeSchedule,
+} from '../../stack/backup/schedule.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { EngineScope } from '../engine-scope.ts';
+import type { FlowInput, Procedure } from '../flow.ts';
+import { optionOf, optionsOf } from '../flow-options.ts';
+import { backupLocation, backupTarget } from './backup-target.ts';
+
+export const backupSchedule: Procedure = async (session, input, context) => {
+  const scope = new EngineScope(session, context, input.engineName);
+  const { host } = scope;
+  if (host.kind !== 'local') {
+    const remedy = `Write a cron line here instead: quarterdeck backup all --host ${input.engineName} --to PLACE --yes`;
+    throw new Fault('refused.schedule', `A timer has to be on a machine that has quarterdeck, and ${input.engineName} needs none.`, remedy);
+  }
+  const schedule = await scheduleOf(scope, input);
+  const unit = await scheduleUnit(host, input.engineName, session.signal);
+  for (const line of remarks(input)) session.show({ kind: 'text', text: line });
+  if (input.options.cron === true || !(await hasSystemd(host, unit, session.signal))) {
+    return { message: `Put this into the crontab (crontab -e): ${cronLine(schedule)}`, data: { cron: cronLine(schedule) } };
+  }
+  const { service, timer } = unitTexts(schedule);
+  session.show({ kind: 'text', text: `${service}\n${timer}` });
+  await session.act({
+    id: 'schedule',
+    right: 'operate',
+    request: `write ${posix.join(unit.folder, unit.name)}.service and .timer, systemctl enable --now ${unit.name}.timer`,
+    run: (grant) => writeSchedule(grant, host, unit, schedule),
+  });
+  if (session.dryRun) return { message: 'Dry run: nothing was written.' };
+  const lingers = unit.scope.length > 0 ? ` It runs while you are logged in; "loginctl enable-linger" makes it run always.` : '';
+  return {
+    message: `${input.engineName} is backed up every day at ${schedule.at}.${lingers} Take it away: quarterdeck backup unschedule`,
+    data: { unit: unit.name },
+  };
+};
+
+export const backupUnschedule: Procedure = async (session, input, context) => {
+  const host = context.hostOf(input.engineName);
+  const unit = await scheduleUnit(host, input.engineName, session.signal);
+  const gone = await session.act({
+    id: 'unschedule',
+    right: 'operate',
+    request: `systemctl disable --now ${unit.name}.timer, remove ${posix.join(unit.folder, unit.name)}.service and .timer`,
+    run: (grant) => removeSchedule(grant, host, unit),
+  });
+  if (session.dryRun) return { message: 'Dry run: nothing was taken away.' };
+  return { message: gone ? `${input.engineName} is no longer backed up by a timer.` : 'There was no timer of ours.' };
+};
+
+async function scheduleOf(scope: EngineScope, input: FlowInput): Promise<Schedule> {
+  const { context, engineName } = scope;
+  const at = optionOf(input, 'at') ?? '03:15';
+  if (!/^(?:[01]\d|2[0-3]):[0-5]\d$/.test(at))
+    throw new Fault('usage.time', `"${cleanLine(at)}" is no time of day.`, 'Write hours and minutes: --at 03:15');
+  const target = await scheduledTarget(scope, input);
+  const recipients = optionsOf(input, 'recipient') ?? [];
+  const file = optionOf(input, 'password-file');
+  const argv = [
+    ...(context.program ?? ['quarterdeck']),
+    ...['backup', 'all', '--host', engineName, '--to', target, '--yes'],
+    ...(file === undefined ? [] : ['--password-file', file]),
+    ...recipients.flatMap((key) => ['--recipient', key]),
+  ];
+  return { engineName, argv, at };
+}
+
+/** A repository's address with a password would be visible in the unit's command line. */
+async function scheduledTarget(scope: EngineScope, input: FlowInput): Promise<string> {
+  const written = backupLocation(input, scope.context);
+  if (!written?.startsWith('restic:')) {
+    const target = await backupTarget(scope, input);
+    return target.kind === 'folder' ? target.folder : (written ?? '');
+  }
+  if (/\/\/[^/@]*:[^/@]*@/.test(written)) {
+    throw new Fault(
+      'refused.schedule',
+      "The repository's address holds a password, which everybody could read in the timer's command.",
+      'Use an address without it; restic takes RESTIC_REST_USERNAME and RESTIC_REST_PASSWORD from a file of the unit.',
+    );
+  }
+  if (optionOf(input, 'password-file') === undefined) {
+    const remedy = 'Put it into a file that only its owner can read (chmod 600), and say --password-file FILE.';
+    throw new Fault('usage.passwordFile', 'Nobody is there at night to open the keychain for the password of the repository.', remedy);
+  }
+  return written;
+}
+
+function remarks(input: FlowInput): string[] {
+  const file = optionOf(input, 'password-file');
+  const exposed = `The password of the repository rests in clear in ${cleanLine(file ?? '')}: whoever reads that file reads the backups.`;
+  return [
+    ...(file === undefined ? [] : [exposed]),
+    'Where the keychain is closed at that time, the secrets stay out of the backup, and it says which a restore needs.',
+  ];
+}

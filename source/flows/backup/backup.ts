@@ -1,0 +1,187 @@
+import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { variableOf } from '../../catalog/draft.ts';
+import { Fault, messageOf } from '../../faults/fault.ts';
+import type { ComponentView } from '../../fleet/model.ts';
+import { holdStackLock } from '../../stack/apply/hold-lock.ts';
+import { readRuns } from '../../stack/apply/run-journal.ts';
+import type { RunOnHost } from '../../stack/apply/transaction.ts';
+import { throwIfUncovered, throwIfUnmatched } from '../../stack/backup/coverage.ts';
+import { type BackupManifest, missingSecretsText } from '../../stack/backup/manifest.ts';
+import type { BackupChoices, BackupPlan } from '../../stack/backup/model.ts';
+import { planBackup } from '../../stack/backup/plan.ts';
+import { defaultRetention } from '../../stack/backup/retention.ts';
+import { releaseHalted, runBackup } from '../../stack/backup/run.ts';
+import { secretNames } from '../../stack/backup/secrets.ts';
+import { StillContainers } from '../../stack/backup/stopped-containers.ts';
+import type { BackupStore } from '../../stack/backup/store.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { bytesText, countText } from '../../text/quantities.ts';
+import { entryOf } from '../call-target.ts';
+import { componentOf } from '../components/service-targets.ts';
+import { EngineScope } from '../engine-scope.ts';
+import type { FlowInput, Procedure } from '../flow.ts';
+import { optionsOf } from '../flow-options.ts';
+import { openStore, sealingOf } from './backup-target.ts';
+import { listBackupsOf } from './backups-of.ts';
+import { throwIfRestoreOpen } from './recover-restore.ts';
+
+const limitMs = 24 * 3_600_000;
+
+export const backup: Procedure = async (session, input, context) => {
+  const scope = new EngineScope(session, context, input.engineName);
+  const component = componentOf(input);
+  const store = await openStore(scope, input);
+  const manifest = await backUp(scope, input, component, store);
+  if (!manifest) return { message: 'Dry run: nothing was saved.' };
+  return { message: savedText(manifest, store), data: { backup: manifest } };
+};
+
+export const backupAll: Procedure = async (session, input, context) => {
+  const scope = new EngineScope(session, context, input.engineName);
+  const store = await openStore(scope, input);
+  const components = context.fleet
+    .snapshot()
+    .components.filter((component) => component.host === input.engineName && (entryOf(context, component)?.backup.length ?? 0) > 0);
+  if (components.length === 0) return { message: `Nothing on ${input.engineName} says how it is backed up.`, data: { backups: [] } };
+  const saved: BackupManifest[] = [];
+  const failed: string[] = [];
+  for (const component of components) {
+    const { id } = component;
+    try {
+      const manifest = await backUp(scope, input, component, store);
+      if (!manifest) continue;
+      saved.push(manifest);
+      session.show({ kind: 'item', id, title: id, state: 'ok', evidence: savedText(manifest, store) });
+    } catch (thrown) {
+      session.signal.throwIfAborted();
+      failed.push(id);
+      session.show({ kind: 'item', id, title: id, state: 'blocked', evidence: cleanLine(messageOf(thrown)) });
+    }
+  }
+  if (failed.length > 0) {
+    throw new Fault(
+      'failed.backup',
+      `${countText(saved.length, 'backup')} made, ${countText(failed.length, 'component')} not backed up: ${failed.join(', ')}.`,
+      `Try one alone to see why: quarterdeck backup ${failed[0]}`,
+    );
+  }
+  if (session.dryRun) return { message: 'Dry run: nothing was saved.' };
+  return { message: `${countText(saved.length, 'component')} backed up to ${store.where}.`, data: { backups: saved } };
+};
+
+export async function backUp(
+  scope: EngineScope,
+  input: FlowInput,
+  component: ComponentView,
+  store: BackupStore,
+): Promise<BackupManifest | undefined> {
+  const { session, context, engineName, host, engine } = scope;
+  const stackFolder = await scope.stackFolder();
+  const entry = entryOf(context, component);
+  await throwIfRestoreOpen(scope, component);
+  const { typed, choices } = await choicesOf(scope, input, component, store);
+  const plan = await planBackup({ entry, component, engine, host, stackFolder, choices, signal: session.signal });
+  if (typed) throwIfUnmatched(plan);
+  for (const { volume, why } of plan.skipped)
+    session.show({ kind: 'text', text: `Not in the backup: ${cleanLine(volume)}, ${cleanLine(why)}.` });
+  throwIfUncovered(plan);
+  const secrets = await secretsOf(scope, input, component.id, entry);
+  const still = new StillContainers(engine);
+  const by = await operatorOf(scope);
+  const waysBack = backupsOfRuns(await readRuns(host, stackFolder, session.signal), component.id);
+  const now = new Date();
+  const manifest = await session.act({
+    id: `backup ${component.key}`,
+    right: 'operate',
+    request: `back up ${component.id} to ${store.where}: ${itemsText(plan)}`,
+    target: { host: engineName, component: component.key },
+    limitMs,
+    run: async (grant) => {
+      const lock = await holdStackLock(grant, host, { stackFolder, what: 'backup', component: component.id, by });
+      const made = await runBackup(grant, {
+        plan,
+        store,
+        engine,
+        host,
+        stackFolder,
+        still,
+        secrets,
+        by,
+        now,
+        reported: ({ label, bytes }) =>
+          session.progress({ id: 'backup', label: bytes === undefined ? label : `${label}: ${bytesText(bytes)}` }),
+      }).finally(() => lock.release());
+      if (input.options['keep-all'] !== true) await store.thin(grant, plan.component, defaultRetention, waysBack);
+      return made;
+    },
+    afterwards: (grant) => releaseHalted(grant, { still, host, stackFolder, plan, now }),
+  });
+  session.progress({ id: 'backup', label: `Backed up ${component.id}`, fraction: 1, done: true });
+  context.fleet.refresh(component.key);
+  return manifest;
+}
+
+/** By default the choices of the newest backup are used, so that unattended runs keep to them. */
+async function choicesOf(
+  scope: EngineScope,
+  input: FlowInput,
+  component: ComponentView,
+  store: BackupStore,
+): Promise<{ typed: boolean; choices: BackupChoices }> {
+  const typed = { include: optionsOf(input, 'include') ?? [], exclude: optionsOf(input, 'exclude') ?? [] };
+  if (typed.include.length + typed.exclude.length > 0) return { typed: true, choices: typed };
+  const all = await listBackupsOf(scope, store, component);
+  // A planted backup must not decide what later backups omit.
+  const before = all.find(({ manifest, own }) => manifest !== undefined && own === true);
+  const { include = [], exclude = [] } = before?.manifest?.choices ?? {};
+  const words = [...include.map((name) => `--include ${name}`), ...exclude.map((name) => `--exclude ${name}`)].map(cleanLine);
+  if (before && words.length > 0) scope.session.show({ kind: 'text', text: `As in the backup ${before.stamp}: ${words.join(' ')}` });
+  return { typed: false, choices: { include, exclude } };
+}
+
+/** If the secrets cannot be opened, the backup is created without them, and says so. */
+async function secretsOf(scope: EngineScope, input: FlowInput, component: string, entry: CatalogEntry | undefined) {
+  const { session, context, engineName } = scope;
+  const declared = (entry?.fields ?? []).flatMap((field) =>
+    field.secret && field.target === 'environment' ? (variableOf(field) ?? []) : [],
+  );
+  if (declared.length === 0) return { names: [] };
+  try {
+    const vault = await context.vault(session);
+    const names = await secretNames(vault, engineName, component, session.signal);
+    if (names.length === 0) return { names: declared };
+    const sealWith = await sealingOf(scope, input, vault);
+    return sealWith ? { names, seal: { vault, sealWith } } : { names };
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.kind === 'interrupted' || thrown.kind === 'usage') throw thrown;
+    session.show({ kind: 'text', text: `The secrets stay out of this backup: ${thrown.message}` });
+    return { names: declared };
+  }
+}
+
+/** Returns the backups that the last two updates of a component took: the way to undo them, whatever else is backed up on that day. */
+function backupsOfRuns(runs: readonly RunOnHost[], id: string): ReadonlySet<string> {
+  return new Set(runs.flatMap(({ transaction }) => transaction.backups?.[id]?.stamp ?? []).slice(-2));
+}
+
+/** Returns the operator, `ada@nas`, shown to others who find the stack locked. */
+export async function operatorOf({ host, signal }: EngineScope): Promise<string> {
+  const { env, hostname } = await host.facts(signal);
+  return cleanLine(`${env.USER ?? env.LOGNAME ?? 'root'}@${hostname}`);
+}
+
+function itemsText({ items }: BackupPlan): string {
+  return items
+    .map(({ id, method, still }) => {
+      const names = still.filter(({ running }) => running).map(({ name }) => name);
+      const halted = names.length === 0 ? '' : ` of ${names.join(' and ')}, ${method === 'stop' ? 'stopped' : 'paused'} meanwhile`;
+      return `${id} (${method === 'dump' ? 'dump' : 'copy'}${halted})`;
+    })
+    .join(', ');
+}
+
+function savedText(manifest: BackupManifest, store: BackupStore): string {
+  const bytes = [...manifest.items, ...manifest.files].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const lack = missingSecretsText(manifest);
+  return `${manifest.component} is backed up to ${store.where}: ${manifest.stamp}, ${bytesText(bytes)}.${lack === '' ? '' : ` ${lack}`}`;
+}

@@ -1,0 +1,39 @@
+import type { ComponentView } from '../../fleet/model.ts';
+import type { BackupFacts, BackupPlan } from '../../stack/backup/model.ts';
+import { planBackup } from '../../stack/backup/plan.ts';
+import type { BackupStore } from '../../stack/backup/store.ts';
+import { entryOf } from '../call-target.ts';
+import type { EngineScope } from '../engine-scope.ts';
+
+/**
+ * Returns the backups of a component, newest first. Its name depends on how many instances of the product are on the host: `photo-library`
+ * becomes `photo-library@lab` when a second one is created. Backups of the same project belong to it under any of these names; backups of
+ * another existing instance do not, whatever name they are filed under.
+ */
+export async function listBackupsOf(
+  { context, signal }: EngineScope,
+  store: BackupStore,
+  { key, id, entry = id, host, project }: ComponentView,
+): Promise<readonly BackupFacts[]> {
+  const names = new Set([id, entry, ...(project === '' ? [] : [`${entry}@${project}`])]);
+  const { components } = context.fleet.snapshot();
+  const instances = components.filter((one) => one.key !== key && one.host === host && (one.entry ?? one.id) === entry);
+  const others = new Set(instances.map((one) => one.project));
+  const found: BackupFacts[] = [];
+  for (const name of names) {
+    for (const backup of await store.list(signal, name)) {
+      const saved = backup.manifest?.project ?? '';
+      const isOfProject = saved !== '' && saved === project;
+      const isOfOther = saved !== '' && !isOfProject && others.has(saved);
+      if (isOfProject || (name === id && !isOfOther)) found.push(backup);
+    }
+  }
+  return found.sort((one, other) => other.atMs - one.atMs);
+}
+
+export async function planLike(scope: EngineScope, { manifest }: BackupFacts, component: ComponentView): Promise<BackupPlan> {
+  const { context, engine, host, signal } = scope;
+  const stackFolder = await scope.stackFolder();
+  const entry = entryOf(context, component);
+  return planBackup({ entry, component, engine, host, stackFolder, choices: manifest?.choices, signal });
+}

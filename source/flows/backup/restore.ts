@@ -1,0 +1,177 @@
+import { Fault } from '../../faults/fault.ts';
+import type { ComponentView } from '../../fleet/model.ts';
+import type { Session } from '../../session/session.ts';
+import { holdStackLock } from '../../stack/apply/hold-lock.ts';
+import { missingSecretsText } from '../../stack/backup/manifest.ts';
+import type { BackupFacts } from '../../stack/backup/model.ts';
+import { stampOf } from '../../stack/backup/model.ts';
+import { restoreProject, restoreSecrets } from '../../stack/backup/project.ts';
+import type { BackupStore } from '../../stack/backup/store.ts';
+import { identityProblem, verifyBackup } from '../../stack/backup/verify.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { agoText, bytesText, countText } from '../../text/quantities.ts';
+import { hasContainer } from '../components/service-targets.ts';
+import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
+import { EngineScope } from '../engine-scope.ts';
+import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
+import { throwUnlessAuthentic } from './authentic-backup.ts';
+import { operatorOf } from './backup.ts';
+import { contentText, noBackup } from './backup-list.ts';
+import { backupPassphrase, openStore } from './backup-target.ts';
+import { listBackupsOf } from './backups-of.ts';
+import { restoreData } from './restore-data.ts';
+import { restoreSnapshot } from './restore-snapshot.ts';
+
+const limitMs = 24 * 3_600_000;
+
+export const restore: Procedure = async (session, input, context) => {
+  const scope = new EngineScope(session, context, input.engineName);
+  const id = input.component?.id ?? input.entry?.id;
+  if (id === undefined) throw new Fault('usage.component', 'No component was named.', 'Name one; "quarterdeck backup list" lists them.');
+  const { snapshot } = input.options;
+  if (typeof snapshot === 'string') return restoreSnapshot(scope, input, id, snapshot);
+  const store = await openStore(scope, input);
+  const chosen = await choose(scope, input, store, id);
+  showContent(session, chosen);
+  await throwUnlessAuthentic(session, input, chosen);
+  if (!input.component?.services.some(hasContainer)) return restoreFiles(scope, store, chosen);
+  return restoreDeployed(scope, input.component, store, chosen);
+};
+
+async function choose(scope: EngineScope, input: FlowInput, store: BackupStore, id: string): Promise<BackupFacts> {
+  const { session } = scope;
+  const backups = input.component ? await listBackupsOf(scope, store, input.component) : await store.list(session.signal, id);
+  const [wanted] = input.words;
+  const now = Date.now();
+  const newest = backups.find((backup) => backup.manifest !== undefined && identityProblem(backup, now) === undefined);
+  if (wanted !== undefined) {
+    const found = backups.find(({ stamp }) => stamp === wanted);
+    if (!found) throw noBackup(id, store.where, wanted);
+    return found;
+  }
+  if (!newest) throw noBackup(id, store.where);
+  if (!session.attended || backups.length === 1) return newest;
+  const answer = await session.ask.choice({
+    id: 'backup',
+    label: `Which backup of ${id}?`,
+    initial: newest.stamp,
+    choices: backups.map((backup) => ({
+      value: backup.stamp,
+      label: `${backup.stamp}, ${agoText(now - backup.atMs)}`,
+      detail: contentText(backup),
+    })),
+  });
+  return backups.find(({ stamp }) => stamp === answer) ?? newest;
+}
+
+function showContent(session: Session, backup: BackupFacts): void {
+  const { manifest } = backup;
+  if (!manifest) return;
+  session.show({
+    kind: 'table',
+    title: `Backup ${backup.stamp} of ${backup.component}, by ${cleanLine(manifest.by)}`,
+    columns: ['WHAT', 'WHERE IT BELONGS', 'SIZE'],
+    align: ['left', 'left', 'right'],
+    rows: [
+      ...manifest.items.map(({ id, service, target, contentBytes }) => [
+        cleanLine(id),
+        cleanLine(`${service} ${target}`),
+        bytesText(contentBytes),
+      ]),
+      ...manifest.files.map(({ file, sizeBytes }) => [
+        file,
+        file === 'secrets.age' ? manifest.secrets.names.map(cleanLine).join(', ') : "the component's folder",
+        bytesText(sizeBytes),
+      ]),
+    ],
+  });
+  const lack = missingSecretsText(manifest);
+  if (lack !== '') session.show({ kind: 'text', text: lack });
+}
+
+async function restoreDeployed(
+  scope: EngineScope,
+  component: ComponentView,
+  store: BackupStore,
+  backup: BackupFacts,
+): Promise<FlowOutcome> {
+  const { session } = scope;
+  const { id } = component;
+  const { manifest, items, homeless } = await restoreData(scope, { component, store, backup });
+  if (items.length === 0) {
+    throw new Fault(
+      'refused.nothingToRestore',
+      `Nothing in the backup ${backup.stamp} has a place in ${id}. ${homeless.join(' ')}`.trim(),
+      'Look what is in it: quarterdeck backup list. The containers of now must have the volumes of then.',
+    );
+  }
+  if (session.dryRun) return { message: 'Dry run: nothing was restored.' };
+  const seen = component.project === id ? await seenAfter(scope, id, manifest.startedAt) : undefined;
+  const notRestored = homeless.length === 0 ? '' : ` Not restored: ${homeless.join(' ')}`;
+  return {
+    message: `${id} is restored to ${manifest.startedAt}${seen ? `, and is ${seen.state.label}` : ''}.${notRestored}`,
+    data: { backup: backup.stamp, restored: items.map(({ saved }) => saved.id), notRestored: homeless },
+  };
+}
+
+async function seenAfter(scope: EngineScope, id: string, startedAt: string): Promise<ComponentView> {
+  try {
+    return await waitUntilHealthy(scope, id);
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.code !== 'failed.unhealthy') throw thrown;
+    const { code, message, remedy } = thrown;
+    throw new Fault(code, `The data of ${id} are restored to ${startedAt}, but ${message}`, remedy, { cause: thrown });
+  }
+}
+
+/** Handles a component that no longer exists: restores files and secrets first, so that it can be deployed again as it was. */
+async function restoreFiles(scope: EngineScope, store: BackupStore, backup: BackupFacts): Promise<FlowOutcome> {
+  const { session, context, engineName, host } = scope;
+  const { manifest, component } = backup;
+  if (!manifest?.files.some(({ file }) => file === 'project.tar')) {
+    const message = `${component} is not deployed here, and its files are not in this backup.`;
+    throw new Fault('refused.notDeployed', message, `Deploy it first, then restore its data: quarterdeck deploy ${component}`);
+  }
+  const stackFolder = await scope.stackFolder();
+  const vault = manifest.secrets.sealed ? await context.vault(session) : undefined;
+  const key = vault && ((await vault.read(`${engineName}/backup/${backupPassphrase}`, session.signal)) ?? (await askKey(session)));
+  if (key !== undefined) session.hide(key);
+  const by = await operatorOf(scope);
+  let names: readonly string[] = [];
+  await session.act({
+    id: 'restore files',
+    right: 'destroy',
+    title: `Bring back the files of ${component}`,
+    request: `restore ${stackFolder}/${component} from ${store.where}, ${backup.stamp}`,
+    target: { host: engineName },
+    consequences: [
+      `What is in ${stackFolder}/${component} now is moved aside.`,
+      ...(vault ? [`Its secrets become those of the backup: ${manifest.secrets.names.join(', ')}.`] : []),
+    ],
+    limitMs,
+    run: async (grant) => {
+      const lock = await holdStackLock(grant, host, { stackFolder, what: 'restore', component, by });
+      try {
+        await verifyBackup(store, backup, grant.signal);
+        if (vault && key !== undefined) names = await restoreSecrets(grant, { store, backup, manifest, vault, key, engineName });
+        await restoreProject(grant, { store, backup, host, stackFolder, stamp: stampOf(new Date()) });
+      } finally {
+        await lock.release();
+      }
+    },
+  });
+  if (session.dryRun) return { message: 'Dry run: nothing was restored.' };
+  const lack = missingSecretsText(manifest);
+  return {
+    message: `The files of ${component}${names.length === 0 ? '' : ` and ${countText(names.length, 'secret')}`} are back. Now deploy it (quarterdeck deploy ${component}), then restore its data (quarterdeck restore ${component} ${backup.stamp}).${lack === '' ? '' : ` ${lack}`}`,
+    data: { backup: backup.stamp, restored: ['files', ...names] },
+  };
+}
+
+function askKey(session: Session): Promise<string> {
+  return session.ask.secret({
+    id: 'backup-key',
+    label: 'Passphrase that sealed the secrets of this backup',
+    help: 'Or the identity of age (AGE-SECRET-KEY-…), where it was sealed for a recipient.',
+  });
+}

@@ -1,0 +1,174 @@
+import { join } from 'node:path';
+import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { installationFolder } from '../../config/installation.ts';
+import { type CheckedConfig, examineConfig } from '../../config-files/config-check.ts';
+import { checkPolicy } from '../../config-files/headscale-policy/policy.ts';
+import type { ConfigProblem } from '../../config-files/problem.ts';
+import { reportedProblems } from '../../config-files/reported-problems.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { Session } from '../../session/session.ts';
+import { runComposeCommand } from '../../stack/apply/compose-command.ts';
+import { readConfigSchema } from '../../stack/component-source.ts';
+import type { Deployment } from '../../stack/model.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { nameRemedy } from '../../text/nearest-name.ts';
+import { deployed } from '../components/deployed.ts';
+import { neededComposeTool } from '../deploy/stack-facts.ts';
+import { EngineScope } from '../engine-scope.ts';
+import type { FlowInput, Procedure } from '../flow.ts';
+import { wordsUpTo } from '../flow-options.ts';
+import { readNamedFile } from '../named-file.ts';
+import { valuesInForce } from '../secrets/secret-values.ts';
+import { showProblems } from './config-problems.ts';
+
+const verifyLimitMs = 120_000;
+const outputKeptBytes = 64 * 1024;
+
+/** Exit codes of compose and engines for a program that never started: no such command, no such image, not permitted, not found. */
+const notRun: ReadonlySet<number> = new Set([16, 125, 126, 127]);
+
+interface Verified {
+  done: boolean;
+  problems: readonly ConfigProblem[];
+}
+
+export const configCheck: Procedure = async (session, input, context) => {
+  const scope = new EngineScope(session, context, input.engineName);
+  const [word] = wordsUpTo(2, input, { takes: 'One file at a time', remedy: 'quarterdeck config check COMPONENT [FILE]' });
+  const checkable = context.catalog.entries.filter(({ configFile }) => configFile);
+  const choices = checkable.map(({ id, kind, product }) => ({ value: id, label: kind, detail: product.name }));
+  const id = word ?? (await session.ask.choice({ id: 'component', label: 'Whose configuration is to be checked?', choices }));
+  const entry = context.catalog.get(id);
+  if (!entry) {
+    const names = checkable.map((known) => known.id);
+    const remedy = nameRemedy(id, names, '"quarterdeck catalog list" names them.');
+    throw new Fault('usage.component', `The catalog has no component "${cleanLine(id)}".`, remedy);
+  }
+  const { configFile } = entry;
+  if (!configFile) {
+    throw new Fault(
+      'usage.component',
+      `${id} has no configuration file that the catalog knows.`,
+      `"quarterdeck catalog show ${id}" says where its settings go, "quarterdeck edit ${id}" opens its files.`,
+    );
+  }
+  const own = await ownText(session, input);
+  if (!own && entry.deploy !== 'compose') {
+    const message = `${id} is not deployed from here, so it is not known where its file is.`;
+    throw new Fault('usage.file', message, `Name it: quarterdeck config check ${id} FILE`);
+  }
+  const deployment = own ? undefined : (await deployed(scope, id)).deployment;
+  const text = own?.text ?? deployment?.files[configFile.path];
+  const file = own?.file ?? cleanLine(`${deployment?.folder ?? id}/${configFile.path}`);
+  if (text === undefined) {
+    const message = `${file} is not there.`;
+    throw new Fault('usage.file', message, `quarterdeck deploy ${id} writes it anew; or name a file: quarterdeck config check ${id} FILE`);
+  }
+  const { problems, unjudged, isRead } = await examined(entry, text, own?.file);
+  // A file that cannot be read is not worth starting a container for.
+  const isBroken = problems.some(({ level }) => level === 'error');
+  const verified: Verified = !isBroken && deployment ? await verify(scope, deployment, configFile) : notAsked;
+  const all: readonly ConfigProblem[] = [...problems, ...verified.problems];
+  const { errors, reported } = showProblems(session, file, all);
+  for (const { line, message } of unjudged) session.show({ kind: 'text', text: cleanLine(`${file}:${line} ${message}`) });
+  const data = { component: id, file, problems: all, unjudged };
+  if (all.length === 0 && !verified.done && !isRead)
+    return {
+      message: `${file} was not checked: ${whoCould(entry, own !== undefined, unjudged.length > 0)}.`,
+      data: { ...data, checked: false },
+    };
+  const right = verified.done ? 'the product itself takes it' : formWords(entry, own !== undefined, unjudged.length > 0);
+  return {
+    message: errors > 0 ? `${file}: ${reported}.` : `${file}: ${reported === '' ? '' : `${reported}, and otherwise `}${right}.`,
+    data: { ...data, checked: true, verified: verified.done },
+    exitCode: errors > 0 ? 1 : 0,
+  };
+};
+
+async function examined(entry: CatalogEntry, text: string, ownFile: string | undefined): Promise<CheckedConfig> {
+  if (isPolicy(entry, ownFile)) return { problems: policyProblems(text), unjudged: [], isRead: true };
+  if (isOtherForm(entry, ownFile))
+    return { problems: [], unjudged: [{ line: 1, message: 'TOML is not read here: write it as YAML to have it checked.' }], isRead: false };
+  const schema = await readConfigSchema(entry, join(installationFolder(), 'catalog'));
+  return examineConfig(text, entry.configFile ?? {}, schema, { elsewhere: ownFile !== undefined });
+}
+
+const notAsked: Verified = { done: false, problems: [] };
+
+/** Returns whether the file is in the product's other format: a product that accepts YAML often accepts TOML too. */
+function isOtherForm({ configFile }: CatalogEntry, file: string | undefined): boolean {
+  return configFile?.format === 'yaml' && /\.toml$/i.test(file ?? '');
+}
+
+function whoCould({ configFile, product }: CatalogEntry, isOwn: boolean, isReportedWhy: boolean): string {
+  if (isReportedWhy) return 'it is in a form that is not read here';
+  if (!configFile?.verify) return `its form is not read here, and no check of ${product.name} itself is known`;
+  return `only ${product.name} itself can${isOwn ? ', once it is deployed' : ''}`;
+}
+
+function formWords({ configFile, product }: CatalogEntry, isOwn: boolean, isPartly: boolean): string {
+  if (isPartly) return 'its form is right as far as it could be judged';
+  const { schema, verify: check, format } = configFile ?? {};
+  // A WireGuard file has its own reader, which checks as much as any schema could.
+  if (schema === undefined && format !== 'wg-quick') return `it can be read; whether ${product.name} knows its settings was not checked`;
+  return check && isOwn ? `its form is right; ${product.name} itself was not asked` : 'its form is right';
+}
+
+/** Returns whether it is the policy file of a mesh control server, which defines who can reach what. */
+function isPolicy({ api }: CatalogEntry, file: string | undefined): boolean {
+  return api?.name === 'headscale' && /\.(?:hu)?json$/i.test(file ?? '');
+}
+
+/** Checks the policy as the newest server would; its users are not queried. */
+function policyProblems(text: string): ConfigProblem[] {
+  return checkPolicy(text, { minor: Number.POSITIVE_INFINITY, users: undefined }).map((finding) => ({ ...finding, field: '', remedy: '' }));
+}
+
+async function ownText(session: Session, { stdin, words: [, word] }: FlowInput): Promise<{ text: string; file: string } | undefined> {
+  if (stdin) return { text: new TextDecoder().decode(stdin), file: 'the input' };
+  if (word === undefined) return undefined;
+  return readNamedFile(session, word, 'Name a file of this machine, or none for the one that is deployed.');
+}
+
+/** A separate container sees the file as it is now; it has the mounts and secrets of the service. */
+async function verify(
+  scope: EngineScope,
+  deployment: Deployment,
+  { verify: check }: { verify?: { service: string; argv: readonly string[]; problem?: string | undefined } | undefined },
+): Promise<Verified> {
+  const { session, context, engineName } = scope;
+  const [program, ...rest] = check?.argv ?? [];
+  if (!check || program === undefined || session.readOnly) return notAsked;
+  const { component: id } = deployment;
+  const seen = context.fleet.snapshot().components.find((one) => one.known && one.id === id && one.host === engineName);
+  const tool = await neededComposeTool(scope);
+  const secrets = await valuesInForce(scope, deployment);
+  const words = ['run', '--rm', '--no-deps', '-T', '--entrypoint', program, check.service, ...rest];
+  const ended = await session.act({
+    id: 'verify',
+    right: 'operate',
+    request: `${tool.argv.join(' ')} ${words.map((word) => cleanLine(word)).join(' ')} in ${deployment.folder}`,
+    target: { host: engineName, component: seen?.key ?? id },
+    limitMs: verifyLimitMs,
+    run: async (grant) => {
+      const { folder, compose, env } = deployment;
+      const command = { component: id, folder, compose, plain: Object.keys(env), tool, secrets, words };
+      const running = await runComposeCommand(grant, scope.host, command);
+      if (tool.kind !== 'podman-compose') running.stdin.end();
+      let output = '';
+      for await (const chunk of running.stdout as AsyncIterable<Buffer>) output = (output + chunk.toString('utf8')).slice(-outputKeptBytes);
+      const { exitCode, stderr } = await running.ended;
+      return { exitCode, output: session.withoutSecrets(`${output}\n${stderr}`) };
+    },
+  });
+  if (ended === undefined) return notAsked;
+  if (notRun.has(ended.exitCode)) {
+    const why = ended.output.trim().split('\n').at(-1) ?? '';
+    session.show({
+      kind: 'text',
+      text: cleanLine(`${program} could not be run there, so the file was checked for its form alone: ${why}`),
+    });
+    return notAsked;
+  }
+  return { done: true, problems: ended.exitCode === 0 ? [] : reportedProblems(ended.output, check.problem) };
+}

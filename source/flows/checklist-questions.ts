@@ -1,0 +1,120 @@
+import { resolve } from 'node:path';
+import { writeOwnFile } from '../config/own-files.ts';
+import { Fault } from '../faults/fault.ts';
+import type { Checklist, ChecklistItem } from '../session/checklist.ts';
+import { checklistReport } from '../session/checklist-report.ts';
+import type { Choice, Session } from '../session/session.ts';
+import { cleanLine } from '../text/clean.ts';
+import { countText } from '../text/quantities.ts';
+import type { FlowInput } from './flow.ts';
+import { optionOf, optionsOf } from './flow-options.ts';
+
+/** Parses the values of `--skip`: item to reason. Throws `usage.skip`. */
+export function skipsOf(input: FlowInput): ReadonlyMap<string, string> {
+  return new Map(
+    (optionsOf(input, 'skip') ?? []).map((text) => {
+      const [, item = '', reason = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+      if (item.trim() === '' || reason.trim() === '') {
+        const remedy = 'Write the item and why: --skip webhooks="switched off for the upgrade".';
+        throw new Fault('usage.skip', `--skip ${cleanLine(text)} says no reason.`, remedy);
+      }
+      return [item.trim(), reason.trim()];
+    }),
+  );
+}
+
+export interface ChecklistAction extends Choice {
+  /** Available even while an item blocks. */
+  first?: boolean;
+}
+
+/** Prompts for the next action, and does skips itself. Returns `go` only if nothing blocks. Without a user, no item is skipped. */
+export async function askChecklist(
+  session: Session,
+  list: Checklist,
+  { id, label, go, actions = [] }: { id: string; label: string; go: string; actions?: readonly ChecklistAction[] },
+): Promise<string> {
+  const { blocked } = list;
+  if (session.dryRun) return 'go';
+  const skips = blocked.map((item) => ({
+    value: `skip:${item.id}`,
+    label: `Skip "${item.title}"`,
+    detail: 'with a reason, which is kept',
+  }));
+  const leading = actions.filter(({ first }) => first);
+  const choices: Choice[] = [
+    ...leading,
+    ...(blocked.length === 0 ? [{ value: 'go', label: go }] : []),
+    ...actions.filter(({ first }) => !first),
+    { value: 'again', label: 'Look again' },
+    ...skips,
+    { value: 'leave', label: 'Leave it here', detail: 'everything is kept' },
+  ];
+  let answer: string;
+  try {
+    answer = await session.ask.choice({
+      id,
+      label,
+      help: blocked.length === 0 ? 'Nothing is in the way.' : inTheWay(blocked),
+      choices,
+      initial: choices[0]?.value ?? 'leave',
+      fresh: true,
+      checklist: { title: list.title, items: list.items },
+    });
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.code !== 'usage.unanswered') throw thrown;
+    const [first] = leading;
+    if (first) return first.value;
+    if (blocked.length === 0) return 'go';
+    throw refusedBy(blocked);
+  }
+  if (answer === 'leave') throw leftHere();
+  if (!answer.startsWith('skip:')) return answer;
+  const item = answer.slice(5);
+  await skipItem(session, list, item, `Why is "${list.item(item)?.title ?? item}" skipped?`);
+  return 'skipped';
+}
+
+/** Prompts for the reason, and skips the item. */
+export async function skipItem(session: Session, list: Checklist, item: string, label: string): Promise<void> {
+  const reason = await session.ask.text({
+    id: `reason ${item}`,
+    label,
+    help: 'Kept with your name, and in the report.',
+    fresh: true,
+    check: (text) => (text.trim().length < 3 ? 'Whoever reads it tomorrow wants a reason.' : undefined),
+  });
+  await list.skip(item, reason.trim());
+}
+
+export const leftHere = () => new Fault('interrupted.cancelled', 'Left here.', 'Go on whenever you like.');
+
+export function inTheWay(blocked: readonly ChecklistItem[]): string {
+  return `${countText(blocked.length, 'item')} in the way: ${blocked.map(({ id, title }) => `${title} (${id})`).join(', ')}.`;
+}
+
+function refusedBy(blocked: readonly ChecklistItem[]): Fault {
+  const summaries = blocked.map(({ id, title, summary }) => `${title} (${id}): ${summary.replace(/\.?$/, '.')}`);
+  const advice = blocked.flatMap((item) => item.advice || []).slice(0, 3);
+  const skip = `${blocked[0]?.id}=REASON`;
+  const message = `${countText(blocked.length, 'item')} in the way. ${summaries.join(' ')}`;
+  return new Fault('refused.blocked', message, [...advice, `Or skip one: --skip ${skip.includes(' ') ? `"${skip}"` : skip}.`].join(' '));
+}
+
+/** Writes the report to the path of `--report`; an existing report at that path is of the same checklist, and is replaced. */
+export async function writeReport(session: Session, input: FlowInput, list: Checklist, outcome: string): Promise<string | undefined> {
+  const report = optionOf(input, 'report');
+  if (report === undefined || session.dryRun) return undefined;
+  const path = resolve(report);
+  await writeOwnFile(path, session.withoutSecrets(checklistReport(list, { outcome })), { chosen: true });
+  return path;
+}
+
+export function checklistData(list: Checklist): object {
+  return {
+    title: list.title,
+    started: list.started,
+    ...list.facts,
+    items: list.items,
+  };
+}

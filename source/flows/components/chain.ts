@@ -1,0 +1,54 @@
+import { Fault } from '../../faults/fault.ts';
+import { type ChainFinding, type ChainStageView, readChain } from '../../fleet/media-chain.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { countText } from '../../text/quantities.ts';
+import type { Procedure } from '../flow.ts';
+
+/** Checks the stages of media automation (R55) on all hosts: a library may be on another host than the programs that fill it. */
+export const chain: Procedure = async (session, _input, context) => {
+  const snapshot = await context.fleet.settle(session.signal, { complete: true });
+  const [first] = snapshot.engines;
+  if (!snapshot.engines.some(({ engine }) => engine.reachable))
+    throw new Fault(
+      'unreachable.engine',
+      first?.link.message ?? 'No container engine was found on this machine.',
+      first?.link.remedy ?? 'Start Docker or Podman, or set DOCKER_HOST to where the engine listens.',
+    );
+  const media = await readChain(context.catalog.entries, snapshot, (host, containerId) =>
+    context.engineOf(host).inspect(containerId, session.signal),
+  );
+  session.signal.throwIfAborted();
+  const several = snapshot.engines.length > 1;
+  session.show({
+    kind: 'table',
+    columns: ['STAGE', 'COMPONENT', 'IS', 'WHAT IT DOES THERE'],
+    rows: media.stages.flatMap((stage, at) => stageRows(stage, at, several)),
+  });
+  for (const { level, message, remedy } of media.findings)
+    session.show({ kind: 'text', text: cleanLine(`${level}: ${message} ${remedy}`) });
+  return { message: summary(media.stages, media.findings, media.whole), data: media, exitCode: media.whole ? 0 : 1 };
+};
+
+function stageRows({ title, state, members }: ChainStageView, at: number, several: boolean): string[][] {
+  const name = `${at + 1} ${title}`;
+  const rows = members.map(({ id, host, state: { label }, does, aside }) => [
+    several ? `${id} on ${host}` : id,
+    label,
+    aside ? `${does}; the stage goes on without it` : does,
+  ]);
+  if (state === 'missing') rows.unshift(['', 'missing', '']);
+  return rows.map((row, index) => [index === 0 ? name : '', ...row].map(cleanLine));
+}
+
+function summary(stages: readonly ChainStageView[], findings: readonly ChainFinding[], whole: boolean): string {
+  if (whole) return 'The chain is whole: every stage is served, and nothing known stands in its way.';
+  const of = (state: ChainStageView['state']) => stages.filter((stage) => stage.state === state).length;
+  const parts = [
+    of('missing') > 0 && `${countText(of('missing'), 'stage')} missing`,
+    of('stopped') > 0 && `${countText(of('stopped'), 'stage')} stopped`,
+    of('troubled') + of('unknown') > 0 && `${countText(of('troubled') + of('unknown'), 'stage')} not well`,
+  ].filter((part) => part !== false);
+  const wrong = findings.filter(({ level, to }) => to !== undefined && level !== 'notice').length;
+  if (wrong > 0) parts.push(`${wrong} ${wrong === 1 ? 'thing' : 'things'} wrong between stages`);
+  return `The chain is broken: ${parts.length === 0 ? `${countText(findings.length, 'finding')}` : parts.join(', ')}.`;
+}

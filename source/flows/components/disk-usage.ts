@@ -1,0 +1,154 @@
+import type { DiskUsage } from '../../engine/engine.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { bytesText } from '../../text/quantities.ts';
+import type { Flow } from '../flow.ts';
+import { type Columns, showList } from '../list-table.ts';
+
+export type UsageKind = 'images' | 'containers' | 'volumes' | 'build-cache';
+
+export interface UsageRow {
+  kind: UsageKind;
+  count: number;
+  inUse: number;
+  sizeBytes: number;
+  reclaimableBytes: number;
+  unmeasured: number;
+}
+
+export interface UsageItem {
+  kind: UsageKind;
+  id: string;
+  name: string;
+  /** Bytes that its removal frees: for an image without the layers shared with others. Undefined if the engine does not report it. */
+  sizeBytes: number | undefined;
+  inUse: boolean;
+  /** For an image: its tags as the engine knows them. An image with several tags is removed with its last tag. */
+  tags?: readonly string[];
+  /** Cleaned: `untagged`, `unnamed`, `exited`. */
+  note: string;
+}
+
+const idleStates: ReadonlySet<string> = new Set(['exited', 'created', 'dead', 'stopped', 'configured', 'initialized']);
+
+export function usageItems(usage: DiskUsage): UsageItem[] {
+  return [
+    ...usage.images.map((image): UsageItem => {
+      const own = image.tags.filter((tag) => tag !== '<none>:<none>');
+      const tags = own.map(cleanLine);
+      return {
+        kind: 'images',
+        id: image.id,
+        tags: own,
+        name: tags[0] ?? image.id.replace(/^sha256:/, '').slice(0, 12),
+        sizeBytes: Math.max(0, image.sizeBytes - Math.max(0, image.sharedBytes)),
+        inUse: image.containers > 0,
+        note: image.dangling ? 'untagged' : tags.length > 1 ? `also ${tags.slice(1).join(', ')}` : '',
+      };
+    }),
+    ...usage.containers.map(
+      (container): UsageItem => ({
+        kind: 'containers',
+        id: container.id,
+        name: cleanLine(container.name),
+        sizeBytes: container.sizeBytes,
+        inUse: !idleStates.has(container.state.toLowerCase()),
+        note: cleanLine(container.state),
+      }),
+    ),
+    ...usage.volumes.map(
+      (volume): UsageItem => ({
+        kind: 'volumes',
+        id: volume.name,
+        name: cleanLine(volume.name),
+        sizeBytes: volume.sizeBytes,
+        inUse: volume.usedBy > 0,
+        note: volume.anonymous ? 'unnamed' : '',
+      }),
+    ),
+    ...usage.buildCache.map(
+      (part): UsageItem => ({
+        kind: 'build-cache',
+        id: part.id,
+        name: cleanLine(part.id),
+        sizeBytes: part.sizeBytes,
+        inUse: part.inUse,
+        note: '',
+      }),
+    ),
+  ];
+}
+
+const kinds: readonly UsageKind[] = ['images', 'containers', 'volumes', 'build-cache'];
+
+export const totalBytes = (items: readonly UsageItem[]) => items.reduce((total, { sizeBytes }) => total + (sizeBytes ?? 0), 0);
+
+export function usageRows(usage: DiskUsage): UsageRow[] {
+  const items = usageItems(usage);
+  return kinds.map((kind) => {
+    const of = items.filter((item) => item.kind === kind);
+    const idle = of.filter(({ inUse }) => !inUse);
+    // Shared layers are not counted in any item's own size.
+    const shared = kind === 'images' ? Math.max(0, ...usage.images.map(({ sharedBytes }) => sharedBytes)) : 0;
+    return {
+      kind,
+      count: of.length,
+      inUse: of.length - idle.length,
+      sizeBytes: totalBytes(of) + shared,
+      reclaimableBytes: totalBytes(idle),
+      unmeasured: of.filter(({ sizeBytes }) => sizeBytes === undefined).length,
+    };
+  });
+}
+
+export const usageTitles: Record<UsageKind, string> = {
+  images: 'Images',
+  containers: 'Containers',
+  volumes: 'Volumes',
+  'build-cache': 'Build cache',
+};
+
+const largestShown = 10;
+
+export const diskUsage: Flow = {
+  id: 'df',
+  verb: 'df',
+  title: 'Show what takes the disk space',
+  summary:
+    'Shows how much room images, containers, volumes and the build cache take, how much of it nothing uses, and the largest of them.',
+  right: 'read',
+  about: 'host',
+  flags: { all: { meaning: 'list everything, not only the largest' } },
+  async run(session, input, context) {
+    session.progress({ id: 'df', label: 'Measuring' });
+    const usage = await context.engineOf(input.engineName).diskUsage(session.signal);
+    session.progress({ id: 'df', label: 'Measured', fraction: 1, done: true });
+    const rows = usageRows(usage);
+    const items = usageItems(usage).sort((a, b) => (b.sizeBytes ?? 0) - (a.sizeBytes ?? 0));
+    const kindColumns: Columns<UsageRow> = {
+      WHAT: ({ kind }) => usageTitles[kind],
+      COUNT: ({ count }) => String(count),
+      'IN USE': ({ inUse }) => String(inUse),
+      SIZE: ({ sizeBytes, unmeasured }) => bytesText(sizeBytes) + (unmeasured > 0 ? '+' : ''),
+      UNUSED: ({ reclaimableBytes }) => bytesText(reclaimableBytes),
+    };
+    showList(session, rows, kindColumns, { title: `Room taken on ${input.engineName}`, right: ['COUNT', 'IN USE', 'SIZE', 'UNUSED'] });
+    const all = input.options.all === true;
+    const listed = all ? items : items.filter(({ sizeBytes }) => (sizeBytes ?? 0) > 0).slice(0, largestShown);
+    const itemColumns: Columns<UsageItem> = {
+      SIZE: ({ sizeBytes }) => (sizeBytes === undefined ? '?' : bytesText(sizeBytes)),
+      WHAT: ({ kind }) => usageTitles[kind].toLowerCase().replace(/s$/, ''),
+      NAME: ({ name }) => name,
+      USED: ({ inUse }) => (inUse ? 'yes' : 'no'),
+      NOTE: ({ note }) => note,
+    };
+    showList(session, listed, itemColumns, { title: all ? 'Everything' : 'The largest', right: ['SIZE'] });
+    const reclaimable = rows.reduce((total, row) => total + row.reclaimableBytes, 0);
+    return {
+      message:
+        reclaimable > 0
+          ? `${bytesText(reclaimable)} are used by nothing; "quarterdeck prune --dry-run" shows what would go, with --all also tagged images and named volumes.`
+          : 'Nothing takes room that nothing uses.',
+      data: { host: input.engineName, rows, items },
+    };
+  },
+};

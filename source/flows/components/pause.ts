@@ -1,0 +1,75 @@
+import { Fault } from '../../faults/fault.ts';
+import type { Session } from '../../session/session.ts';
+import { EngineScope } from '../engine-scope.ts';
+import type { Flow, FlowContext, FlowInput, FlowOutcome } from '../flow.ts';
+import { serviceFlag } from './service.ts';
+import { componentOf, isPaused, isUp, sentenceAbout, serviceTargets } from './service-targets.ts';
+import { watchContainer } from './watch-container.ts';
+
+const seenLimitMs = 20_000;
+
+export const pause: Flow = {
+  id: 'pause',
+  verb: 'pause',
+  title: 'Pause the component',
+  summary: 'Freezes the programs of a component where they stand. They keep their memory, and answer nobody until they go on.',
+  right: 'operate',
+  about: 'component',
+  flags: serviceFlag,
+  interrupts: 'It answers nothing until it is unpaused.',
+  offered: (component) => component.services.some(isUp),
+  run: (session, input, context) => freeze(session, input, context, 'pause'),
+};
+
+export const unpause: Flow = {
+  id: 'unpause',
+  verb: 'unpause',
+  title: 'Let the paused component go on',
+  summary: 'Lets frozen programs go on where they stood.',
+  right: 'operate',
+  about: 'component',
+  flags: serviceFlag,
+  offered: (component) => component.services.some(isPaused),
+  run: (session, input, context) => freeze(session, input, context, 'unpause'),
+};
+
+/** Dependencies resume first and pause last. Only running programs can be paused, so the others are skipped. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the two verbs differ in words only
+async function freeze(session: Session, input: FlowInput, context: FlowContext, verb: 'pause' | 'unpause'): Promise<FlowOutcome> {
+  const component = componentOf(input);
+  const scope = new EngineScope(session, context, input.engineName);
+  const { engine, signal } = scope;
+  const isPause = verb === 'pause';
+  const [from, to] = isPause ? (['running', 'paused'] as const) : (['paused', 'running'] as const);
+  const ordered = await serviceTargets(scope, input);
+  const targets = isPause ? ordered.reverse() : ordered;
+  const changed: string[] = [];
+  let already = 0;
+  for (const [index, target] of targets.entries()) {
+    const { id, name } = target;
+    const state = (await engine.inspect(id, signal))?.state;
+    if (state === to) already += 1;
+    if (state !== from) continue;
+    session.progress({ id: verb, label: isPause ? `Pausing ${name}` : `Letting ${name} go on`, fraction: index / targets.length });
+    await session.act({
+      id: `${verb} ${name}`,
+      right: 'operate',
+      request: `POST /containers/${name}/${verb}`,
+      run: (grant) => engine.writer(grant)[verb](id),
+    });
+    if (session.dryRun) continue;
+    const otherwise = isPause ? 'was not seen to pause' : 'was not seen to go on';
+    await watchContainer(scope, target, (detail) => detail?.state === to, { limitMs: seenLimitMs, otherwise });
+    changed.push(name);
+  }
+  session.progress({ id: verb, label: component.id, fraction: 1, done: true });
+  context.fleet.refresh(component.key);
+  if (session.dryRun) return { message: `Dry run: nothing was ${isPause ? 'paused' : 'let go on'}.` };
+  if (changed.length > 0) {
+    const plural = changed.length === 1 ? ['is', 'goes'] : ['are', 'go'];
+    return { message: sentenceAbout(component.id, changed, `${isPause ? `${plural[0]} paused` : `${plural[1]} on`}.`) };
+  }
+  if (already > 0) return { message: `${component.id} was ${isPause ? 'paused' : 'running'} already.` };
+  const remedy = isPause ? `Start it first: quarterdeck start ${component.id}` : `Look at it: quarterdeck status ${component.id}`;
+  throw new Fault('failed.notRunning', `${component.id} is not ${from}, so there is nothing to ${verb}.`, remedy);
+}

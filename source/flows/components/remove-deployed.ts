@@ -1,0 +1,93 @@
+import type { CatalogEntry } from '../../catalog/catalog.ts';
+import type { ContainerFacts } from '../../engine/engine.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { Session } from '../../session/session.ts';
+import type { Deployment, Plan } from '../../stack/model.ts';
+import { readServices } from '../../stack/plan/compose-document.ts';
+import { planRemove } from '../../stack/plan/plan.ts';
+import { proxyChanges } from '../../stack/plan/proxy-changes.ts';
+import { projectOf } from '../../stack/plan/service-changes.ts';
+import { readDeployment } from '../../stack/read-deployment.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { applyRemoval } from '../deploy/apply-plans.ts';
+import { joinedTo } from '../deploy/joined-services.ts';
+import { gatherStackFacts } from '../deploy/stack-facts.ts';
+import type { EngineScope } from '../engine-scope.ts';
+import type { FlowInput, FlowOutcome } from '../flow.ts';
+import { optionOf } from '../flow-options.ts';
+
+export async function deployedEntry(scope: EngineScope, { component, service }: FlowInput): Promise<CatalogEntry | undefined> {
+  const { context, signal } = scope;
+  const entry = component && service === undefined && component.project === component.id ? context.catalog.get(component.id) : undefined;
+  if (!entry) return undefined;
+  const deployment = await readDeployment(scope.host, await scope.stackFolder(), entry.id, signal);
+  return deployment?.record ? entry : undefined;
+}
+
+/** Removes what a deploy created. Data stay, unless the component's name is typed to delete them. */
+export async function removeDeployed(scope: EngineScope, input: FlowInput, entry: CatalogEntry): Promise<FlowOutcome> {
+  const { session, context, engineName } = scope;
+  const { catalog } = context;
+  const facts = await gatherStackFacts(scope, entry);
+  const { deployment, containers, stackFolder, others } = facts;
+  const joined = deployment ? joinedTo(deployment, Object.keys(readServices(deployment.compose)), others, facts.allContainers) : [];
+  const [one] = joined;
+  if (one) {
+    const [are, each] = joined.length === 1 ? ['is', 'it'] : ['are', 'each'];
+    const message = `${joined.map(({ component }) => component).join(', ')} ${are} in its network, and would have none without it.`;
+    throw new Fault('refused.joined', message, `Give ${each} a network of its own first: quarterdeck route ${one.component} --direct`);
+  }
+  const all = await scope.engine.volumes(session.signal);
+  const named = all.filter((volume) => projectOf(volume) === entry.id).map(({ name }) => name);
+  const volumes = named.length > 0 && (await dataToo(session, input, entry.id, named)) ? named : [];
+
+  const own = planRemove({ entry, deployment, engineName, stackFolder, containers, volumes });
+  const deployments = deployment ? [...others, deployment] : others;
+  const proxy = proxyChanges({ entry, site: '', ports: [], values: {}, deployments, catalog });
+  const plan: Plan = { ...own, files: [...own.files, ...proxy.files], after: proxy.after };
+  const fronts = deployment ? frontsOf(deployment, others, facts.allContainers) : [];
+  const users = others
+    .filter(({ component, compose }) => compose.includes(`quarterdeck-${entry.id}`) && !fronts.includes(component))
+    .map(({ component }) => component);
+  const run = await applyRemoval(facts, plan, [
+    `${entry.id}: its containers (${containers.map(({ name }) => cleanLine(name)).join(', ') || 'none'}), and what was written in them outside of volumes.`,
+    ...plan.files.filter(({ after }) => after === undefined).map(({ path }) => `The file ${path}.`),
+    ...plan.notes,
+    ...fronts.map((front) => `${front} keeps its ports and names: quarterdeck route ${entry.id} --direct takes them away first.`),
+    ...(users.length > 0 ? [`${users.join(', ')} uses it, and will not reach it any more.`] : []),
+    'Its secrets stay in the vault: what is kept of its data can be opened with them only.',
+  ]);
+  if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
+  const data =
+    named.length === 0
+      ? ''
+      : ` Its data ${volumes.length === 0 ? 'stay' : 'are deleted'}: ${named.map((name) => cleanLine(name)).join(', ')}.`;
+  return {
+    message: `${entry.id} is removed.${data}`,
+    data: { component: entry.id, host: engineName, run, volumes: { deleted: volumes, kept: volumes.length === 0 ? named : [] } },
+  };
+}
+
+function frontsOf(deployment: Deployment, others: readonly Deployment[], containers: readonly ContainerFacts[]): string[] {
+  return others
+    .filter((other) => joinedTo(other, Object.keys(readServices(other.compose)), [deployment], containers).length > 0)
+    .map(({ component }) => component);
+}
+
+async function dataToo(session: Session, input: FlowInput, id: string, volumes: readonly string[]): Promise<boolean> {
+  const named = optionOf(input, 'data');
+  if (named !== undefined) {
+    if (named === id) return true;
+    const message = `--data wants the name of the component that loses its data: "${cleanLine(named)}" is not "${id}".`;
+    throw new Fault('usage.data', message, `Write --data ${id}, or leave it out to keep ${volumes.join(', ')}.`);
+  }
+  if (!session.attended) return false;
+  const typed = await session.ask.text({
+    id: 'data',
+    label: 'Its data',
+    help: `They stay (${volumes.join(', ')}), unless you type ${id} here.`,
+    check: (text) =>
+      text.trim() === '' || text.trim() === id ? undefined : `Leave it empty to keep the data, or type ${id} to delete them.`,
+  });
+  return typed.trim() === id;
+}

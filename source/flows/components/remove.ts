@@ -1,0 +1,138 @@
+import type { ContainerDetail } from '../../engine/engine.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { ComponentView } from '../../fleet/model.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { namesText } from '../../text/words.ts';
+import { EngineScope } from '../engine-scope.ts';
+import type { Flow } from '../flow.ts';
+import { serviceFlag } from './service.ts';
+import { componentOf, hasContainer, sentenceAbout, serviceTargets } from './service-targets.ts';
+import { isStopped, stop } from './stop.ts';
+import { watchContainer } from './watch-container.ts';
+
+const seenLimitMs = 30_000;
+
+export const remove: Flow = {
+  id: 'remove',
+  verb: 'remove',
+  title: 'Remove the component',
+  summary:
+    'Removes the containers of a component, and of one that was deployed from here the files that nobody changed and its site. Images and data stay, unless its name is typed for that; what is lost is listed before it is confirmed.',
+  right: 'destroy',
+  about: 'component',
+  flags: {
+    ...serviceFlag,
+    force: { meaning: 'also remove running containers: their programs are killed' },
+    volumes: { meaning: 'also remove their unnamed volumes, with what is in them' },
+    data: { meaning: 'of one that was deployed from here: delete its data too; the name again, to be sure', value: 'COMPONENT' },
+  },
+  offered: (component) => component.services.some(hasContainer),
+  async run(session, input, context) {
+    const component = componentOf(input);
+    // Imported on demand: it loads all of the deploy code, which must not delay the first frame.
+    const { deployedEntry, removeDeployed } = await import('./remove-deployed.ts');
+    const scope = new EngineScope(session, context, input.engineName);
+    const deployed = await deployedEntry(scope, input);
+    if (deployed) return removeDeployed(scope, input, deployed);
+    const { engine } = scope;
+    let force = input.options.force === true;
+    const volumes = input.options.volumes === true;
+    const targets = (await serviceTargets(scope, input)).reverse();
+    let details = await inspectAll(scope, targets);
+    const running = details.filter((detail) => !isStopped(detail));
+    if (running.length > 0 && !force) {
+      const still = `${namesText(running.map(({ name }) => cleanLine(name)))} ${running.length === 1 ? 'is' : 'are'} still running.`;
+      if (!session.attended) {
+        throw new Fault('refused.running', still, `Stop first (quarterdeck stop ${component.id}), or use --force to kill.`);
+      }
+      const how = await session.ask.choice({
+        id: 'running',
+        label: still,
+        choices: [
+          { value: 'stop', label: 'Stop first', detail: 'its programs may end what they are doing' },
+          { value: 'kill', label: 'Kill' },
+        ],
+      });
+      if (how === 'kill') force = true;
+      else {
+        await stop.run(session, input, context);
+        details = await inspectAll(scope, targets);
+      }
+    }
+    const names = details.map(({ name }) => cleanLine(name));
+    const removed: string[] = [];
+    await session.act({
+      id: 'remove',
+      right: 'destroy',
+      title: `Remove the container${names.length === 1 ? '' : 's'} ${namesText(names)}`,
+      request: names.map((name) => `DELETE /containers/${name}?force=${force}&v=${volumes}`).join(', '),
+      consequences: details.flatMap((detail) => consequencesOf(detail, component, { force, volumes })),
+      done: async () => details.length === 0,
+      run: async (grant) => {
+        const writer = engine.writer(grant);
+        for (const [index, { id, name: raw }] of details.entries()) {
+          const name = cleanLine(raw);
+          session.progress({ id: 'remove', label: `Removing ${name}`, fraction: index / details.length });
+          await writer.remove(id, { force, volumes });
+          const isGone = (detail: ContainerDetail | undefined) => detail === undefined;
+          const watch = { limitMs: seenLimitMs, otherwise: 'was not seen to go' };
+          await watchContainer({ engine, signal: grant.signal }, { id, name }, isGone, watch);
+          removed.push(name);
+        }
+      },
+    });
+    session.progress({ id: 'remove', label: `Removed ${component.id}`, fraction: 1, done: true });
+    context.fleet.refresh(component.key);
+    if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
+    return { message: sentenceAbout(component.id, removed, `${removed.length === 1 ? 'is' : 'are'} removed.`) };
+  },
+};
+
+async function inspectAll({ engine, signal }: EngineScope, targets: readonly { id: string }[]): Promise<ContainerDetail[]> {
+  const details: ContainerDetail[] = [];
+  for (const { id } of targets) {
+    const detail = await engine.inspect(id, signal);
+    if (detail) details.push(detail);
+  }
+  return details;
+}
+
+/** Returns the name of an unnamed volume, which is 64 hex digits; if only its path on the disk is known, the path contains the name. */
+export function unnamedVolume(source: string): string | undefined {
+  return /(?:^|\/)([0-9a-f]{64})(?:\/_data)?$/.exec(source)?.[1];
+}
+
+function consequencesOf(
+  detail: ContainerDetail,
+  component: ComponentView,
+  { force, volumes }: { force: boolean; volumes: boolean },
+): string[] {
+  const name = cleanLine(detail.name);
+  const lines = [`${name} (${cleanLine(detail.image)}): the container, and what was written in it outside of volumes.`];
+  if (force && !isStopped(detail)) lines.push(`${name} is running: its programs are killed.`);
+  const kept: string[] = [];
+  for (const mount of detail.mounts) {
+    if (mount.kind !== 'volume') continue;
+    const unnamed = unnamedVolume(mount.source);
+    const target = cleanLine(mount.target);
+    const end = volumes ? ', with everything in it.' : ' stays, but no container uses it any more.';
+    if (unnamed === undefined) kept.push(`${cleanLine(mount.source)} (${target})`);
+    else lines.push(`The unnamed volume ${unnamed.slice(0, 12)} at ${target} of ${name}${end}`);
+  }
+  if (kept.length > 0) lines.push(`Stays: ${kept.length === 1 ? 'volume' : 'volumes'} ${kept.join(', ')}.`);
+  lines.push(recreatorOf(detail, component));
+  return lines;
+}
+
+function recreatorOf(detail: ContainerDetail, component: ComponentView): string {
+  const name = cleanLine(detail.name);
+  const unit = detail.labels['PODMAN_SYSTEMD_UNIT'];
+  if (unit) return `The systemd unit ${cleanLine(unit)} makes ${name} again when it starts.`;
+  const project = detail.labels['com.docker.compose.project'] ?? detail.labels['io.podman.compose.project'];
+  if (project) {
+    const folder = detail.labels['com.docker.compose.project.working_dir'];
+    return `Compose makes ${name} again: "up" of project ${cleanLine(project)}${folder ? ` in ${cleanLine(folder)}` : ''}.`;
+  }
+  if (component.origin && component.project !== '') return `${name} was made by ${component.origin}, which may make it again.`;
+  return `Nothing makes ${name} again by itself: its options and environment are known to this container alone.`;
+}

@@ -1,0 +1,97 @@
+import type { ComposeTool } from '../../engine/compose-tool.ts';
+import { restoreSentence } from '../../stack/backup/restore-journal.ts';
+import { blocking, type Finding, warning } from '../../stack/finding.ts';
+import type { Answers, CheckedPlan, Plan } from '../../stack/model.ts';
+import { pinOf } from '../../stack/plan/image-pin.ts';
+import { networksOf } from '../../stack/plan/networks.ts';
+import { isEmpty, type PlanRequest, planDeploy } from '../../stack/plan/plan.ts';
+import { planJson } from '../../stack/plan/plan-text.ts';
+import { proxyChanges } from '../../stack/plan/proxy-changes.ts';
+import { askHost, type HostAnswers } from '../../stack/preflight/host-facts.ts';
+import { preflight } from '../../stack/preflight/preflight.ts';
+import type { StackFacts } from './stack-facts.ts';
+
+export type PlanIntent = Pick<PlanRequest, 'kind'> & Partial<Pick<PlanRequest, 'newer' | 'pins' | 'rotated' | 'edited' | 'fresh'>>;
+
+export interface ReadyPlan extends CheckedPlan {
+  facts: StackFacts;
+  answers: Answers;
+  /** The host facts that preflight read, for plans that are created together with this one. */
+  asked: HostAnswers;
+}
+
+export function planData({ plan, findings, facts }: ReadyPlan): Record<string, unknown> {
+  return planJson(plan, findings, isEmpty(plan), facts.scope.session.withoutSecrets);
+}
+
+/** If the host has no compose yet, the plan assumes one that supports compose files in full; preflight reports that it is missing. */
+const fullCompose: ComposeTool = { kind: 'docker-compose', generation: 2, version: '', argv: ['docker-compose'], env: {} };
+
+/** Changes nothing. Queries the host again unless `asked` has its answers. */
+export async function planComponent(
+  facts: StackFacts,
+  answers: Answers,
+  intent: PlanIntent,
+  asked: HostAnswers = askHost(facts.scope.host, facts.scope.engine, facts.scope.signal),
+): Promise<ReadyPlan> {
+  const { entry, deployment, others, scope } = facts;
+  const { session, context, engineName, host, engine, engineFacts, signal } = scope;
+  const { catalog } = context;
+  // Secrets adopted from a running container were not typed, so they are not masked yet, and may be in the files that a review shows.
+  for (const answer of Object.values(answers.secrets)) if (answer.from === 'given') session.hide(answer.value);
+  const networks = networksOf(entry, answers.values, catalog);
+  const own = planDeploy({
+    ...intent,
+    entry,
+    source: facts.source,
+    answers,
+    deployment,
+    engineName,
+    stackFolder: facts.stackFolder,
+    runtime: engineFacts.kind,
+    tool: facts.tool ?? fullCompose,
+    networks,
+    networksThere: facts.networksThere,
+    containers: facts.containers,
+    images: new Map([...facts.images].map(([reference, image]) => [reference, pinOf(reference, image)])),
+  });
+  const deployments = deployment ? [...others, deployment] : others;
+  const { site, protect, values } = answers;
+  const proxy = proxyChanges({ entry, site, protect, ports: own.ports, values, deployments, catalog });
+  const plan: Plan = { ...own, files: [...own.files, ...proxy.files], after: [...own.after, ...proxy.after] };
+  const findings: Finding[] = [
+    ...proxy.findings,
+    ...(await preflight(plan, {
+      entry,
+      answers,
+      host,
+      engine,
+      facts: engineFacts,
+      deployments,
+      catalog,
+      composeTool: facts.tool,
+      secretsKnown: facts.secretsKnown,
+      secretsMadeMs: facts.secretsMadeMs,
+      asked,
+      signal,
+    })),
+    ...facts.unfinished
+      .filter(({ transaction }) => transaction.plans.some((other) => other.component === entry.id))
+      .map(({ transaction: { run, by }, summary }) => {
+        const message = `An earlier change of it, by ${by}, broke off. ${summary}`;
+        return blocking(`unfinished:${run}`, message, 'Finish it or take it back first: quarterdeck recover.');
+      }),
+    ...facts.restores
+      .filter(({ component }) => component === entry.id)
+      .map((record) => blocking(`unfinished:${record.run}`, restoreSentence(record), 'Undo it, or run it again: quarterdeck recover.')),
+    ...(deployment?.skipped ?? []).map((name) =>
+      warning(
+        `left-out:${name}`,
+        `${name} lies beside compose.yaml and is left out: compose is told to read compose.yaml alone.`,
+        `Put what it says into compose.yaml (quarterdeck edit ${entry.id}), or remove it.`,
+      ),
+    ),
+    ...facts.problems.map(({ message, remedy }, index) => warning(`stack-folder:${index + 1}`, message, remedy)),
+  ];
+  return { plan, findings, facts, answers, asked };
+}

@@ -1,0 +1,151 @@
+import { Fault } from '../../faults/fault.ts';
+import type { Session } from '../../session/session.ts';
+import { readLock } from '../../stack/apply/lock.ts';
+import { versionsIn } from '../../stack/apply/record.ts';
+import { finishRun, recordBefore, undoRun } from '../../stack/apply/recover.ts';
+import { damagedSentence, findDamagedJournals, readUnfinishedRuns } from '../../stack/apply/run-journal.ts';
+import type { RunOnHost } from '../../stack/apply/transaction.ts';
+import { readOpenRestores } from '../../stack/backup/restore-journal.ts';
+import { removeHalted, writeHalted } from '../../stack/backup/stopped-journal.ts';
+import { readDeployment } from '../../stack/read-deployment.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { operatorOf } from '../backup/backup.ts';
+import { forgetRotation, readInterrupted, recoverHalted, rotationRecord } from '../backup/recover-halted.ts';
+import { recoverRestore } from '../backup/recover-restore.ts';
+import { chooseRecovery, type Recovery } from '../backup/recovery-choice.ts';
+import { namesWithoutVerdict, waitUntilHealthy } from '../components/wait-until-healthy.ts';
+import { EngineScope } from '../engine-scope.ts';
+import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
+import { secretValues } from '../secrets/secret-values.ts';
+import { labelsOfNetwork, noteVerified, onlyComponent, showApplying } from './apply-plans.ts';
+import { describeChoices, listRotated, type RotatedSecret, restoreNewest, verifyRotated, writeRotated } from './rotated-secrets.ts';
+import { neededComposeTool } from './stack-facts.ts';
+
+export const recover: Procedure = async (session, input, context) => {
+  const scope = new EngineScope(session, context, input.engineName);
+  const { host } = scope;
+  const stackFolder = await scope.stackFolder();
+  const runs = await readUnfinishedRuns(host, stackFolder, session.signal);
+  const holder = await readLock(host, stackFolder, session.signal);
+  // The other change continues by itself on the host; interrupted changes must wait until it has finished.
+  if (holder?.alive) {
+    return {
+      message: `${cleanLine(holder.by)} has been changing this stack since ${cleanLine(holder.since)}, and needs nobody for it: look again when that is done.`,
+      data: { runs: [], working: { run: holder.run, by: holder.by, since: holder.since } },
+    };
+  }
+  const restores = await readOpenRestores(host, stackFolder, session.signal);
+  const halted = await readInterrupted(scope);
+  const [damaged] = await findDamagedJournals(host, stackFolder, session.signal);
+  const count = runs.length + restores.length + halted.length;
+  if (damaged !== undefined && count === 0) throw damagedFault(damaged, input.engineName);
+  if (count === 0) return { message: `Nothing broke off in ${cleanLine(stackFolder)}.`, data: { runs: [] } };
+  const done: { run: string; outcome: string }[] = [];
+  // Data first: a change would start containers on half-restored data.
+  for (const record of restores.toReversed()) done.push({ run: record.run, outcome: await recoverRestore(scope, input, record) });
+  // Newest first: later changes build on earlier ones.
+  for (const run of runs.toReversed()) {
+    const choice = await chosen(session, run, await listRotated(scope, run.transaction), input);
+    if (choice !== 'leave') await goOn(scope, run, choice);
+    done.push({ run: run.transaction.run, outcome: choice });
+  }
+  // Last: a change that was finished or undone may have started or replaced these containers.
+  for (const record of halted) done.push({ run: record.run, outcome: await recoverHalted(scope, record) });
+  const outcome = summary(session, done);
+  if (damaged !== undefined && !session.dryRun) throw damagedFault(damaged, input.engineName, outcome.message);
+  return outcome;
+};
+
+function damagedFault(path: string, engineName: string, done = ''): Fault {
+  return new Fault(
+    'failed.journal',
+    [done, damagedSentence(`${cleanLine(path)} on ${engineName}`)].filter(Boolean).join(' '),
+    'Check the components: quarterdeck status. Start or deploy again what differs, then move it away.',
+    { where: { file: path } },
+  );
+}
+
+function summary(session: Session, done: readonly { run: string; outcome: string }[]): FlowOutcome {
+  const words = { finish: 'finished', undo: 'taken back', leave: 'left as it is' } as const;
+  if (session.dryRun) return { message: 'Dry run: nothing was changed.', data: { runs: done } };
+  return {
+    message: done.map(({ run, outcome }) => `${run}: ${words[outcome as keyof typeof words]}.`).join(' '),
+    data: { runs: done },
+  };
+}
+
+function chosen(session: Session, run: RunOnHost, rotated: readonly RotatedSecret[], input: FlowInput): Promise<Recovery> {
+  const means = describeChoices(rotated);
+  const summary = [run.summary, means?.summary].filter(Boolean).join(' ');
+  session.show({ kind: 'text', text: `${run.transaction.run}, by ${cleanLine(run.transaction.by)}: ${summary}` });
+  const lines = run.output.split('\n').filter(Boolean).slice(-15);
+  if (lines.length > 0)
+    session.show({ kind: 'table', title: 'Last lines of its output', columns: [''], rows: lines.map((line) => [line]) });
+  return chooseRecovery(session, input, {
+    run: run.transaction.run,
+    summary,
+    choices: [
+      { value: 'finish', label: 'Finish it', detail: means?.finish ?? 'what is done is left out' },
+      { value: 'undo', label: 'Take it back', detail: means?.undo ?? 'files, images and secrets as they were before' },
+    ],
+  });
+}
+
+export async function goOn(scope: EngineScope, run: RunOnHost, how: 'finish' | 'undo'): Promise<void> {
+  const { session, context, engineName, host, engine, signal } = scope;
+  const { transaction } = run;
+  const tool = await neededComposeTool(scope);
+  const secrets: Record<string, Record<string, string>> = {};
+  for (const plan of transaction.plans) {
+    const versions =
+      how === 'finish'
+        ? versionsIn(plan.secrets)
+        : plan.kind === 'rejoin'
+          ? ((await readDeployment(host, plan.stackFolder, plan.component, signal))?.record?.secrets ?? {})
+          : ((await recordBefore(host, transaction, plan.component, signal))?.secrets ?? {});
+    secrets[plan.component] = await secretValues(scope, plan.component, versions);
+  }
+  const rotated = await listRotated(scope, transaction);
+  const components = transaction.plans.map(({ component }) => component);
+  const options = { tool, secrets, engine, networkLabels: labelsOfNetwork };
+  const stackFolder = await scope.stackFolder();
+  // If this is killed after the script, the data would not have the value that the containers have.
+  const record = rotated.length > 0 ? rotationRecord(await operatorOf(scope), rotated) : undefined;
+  await session.act({
+    id: `${how} ${transaction.run}`,
+    right: 'operate',
+    title: how === 'finish' ? `Finish the change to ${components.join(', ')}` : `Take back the change to ${components.join(', ')}`,
+    request: `${how} run ${transaction.run}: ${components.join(', ')}`,
+    target: { host: engineName, component: onlyComponent(transaction.plans) },
+    limitMs: Number.POSITIVE_INFINITY,
+    run: async (grant) => {
+      if (record) await writeHalted(grant, host, stackFolder, record);
+      try {
+        return await (how === 'finish' ? finishRun : undoRun)(grant, host, run, options, (event) => showApplying(session, event));
+      } catch (thrown) {
+        // The run is unfinished as before, and has its own record.
+        if (record && !grant.signal.aborted) await removeHalted(grant, host, stackFolder, record.run);
+        throw thrown;
+      }
+    },
+  });
+  context.fleet.refresh();
+  if (session.dryRun) return;
+  const sinceMs = Date.now();
+  await writeRotated(scope, rotated, how === 'finish' ? 'after' : 'before');
+  if (how === 'undo') await restoreNewest(scope, rotated);
+  if (record) await forgetRotation(scope, record);
+  const there = transaction.plans.filter(({ files, component, joins }) => {
+    if (joins?.starts === false) return false;
+    const compose = files.find(({ path }) => path === `${component}/compose.yaml`);
+    return how === 'finish' || compose === undefined || compose.before !== undefined;
+  });
+  const unchecked: string[] = [];
+  for (const { component } of there) {
+    const seen = await waitUntilHealthy(scope, component, { sinceMs, changed: how === 'finish' });
+    unchecked.push(...namesWithoutVerdict(seen));
+  }
+  if (how === 'undo') return;
+  await verifyRotated(scope, rotated);
+  await noteVerified(scope, transaction, unchecked);
+}

@@ -1,0 +1,229 @@
+import { Fault, messageOf } from '../../faults/fault.ts';
+import { composeLabel } from '../../fleet/grouping.ts';
+import type { Session } from '../../session/session.ts';
+import { listHalted, removeHalted, writeHalted } from '../../stack/backup/stopped-journal.ts';
+import {
+  gatewayWith,
+  gatewayWithout,
+  outOfPods,
+  type Routed,
+  renameGateway,
+  routeDirectly,
+  routesOf,
+  routeThrough,
+} from '../../stack/plan/gateway-route.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { operatorOf } from '../backup/backup.ts';
+import { type Deployed, deployed } from '../components/deployed.ts';
+import { componentOf } from '../components/service-targets.ts';
+import { EngineScope } from '../engine-scope.ts';
+import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
+import { cancelled, unlessCancelled } from '../prompt-cancelled.ts';
+import { applyPlans } from './apply-plans.ts';
+import { rejoining, withJoined } from './joined-services.ts';
+import { planComponent, planData, type ReadyPlan } from './plan-component.ts';
+import { reviewTogether } from './review-together.ts';
+import { type Gateway, gatewayLeft, gatewayOf, type LeftGateway, type Proof, proofOf, routedService } from './route-gateway.ts';
+
+export const route: Procedure = async (session, input, context) => {
+  const scope = new EngineScope(session, context, input.engineName);
+  const component = componentOf(input);
+  const one = await deployed(scope, component.id);
+  const service = routedService(one, input);
+  const now = routesOf(one.deployment.compose).find((each) => each.service === service);
+  const direct = input.options['direct'] === true || (now !== undefined && (await wantsOut(session, input, component.id, now.container)));
+  if (direct) {
+    if (!now) return { message: `${component.id} has a network of its own already.`, data: { component: component.id, routed: false } };
+    return change({ one, service, gateway: await gatewayLeft(scope, now.container), direct });
+  }
+  const gateway = await gatewayOf(scope, input, now?.container);
+  if (!now) return change({ one, service, gateway, direct });
+  return again({ one, service, gateway }, now.container);
+};
+
+async function wantsOut(session: Session, { options }: FlowInput, id: string, container: string): Promise<boolean> {
+  if (!session.attended || options['through'] !== undefined) return false;
+  const answer = await unlessCancelled(session, `Nothing was changed: ${id} is as before.`, () =>
+    session.ask.choice({
+      id: 'way',
+      label: `What is ${id} to do?`,
+      help: `It goes through ${cleanLine(container)}. Nothing is changed before you have seen what would be.`,
+      choices: [
+        { value: 'direct', label: 'Get its own network and ports back', detail: 'as --direct does' },
+        { value: 'again', label: "Be put into the gateway's network anew", detail: 'where it has none any more' },
+      ],
+    }),
+  );
+  return answer === 'direct';
+}
+
+interface RouteRequest {
+  one: Deployed;
+  service: string;
+  gateway: Gateway;
+}
+
+type Change = (RouteRequest & { direct: false }) | (Omit<RouteRequest, 'gateway'> & { gateway: LeftGateway | undefined; direct: true });
+
+/** The gateway comes first, since the ports have to be free; the components behind it join its new network. */
+async function change(request: Change): Promise<FlowOutcome> {
+  const { one, service, gateway, direct } = request;
+  const { deployment } = one;
+  const { entry, scope } = one.facts;
+  const file = `${deployment.folder}/compose.yaml`;
+  const routed = direct
+    ? routeDirectly(deployment.compose, file, service, deployment.env)
+    : routeThrough(deployment.compose, file, service, request.gateway.container.name, deployment.env);
+  const ready = await withJoined([
+    ...(gateway ? [await planCompose(gateway.deployed, gatewayText(gateway, routed, direct))] : []),
+    freed(await planCompose(one, routed.text), gateway?.id),
+  ]);
+  const others = ready.filter(({ plan: { kind } }) => kind === 'rejoin').map(({ plan: { component } }) => component);
+  const data = { component: entry.id, host: scope.engineName, gateway: gateway?.id, routed: !direct, ports: routed.ports };
+  const taken = gateway ? `Take ${entry.id} out of the network of ${gateway.id}` : `Give ${entry.id} a network of its own`;
+  const title = direct ? taken : `Route ${entry.id} through ${request.gateway.id}`;
+  const dryRunResult = await reviewed(scope, noted(ready, gateway?.id, others, direct), title, entry.id, data);
+  if (dryRunResult) return dryRunResult;
+  const rest = others.length > 0 ? ` Made again, since they are behind it too: ${others.join(', ')}.` : '';
+  if (direct) {
+    await applyPlans(ready);
+    return { message: `${entry.id} has its own network and ports again.${rest}`, data };
+  }
+  await applyFreed(request, ready);
+  return proved(entry.id, await proofOf(request), data, `${entry.id} goes through ${request.gateway.id}.${rest}`);
+}
+
+function planCompose({ facts, answers }: Deployed, text: string): Promise<ReadyPlan> {
+  return planComponent(facts, answers, { kind: 'change', edited: { 'compose.yaml': text } });
+}
+
+function gatewayText({ deployed: { facts, deployment }, service }: LeftGateway, routed: Routed, direct: boolean): string {
+  const { compose, folder, env } = deployment;
+  const file = `${folder}/compose.yaml`;
+  if (direct) return gatewayWithout(compose, file, service, routed);
+  const text = gatewayWith(compose, file, service, routed, env);
+  return facts.tool?.kind === 'podman-compose' ? outOfPods(text, file) : text;
+}
+
+/** Returns the outcome of a dry run; undefined if the plans are to be applied. Throws `interrupted.cancelled`. */
+async function reviewed(
+  { session }: EngineScope,
+  ready: readonly ReadyPlan[],
+  title: string,
+  id: string,
+  data: object,
+): Promise<FlowOutcome | undefined> {
+  const review = reviewTogether(ready, { title, label: ready.length === 1 ? 'Apply it' : 'Apply all of it' });
+  const choice = await session.review({ ...review, id: 'route' });
+  if (session.dryRun) return { message: 'Dry run: nothing was changed.', data: { ...data, plans: ready.map(planData) } };
+  if (choice === 'apply') return undefined;
+  throw cancelled(`Nothing was changed: ${id} is as before.`);
+}
+
+/** Removes findings about ports that the gateway publishes now: they are free by the time they are needed. */
+function freed(ready: ReadyPlan, gateway: string | undefined): ReadyPlan {
+  return {
+    ...ready,
+    findings: ready.findings.filter(({ id, message }) => !(id.startsWith('port-taken:') && message.endsWith(` is taken by ${gateway}.`))),
+  };
+}
+
+/** The ports are free only while the service is down. If the change fails, the service runs as before. */
+async function applyFreed({ one: { facts }, service }: RouteRequest, ready: readonly ReadyPlan[]): Promise<void> {
+  const { scope, stackFolder } = facts;
+  const { session, context, engineName, engine, host } = scope;
+  const container = facts.containers.find((each) => composeLabel(each, 'service') === service);
+  const target = { host: engineName, component: facts.entry.id };
+  const startedAt = new Date().toISOString();
+  const halted = {
+    ...{ schema: 1 as const, flow: 'route', component: target.component, startedAt },
+    run: `route-${startedAt.replaceAll(/\D/g, '')}-${target.component}`,
+    by: await operatorOf(scope),
+  };
+  if (container?.state === 'running')
+    await session.act({
+      id: 'free its ports',
+      right: 'operate',
+      request: `POST /containers/${container.name}/stop`,
+      target,
+      done: async () => (await engine.inspect(container.id, session.signal))?.state !== 'running',
+      run: async (grant) => {
+        const containers = [{ id: container.id, name: container.name, how: 'stopped' as const }];
+        await writeHalted(grant, host, stackFolder, { ...halted, containers });
+        await context.fleet.whileStopping(container.id, () => engine.writer(grant).stop(container.id));
+      },
+    });
+  try {
+    await applyPlans(ready);
+    if (container)
+      await session.act({
+        id: 'forget that it was stopped',
+        right: 'operate',
+        request: `note that ${container.name} was replaced`,
+        target,
+        done: async () => !(await listHalted(host, stackFolder, session.signal)).some(({ run }) => run === halted.run),
+        run: (grant) => removeHalted(grant, host, stackFolder, halted.run),
+      });
+  } catch (thrown) {
+    if (
+      container &&
+      !session.signal.aborted &&
+      (await engine.inspect(container.id, session.signal).catch(() => undefined))?.state === 'exited'
+    )
+      await session
+        .act({
+          id: 'start it as before',
+          right: 'operate',
+          request: `POST /containers/${container.name}/start`,
+          target,
+          run: async (grant) => {
+            await engine.writer(grant).start(container.id);
+            await removeHalted(grant, host, stackFolder, halted.run);
+          },
+        })
+        .catch((again: unknown) => session.show({ kind: 'text', text: `It could not be started as before: ${messageOf(again)}` }));
+    throw thrown;
+  }
+}
+
+/** The gateway may have been recreated, so that its network is gone, or by another compose program, so that its name differs. */
+async function again(request: RouteRequest, container: string): Promise<FlowOutcome> {
+  const { one, gateway, service } = request;
+  const { compose, folder } = one.deployment;
+  const { entry, scope } = one.facts;
+  const { id } = entry;
+  const data = { component: id, host: scope.engineName, gateway: gateway.id, routed: true };
+  const { name } = gateway.container;
+  const ready =
+    container === name
+      ? await rejoining(scope, { component: id, services: [service] }, gateway.id)
+      : await planCompose(one, renameGateway(compose, `${folder}/compose.yaml`, service, name));
+  const dryRunResult = await reviewed(scope, [ready], `Put ${id} into the network of ${gateway.id} anew`, id, data);
+  if (dryRunResult) return dryRunResult;
+  await applyPlans([ready]);
+  return proved(id, await proofOf(request), data, `${id} goes through ${gateway.id}.`);
+}
+
+function proved(id: string, proof: Proof, data: object, message: string): FlowOutcome {
+  if (proof.problem !== undefined)
+    throw new Fault(
+      'failed.route',
+      `${message} But ${proof.problem}`,
+      `Look at both: quarterdeck status. The way back: quarterdeck route ${id} --direct`,
+    );
+  return {
+    message: `${message} ${proof.address === undefined ? 'The address that it leaves at could not be asked for.' : `It leaves at ${proof.address}.`}`,
+    data: { ...data, address: proof.address },
+  };
+}
+
+/** Adds the notes to the gateway's plan, which is shown first. */
+function noted(ready: readonly ReadyPlan[], gateway: string | undefined, others: readonly string[], direct: boolean): ReadyPlan[] {
+  const notes = [
+    ...(direct ? [] : ['The gateway publishes the ports from now on.']),
+    ...(others.length > 0 ? ['None of those behind it has a network meanwhile.'] : []),
+  ];
+  return ready.map((one) =>
+    one.plan.component === gateway ? { ...one, plan: { ...one.plan, notes: [...notes, ...one.plan.notes] } } : one,
+  );
+}

@@ -1,0 +1,206 @@
+import { join } from 'node:path';
+import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { interpolate } from '../../catalog/interpolation.ts';
+import { isMadeHere, whereItRuns } from '../../catalog/where-it-runs.ts';
+import { installationFolder } from '../../config/installation.ts';
+import type { ComposeTool } from '../../engine/compose-tool.ts';
+import type { ContainerDetail, ContainerFacts, Engine, ImageDetail, VolumeFacts } from '../../engine/engine.ts';
+import { findComposeTool } from '../../engine/find-compose.ts';
+import { Fault } from '../../faults/fault.ts';
+import { composeLabel } from '../../fleet/grouping.ts';
+import type { SecretEntry, SecretName } from '../../secrets/secrets.ts';
+import { readUnfinishedRuns } from '../../stack/apply/run-journal.ts';
+import type { RunOnHost } from '../../stack/apply/transaction.ts';
+import { type RestoreRecord, readOpenRestores } from '../../stack/backup/restore-journal.ts';
+import { type ComponentSource, readComponentSource } from '../../stack/component-source.ts';
+import type { Deployment } from '../../stack/model.ts';
+import { readServices } from '../../stack/plan/compose-document.ts';
+import { projectOf } from '../../stack/plan/service-changes.ts';
+import { variablesOf } from '../../stack/plan/variables.ts';
+import { askHost, type HostAnswers, once } from '../../stack/preflight/host-facts.ts';
+import { listDeployments } from '../../stack/read-deployment.ts';
+import type { EngineScope } from '../engine-scope.ts';
+
+export interface HostLook {
+  scope: EngineScope;
+  stackFolder: string;
+  /** Undefined if the host has no compose: preflight reports it. */
+  tool: ComposeTool | undefined;
+  deployments: readonly Deployment[];
+  /** Folders of the stack that cannot be read, a sentence each. */
+  problems: readonly Fault[];
+  /** Containers of all projects. */
+  allContainers: readonly ContainerFacts[];
+  volumes: readonly VolumeFacts[];
+  networksThere: ReadonlySet<string>;
+  /** Interrupted changes of this stack that are neither finished nor undone. */
+  unfinished: readonly RunOnHost[];
+  restores: readonly RestoreRecord[];
+  asked: HostAnswers;
+  /** Opens the secret backend on first use. */
+  secrets: () => Promise<readonly SecretEntry[]>;
+}
+
+export interface StackFacts extends HostLook {
+  entry: CatalogEntry;
+  source: ComponentSource;
+  deployment: Deployment | undefined;
+  others: readonly Deployment[];
+  /** Containers of the compose project, whatever created them. */
+  containers: readonly ContainerFacts[];
+  details: Readonly<Record<string, ContainerDetail>>;
+  /** Images on the host, by reference as in the compose file. */
+  images: ReadonlyMap<string, ImageDetail>;
+  /** The newest version in the secret backend, by variable. */
+  secretsKnown: Readonly<Record<string, string>>;
+  /** The time when that version was created. */
+  secretsMadeMs: Readonly<Record<string, number>>;
+  /** Whether a volume, a container or a secret of it exists. Then no new values are generated. */
+  hasData: boolean;
+}
+
+const tools = new WeakMap<Engine, Promise<ComposeTool | undefined>>();
+
+/** Returns the compose command for this engine, detected once per connection. */
+function composeToolOf({ context, host, engine, engineFacts, signal }: EngineScope): Promise<ComposeTool | undefined> {
+  const known = tools.get(engine);
+  if (known) return known;
+  const { cacheFolder } = context;
+  const versionsFile = cacheFolder === undefined ? undefined : join(cacheFolder, 'compose-versions.json');
+  const finding = findComposeTool(host, { facts: engineFacts, address: engine.address, versionsFile }, signal);
+  tools.set(engine, finding);
+  // A missing program may be installed by now.
+  finding.then(
+    (tool) => (tool && !tool.refused) || tools.delete(engine),
+    () => tools.delete(engine),
+  );
+  return finding;
+}
+
+export async function neededComposeTool(scope: EngineScope): Promise<ComposeTool> {
+  const tool = await composeToolOf(scope);
+  if (tool) return usable(tool);
+  throw noCompose();
+}
+
+export function usable(tool: ComposeTool): ComposeTool {
+  if (tool.refused) throw new Fault('refused.sudo', tool.refused.message, tool.refused.remedy);
+  return tool;
+}
+
+export function noCompose(): Fault {
+  return new Fault('refused.noCompose', 'This host has no compose command.', 'Install docker-compose or podman-compose there.');
+}
+
+export function secretName(engineName: string, component: string, variable: string): SecretName {
+  return `${engineName}/${component}/${variable}`;
+}
+
+export async function lookAtHost(scope: EngineScope, secrets: HostLook['secrets'] = once(() => secretEntries(scope))): Promise<HostLook> {
+  const { host, engine, signal } = scope;
+  const asked = askHost(host, engine, signal);
+  const stackFolder = await scope.stackFolder();
+  const [tool, { deployments, problems }, allContainers, volumes, networks, unfinished, restores] = await Promise.all([
+    composeToolOf(scope),
+    listDeployments(host, stackFolder, signal),
+    asked.containers(),
+    asked.volumes(),
+    engine.networks(signal),
+    readUnfinishedRuns(host, stackFolder, signal),
+    readOpenRestores(host, stackFolder, signal),
+  ]);
+  return {
+    scope,
+    stackFolder,
+    tool,
+    deployments,
+    problems,
+    allContainers,
+    volumes,
+    networksThere: new Set(networks.map(({ name }) => name)),
+    unfinished,
+    restores,
+    asked,
+    secrets,
+  };
+}
+
+export async function gatherStackFacts(scope: EngineScope, entry: CatalogEntry, look?: HostLook): Promise<StackFacts> {
+  const { context, engineName, signal } = scope;
+  if (entry.deploy !== 'compose') {
+    throw new Fault(
+      'usage.notDeployed',
+      `${entry.id} is not deployed from here. ${whereItRuns(entry, context.catalog.entries)}`,
+      isMadeHere(entry) ? `"quarterdeck config make ${entry.id}" makes it.` : `"quarterdeck catalog show ${entry.id}" tells what it is.`,
+    );
+  }
+  const { engine } = scope;
+  const source = await sourceOf(entry);
+  const wantsSecrets = variablesOf(entry, source).some(({ kind }) => kind === 'secret');
+  const fromVault = look?.secrets ?? once(() => secretEntries(scope));
+  const [seen, secrets] = await Promise.all([look ?? lookAtHost(scope, fromVault), wantsSecrets ? fromVault() : []]);
+  const containers = seen.allContainers.filter((container) => composeLabel(container, 'project') === entry.id);
+  const deployment = seen.deployments.find(({ component }) => component === entry.id);
+  const references = new Set(entry.services.map(({ image }) => interpolate(image, deployment?.env)));
+  for (const pin of Object.values(deployment?.record?.images ?? {})) references.add(pin.reference);
+  // An edited compose file may name other images than the catalog.
+  for (const { image } of Object.values(deployment ? readServices(deployment.compose) : {}))
+    if (typeof image === 'string') references.add(interpolate(image, deployment?.env));
+  const [images, details] = await Promise.all([
+    Promise.all([...references].map(async (reference) => [reference, await seen.asked.image(reference)] as const)),
+    Promise.all(
+      containers.map(async (container) => [composeLabel(container, 'service') ?? '', await engine.inspect(container.id, signal)] as const),
+    ),
+  ]);
+  const newest = newestOf(secrets, engineName, entry.id);
+  const secretsKnown = Object.fromEntries(newest.map(({ variable, id }) => [variable, id]));
+  return {
+    ...seen,
+    entry,
+    source,
+    deployment,
+    others: seen.deployments.filter(({ component }) => component !== entry.id),
+    containers,
+    details: Object.fromEntries(details.flatMap(([service, detail]) => (detail ? [[service, detail]] : []))),
+    images: new Map(images.flatMap(([reference, image]) => (image ? [[reference, image]] : []))),
+    secretsKnown,
+    secretsMadeMs: Object.fromEntries(newest.map(({ variable, createdMs }) => [variable, createdMs])),
+    hasData: containers.length > 0 || newest.length > 0 || seen.volumes.some((volume) => projectOf(volume) === entry.id),
+  };
+}
+
+const sources = new WeakMap<CatalogEntry, Promise<ComponentSource>>();
+
+/** Caches the source of built-in entries, which do not change while the program runs; the operator may be editing entries of their own. */
+function sourceOf(entry: CatalogEntry): Promise<ComponentSource> {
+  const known = sources.get(entry);
+  if (known) return known;
+  const reading = readComponentSource(entry, join(installationFolder(), 'catalog'));
+  if (!entry.own) {
+    sources.set(entry, reading);
+    reading.catch(() => sources.delete(entry));
+  }
+  return reading;
+}
+
+async function secretEntries({ session, context }: EngineScope): Promise<readonly SecretEntry[]> {
+  try {
+    return await (await context.vault(session)).list(session.signal);
+  } catch (thrown) {
+    if (!session.dryRun || session.signal.aborted) throw thrown;
+    return [];
+  }
+}
+
+function newestOf(entries: readonly SecretEntry[], engineName: string, component: string) {
+  const prefix = secretName(engineName, component, '');
+  return entries.flatMap(({ name, versions }) => {
+    const last = versions.at(-1);
+    return last && name.startsWith(prefix) ? [{ variable: name.slice(prefix.length), id: last.id, createdMs: last.createdMs }] : [];
+  });
+}
+
+export async function newestVersions({ session, context, engineName }: EngineScope, component: string): Promise<Record<string, string>> {
+  const entries = await (await context.vault(session)).list(session.signal);
+  return Object.fromEntries(newestOf(entries, engineName, component).map(({ variable, id }) => [variable, id]));
+}

@@ -1,0 +1,280 @@
+import { join, resolve } from 'node:path';
+import { Fault } from '../../faults/fault.ts';
+import type { ComponentView } from '../../fleet/model.ts';
+import { Checklist } from '../../session/checklist.ts';
+import type { Session } from '../../session/session.ts';
+import type { RunOnHost } from '../../stack/apply/transaction.ts';
+import { freeSpace } from '../../stack/free-space.ts';
+import { agoText, bytesText } from '../../text/quantities.ts';
+import { wantsBackup } from '../backup/backup-first.ts';
+import { backupLocation } from '../backup/backup-target.ts';
+import { askChecklist, checklistData, inTheWay, leftHere, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
+import { type Deployed, deployed } from '../components/deployed.ts';
+import { componentOf } from '../components/service-targets.ts';
+import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
+import { EngineScope } from '../engine-scope.ts';
+import type { FlowContext, FlowInput, FlowOutcome } from '../flow.ts';
+import { seeThrough } from './apply-plans.ts';
+import { lastApplied } from './last-change.ts';
+import type { StackFacts } from './stack-facts.ts';
+import { update } from './update.ts';
+
+const sections = { before: 'Before', change: 'The change', after: 'Afterwards' } as const;
+
+/** A new image is pulled beside the old one, and the old one stays for a rollback. */
+const spaceFactor = 2;
+const leastFreeBytes = 2_000_000_000;
+const upToDate = 'up to date already';
+const freshBackupMs = 24 * 3_600_000;
+
+interface ComponentChecklist {
+  scope: EngineScope;
+  input: FlowInput;
+  component: ComponentView;
+  deployed: Deployed;
+  list: Checklist;
+}
+
+/** Steps of the catalog that are done once the new image runs: all others come before the update. */
+export const isAfterwards = (step: string) => /^(?:afterwards|then|when it is back|after)\b/i.test(step) || /\bmigrat/i.test(step);
+
+/** Upgrades one component by a checklist. The steps required afterwards include migrations (R84). */
+export async function upgradeComponent(session: Session, input: FlowInput, context: FlowContext): Promise<FlowOutcome> {
+  const component = componentOf(input);
+  const { id } = component;
+  const scope = new EngineScope(session, context, input.engineName);
+  const found = await deployed(scope, id);
+  const { folder, who } = (await context.checklists?.()) ?? { folder: '', who: '' };
+  const images = found.facts.entry.services
+    .map(({ name }) => component.services.find((service) => service.name === name)?.image ?? '')
+    .filter(Boolean);
+  const list = await Checklist.open({
+    file:
+      typeof input.options.checklist === 'string'
+        ? resolve(input.options.checklist)
+        : join(folder, `component-${input.engineName.replaceAll('/', '-')}-${id}.json`),
+    title: `Upgrade of ${id} on ${input.engineName}`,
+    facts: { component: id, host: input.engineName, from: images.join(', ') },
+    who,
+    session,
+    kept: input.options.check !== true,
+  });
+  for (const [item, reason] of skipsOf(input)) await list.skip(item, reason);
+  try {
+    return await checklistThrough({ scope, input, component, deployed: found, list });
+  } catch (thrown) {
+    await list.keepSeen().catch(() => undefined);
+    await writeReport(session, input, list, 'Not finished.').catch(() => undefined);
+    if (!(thrown instanceof Fault) || thrown.kind !== 'interrupted') throw thrown;
+    const open = list.items.filter(({ state }) => state !== 'ok' && state !== 'skipped' && state !== 'warning');
+    const isUpdated = list.item('update')?.state === 'ok';
+    const left = `${id} is updated; left to do: ${open.map(({ title }) => title).join(', ') || 'nothing'}.`;
+    throw new Fault(
+      thrown.code,
+      `${thrown.message.replace(/([^.!?])$/, '$1.')} ${isUpdated ? left : `${id} was not updated.`}`,
+      `Go on, you or somebody else: quarterdeck upgrade ${id}`,
+      { cause: thrown },
+    );
+  }
+}
+
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the checklist from the first step to the last, in the order that users see
+async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutcome> {
+  const { scope, input, component, deployed: found, list } = checklist;
+  const { session, context } = scope;
+  const { id } = component;
+  const steps = (found.facts.entry.upgrade?.steps ?? []).map((text, index) => ({
+    id: `step-${index + 1}`,
+    text,
+    after: isAfterwards(text),
+  }));
+  const updated = list.note('update')?.data?.['updated'] === 1;
+  const applied = updated ? undefined : await appliedBefore(checklist);
+  await observe(checklist, updated || applied !== undefined);
+  for (const { id: step, text, after } of steps)
+    if ((!updated && !applied) || after) await list.set(step, stepState(list, step, after ? sections.after : sections.before, text));
+  await list.set('update', {
+    section: sections.change,
+    title: 'Update: back up, fetch, recreate, wait for its probe',
+    state: updated ? 'ok' : applied ? 'running' : 'todo',
+    summary: updated ? (list.note('update')?.summary ?? 'done') : (applied?.summary ?? ''),
+  });
+  if (updated) await setRollback(list, list.note('update')?.data ?? {});
+  if (input.options.check === true) {
+    const { blocked } = list;
+    const report = await writeReport(session, input, list, 'Only looked.');
+    return {
+      message: `${blocked.length === 0 ? `Nothing is in the way of ${id}.` : inTheWay(blocked)}${report ? ` Report: ${report}` : ''}`,
+      data: checklistData(list),
+      ...(blocked.length > 0 && { exitCode: 1 }),
+    };
+  }
+  if (applied) {
+    const { run, backups = {} } = applied.transaction;
+    if (applied.state === 'applied') await seeThrough(scope, applied.transaction);
+    await noteUpdate(checklist, { message: `${id} was updated.`, data: { updated: [id], run, backups } });
+  } else if (!updated) {
+    for (const step of steps.filter(({ after }) => !after)) await confirmStep(checklist, step);
+    for (;;) {
+      const answer = await askChecklist(session, list, {
+        id: 'checklist',
+        label: `Update ${id}?`,
+        go: 'Go on: what it changes is shown first',
+      });
+      if (answer === 'go') break;
+      if (answer === 'again') await observe(checklist, false);
+    }
+    await list.set('update', { state: 'running' });
+    // If the update is interrupted, the resumed run finds by this note what was applied.
+    await list.keep('update', { kind: 'seen', state: 'running' });
+    const outcome = await update(session, { ...input, component, words: [] }, context);
+    if (session.dryRun) return { message: `Dry run: ${id} is as it was.`, data: checklistData(list) };
+    await noteUpdate(checklist, outcome);
+  }
+  await list.set('probe', { section: sections.after, title: 'Its probe', state: 'running' });
+  const healthy = await waitUntilHealthy(scope, id, { changed: list.item('update')?.summary !== upToDate });
+  await list.set('probe', { state: 'ok', summary: healthy.state.label });
+  for (const step of steps.filter(({ after }) => after)) await confirmStep(checklist, step);
+  await list.keepSeen();
+  await list.end();
+  const rollback = list.item('rollback')?.summary ?? '';
+  const current = list.item('update')?.summary === upToDate;
+  const outcome = current ? `${id} is at its newest image already.` : `${id} is upgraded. ${rollback}`.trim();
+  const report = await writeReport(session, input, list, outcome);
+  return { message: `${outcome}${report ? ` Report: ${report}` : ''}`, data: checklistData(list) };
+}
+
+async function appliedBefore({ deployed: { facts }, list }: ComponentChecklist): Promise<RunOnHost | undefined> {
+  const begun = list.note('update');
+  if (begun?.state !== 'running') return undefined;
+  const last = await lastApplied(facts);
+  const updates = last?.transaction.plans.some(({ component, kind }) => component === facts.entry.id && kind === 'update');
+  return last && updates && last.transaction.startedAt >= begun.at ? last : undefined;
+}
+
+function stepState(list: Checklist, id: string, section: string, text: string) {
+  const note = list.note(id);
+  return {
+    section,
+    title: text.replace(/\.$/, ''),
+    state: note?.kind === 'done' ? ('ok' as const) : ('todo' as const),
+    summary: note?.kind === 'done' ? `done, says ${note.by}` : '',
+  };
+}
+
+async function confirmStep({ scope, list }: ComponentChecklist, { id, text }: { id: string; text: string }): Promise<void> {
+  const { session } = scope;
+  const { state } = list.item(id) ?? {};
+  if (state === 'ok' || state === 'skipped' || list.note(id)?.kind === 'skipped' || session.dryRun) return;
+  const answer = await session.ask.choice({
+    id,
+    label: text,
+    help: 'Nobody can see from here whether it is done. It is kept with your name.',
+    choices: [
+      { value: 'done', label: 'It is done' },
+      { value: 'skip', label: 'Skip it', detail: 'with a reason, which is kept' },
+      { value: 'leave', label: 'Leave it here', detail: 'everything is kept' },
+    ],
+    initial: 'done',
+    fresh: true,
+  });
+  if (answer === 'leave') throw leftHere();
+  if (answer === 'skip') {
+    await skipItem(session, list, id, 'Why is it skipped?');
+    await list.set(id, { state: 'warning', summary: 'not done' });
+    return;
+  }
+  await list.keep(id, { kind: 'done', summary: text });
+  await list.set(id, { state: 'ok', summary: 'done' });
+}
+
+async function observe({ input, component, deployed: { facts }, list }: ComponentChecklist, updated: boolean): Promise<void> {
+  const { entry } = facts;
+  const { notes = [] } = entry.upgrade ?? {};
+  await list.set('notes', {
+    section: sections.before,
+    title: 'Notes for this product',
+    state: notes.length > 0 ? 'warning' : 'ok',
+    summary: notes[0] ?? 'the catalog has none',
+    evidence: [...notes, `runs ${component.services.map(({ image }) => image).join(', ')}`],
+    ...(notes.length > 0 && { advice: `Read what is new in ${entry.product.name} between these releases.` }),
+  });
+  if (updated) return;
+  await list.set('disk', { section: sections.before, title: 'Room on the disk', ...(await diskState(facts, component)) });
+  await list.set('backup', { section: sections.before, title: 'Backup', ...backupState(facts.scope.context, input, component) });
+}
+
+async function diskState({ scope, stackFolder }: StackFacts, component: ComponentView) {
+  const { engine, host, signal } = scope;
+  try {
+    const images = await engine.images(signal);
+    const sizes = component.services.map(({ image }) => images.find(({ tags }) => tags.includes(image))?.sizeBytes ?? 0);
+    const needed = Math.max(leastFreeBytes, spaceFactor * sizes.reduce((sum, size) => sum + size, 0));
+    const [space] = await freeSpace(host, [stackFolder], signal);
+    if (!space) return { state: 'warning' as const, summary: 'nobody tells how much there is' };
+    const reported = `${bytesText(space.freeBytes)} free on ${space.mount}`;
+    return space.freeBytes < needed
+      ? {
+          state: 'blocked' as const,
+          summary: `${reported}, and about ${bytesText(needed)} are wanted`,
+          advice: 'quarterdeck prune removes what nothing uses.',
+        }
+      : { state: 'ok' as const, summary: reported };
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
+    return { state: 'warning' as const, summary: thrown.message, advice: thrown.remedy };
+  }
+}
+
+function backupState(context: FlowContext, input: FlowInput, { id, backup }: ComponentView) {
+  const location = backupLocation(input, context);
+  const last = backup?.atMs === undefined ? 'none is known' : `the last one is of ${agoText(Date.now() - backup.atMs)}`;
+  if (context.practice) return { state: 'ok' as const, summary: 'nothing to save in practice' };
+  if (location !== undefined && wantsBackup(input)) return { state: 'ok' as const, summary: `taken before the change; ${last}` };
+  const isFresh = backup?.atMs !== undefined && Date.now() - backup.atMs < freshBackupMs;
+  if (isFresh) return { state: 'warning' as const, summary: `none is taken now; ${last}` };
+  return {
+    state: 'blocked' as const,
+    summary: `none is taken${wantsBackup(input) ? ', for nobody has said where backups go' : ', as you said'}; ${last}`,
+    advice: `quarterdeck backup ${id} --to /srv/backups, or write "backups: {${input.engineName}: /srv/backups}" into config.yaml.`,
+  };
+}
+
+async function noteUpdate({ list, deployed: { facts }, component: { id } }: ComponentChecklist, outcome: FlowOutcome): Promise<void> {
+  const {
+    updated = [],
+    run,
+    backups = {},
+  } = (outcome.data ?? {}) as { updated?: string[]; run?: string; backups?: Record<string, { stamp: string; where: string }> };
+  const backup = backups[id];
+  const summary = updated.length === 0 ? upToDate : outcome.message;
+  const safe = facts.entry.upgrade?.rollback === 'safe';
+  const back = safe
+    ? `The way back: quarterdeck rollback ${id}`
+    : backup
+      ? `The way back: quarterdeck restore ${id} (backup ${backup.stamp}); going back to the old image alone may not be safe`
+      : `There is no backup of before: the way back is only quarterdeck rollback ${id}, where its data allows it`;
+  const data = {
+    updated: 1,
+    ...(run !== undefined && { run }),
+    ...(updated.length > 0 && { back, backIs: safe || backup ? 'ok' : 'warning' }),
+  };
+  await list.keep('update', { kind: 'done', summary, data });
+  await list.set('update', {
+    state: 'ok',
+    summary,
+    evidence: [...(run === undefined ? [] : [`run ${run}`]), ...(backup ? [`backup ${backup.stamp} in ${backup.where}`] : [])],
+  });
+  await setRollback(list, data);
+}
+
+/** Saves with the update how to undo it: a later run of the checklist shows it too. */
+async function setRollback(list: Checklist, { back, backIs }: Readonly<Record<string, string | number>>): Promise<void> {
+  if (back === undefined) return;
+  await list.set('rollback', {
+    section: sections.after,
+    title: 'The way back',
+    state: backIs === 'ok' ? 'ok' : 'warning',
+    summary: String(back),
+  });
+}

@@ -1,0 +1,42 @@
+import type { HostSettings } from '../../config/settings.ts';
+import type { EngineFacts } from '../../engine/engine.ts';
+import type { Fault } from '../../faults/fault.ts';
+import type { Host, HostLink } from '../../hosts/host.ts';
+import type { SshLimits } from '../../hosts/ssh/ssh-limits.ts';
+
+/** A host over SSH that is listed, or about to be. */
+export interface RemoteHost extends Host {
+  readonly link: HostLink;
+  limits(signal: AbortSignal): Promise<SshLimits>;
+  /** Called before engines are searched. */
+  openSockets(signal: AbortSignal): Promise<void>;
+}
+
+export interface RemoteEngine {
+  engineName: string;
+  url: string;
+  facts?: EngineFacts;
+  fault?: Fault;
+}
+
+/** The operator's hosts over SSH, for flows that manage them. */
+export interface HostBook {
+  /** Path of the file that lists them: `config.yaml`. */
+  readonly file: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly home: string;
+  /** `ssh`, or the program that QUARTERDECK_SSH names. */
+  readonly program: string;
+  /** Reads the hosts that the file lists now. */
+  list(): Promise<Readonly<Record<string, HostSettings>>>;
+  /** Returns the path of its stack, as written in the file. */
+  stackFolderOf(settings: HostSettings): string;
+  /** The open connection of this process, or a new one, closed with it. Throws `refused.readOnly` if no other host may be reached. */
+  open(name: string, settings: HostSettings): Promise<RemoteHost>;
+  /** Searches for its engines and queries each. */
+  engines(name: string, host: RemoteHost, signal: AbortSignal): Promise<readonly RemoteEngine[]>;
+  /** Called after a host was added to the file or removed from it. Resolves when the console shows the change. */
+  changed(): Promise<void>;
+  /** Forgets all remembered data about a host whose name is no longer used. */
+  forget(name: string): Promise<void>;
+}

@@ -1,0 +1,195 @@
+import { dropHost } from '../../config/hosts-file.ts';
+import type { HostSettings } from '../../config/settings.ts';
+import { Fault } from '../../faults/fault.ts';
+import { parseDestination } from '../../hosts/ssh/destination.ts';
+import { changedKey, forgetKey } from '../../hosts/ssh/host-keys.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { deleteOne } from '../delete-one.ts';
+import type { FlowContext, Procedure } from '../flow.ts';
+import { type Columns, showList } from '../list-table.ts';
+import type { HostBook, RemoteEngine, RemoteHost } from './host-book.ts';
+import { bookOf, chooseHost } from './host-choice.ts';
+import { checkHost, connectTo, engineData, engineText, faultData, roundTripOf } from './host-report.ts';
+
+interface Row {
+  name: string;
+  ssh: string | null;
+  state: string;
+  roundTripMs: number | null;
+  engines: readonly ReturnType<typeof engineData>[];
+  shown: string;
+  fault?: Fault;
+}
+
+export const hostsList: Procedure = async (session, _, context) => {
+  const book = bookOf(context);
+  const hosts = Object.entries(await book.list());
+  session.progress({ id: 'connect', label: `Connecting to ${hosts.length === 1 ? hosts[0]?.[0] : `${hosts.length} hosts`}` });
+  const remote = await Promise.all(hosts.map(([name, settings]) => rowOf(book, name, settings, session.signal)));
+  session.progress({ id: 'connect', label: '', done: true });
+  const rows = [...here(context), ...remote];
+  const columns: Columns<Row> = {
+    HOST: ({ name }) => name,
+    ADDRESS: ({ ssh }) => cleanLine(ssh ?? 'this machine'),
+    STATE: ({ state }) => state,
+    'ROUND TRIP': ({ roundTripMs }) => (roundTripMs === null ? '' : `${roundTripMs} ms`),
+    ENGINES: ({ shown }) => shown,
+  };
+  showList(session, rows, columns, { right: ['ROUND TRIP'] });
+  for (const { name, fault } of remote) if (fault) session.show({ kind: 'text', text: `${name}: ${fault.message} ${fault.remedy}` });
+  const away = remote.filter(({ fault }) => fault).length;
+  return {
+    message:
+      remote.length === 0
+        ? 'No host beside this machine. To add one: quarterdeck hosts add NAME [user@]host'
+        : away === 0
+          ? `${remote.length === 1 ? 'It is' : `All ${remote.length} are`} connected.`
+          : `${remote.length - away} of ${remote.length} connected.`,
+    data: {
+      hosts: rows.map(({ shown: _shown, fault, ...row }) => ({ ...row, ...(fault && { fault: faultData(fault) }) })),
+    },
+  };
+};
+
+/** Lists this machine as the fleet knows it; empty if it has no engine. */
+function here(context: FlowContext): Row[] {
+  const own = context.fleet.snapshot().engines.filter(({ hostKind, engine }) => hostKind === 'local' && engine.address !== '');
+  if (own.length === 0) return [];
+  const engines = own.map(({ name, engine }) => ({
+    engineName: name,
+    address: engine.address,
+    kind: engine.kind ?? null,
+    version: engine.version || null,
+  }));
+  const shown = engines.map(({ kind, version }) => `${kind ?? 'unknown'} ${version ?? ''}`.trim()).join(', ');
+  return [{ name: 'local', ssh: null, state: 'here', roundTripMs: null, engines, shown }];
+}
+
+async function rowOf(book: HostBook, name: string, settings: HostSettings, signal: AbortSignal): Promise<Row> {
+  const row = { name, ssh: settings.ssh, roundTripMs: null, engines: [] };
+  try {
+    const host = await connectTo(book, name, settings, signal);
+    const [roundTripMs, engines] = await Promise.all([roundTripOf(host, signal), enginesOf(book, name, host, signal)]);
+    return {
+      ...row,
+      state: 'connected',
+      roundTripMs: roundTripMs ?? null,
+      engines: engines.map(engineData),
+      shown: engines.length === 0 ? 'none' : engines.map(engineText).join(', '),
+    };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    if (!(thrown instanceof Fault)) throw thrown;
+    return { ...row, state: thrown.kind === 'refused' ? 'refused' : 'away', shown: '', fault: thrown };
+  }
+}
+
+/** A host without an engine can still be connected. */
+function enginesOf(book: HostBook, name: string, host: RemoteHost, signal: AbortSignal): Promise<readonly RemoteEngine[]> {
+  return book.engines(name, host, signal).catch((thrown: unknown) => {
+    if (thrown instanceof Fault && thrown.code === 'unreachable.noEngine') return [];
+    throw thrown;
+  });
+}
+
+export const hostsCheck: Procedure = async (session, input, context) => {
+  const book = bookOf(context);
+  const listed = await book.list();
+  const every = Object.entries(listed);
+  const chosen = input.words.length === 0 && every.length > 1 ? every : [await chooseHost(session, alone(input, every), listed)];
+  // Checks the hosts one after the other, so that the lines and questions of each stay together.
+  const looks = [];
+  for (const [name, settings] of chosen) looks.push(await checkHost(session, book, name, settings));
+  const troubled = looks.filter(({ exitCode }) => exitCode !== 0);
+  const names = troubled.map(({ report }) => report.name).join(', ');
+  const warnings = looks.flatMap(({ report }) => report.findings.filter(({ state }) => state === 'warning'));
+  const [first, second] = looks;
+  const name = second ? undefined : first?.report.name;
+  const count = warnings.length === 1 ? 'one thing' : `${warnings.length} things`;
+  const good = warnings.length > 0 ? `${name ? `${name} works` : 'They work'}, and ${count} could be better.` : undefined;
+  return {
+    message: troubled.length > 0 ? `Not well: ${names}.` : (good ?? `${name ? `${name} is well` : 'All are well'}.`),
+    data: { hosts: looks.map(({ report }) => report) },
+    ...(troubled[0] && { exitCode: troubled[0].exitCode }),
+  };
+};
+
+function alone<T extends { words: readonly string[] }>(input: T, every: readonly [string, unknown][]): T {
+  const [only] = every;
+  return input.words.length === 0 && only ? { ...input, words: [only[0]] } : input;
+}
+
+export const hostsRemove: Procedure = (session, input, context) => {
+  const book = bookOf(context);
+  return deleteOne(session, {
+    noun: 'host',
+    verb: 'remove',
+    list: async () => Object.entries(await book.list()),
+    idOf: ([name]) => name,
+    choose: (hosts) => chooseHost(session, input, Object.fromEntries(hosts)),
+    action: ([name, { ssh }]) => ({
+      request: `remove from ${book.file}: hosts: ${name}: ssh: ${ssh}`,
+      target: { host: name },
+      run: async (grant) => {
+        await dropHost(grant, book.file, name);
+        await book.changed();
+        await book.forget(name);
+      },
+    }),
+    stillThere: { code: 'failed.hosts', remedy: `Remove it from ${book.file} in an editor.` },
+    remark: 'Nothing was changed on it.',
+  });
+};
+
+export const hostsTrust: Procedure = async (session, input, context) => {
+  const book = bookOf(context);
+  const [name, settings] = await chooseHost(session, input, await book.list());
+  const { program, env } = book;
+  session.progress({ id: 'key', label: `Looking which key ${name} shows` });
+  const changed = await changedKey(name, parseDestination(settings.ssh), { program, env }, session.signal);
+  session.progress({ id: 'key', label: '', done: true });
+  if (!changed) return { message: `${name} shows no key that differs from a known one: there is nothing to forget.`, data: { name } };
+  const file = cleanLine(changed.file);
+  session.show({
+    kind: 'table',
+    title: `Host key of ${name} (${cleanLine(changed.name)})`,
+    columns: ['', 'KEY'],
+    rows: [...(changed.known.length > 0 ? changed.known : ['not readable']).map((key) => ['known', key]), ['shown now', changed.shown]],
+  });
+  if (!session.dryRun) {
+    if (!session.attended) {
+      const remedy = `Run it in a terminal: quarterdeck hosts trust ${name}`;
+      throw new Fault('refused.notConfirmed', `Nobody is there to compare the new key of ${name}: ${changed.shown}.`, remedy);
+    }
+    await session.ask
+      .text({
+        id: 'trust',
+        label: `Type ${name} to forget the old key`,
+        help: `Only when the key that is shown now is the machine's own: on its console, ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub. Otherwise somebody may stand in between. Empty walks away.`,
+        check: (text) => (text.trim() === name || text === '' ? undefined : `That is not "${name}".`),
+      })
+      .then((typed) => {
+        if (typed.trim() === name) return;
+        const remedy = 'Run it again once you have compared the keys.';
+        throw new Fault('interrupted.cancelled', 'Cancelled: the old key is still the known one.', remedy);
+      });
+  }
+  // The operator typed the name, which is more than a yes.
+  await session.act({
+    id: 'forget',
+    right: 'operate',
+    request: `ssh-keygen -R ${cleanLine(changed.name)} -f ${file}; was ${changed.known.join(', ') || 'not readable'}, now ${changed.shown}`,
+    target: { host: name },
+    run: (grant) => forgetKey(grant, changed, env),
+  });
+  if (session.dryRun) return { message: 'Dry run: no key was forgotten.' };
+  const { report, exitCode } = await checkHost(session, book, name, settings);
+  return {
+    message:
+      exitCode === 0
+        ? `The old key of ${name} is forgotten; it is in ${file}.old.`
+        : `The old key of ${name} is forgotten (it is in ${file}.old), and not all is well there.`,
+    data: { name, file: changed.file, known: changed.known, shown: changed.shown, report },
+    exitCode,
+  };
+};

@@ -1,0 +1,134 @@
+import { Fault } from '../../faults/fault.ts';
+import type { ComponentView } from '../../fleet/model.ts';
+import { addressOf, type Tunnel, type Tunnels, type TunnelWanted } from '../../hosts/tunnel.ts';
+import { authority } from '../../text/authority.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { dialledHost } from '../../text/loopback.ts';
+import { componentOf } from '../components/service-targets.ts';
+import type { Flow, FlowOutcome, Lasting, Procedure } from '../flow.ts';
+import { portOption } from '../flow-options.ts';
+
+interface TunnelTarget {
+  address: { host: string; port: number };
+  scheme?: 'http' | 'https';
+  /** `the page`, `db: port 5432`. */
+  label: string;
+}
+
+function tunnelTargets({ url, services }: Pick<ComponentView, 'url' | 'services'>): TunnelTarget[] {
+  const page = url === undefined ? undefined : addressOf(url);
+  const targets: TunnelTarget[] = page ? [{ ...page, label: 'the page' }] : [];
+  for (const service of services) {
+    for (const { address = '', hostPort, protocol } of service.ports) {
+      if (hostPort === undefined || protocol !== 'tcp' || targets.some((target) => target.address.port === hostPort)) continue;
+      targets.push({ address: { host: dialledHost(address), port: hostPort }, label: `${cleanLine(service.name)}: port ${hostPort}` });
+    }
+  }
+  return targets;
+}
+
+export const tunnel: Procedure = async (session, input, context) => {
+  const component = componentOf(input);
+  const host = context.hostOf(input.engineName);
+  const port = portOption(input, 'port');
+  const to = portOption(input, 'to');
+  const targets = tunnelTargets(component);
+  const target = to === undefined ? await choose(session, component, targets) : targets.find(({ address }) => address.port === to);
+  if (!target) throw noSuchPort(component, targets, to);
+  const there = `${target.scheme ? `${target.scheme}://` : ''}${authority(target.address)}`;
+  if (!host.link)
+    return {
+      message: `${component.id} runs on this machine, nothing has to be led there: ${there}`,
+      data: { host: input.engineName, component: component.id, url: there, tunnel: false },
+    };
+  const { tunnels } = context;
+  if (!tunnels) throw new Error('tunnels belong to the app');
+  const known = tunnels.find(component.key, target.address.port);
+  if (known && (port === undefined || port === known.port)) return outcome(component, known, tunnels);
+  const wanted: TunnelWanted = {
+    host,
+    address: target.address,
+    engineName: input.engineName,
+    component: component.key,
+    name: component.id,
+    scheme: target.scheme,
+    port,
+  };
+  const opened = await session.act({
+    id: 'tunnel',
+    right: 'operate',
+    request: `Lead 127.0.0.1:${port ?? 'a free port'} of this machine to ${target.address.host}:${target.address.port} of ${host.name}`,
+    run: (grant) => tunnels.open(grant, wanted),
+  });
+  if (!opened) return { message: 'Dry run: no tunnel was opened.' };
+  return outcome(component, opened, tunnels);
+};
+
+function outcome(component: ComponentView, tunnel: Tunnel, tunnels: Tunnels): FlowOutcome {
+  const { host, address, engineName } = tunnel.wanted;
+  const { url, port } = tunnel;
+  const to = { address: address.host, port: address.port };
+  return {
+    message: `${url} leads to ${component.id} on ${host.name}.`,
+    data: { host: engineName, component: component.id, url, port, to, tunnel: true },
+    lasts: lastingOf(tunnel, tunnels),
+  };
+}
+
+function lastingOf(tunnel: Tunnel, tunnels: Tunnels): Lasting {
+  const { host } = tunnel.wanted;
+  return {
+    closed: tunnel.closed,
+    close: () => tunnel.close(),
+    follow(tell) {
+      let wasAway = false;
+      let trouble: string | undefined;
+      // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each change is reported once, so that the last report is compared
+      const look = () => {
+        const { state = 'connected', fault } = host.link?.view ?? {};
+        const isAway = state === 'away' || state === 'refused';
+        if (isAway && !wasAway) tell('away', `${fault?.message ?? `${host.name} is away.`} The tunnel waits for it.`);
+        if (state === 'connected' && wasAway) tell('back', `${host.name} is back: ${tunnel.url} leads there again.`);
+        if (isAway || state === 'connected') wasAway = isAway;
+        const message = isAway ? undefined : tunnel.trouble?.message;
+        if (message !== undefined && message !== trouble) tell('trouble', message);
+        trouble = message;
+      };
+      const stops = [host.link?.subscribe(look), tunnels.subscribe(look)];
+      look();
+      return () => {
+        for (const stop of stops) stop?.();
+      };
+    },
+  };
+}
+
+async function choose(
+  session: Parameters<Flow['run']>[0],
+  component: ComponentView,
+  targets: readonly TunnelTarget[],
+): Promise<TunnelTarget | undefined> {
+  const [first, second] = targets;
+  if (first?.scheme || !second) return first;
+  if (!session.attended) {
+    const message = `${component.id} has no page, and several ports: ${targets.map(({ address }) => address.port).join(', ')}.`;
+    throw new Fault('usage.port', message, 'Name one of them with --to.');
+  }
+  const chosen = await session.ask.choice({
+    id: 'to',
+    label: `Which port of ${component.id}?`,
+    choices: targets.map(({ address, label }) => ({ value: String(address.port), label })),
+  });
+  return targets.find(({ address }) => String(address.port) === chosen);
+}
+
+function noSuchPort(component: ComponentView, targets: readonly TunnelTarget[], to: number | undefined): Fault {
+  const known = targets.map(({ address }) => address.port).join(', ');
+  return new Fault(
+    'refused.noPort',
+    to === undefined || known === ''
+      ? `${component.id} has no port that is published and open for TCP now.`
+      : `${component.id} publishes no port ${to}.`,
+    known === '' ? 'Start it, or publish a port; what is not published cannot be reached.' : `Published: ${known}.`,
+  );
+}

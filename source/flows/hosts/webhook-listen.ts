@@ -1,0 +1,154 @@
+import { Fault } from '../../faults/fault.ts';
+import { type Delivery, type TurnedAway, WebhookReceiver } from '../../hosts/webhook-receiver.ts';
+import { addressProblem } from '../../session/answer-checks.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine, cleanLines } from '../../text/clean.ts';
+import { parseJson } from '../../text/json-value.ts';
+import { isLoopback } from '../../text/loopback.ts';
+import type { FlowInput, Lasting, Procedure } from '../flow.ts';
+import { optionOf, portOption, wordsUpTo } from '../flow-options.ts';
+
+/** Limit of the displayed body; `--json` has four times as much. */
+const shownCharacters = 16_384;
+const shownLines = 60;
+
+export const webhookListen: Procedure = async (session, input) => {
+  wordsUpTo(0, input, { takes: 'It listens on one address', remedy: 'quarterdeck webhook listen --address 192.168.1.10 --port 9000' });
+  const address = optionOf(input, 'address') ?? '127.0.0.1';
+  if (address.includes('/') || addressProblem(address))
+    throw new Fault(
+      'usage.address',
+      `--address takes an IP address of this machine, and "${cleanLine(address)}" is none.`,
+      'For example: --address 192.168.1.10',
+    );
+  const port = portOption(input, 'port');
+  // A dry run does not listen, and needs no secret.
+  const secret = session.dryRun ? '' : await readSecret(session, input);
+  session.hide(secret);
+  const receiver = await session.act({
+    id: 'listen',
+    right: 'operate',
+    request: `Listen on ${address}:${port ?? 'a free port'} of this machine for webhooks`,
+    run: (grant) => WebhookReceiver.open(grant, { address, port, secret }),
+  });
+  if (!receiver) return { message: 'Dry run: nothing was listened on.' };
+  const { url } = receiver;
+  const loopback = isLoopback(address) ? ' Containers do not reach it: --address names one of this machine that they do.' : '';
+  return { message: `Listening on ${url}.${loopback}`, data: { url }, lasts: lastingOf(receiver) };
+};
+
+async function readSecret(session: Session, { stdin }: FlowInput): Promise<string> {
+  const secret = stdin
+    ? new TextDecoder().decode(stdin).replace(/\r?\n$/, '')
+    : await session.ask.secret({
+        id: 'secret',
+        label: 'With which secret is it signed?',
+        help: 'The one that stands in the settings of whoever sends; it is not kept here.',
+        check: (text) => (text === '' ? 'Without a secret anybody could send anything.' : undefined),
+      });
+  if (secret === '')
+    throw new Fault(
+      'usage.secret',
+      'What was piped in is empty: without a secret anybody could send anything.',
+      'Pipe in the secret that the sender signs with.',
+    );
+  return secret;
+}
+
+function lastingOf(receiver: WebhookReceiver): Lasting {
+  return {
+    closed: receiver.closed,
+    close: () => receiver.close(),
+    follow(tell) {
+      /** Repeated refusals of the same kind are reported once. */
+      const reported = new Set<string>();
+      return receiver.listen({
+        delivered: (delivery) => tell('delivered', deliveryText(delivery), deliveryData(delivery)),
+        repeated: (delivery, firstMs) => tell('repeated', repeatText(delivery, firstMs), repeatData(delivery, firstMs)),
+        turnedAway(refusal) {
+          const sentence = refusalText(refusal);
+          if (reported.has(sentence) || reported.size >= 1_000) return;
+          reported.add(sentence);
+          tell('refused', sentence);
+        },
+      });
+    },
+  };
+}
+
+const reasons: Readonly<Record<TurnedAway['reason'], string>> = {
+  'no signature': 'it has no header X-<vendor>-Signature or X-<vendor>-Signature-256',
+  'wrong signature': 'it is not signed with this secret, by HMAC-SHA256 of the body in hex',
+  'too large': 'it is larger than 1 MiB',
+  'no POST': 'a webhook is a POST',
+  'too many': 'more came than can be shown',
+};
+
+const cutTo = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}...` : text);
+
+function refusalText({ from, path, reason }: TurnedAway): string {
+  return `Refused, from ${from} to ${cutTo(cleanLine(path), 100)}: ${reasons[reason]}.`;
+}
+
+/** Returns the kind of event that its sender states: `X-GitHub-Event: push`. */
+function eventHeaders({ headers }: Delivery): [string, string][] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    /^x-.*(event|topic|hook-id|delivery)/.test(name) && typeof value === 'string'
+      ? [[name, cutTo(cleanLine(value), 200)] satisfies [string, string]]
+      : [],
+  );
+}
+
+function deliveryText(delivery: Delivery): string {
+  return [headLine(delivery), ...bodyLines(delivery.body).map((line) => `  ${line}`)].join('\n');
+}
+
+function headLine(delivery: Delivery): string {
+  const { receivedMs, from, path, body } = delivery;
+  const events = eventHeaders(delivery).map(([name, value]) => `, ${name}: ${value}`);
+  return `${new Date(receivedMs).toISOString()} from ${from} to ${cutTo(cleanLine(path), 200)}, ${body.length} bytes${events.join('')}`;
+}
+
+function repeatText(delivery: Delivery, firstMs: number): string {
+  return `${headLine(delivery)}\n  repeat of the delivery received at ${new Date(firstMs).toISOString()}; not processed again`;
+}
+
+function repeatData(delivery: Delivery, firstMs: number) {
+  return { ...deliveryFacts(delivery), firstAt: new Date(firstMs).toISOString() };
+}
+
+function deliveryFacts(delivery: Delivery) {
+  const { receivedMs, from, path, body } = delivery;
+  const headers = Object.fromEntries(eventHeaders(delivery));
+  return { at: new Date(receivedMs).toISOString(), from, path: cleanLine(path), headers, sizeBytes: body.length };
+}
+
+/** Formats JSON with one member per line; other text is unchanged. Shortened, and cleaned (R58). */
+function bodyLines(body: Buffer): string[] {
+  const text = body.toString('utf8');
+  const json = jsonOf(text);
+  const lines = cleanLines((json === undefined ? text : JSON.stringify(json, null, 2)).slice(0, shownCharacters));
+  if (lines.length === 1 && lines[0] === '') return [];
+  const left = lines.length - shownLines;
+  const wasCut = text.length > shownCharacters || left > 0;
+  return [...lines.slice(0, shownLines), ...(wasCut ? ['... cut; --json has more'] : [])];
+}
+
+/** Returns undefined for text that is not JSON, or is nested too deeply to be shown. */
+function jsonOf(text: string): unknown {
+  try {
+    const value: unknown = parseJson(text);
+    JSON.stringify(value);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+function deliveryData(delivery: Delivery) {
+  const { headers, body } = delivery;
+  const text = body.toString('utf8');
+  const json = body.length <= 4 * shownCharacters ? jsonOf(text) : undefined;
+  const content = json === undefined ? { text: cutTo(text, 4 * shownCharacters) } : { json };
+  return { ...deliveryFacts(delivery), contentType: cleanLine(headers['content-type'] ?? ''), ...content };
+}

@@ -1,0 +1,19 @@
+import { Fault } from '../faults/fault.ts';
+import type { Session } from '../session/session.ts';
+
+export type Left = string | { message: string; remedy: string };
+
+/** States the consequence if a prompt of this part is cancelled. An interrupted session keeps its fault: an action may be in progress. */
+export async function unlessCancelled<T>(session: Session, left: Left | (() => Left), part: () => Promise<T>): Promise<T> {
+  try {
+    return await part();
+  } catch (thrown) {
+    if (session.signal.aborted || !(thrown instanceof Fault) || thrown.code !== 'interrupted.cancelled') throw thrown;
+    throw cancelled(typeof left === 'function' ? left() : left, thrown);
+  }
+}
+
+export function cancelled(left: Left, cause?: unknown): Fault {
+  const { message, remedy } = typeof left === 'string' ? { message: left, remedy: 'Start it again whenever you like.' } : left;
+  return new Fault('interrupted.cancelled', message, remedy, { cause });
+}

@@ -1,0 +1,96 @@
+import { Fault } from '../../faults/fault.ts';
+import type { Session } from '../../session/session.ts';
+
+export interface Handout {
+  /** Prefix of its steps. */
+  id: string;
+  label: string;
+  value: string;
+  /** The person who should be at the screen. */
+  whose: string;
+}
+
+/** The step under which a run records delivered secrets, by label. */
+export const handedOutStep = 'handed-out';
+
+export interface HandoutWords {
+  /** Returns what is lost with the undelivered secrets: the help of the question whether to leave. */
+  lost: (left: readonly string[]) => string;
+  /** What is needed then, shown beside "Leave". */
+  detail: string;
+  /** Returns the fault for a run that is left all the same. */
+  left: (left: readonly string[], cause: Fault) => Fault;
+}
+
+/** Each secret is shown alone, until its written copy was typed. A value is not shown elsewhere, nor in any journal, audit or log. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a secret is shown until it is typed, or leaving is confirmed
+export async function handOut(session: Session, handouts: readonly Handout[], words: HandoutWords): Promise<void> {
+  for (const { value } of handouts) session.hide(value);
+  for (const [at, handout] of handouts.entries()) {
+    const left = handouts.slice(at).map(({ label }) => label);
+    session.progress({ id: 'handing-out', label: `${at} of ${handouts.length} are in safe hands`, fraction: at / handouts.length });
+    for (let time = 1; ; time++) {
+      const step = time === 1 ? '' : `-${time}`;
+      try {
+        await reveal(session, handout, step);
+        if (await prove(session, handout, step)) break;
+      } catch (thrown) {
+        if (session.signal.aborted || !(thrown instanceof Fault) || thrown.kind !== 'interrupted') throw thrown;
+        if (await leaves(session, words, left, `${handout.id}${step}`)) throw words.left(left, thrown);
+      }
+    }
+    await session.note(handedOutStep, handout.label);
+    session.show({ kind: 'item', id: handout.id, title: handout.label, state: 'ok', evidence: 'written down and typed again' });
+  }
+  session.progress({ id: 'handing-out', label: 'All are in safe hands', done: true });
+}
+
+async function reveal(session: Session, { id, label, value, whose }: Handout, step: string): Promise<void> {
+  await session.ask.choice({
+    id: `${id}-call${step}`,
+    label: `${label}: is ${whose} at the screen, alone?`,
+    choices: [{ value: 'yes', label: 'Show it' }],
+    initial: 'yes',
+  });
+  await session.ask.choice({
+    id: `${id}-shown${step}`,
+    label: 'Write it down now: it is not shown again once it was proved.',
+    reveals: { label, value },
+    choices: [{ value: 'yes', label: 'It is written down' }],
+    initial: 'yes',
+  });
+}
+
+async function prove(session: Session, { id, label, value }: Handout, step: string): Promise<boolean> {
+  const typed = await session.ask.secret({
+    id: `${id}-proof${step}`,
+    label: `Type ${label.slice(0, 1).toLowerCase()}${label.slice(1)} from what was written down`,
+    help: 'Empty shows it once more.',
+    check: (text) => {
+      const given = text.trim();
+      return given === '' || given === value
+        ? undefined
+        : 'That is another one: look at what was written down, or leave it empty to see it again.';
+    },
+  });
+  return typed.trim() !== '';
+}
+
+async function leaves(session: Session, { lost, detail }: HandoutWords, left: readonly string[], step: string): Promise<boolean> {
+  const answer = await session.ask
+    .choice({
+      id: `leave-${step}`,
+      label: 'Leave, and lose what was not handed out?',
+      help: lost(left),
+      choices: [
+        { value: 'stay', label: 'Go on' },
+        { value: 'leave', label: 'Leave', detail },
+      ],
+      initial: 'stay',
+    })
+    .catch((thrown: unknown) => {
+      if (session.signal.aborted || !(thrown instanceof Fault) || thrown.kind !== 'interrupted') throw thrown;
+      return 'stay';
+    });
+  return answer === 'leave';
+}

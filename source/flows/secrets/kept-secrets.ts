@@ -1,0 +1,186 @@
+import type { CatalogEntry, CatalogService } from '../../catalog/catalog.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { FleetSnapshot, ServiceView } from '../../fleet/model.ts';
+import { valueProblem } from '../../secrets/backend.ts';
+import type { SecretStorage } from '../../secrets/secrets.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { agoText, countText } from '../../text/quantities.ts';
+import { deleteOne } from '../delete-one.ts';
+import type { Procedure } from '../flow.ts';
+import { showSecret } from '../flow-options.ts';
+import { revealedSeconds } from './flows.ts';
+import { chooseKept, chooseName, fieldOf, isInstanceOfOthers, partsOf } from './secret-names.ts';
+
+export const secretsList: Procedure = async (session, input, context) => {
+  const vault = await context.vault(session);
+  const wanted = input.words[0];
+  const entries = (await vault.list(session.signal)).filter(({ name }) => wanted === undefined || partsOf(name).component === wanted);
+  const snapshot = context.fleet.snapshot();
+  const now = Date.now();
+  const secrets = entries.map(({ name, versions }) => ({
+    name,
+    versions,
+    rests: [secretBackend(vault), ...engineNamesOf(name, context.catalog.get(partsOf(name).component), snapshot)],
+  }));
+  const left = await vault.care?.leftIn();
+  if (left !== undefined) {
+    session.show({
+      kind: 'text',
+      text: `Copies are still in ${left}: a migration was interrupted. Run "quarterdeck secrets migrate" again.`,
+    });
+  }
+  if (vault.passedOver !== undefined) session.show({ kind: 'text', text: `${vault.passedOver} Secrets in it are not listed.` });
+  if (secrets.length === 0)
+    return {
+      message: `No secret ${wanted === undefined ? '' : `of ${cleanLine(wanted)} `}is kept in ${vault.where}${wanted !== undefined && isInstanceOfOthers(wanted) ? ': Quarterdeck did not deploy it' : ''}.`,
+      data: { secrets },
+    };
+  // Not a table: locations and readers are sentences that must not be truncated.
+  for (const { name, versions, rests } of secrets) {
+    const newest = versions.at(-1);
+    const age = newest ? `, the newest ${newest.origin} ${agoText(now - newest.createdMs)}` : '';
+    const engines = rests.map(({ where, readableBy }) => `  ${where}: ${readableBy}`);
+    session.show({ kind: 'text', text: [`${cleanLine(name)}  ${countText(versions.length, 'version')}${age}`, ...engines].join('\n') });
+  }
+  const away = snapshot.engines.filter(({ engine }) => !engine.reachable).map(({ name }) => name);
+  const note = away.length > 0 ? ` What the engine of ${away.map(cleanLine).join(', ')} keeps is not known: it does not answer.` : '';
+  return { message: `${countText(secrets.length, 'secret')} in ${vault.where}.${note}`, data: { secrets } };
+};
+
+export const secretsSet: Procedure = async (session, input, context) => {
+  const vault = await context.vault(session);
+  const name = await chooseName(session, input, context, await vault.list(session.signal));
+  const { component, variable } = partsOf(name);
+  const shown = cleanLine(name);
+  const field = fieldOf(context.catalog.get(component), variable);
+  const { checkValue } = await import('../../catalog/field-types.ts');
+  const problem = (value: string) => valueProblem(value) ?? (field && checkValue(field, value));
+  const value = await session.ask.secret({
+    id: 'value',
+    label: `New value of ${shown}`,
+    ...(field && { help: [field.description, field.rule].filter(Boolean).join('; ') }),
+    check: problem,
+  });
+  const again = await session.ask.secret({ id: 'again', label: 'The same again' });
+  if (again !== value) {
+    throw new Fault('usage.answer', 'The two were not the same.', 'Nothing was kept. Run it again.');
+  }
+  const version = await session.act({
+    id: 'set',
+    right: 'operate',
+    request: `keep a new version of ${shown} in ${vault.where}`,
+    target: { host: input.engineName, component },
+    // Without this check, a run that was interrupted after the write would add another version of the same value.
+    done: async () => (await vault.read(name, session.signal)) === value,
+    run: (grant) => vault.write(grant, name, value, 'given'),
+  });
+  if (session.dryRun) return { message: 'Dry run: nothing was kept.' };
+  if (version === undefined) return { message: `${shown} has that value already: no version was added.`, data: { name } };
+  return {
+    message: `Version ${version} of ${shown} is kept. It is in force with the next deploy of ${component}.`,
+    data: { name, version },
+  };
+};
+
+export const secretsReveal: Procedure = async (session, input, context) => {
+  const vault = await context.vault(session);
+  const { name, versions } = await chooseKept(session, input, await vault.list(session.signal));
+  const shown = cleanLine(name);
+  const wanted = input.options.version;
+  const version = typeof wanted === 'string' ? versions.find(({ id }) => id === wanted) : versions.at(-1);
+  if (!version) {
+    const message = `${shown} has no version "${cleanLine(String(wanted))}".`;
+    throw new Fault('usage.version', message, `Its versions, oldest first: ${versions.map(({ id }) => id).join(', ')}.`);
+  }
+  const revealed = await session.act({
+    id: 'reveal',
+    right: 'reveal',
+    request: `reveal version ${version.id} of ${shown}`,
+    target: { host: input.engineName, component: partsOf(name).component },
+    run: async (grant) => {
+      const value = await vault.read(name, grant.signal, version.id);
+      if (value === undefined) {
+        const message = `The value of ${shown} is missing in ${vault.where}.`;
+        throw new Fault('failed.secrets', message, 'Set it again, or import it from an export.');
+      }
+      showSecret(session, input, { label: shown, value, secondsLeft: revealedSeconds });
+      return true;
+    },
+  });
+  return {
+    message: revealed ? `Revealed version ${version.id} of ${shown}.` : 'Dry run: nothing was revealed.',
+    data: { name, version: version.id },
+  };
+};
+
+export const secretsRemove: Procedure = async (session, input, context) => {
+  const vault = await context.vault(session);
+  return deleteOne(session, {
+    noun: 'secret',
+    verb: 'remove',
+    list: () => vault.list(session.signal),
+    idOf: ({ name }) => name,
+    choose: (entries) => chooseKept(session, input, entries),
+    action: ({ name, versions }) => {
+      const { component } = partsOf(name);
+      const isUsed = engineNamesOf(name, context.catalog.get(component), context.fleet.snapshot()).length > 0;
+      return {
+        request: `remove ${name} from ${vault.where}`,
+        target: { host: input.engineName, component },
+        consequences: [
+          `${countText(versions.length, 'version')} of it. What was deployed with them cannot be rolled back.`,
+          ...(isUsed
+            ? [`It is in use: the next deploy of ${component} will prompt for it, or generate one that does not match its data.`]
+            : []),
+        ],
+        run: (grant) => vault.remove(grant, name),
+      };
+    },
+    stillThere: { code: 'failed.secrets', remedy: 'Run it again.' },
+  });
+};
+
+interface StoredAt {
+  where: string;
+  readableBy: string;
+}
+
+const vaultReaders: Record<SecretStorage['kind'], string> = {
+  keychain: 'your programs, while the keychain is unlocked',
+  file: 'nobody without its passphrase or key file',
+};
+
+function secretBackend({ kind, where }: SecretStorage): StoredAt {
+  return { where, readableBy: vaultReaders[kind] };
+}
+
+/** Returns the services of compose.yaml whose container receives the variable, in its environment or its arguments. */
+function servicesGiven(entry: CatalogEntry, variable: string): readonly CatalogService[] {
+  const named = new RegExp(`\\$(?:\\{${escaped(variable)}[:?}+-]|${escaped(variable)}(?![A-Za-z0-9_]))`);
+  return entry.services.filter(({ environment, command }) => [...Object.values(environment), ...command].some((text) => named.test(text)));
+}
+
+/** An engine keeps the environment in its configuration, in plaintext, while the container exists. Determined without reading a value. */
+function engineNamesOf(name: string, entry: CatalogEntry | undefined, snapshot: FleetSnapshot): readonly StoredAt[] {
+  const { engineName, component, variable } = partsOf(name);
+  const views = snapshot.components.filter((view) => view.host === engineName && view.id === component);
+  if (!entry || views.length === 0) return [];
+  const given = new Set(servicesGiven(entry, variable).map((service) => service.name));
+  const engine = snapshot.engines.find((known) => known.name === engineName)?.engine;
+  const containers = views.flatMap(({ services }) => services).filter((service) => given.has(service.name) && hasContainer(service));
+  const copies = containers.map(({ containerName }) => ({
+    where: `configuration of the container ${cleanLine(containerName)}`,
+    readableBy: engine?.rootless ? 'root, and the user whose engine it is' : "root, and whoever can reach the engine's socket",
+  }));
+  if (given.size === 0) return [];
+  const passing: StoredAt[] = [{ where: 'environment of the compose process, while it runs', readableBy: 'root and you' }];
+  // podman-compose copies interpolated values into arguments, which every user could read.
+  if (engine?.kind === 'podman') passing.push({ where: 'a file in memory, while podman-compose runs', readableBy: 'root and you' });
+  return [...copies, ...passing];
+}
+
+const hasContainer = ({ containerId }: ServiceView) => containerId !== undefined;
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

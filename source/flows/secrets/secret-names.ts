@@ -1,0 +1,128 @@
+import type { CatalogEntry } from '../../catalog/catalog.ts';
+import type { ComponentField } from '../../catalog/schema.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { SecretEntry, SecretName } from '../../secrets/secrets.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { nameRemedy } from '../../text/nearest-name.ts';
+import type { FlowContext, FlowInput } from '../flow.ts';
+
+export interface SecretParts {
+  /** May contain a slash: `local/podman`. */
+  engineName: string;
+  component: string;
+  variable: string;
+}
+
+/** `nas/podman/rss-reader/DB_PASSWORD`: neither component ids nor variables of compose files contain a slash. */
+export function partsOf(name: string): SecretParts {
+  const parts = name.split('/');
+  return { engineName: parts.slice(0, -2).join('/'), component: parts.at(-2) ?? '', variable: parts.at(-1) ?? '' };
+}
+
+export function secretFields(entry: CatalogEntry): readonly ComponentField[] {
+  return entry.fields.filter(({ secret }) => secret);
+}
+
+export function variableOf(field: ComponentField): string {
+  return field.env ?? field.name;
+}
+
+export function fieldOf(entry: CatalogEntry | undefined, variable: string): ComponentField | undefined {
+  return entry && secretFields(entry).find((field) => variableOf(field) === variable || field.name === variable);
+}
+
+export async function chooseKept(session: Session, input: FlowInput, entries: readonly SecretEntry[]): Promise<SecretEntry> {
+  if (entries.length === 0) {
+    throw new Fault('usage.secret', 'No secret is kept yet.', 'quarterdeck secrets set COMPONENT VARIABLE, or deploy something.');
+  }
+  if (input.words.length === 0 && session.attended) {
+    const name = await session.ask.choice({
+      id: 'secret',
+      label: 'Which secret?',
+      choices: entries.map((entry) => ({ value: entry.name, label: cleanLine(entry.name) })),
+    });
+    return entries.find((entry) => entry.name === name) ?? unknownSecret(name, entries);
+  }
+  const written = writtenName(input);
+  const matches = entries.filter(({ name }) => name === written || name === `${input.engineName}/${written}`);
+  const [found, other] = matches.length > 0 ? matches : entries.filter(({ name }) => name.endsWith(`/${written}`));
+  if (found && other) {
+    const message = `"${cleanLine(written)}" is kept more than once.`;
+    throw new Fault('usage.secret', message, `Write the whole name: ${cleanLine(found.name)} or ${cleanLine(other.name)}.`);
+  }
+  return found ?? unknownSecret(written, entries);
+}
+
+/** Components deployed by Quarterdeck have the plain id of the catalog; `@` distinguishes those deployed by others. */
+export const isInstanceOfOthers = (component: string) => component.includes('@');
+
+/** Throws `usage.component` before another name is suggested, which would be the name of another instance. */
+function throwIfOfOthers({ component }: SecretParts): void {
+  if (!isInstanceOfOthers(component)) return;
+  const remedy = 'Change the secret where it was deployed. "quarterdeck secrets list" lists those that are kept.';
+  throw new Fault('usage.component', `${cleanLine(component)} was not deployed by Quarterdeck, which keeps no secrets of it.`, remedy);
+}
+
+function unknownSecret(written: string, entries: readonly SecretEntry[]): never {
+  throwIfOfOthers(partsOf(written));
+  const names = entries.map(({ name }) => partsOf(name)).map(({ component, variable }) => `${component}/${variable}`);
+  const remedy = nameRemedy(written, names, '"quarterdeck secrets list" lists them.');
+  throw new Fault('usage.secret', `No secret "${cleanLine(written)}" is kept.`, remedy);
+}
+
+/** Accepts one word with slashes, or component and variable separately. A third word could be the value itself. */
+function writtenName({ words }: FlowInput): string {
+  const [first, second] = words;
+  if (first === undefined) {
+    throw new Fault('usage.secret', 'Name a secret.', 'COMPONENT VARIABLE, or COMPONENT/VARIABLE; "quarterdeck secrets list" lists them.');
+  }
+  if (words.length > 2) {
+    throw new Fault(
+      'usage.words',
+      'That is a word too many: a secret is never given on the command line, where other programs see it.',
+      'If the last word is one, take another: the shell may have written it down. Run it again without, and type it when asked.',
+    );
+  }
+  return second === undefined ? first : `${first}/${second}`;
+}
+
+export async function chooseName(
+  session: Session,
+  input: FlowInput,
+  context: FlowContext,
+  entries: readonly SecretEntry[],
+): Promise<SecretName> {
+  if (input.words.length === 0 && session.attended) return chooseOfCatalog(session, input, context);
+  const written = writtenName(input);
+  const kept = entries.find(({ name }) => name === written || name === `${input.engineName}/${written}`);
+  if (kept) return kept.name;
+  const parts = partsOf(written);
+  throwIfOfOthers(parts);
+  const { engineName, component, variable } = parts;
+  const entry = context.catalog.get(component);
+  if (!entry || variable === '') {
+    const name = component || written;
+    const ids = context.catalog.entries.map(({ id }) => id);
+    const remedy = nameRemedy(name, ids, 'quarterdeck catalog list');
+    throw new Fault('usage.component', `The catalog has no component "${cleanLine(name)}".`, remedy);
+  }
+  const field = fieldOf(entry, variable);
+  if (!field) {
+    const remedy = nameRemedy(variable, secretFields(entry).map(variableOf), 'It has none at all.');
+    throw new Fault('usage.secret', `${entry.id} has no secret "${cleanLine(variable)}".`, remedy);
+  }
+  return `${engineName || input.engineName}/${entry.id}/${variableOf(field)}`;
+}
+
+async function chooseOfCatalog(session: Session, input: FlowInput, context: FlowContext): Promise<SecretName> {
+  const choices = context.catalog.entries.flatMap((entry) =>
+    secretFields(entry).map((field) => ({
+      value: `${entry.id}/${variableOf(field)}`,
+      label: `${entry.id} ${field.name}`,
+      ...(field.description !== undefined && { detail: field.description }),
+    })),
+  );
+  const chosen = await session.ask.choice({ id: 'secret', label: 'Which secret?', choices });
+  return `${input.engineName}/${chosen}` as SecretName;
+}

@@ -1,0 +1,55 @@
+import { Fault } from '../../faults/fault.ts';
+import type { ComponentView } from '../../fleet/model.ts';
+import type { Session } from '../../session/session.ts';
+import type { Deployment } from '../../stack/model.ts';
+import { newestVersions, secretName } from '../deploy/stack-facts.ts';
+import type { EngineScope } from '../engine-scope.ts';
+import type { FlowContext } from '../flow.ts';
+
+/** All values are masked from here on. Throws `failed.secret` for a version that no longer exists. */
+export async function secretValues(
+  scope: EngineScope,
+  component: string,
+  versions: Readonly<Record<string, string>>,
+): Promise<Record<string, string>> {
+  const { session, context, engineName } = scope;
+  const values: Record<string, string> = {};
+  const wanted = Object.entries(versions);
+  if (wanted.length === 0) return values;
+  const vault = await context.vault(session);
+  for (const [variable, version] of wanted) {
+    const value = await vault.read(secretName(engineName, component, variable), session.signal, version);
+    if (value === undefined) {
+      const message = `The version ${version} of ${variable} of ${component} is no longer in ${vault.where}.`;
+      throw new Fault('failed.secret', message, `Set it again: quarterdeck secrets set ${component} ${variable}.`);
+    }
+    session.hide(value);
+    values[variable] = value;
+  }
+  return values;
+}
+
+export async function valuesInForce(
+  scope: EngineScope,
+  { component, record }: Pick<Deployment, 'component' | 'record'>,
+): Promise<Record<string, string>> {
+  return secretValues(scope, component, record?.secrets ?? (await newestVersions(scope, component)));
+}
+
+/**
+ * Returns the secret of the instance that was deployed from here, and of no other. Returns undefined if there is none or the keychain cannot
+ * be opened: the operator may know it.
+ */
+export async function keptSecret(
+  session: Session,
+  context: FlowContext,
+  { host, id }: Pick<ComponentView, 'host' | 'id'>,
+  variable: string,
+): Promise<string | undefined> {
+  try {
+    return await (await context.vault(session)).read(secretName(host, id, variable), session.signal);
+  } catch (thrown) {
+    if (session.signal.aborted || !(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
+    return undefined;
+  }
+}

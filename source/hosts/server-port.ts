@@ -1,0 +1,16 @@
+import { once } from 'node:events';
+import type { Server } from 'node:net';
+import { messageOf } from '../faults/fault.ts';
+
+/** Resolves when the server listens; later errors of the server are ignored. Rejects with the system's error. */
+export async function listenAt(server: Server, host: string, port: number): Promise<void> {
+  await once(server.listen({ port, host, exclusive: true }), 'listening');
+  server.on('error', () => undefined);
+}
+
+export function whyNotListening(cause: NodeJS.ErrnoException): string {
+  if (cause.code === 'EADDRINUSE') return 'something listens there already';
+  if (cause.code === 'EACCES') return 'only root may listen there';
+  if (cause.code === 'EADDRNOTAVAIL') return 'this machine has no such address';
+  return messageOf(cause);
+}

@@ -1,0 +1,60 @@
+import { Fault, messageOf } from '../faults/fault.ts';
+import { authority } from '../text/authority.ts';
+import { cleanLine } from '../text/clean.ts';
+import type { DialAddress } from './host.ts';
+
+const reasons: Record<string, string> = {
+  ENOENT: 'there is no such socket',
+  ECONNREFUSED: 'the connection was refused: nothing listens there',
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  ETIMEDOUT: 'no connection within the limit',
+  EHOSTUNREACH: 'there is no route to that host',
+  ENETUNREACH: 'there is no route to that network',
+  ENOTFOUND: 'that name is not known',
+  EAI_AGAIN: 'the name could not be looked up',
+  ENOTSOCK: 'that file is no socket',
+  ECONNRESET: 'the connection was reset',
+};
+
+export function addressText(address: DialAddress): string {
+  if ('socket' in address) return address.socket;
+  return authority(address);
+}
+
+/**
+ * Explains why a socket or a port cannot be reached. The error code of the cause decides the message, unless `says` does.
+ * @param host the remote host, if it is not this machine; owner and group are those of a remote socket that we may not use
+ */
+export function notReached(
+  address: DialAddress,
+  cause: NodeJS.ErrnoException,
+  {
+    host,
+    says = reasons[cause.code ?? ''] ?? messageOf(cause),
+    owner,
+    group,
+  }: { host?: string; says?: string; owner?: string | undefined; group?: string | undefined } = {},
+): Fault {
+  const denied = host === undefined ? 'Run as a user who may use this socket.' : letIn(host, group);
+  const whose = owner && group ? ` It belongs to ${owner} and the group ${group}.` : '';
+  return new Fault(
+    'socket' in address ? 'unreachable.socket' : 'unreachable.port',
+    `${cleanLine(addressText(address))}${host === undefined ? '' : ` on ${host}`} cannot be reached: ${says}.${whose}`,
+    cause.code === 'EACCES' ? denied : `Check that the program behind it runs${host === undefined ? '' : ' there'}.`,
+    { cause },
+  );
+}
+
+/** Any user with access to an engine's socket is root on that machine, so both methods are equivalent. */
+function letIn(host: string, group: string | undefined): string {
+  const join =
+    group === undefined || group === 'root' || group === 'UNKNOWN'
+      ? 'Log in as a user who may use this socket, for example one of the group docker'
+      : `Let the user join the group there (sudo usermod -aG ${group} USER) and connect again`;
+  return `${join}; or have it reached through sudo: sudo: true for ${host} in config.yaml.`;
+}
+
+export function systemError(code: string, message = reasons[code] ?? code): NodeJS.ErrnoException {
+  return Object.assign(new Error(message), { code });
+}

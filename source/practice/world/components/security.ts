@@ -1,0 +1,312 @@
+import type { PracticeProduct } from '../../practice.ts';
+import { days, hours, minutes, type PracticeComponent, type PracticeService, printed } from '../component.ts';
+import { htmlPage } from '../web.ts';
+import { postgresService, redisService } from './databases.ts';
+import { providerPages } from './provider-pages.ts';
+
+const person = '{{mara|jonas|selim|ida}}';
+const request = (call: string, route: string, answer = '200 OK') => [
+  `[{{dayMs}}][request][INFO] ${call}`,
+  `[{{dayMs}}][response][INFO] (${route}) ${call} => ${answer}`,
+];
+
+/** Vaultwarden, whose sign-ups are still open. */
+export const passwordVault = (product: PracticeProduct): PracticeComponent => ({
+  product,
+  component: 'password-vault',
+  createdAgoMs: days(12),
+  startedAgoMs: days(12),
+  values: { ADMIN_TOKEN: '$argon2id$v=19$m=65540,t=3,p=4$cHJhY3RpY2U$Zm9yIHByYWN0aWNlIG9ubHk', SIGNUPS_ALLOWED: 'true' },
+  services: {
+    vault: {
+      log: {
+        everyMs: 20_000,
+        start: [
+          '|                        Starting Vaultwarden                        |',
+          '|                           Version 1.34.3                           |',
+          '[{{dayMs}}][start][INFO] Rocket has launched from http://0.0.0.0:80',
+        ],
+        entries: [
+          request('GET /api/sync?excludeDomains=true', 'sync'),
+          [
+            ...request('POST /identity/connect/token', 'login'),
+            `[{{dayMs}}][vaultwarden::api::identity][INFO] User ${person}@example.org logged in successfully. IP: {{home}}`,
+          ],
+          request('PUT /api/ciphers/{{uuid}}', 'put_cipher'),
+          [
+            ...request('POST /identity/connect/token', 'login', '400 Bad Request'),
+            `[{{dayMs}}][vaultwarden::api::identity][ERROR] Username or password is incorrect. Try again. IP: {{home}}. Username: ${person}@example.org.`,
+          ],
+          '[{{dayMs}}][vaultwarden::api::icons][WARN] Unable to download icon: error sending request for url (https://intranet.example.org/favicon.ico)',
+        ],
+        stop: ['[{{dayMs}}][vaultwarden][INFO] Exiting Vaultwarden!'],
+      },
+      figures: { cpuPercent: [0.15, 0.2], memoryMb: [61, 6] },
+      healthcheck: ['CMD', '/healthcheck.sh'],
+      processes: ['/vaultwarden'],
+      scenarios: {
+        'restart-loop': {
+          dies: {
+            exitCode: 12,
+            afterMs: 350,
+            log: {
+              start: [
+                "[{{dayMs}}][panic][ERROR] thread 'main' panicked at 'Failed to run migrations: DatabaseError(Unknown, \"disk I/O error\")': src/db/mod.rs:512",
+                'Error: database /data/db.sqlite3 cannot be opened: disk I/O error',
+              ],
+            },
+          },
+        },
+      },
+    },
+  },
+});
+
+/** Who is in the users file; nobody knows their passwords. */
+const portalUsers = `---
+# Everybody at home. Ask Mara before you add somebody.
+users:
+  mara:
+    disabled: false
+    displayname: Mara
+    password: '$argon2id$v=19$m=65536,t=3,p=4$cHJhY3RpY2U$cHJhY3RpY2Ugb25seQ'
+    email: mara@example.org
+    groups:
+      - admins
+      - family
+  jonas:
+    disabled: false
+    displayname: Jonas
+    password: '$argon2id$v=19$m=65536,t=3,p=4$cHJhY3RpY2U$cHJhY3RpY2Ugb25seQ'
+    email: jonas@example.org
+    groups: [family]
+  # Gone for the winter.
+  selim:
+    disabled: true
+    displayname: Selim
+    password: '$argon2id$v=19$m=65536,t=3,p=4$cHJhY3RpY2U$cHJhY3RpY2Ugb25seQ'
+    email: selim@example.org
+    groups: [family]
+`;
+
+const authelia = (level: string, message: string, more = '') => `time="{{second}}" level=${level} msg="${message}"${more}`;
+const failedLogin = (address: string) =>
+  authelia(
+    'error',
+    "Unsuccessful 1FA authentication attempt by user '{{admin|root|administrator|test|mara|backup}}'",
+    ` error="user not found" method=POST path=/api/firstfactor remote_ip=${address}`,
+  );
+
+/** Authelia with its session cache. */
+export const ssoPortal = (product: PracticeProduct): PracticeComponent => ({
+  product,
+  files: { 'files/users/users_database.yml': portalUsers },
+  component: 'sso-portal',
+  createdAgoMs: days(40),
+  startedAgoMs: days(3) + hours(5),
+  values: {
+    SESSION_DOMAIN: 'home.example.org',
+    PORTAL_URL: 'https://auth.home.example.org',
+    USERS_FILE: '/config/users/users_database.yml',
+    STORAGE_LOCAL_PATH: '/config/db.sqlite3',
+  },
+  services: {
+    portal: {
+      log: {
+        everyMs: 14_000,
+        start: [
+          authelia('info', 'Authelia v4.39.14 is starting'),
+          authelia('info', "Listening for non-TLS connections on '[::]:9091' path '/'", ' server=main service=server'),
+        ],
+        entries: [
+          authelia(
+            'info',
+            'Access to https://{{feeds|media|sync|vault}}.home.example.org/ (method GET) is not authorized to user <anonymous>, responding with status code 302',
+            ' method=GET path=/api/verify remote_ip={{home}}',
+          ),
+          authelia(
+            'info',
+            `Successful TOTP authentication attempt made by user '${person}'`,
+            ' method=POST path=/api/secondfactor/totp remote_ip={{home}}',
+          ),
+          failedLogin('{{home}}'),
+        ],
+        stop: [authelia('info', 'Shutdown complete')],
+      },
+      figures: { cpuPercent: [0.4, 0.3], memoryMb: [38, 5] },
+      healthcheck: ['CMD-SHELL', '/app/healthcheck.sh'],
+      processes: ['authelia --config /config/configuration.yml'],
+      scenarios: {
+        attack: {
+          log: { everyMs: 350, entries: [failedLogin('{{203.0.113.66|203.0.113.67|198.51.100.23}}')] },
+          figures: { cpuPercent: [38, 12], memoryMb: [112, 20] },
+        },
+      },
+    },
+    redis: redisService(),
+  },
+});
+
+/** LLDAP. */
+export const ldapDirectory: PracticeComponent = {
+  component: 'ldap-directory',
+  createdAgoMs: days(63),
+  startedAgoMs: days(21),
+  values: { LLDAP_LDAP_BASE_DN: 'dc=home,dc=example,dc=org', LLDAP_LDAP_USER_EMAIL: 'admin@example.org' },
+  services: {
+    lldap: {
+      log: {
+        everyMs: 25_000,
+        start: [
+          '{{micro}}  INFO     ┝━ ｉ [info]: Starting LLDAP version 0.6.2',
+          '{{micro}}  INFO     ┕━ ｉ [info]: Starting the API/web server on port 17170',
+        ],
+        entries: [
+          '{{micro}}  INFO     HTTP request [ {{1..9}}.{{10..99}}ms | 78.24% / 100.00% ] method: "GET" | uri: "/health"',
+          [
+            '{{micro}}  INFO     LDAP session [ {{1..9}}.{{10..99}}ms | 21.90% / 100.00% ]',
+            `{{micro}}  DEBUG    │  ┕━ 🐛 [debug]: | msg: SearchRequest(base: "ou=people,dc=home,dc=example,dc=org", scope: Subtree, filter: Equality("uid", "${person}"))`,
+            '{{micro}}  INFO     ┕━ LDAP request [ 140µs | 1.10% ]',
+          ],
+        ],
+        stop: ['{{micro}}  INFO     ｉ [info]: End.'],
+      },
+      figures: { cpuPercent: [0.1, 0.1], memoryMb: [17, 2] },
+      healthcheck: ['CMD', '/app/lldap', 'healthcheck', '--config-file', '/data/lldap_config.toml'],
+      pages: { 17170: { '/health': { body: '' }, '/': htmlPage('LLDAP Administration') } },
+      processes: ['/app/lldap run --config-file /data/lldap_config.toml'],
+    },
+  },
+};
+
+/** Keycloak, stopped days ago. */
+export const idpEnterprise: PracticeComponent = {
+  component: 'idp-enterprise',
+  createdAgoMs: days(9),
+  startedAgoMs: days(4),
+  stoppedAgoMs: days(2) + hours(7),
+  hostPorts: { 8080: 8086 },
+  values: { KC_HOSTNAME: 'id.home.example.org' },
+  services: {
+    keycloak: {
+      log: {
+        everyMs: 90_000,
+        start: [
+          '{{dayComma}} INFO  [io.quarkus] (main) Keycloak 26.4.5 on JVM (powered by Quarkus 3.27.1) started in 11.204s. Listening on: http://0.0.0.0:8080',
+          '{{dayComma}} INFO  [io.quarkus] (main) Profile prod activated.',
+        ],
+        entries: [
+          '{{dayComma}} INFO  [org.keycloak.services] (executor-thread-{{1..40}}) KC-SERVICES0009: Removed expired user sessions',
+          `{{dayComma}} WARN  [org.keycloak.events] (executor-thread-{{1..40}}) type="LOGIN_ERROR", realmId="{{uuid}}", clientId="account-console", userId="null", ipAddress="{{home}}", error="invalid_user_credentials", username="${person}"`,
+        ],
+        stop: ['{{dayComma}} INFO  [io.quarkus] (Shutdown thread) Keycloak stopped in 0.081s'],
+      },
+      figures: { cpuPercent: [1.2, 0.8], memoryMb: [612, 40] },
+      pages: { 8080: { ...providerPages(), '/': { status: 302, headers: { Location: '/admin/' } } } },
+      bootMs: 11_000,
+      ends: { exitCode: 143, afterMs: 400 },
+      processes: ['java -Dkc.home.dir=/opt/keycloak/bin/.. io.quarkus.bootstrap.runner.QuarkusEntryPoint start'],
+    },
+    db: postgresService('keycloak'),
+  },
+};
+
+const idle: PracticeService['figures'] = { cpuPercent: [0, 0], memoryMb: [1, 0] };
+
+const feeds = ['vulnerability-tests', 'notus-data', 'cert-bund-data', 'dfn-cert-data', 'data-objects', 'report-formats'];
+
+const feed = (name: string): PracticeService => ({
+  log: { start: [`copying ${name} to /mnt`, 'files copied', 'sleeping forever'] },
+  figures: idle,
+  healthcheck: ['CMD-SHELL', 'test -e /run/feed-copied'],
+  health: { status: 'healthy', output: '' },
+  ends: { exitCode: 143, afterMs: 50 },
+  processes: ['/bin/sh /bin/init.sh'],
+});
+
+const job = (line: string): PracticeService => ({ log: { start: [line] }, figures: idle, finished: true });
+
+/** Feeds take 15 to 30 minutes. */
+const loadedAfterMs = minutes(26);
+const ospd = 'OSPD[7] {{dayComma}}: INFO:';
+
+/** Greenbone, which has been loading its feeds for some minutes. */
+export const vulnerabilityScanner: PracticeComponent = {
+  component: 'vulnerability-scanner',
+  createdAgoMs: minutes(13),
+  startedAgoMs: minutes(12),
+  services: {
+    ...Object.fromEntries(feeds.map((name) => [name, feed(name)])),
+    'scap-data': {
+      ...feed('scap-data'),
+      health: { status: 'starting', output: 'still copying\n' },
+      settles: { afterMs: minutes(18), scenario: 'loaded' },
+      scenarios: { loaded: { health: { status: 'healthy', output: '' } } },
+    },
+    'gpg-data': job('gpg: key 9823FAA60ED1E580: public key "Greenbone Community Feed integrity key" imported'),
+    'redis-server': redisService(),
+    'pg-gvm-migrator': job('No migration required.'),
+    'pg-gvm': {
+      ...postgresService('gvmd'),
+      settles: { afterMs: loadedAfterMs, scenario: 'loaded' },
+      scenarios: { loaded: {} },
+      exec: ([program], scenario) =>
+        program === 'psql'
+          ? printed(scenario === 'loaded' ? '174213 6' : '0 0')
+          : program === 'pg_isready'
+            ? printed('/var/run/postgresql:5432 - accepting connections')
+            : undefined,
+    },
+    gvmd: {
+      log: {
+        everyMs: 4_000,
+        start: ['md   main:MESSAGE:{{gvm}}:20:    Greenbone Vulnerability Manager version 26.6.0 (DB revision 261)'],
+        entries: [
+          'md manage:   INFO:{{gvm}}:62: Updating /var/lib/gvm/scap-data/nvdcve-2.0-{{2002..2025}}.json.gz',
+          'md manage:   INFO:{{gvm}}:63: update_nvts_from_vts: {{800..9000}} NVTs of family {{Web application abuses|CISCO|Fedora Local Security Checks}}',
+        ],
+      },
+      figures: { cpuPercent: [93, 6], memoryMb: [1180, 220] },
+      settles: { afterMs: loadedAfterMs, scenario: 'loaded' },
+      scenarios: {
+        loaded: {
+          log: {
+            everyMs: 90_000,
+            entries: ['event task:MESSAGE:{{gvm}}:71: Status of task Weekly (home) has changed to Done'],
+          },
+          figures: { cpuPercent: [1.5, 1], memoryMb: [940, 30] },
+        },
+      },
+      processes: ['gvmd --osp-vt-update=/run/ospd/ospd-openvas.sock --listen-mode=666 -f'],
+    },
+    gsa: {
+      log: { everyMs: 45_000, start: ['starting gsad'], entries: ['{{home}} - - "GET / HTTP/1.1" 200 612 "-" "Mozilla/5.0"'] },
+      figures: { cpuPercent: [0.2, 0.1], memoryMb: [24, 3] },
+      pages: { 80: { '/': htmlPage('Greenbone Security Assistant'), '*': { status: 404, body: '' } } },
+      processes: ['gsad -f --drop-privileges=gsad'],
+    },
+    'configure-openvas': job(''),
+    openvasd: { figures: { cpuPercent: [0.3, 0.2], memoryMb: [44, 4] } },
+    'ospd-openvas': {
+      log: {
+        everyMs: 15_000,
+        stderr: true,
+        start: [`${ospd} (ospd.main) Starting OSPd OpenVAS version 22.9.0.`],
+        entries: [`${ospd} (ospd_openvas.daemon) Loading vulnerability tests: {{4..92}} % of /var/lib/openvas/plugins`],
+      },
+      figures: { cpuPercent: [71, 9], memoryMb: [860, 90] },
+      settles: { afterMs: loadedAfterMs, scenario: 'loaded' },
+      scenarios: {
+        loaded: {
+          log: {
+            everyMs: 180_000,
+            stderr: true,
+            entries: [`${ospd} (ospd_openvas.daemon) VTs were up to date. Feed version is 202611200608.`],
+          },
+          figures: { cpuPercent: [0.8, 0.5], memoryMb: [720, 10] },
+        },
+      },
+      processes: ['/usr/bin/python3 /usr/local/bin/ospd-openvas -f --config /etc/gvm/ospd-openvas.conf'],
+    },
+  },
+};

@@ -1,0 +1,50 @@
+import type { Random } from './random.ts';
+
+/** The log of a program, as templates: see `filled`. A template can have several lines: a stack trace. */
+export interface LogTemplates {
+  /** Average time between entries; without it there are none. */
+  everyMs?: number;
+  start?: readonly string[];
+  /** Each is one template or several; the first are the most frequent. */
+  entries?: readonly (string | readonly string[])[];
+  stop?: readonly string[];
+  stderr?: boolean;
+}
+
+export function linesOf(templates: LogTemplates | undefined, when: 'start' | 'entries' | 'stop', atMs: number, random: Random): string[] {
+  const { entries = [] } = templates ?? {};
+  const chosen = when === 'entries' ? [entries[Math.floor(random.next() ** 2 * entries.length)] ?? []].flat() : (templates?.[when] ?? []);
+  return chosen.flatMap((template) => filled(template, new Date(atMs).toISOString(), random).split('\n'));
+}
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** Moments as programs write them, in UTC as containers have it. */
+const stamps: Readonly<Record<string, (iso: string) => string>> = {
+  iso: (iso) => iso,
+  second: (iso) => `${iso.slice(0, 19)}Z`,
+  day: (iso) => iso.slice(0, 19).replace('T', ' '),
+  dayMs: (iso) => iso.slice(0, 23).replace('T', ' '),
+  dayComma: (iso) => iso.slice(0, 23).replace('T', ' ').replace('.', ','),
+  slash: (iso) => iso.slice(0, 19).replace('T', ' ').replaceAll('-', '/'),
+  clock: (iso) => iso.slice(11, 19),
+  micro: (iso) => `${iso.slice(0, 23)}204117+00:00`,
+  redis: (iso) => `${iso.slice(8, 10)} ${months[Number(iso.slice(5, 7)) - 1]} ${iso.slice(0, 4)} ${iso.slice(11, 23)}`,
+  gvm: (iso) => `${iso.slice(0, 10)} ${iso.slice(11, 13)}h${iso.slice(14, 16)}.${iso.slice(17, 19)} UTC`,
+  epoch: (iso) => String(Date.parse(iso) / 1000),
+};
+
+/** `{{iso}}` and the other stamps, `{{2..180}}` a number, `{{a|b}}` one of these, `{{home}}`, `{{uuid}}`, `{{hex7}}`. */
+function filled(template: string, iso: string, random: Random): string {
+  return template.replace(/\{\{([^{}]+)\}\}/g, (whole, name: string): string => {
+    const stamp = stamps[name];
+    if (stamp) return stamp(iso);
+    const [, least, most] = /^(\d+)\.\.(\d+)$/.exec(name) ?? [];
+    if (least !== undefined) return String(random.between(Number(least), Number(most)));
+    if (name.includes('|')) return filled(random.pick(name.split('|') as [string]), iso, random);
+    if (name === 'home') return `192.168.1.${random.pick([20, 21, 34, 42, 57])}`;
+    if (name === 'uuid') return `${random.hex(8)}-${random.hex(4)}-4${random.hex(3)}-a${random.hex(3)}-${random.hex(12)}`;
+    const digits = /^hex(\d+)$/.exec(name)?.[1];
+    return digits === undefined ? whole : random.hex(Number(digits));
+  });
+}

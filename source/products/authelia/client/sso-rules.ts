@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Document, isMap, isSeq, type Node, type ParsedNode, type Range, stringify } from 'yaml';
+import { Fault } from '../../../faults/fault.ts';
+import { cleanLine } from '../../../text/clean.ts';
+import { parseYamlDocument } from '../../../yaml/text.ts';
+
+export const policies = ['deny', 'bypass', 'one_factor', 'two_factor'] as const;
+
+export interface NewRule {
+  domain: string;
+  policy: (typeof policies)[number];
+  /** Subjects such as `user:mara` or `group:admins`; one match is enough. */
+  subjects: readonly string[];
+  resources: readonly string[];
+}
+
+/**
+ * Inserts a rule before the rule at `position` (from 1) or after the last one. The text may contain templates of the product, which are not
+ * YAML, so only the lines of the new rule are written. Throws `config.portal` if the position cannot be found.
+ */
+export function withRule(text: string, rule: NewRule, position: number): string {
+  const document = parseYamlDocument(withoutTemplates(text), { prettyErrors: false, logLevel: 'error' });
+  const rules = document.errors.length > 0 ? [] : rangesOf(document.get('access_control', true));
+  const [range] = rules;
+  const last = rules.at(-1);
+  if (!range || !last) throw unplaced(document);
+  const next = rules[position - 1];
+  const start = next ? startOfLine(text, next[0]) : endOfLine(text, last[1]);
+  const [first] = range;
+  const indent = text.slice(startOfLine(text, first), first).replace(/-\s*$/, '');
+  const lines = ruleText(rule)
+    .trimEnd()
+    .split('\n')
+    .map((line, index) => `${indent}${index === 0 ? '- ' : '  '}${line}\n`);
+  const before = text.slice(0, start);
+  return `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${lines.join('')}${text.slice(start)}`;
+}
+
+/** Returns false if the rule contains templates, because their values are unknown. */
+export function isRuleAt(text: string, { domain, policy, subjects, resources }: NewRule, position: number): boolean {
+  const document = parseYamlDocument(withoutTemplates(text), { prettyErrors: false, logLevel: 'error' });
+  if (document.errors.length > 0) return false;
+  const there = (document.toJS() as { access_control?: { rules?: unknown[] } } | null)?.access_control?.rules?.[position - 1];
+  const { subject = [], resources: paths = [], ...rest } = (there ?? {}) as Record<string, unknown>;
+  return isDeepStrictEqual({ ...rest, subject, resources: paths }, { domain, policy, subject: [...subjects], resources: [...resources] });
+}
+
+function ruleText({ domain, policy, subjects, resources }: NewRule): string {
+  const rule = { domain, policy, ...(subjects.length > 0 && { subject: subjects }), ...(resources.length > 0 && { resources }) };
+  return stringify(rule, { lineWidth: 0, singleQuote: true, defaultStringType: 'QUOTE_SINGLE', defaultKeyType: 'PLAIN' });
+}
+
+/** Returns the offsets of the content of each rule: its start and its end. */
+function rangesOf(control: unknown): readonly Range[] {
+  const rules: unknown = isMap(control) ? control.get('rules', true) : undefined;
+  if (!isSeq<Node>(rules) || rules.flow) return [];
+  return rules.items.flatMap(({ range }) => (range ? [range] : []));
+}
+
+/** The text keeps its length, so that offsets stay valid: a line of templates becomes a comment, any other template a word. */
+export function withoutTemplates(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => {
+      if (/^\s*\{\{.*\}\}\s*$/.test(line)) return '#'.padEnd(line.length, '-');
+      return line.replace(/\{\{.*?\}\}/g, (template) => 'x'.repeat(template.length));
+    })
+    .join('\n');
+}
+
+function startOfLine(text: string, offset: number): number {
+  return text.lastIndexOf('\n', offset - 1) + 1;
+}
+
+function endOfLine(text: string, offset: number): number {
+  // The parser ends a block where the next node begins; the last character of the block itself is before that.
+  const within = text.slice(0, offset).trimEnd().length;
+  const end = text.indexOf('\n', within);
+  return end < 0 ? text.length : end + 1;
+}
+
+function unplaced(document: Document.Parsed<ParsedNode>): Fault {
+  const [error] = document.errors;
+  const why = error ? cleanLine(error.message.split('\n', 1)[0] ?? '').replace(/\.$/, '') : 'there is no list "access_control.rules" in it';
+  return new Fault(
+    'config.portal',
+    `The place for a rule cannot be found in the configuration: ${why}.`,
+    'Write the rule yourself: quarterdeck edit COMPONENT files/configuration.yml',
+  );
+}
+
+export function ruleDomainProblem(domain: string): string | undefined {
+  if (domain === '') return 'Type a name, as browsers ask for it.';
+  if (/^\*[^.]/.test(domain)) return `That matches nothing: write *.${domain.slice(1)}`;
+  if (/^https?:\/\//.test(domain) || /[/:]/.test(domain)) return 'The name alone, without https:// and without a port.';
+  if (!/^(?:\*\.|\{user\}\.|\{group\}\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i.test(domain)) return 'That is no name of a host.';
+  return undefined;
+}
+
+export function subjectProblem(subject: string): string | undefined {
+  return /^(?:user|group):\S.*$/.test(subject) ? undefined : 'Write user:NAME or group:NAME.';
+}

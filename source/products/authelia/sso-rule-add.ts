@@ -1,0 +1,149 @@
+import { Fault } from '../../faults/fault.ts';
+import { deployed } from '../../flows/components/deployed.ts';
+import { applyPlans } from '../../flows/deploy/apply-plans.ts';
+import { seeLastThrough } from '../../flows/deploy/last-change.ts';
+import { planComponent, planData } from '../../flows/deploy/plan-component.ts';
+import { EngineScope } from '../../flows/engine-scope.ts';
+import type { FlowInput, Procedure } from '../../flows/flow.ts';
+import { optionOf, optionsOf, wordsUpTo } from '../../flows/flow-options.ts';
+import { givenOrAsked } from '../../flows/given-or-asked.ts';
+import { cancelled, unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import type { Session } from '../../session/session.ts';
+import { reviewOf } from '../../stack/plan/plan-text.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { partsOf } from '../../text/words.ts';
+import { isRuleAt, type NewRule, policies, ruleDomainProblem, subjectProblem, withRule } from './client/sso-rules.ts';
+import { portalOf, type RunningPortal } from './sso-target.ts';
+
+const file = 'files/configuration.yml';
+const unchanged = 'Nothing was changed.';
+
+export const ssoRuleAdd: Procedure = async (session, input, context) => {
+  const running = await portalOf(session, input, context);
+  const { id, engineName, portal } = running;
+  const one = await deployed(new EngineScope(session, context, engineName), id);
+  const before = one.facts.deployment?.files[file];
+  if (before === undefined) {
+    throw new Fault('failed.portal', `${id} has no ${file} in its folder.`, `Its configuration is elsewhere: quarterdeck edit ${id}`);
+  }
+  const left = `Nothing was changed: the rules of ${id} are as before.`;
+  const { rule, position } = await unlessCancelled(session, left, () => askRule(session, input, running));
+  if (isRuleAt(before, rule, position)) {
+    await seeLastThrough(one.facts);
+    return {
+      message: `Rule ${position} of ${id} says that already: ${cleanLine(rule.domain)} has the policy ${rule.policy}.`,
+      data: { position, rule },
+    };
+  }
+  const after = withRule(before, rule, position);
+  const problems = await session.act({
+    ...{ id: 'validate', right: 'operate', target: { host: engineName, component: id } },
+    request: 'authelia config validate, in the running container, with the new configuration on its input',
+    run: async (grant) => (await portal.validate(grant, after)).join('; '),
+    failure: (found) => found || undefined,
+  });
+  if (problems) {
+    const message = `The portal would refuse this configuration: ${problems}.`;
+    throw new Fault('refused.portal', message, 'Nothing was changed. Write the rule otherwise.');
+  }
+  const ready = await planComponent(one.facts, one.answers, { kind: 'change', edited: { [file]: after } });
+  const review = reviewOf(ready.plan, ready.findings);
+  const actions = review.actions.filter((action) => action.id !== 'edit');
+  const choice = await session.review({ ...review, actions, id: 'rule' });
+  if (session.dryRun) {
+    return { message: 'Dry run: nothing was changed.', data: planData(ready) };
+  }
+  if (choice !== 'apply') throw cancelled(left);
+  const { run, component } = await applyPlans([ready]);
+  return {
+    message: `${cleanLine(rule.domain)} has the policy ${rule.policy} as rule ${position}; ${id} is ${component?.state.label ?? 'not seen yet'}. See what it does: quarterdeck sso test ${id}`,
+    data: { run, position, rule },
+  };
+};
+
+async function askRule(session: Session, input: FlowInput, { config }: RunningPortal): Promise<{ rule: NewRule; position: number }> {
+  const [word] = wordsUpTo(1, input, { takes: 'One name at a time', remedy: 'Add a rule for each.' });
+  const known = config.domains.map(({ domain }) => domain);
+  const domain = await givenOrAsked(session, {
+    ...{ id: 'domain', given: word, code: 'usage.rule', remedy: unchanged, check: ruleDomainProblem },
+    label: 'Which name does it protect?',
+    help: `As browsers ask for it, or *.${known[0] ?? 'example.org'} for all below. The portal knows ${known.join(', ') || 'no domain'}.`,
+  });
+  const question = {
+    id: 'policy',
+    label: 'Who gets through?',
+    choices: [
+      { value: 'two_factor', label: 'Who logs in with a second factor' },
+      { value: 'one_factor', label: 'Who logs in with a password' },
+      { value: 'bypass', label: 'Everybody', detail: 'without any login' },
+      { value: 'deny', label: 'Nobody' },
+    ],
+    initial: 'two_factor',
+  };
+  const policy = checked(optionOf(input, 'policy') ?? (await session.ask.choice(question)), (text) =>
+    (policies as readonly string[]).includes(text) ? undefined : `A policy is one of ${policies.join(', ')}.`,
+  ) as NewRule['policy'];
+  const subjects = optionsOf(input, 'subject') ?? (policy === 'bypass' ? [] : await askSubjects(session));
+  for (const subject of subjects) checked(subject, subjectProblem);
+  if (policy === 'bypass' && subjects.length > 0) {
+    throw new Fault(
+      'usage.rule',
+      'A rule that lets everybody through without a login cannot be for some people alone: nobody knows yet who asks.',
+      'Take one_factor for them, or leave the subjects out.',
+    );
+  }
+  const resources = optionsOf(input, 'resource') ?? [];
+  for (const pattern of resources) checked(pattern, patternProblem);
+  return { rule: { domain, policy, subjects, resources }, position: await askPosition(session, input, config.rules) };
+}
+
+async function askSubjects(session: Session): Promise<readonly string[]> {
+  const question = {
+    id: 'subjects',
+    label: 'For whom alone? user:NAME or group:NAME, with commas between them',
+    initial: '',
+    help: 'Empty for everybody who can log in.',
+    check: (text: string) => partsOf(text).map(subjectProblem).find(Boolean),
+  };
+  return partsOf(await session.ask.text(question));
+}
+
+/** The first rule that matches applies, so a new rule goes before the rules that would match its requests. */
+async function askPosition(session: Session, input: FlowInput, rules: RunningPortal['config']['rules']): Promise<number> {
+  const written = optionOf(input, 'before');
+  const most = rules.length + 1;
+  const numberProblem = (text: string) =>
+    /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= most ? undefined : `The rules have the numbers 1 to ${rules.length}.`;
+  if (written !== undefined) return Number(checked(written, numberProblem));
+  if (!session.attended || rules.length === 0) return 1;
+  const chosen = await session.ask.choice({
+    id: 'before',
+    label: 'Before which rule?',
+    help: 'The first that matches wins.',
+    choices: [
+      ...rules.map(({ domains, policy }, index) => ({
+        value: String(index + 1),
+        label: `Before rule ${index + 1}`,
+        detail: cleanLine(`${domains.join(', ')}: ${policy}`),
+      })),
+      { value: String(most), label: 'Behind all of them' },
+    ],
+    initial: '1',
+  });
+  return Number(chosen);
+}
+
+function patternProblem(pattern: string): string | undefined {
+  try {
+    new RegExp(pattern, 'u');
+    return undefined;
+  } catch {
+    return `"${cleanLine(pattern)}" is no regular expression.`;
+  }
+}
+
+function checked(text: string, problemOf: (text: string) => string | undefined): string {
+  const problem = problemOf(text.trim());
+  if (problem === undefined) return text.trim();
+  throw new Fault('usage.rule', problem, unchanged);
+}

@@ -1,0 +1,101 @@
+import { Fault } from '../../faults/fault.ts';
+import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
+import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
+import { givenOrAsked } from '../../flows/given-or-asked.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { portalOf, type RunningPortal } from './sso-target.ts';
+import { chooseUser } from './sso-user-change.ts';
+import { openUsers } from './sso-users.ts';
+
+const oneTimeCodes = 'the one-time codes';
+const goneStep = 'gone';
+
+type Which = 'codes' | 'keys' | 'both';
+
+export const ssoSecondFactor: Procedure = async (session, input, context) => {
+  const running = await portalOf(session, input, context);
+  const { id, portal, engineName } = running;
+  const left = `Nothing was forgotten: the second factors in ${id} are as before.`;
+  const { user, which } = await unlessCancelled(session, left, async () => {
+    const named = await whose(session, input, context, running);
+    return { user: named, which: await askWhich(session, input, named) };
+  });
+  const keys = which === 'codes' ? [] : await portal.securityKeys(user, session.signal);
+  const target = { host: engineName, component: id };
+  // Recorded by the interrupted run: the portal does not report who has codes.
+  const before = session.noted(goneStep);
+  const gone: string[] = [...before];
+  if (which !== 'keys') {
+    const had = await session.act({
+      id: 'codes',
+      right: 'destroy',
+      title: `Forget the one-time codes of ${user}`,
+      request: `authelia storage user totp delete ${user}`,
+      target,
+      consequences: [
+        `${user} has to register a new authenticator at the next login.`,
+        'Until then rules with two_factor let them through nowhere. Make sure that it is really them who asks.',
+      ],
+      done: async () => before.includes(oneTimeCodes),
+      run: (grant) => portal.forgetOneTimeCodes(grant, user),
+    });
+    if (had) {
+      gone.push(oneTimeCodes);
+      await session.note(goneStep, oneTimeCodes);
+    }
+  }
+  if (keys.length > 0) {
+    const done = await session.act({
+      id: 'keys',
+      right: 'destroy',
+      title: `Forget the security keys of ${user}`,
+      request: `authelia storage user webauthn delete ${user} --all`,
+      target,
+      consequences: [`Gone are: ${keys.join(', ')}.`, `${user} has to register a new one.`],
+      done: async () => (await portal.securityKeys(user, session.signal)).length === 0,
+      run: (grant) => portal.forgetSecurityKeys(grant, user).then(() => true),
+    });
+    if (done) gone.push(keys.length === 1 ? 'the security key' : `${keys.length} security keys`);
+  }
+  if (session.dryRun) return { message: `Dry run: ${user} has the same second factors as before.` };
+  const message =
+    gone.length === 0
+      ? `${user} has no second factor of that kind now.`
+      : `Forgotten of ${user}: ${gone.join(' and ')}. At the next login the portal asks for a new one.`;
+  return { message, data: { user, forgotten: gone } };
+};
+
+/** Returns the chosen user. The portal's database has only names; the users themselves are in the users file or in a directory. */
+async function whose(session: Session, input: FlowInput, context: FlowContext, { config }: RunningPortal): Promise<string> {
+  if (config.usersFile !== undefined) {
+    const { users } = await openUsers(session, input, context);
+    return (await chooseUser(session, input, users.users, () => true)).name;
+  }
+  const [word] = wordsUpTo(1, input, { takes: 'One user at a time', remedy: 'Run it once for each.' });
+  return givenOrAsked(session, {
+    ...{ id: 'user', label: 'Who?', help: 'The name to log in with.', check: problem },
+    ...{ given: word, code: 'usage.user', remedy: 'Name another one.' },
+  });
+}
+
+function problem(name: string): string | undefined {
+  return /^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : 'That is no name of a user.';
+}
+
+async function askWhich(session: Session, input: FlowInput, user: string): Promise<Which> {
+  const question = {
+    id: 'which',
+    label: `What has ${user} lost?`,
+    choices: [
+      { value: 'codes', label: 'The authenticator with the one-time codes' },
+      { value: 'keys', label: 'Security keys and passkeys' },
+      { value: 'both', label: 'Both' },
+    ],
+    initial: 'codes',
+  };
+  const which = optionOf(input, 'which') ?? (await session.ask.choice(question));
+  if (which === 'codes' || which === 'keys' || which === 'both') return which;
+  throw new Fault('usage.which', `"${cleanLine(which)}" is no second factor.`, 'Say --which codes, keys or both.');
+}

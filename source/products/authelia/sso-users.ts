@@ -1,0 +1,238 @@
+import { posix } from 'node:path';
+import { HttpClient, httpEndpointOf } from '../../calls/http-client.ts';
+import { Fault } from '../../faults/fault.ts';
+import { unlessFault } from '../../faults/unless-fault.ts';
+import { pauseFor } from '../../faults/waits.ts';
+import { watchContainer } from '../../flows/components/watch-container.ts';
+import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
+import { showList } from '../../flows/list-table.ts';
+import { digestText } from '../../secrets/password-digest.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { countText } from '../../text/quantities.ts';
+import { MountedFile } from './client/mounted-file.ts';
+import { UsersFile, usersProblems } from './client/sso-users.ts';
+import { portalOf } from './sso-target.ts';
+
+/** Time limit for a line in the portal's log. */
+const reloadLimitMs = 8_000;
+/** The portal ignores a change within half a second of the previous one. */
+const againAfterMs = 1_500;
+const lookAgainMs = 250;
+const startLimitMs = 60_000;
+
+export const ssoUsers: Procedure = async (session, input, context) => {
+  const { id, users } = await openUsers(session, input, context);
+  const all = users.users;
+  showList(session, all, {
+    USER: ({ name }) => cleanLine(name),
+    NAME: ({ displayName }) => cleanLine(displayName),
+    EMAIL: ({ email }) => cleanLine(email),
+    GROUPS: ({ groups }) => cleanLine(groups.join(', ')),
+    STATE: ({ disabled }) => (disabled ? 'disabled' : 'enabled'),
+    PASSWORD: ({ digest }) => digestText(digest) || 'no hash',
+  });
+  return {
+    message: `${id} has ${countText(all.length, 'user')}, ${all.filter(({ disabled }) => disabled).length} of them disabled.`,
+    data: { users: all.map(({ digest: _, ...user }) => user) },
+  };
+};
+
+export type OpenUsers = Awaited<ReturnType<typeof openUsers>>;
+
+/** Throws `refused.directory` if users are in a directory, `config.users` if the file cannot be read. */
+export async function openUsers(session: Session, input: FlowInput, context: FlowContext) {
+  const running = await portalOf(session, input, context);
+  const { config, id } = running;
+  if (config.usersFile === undefined) {
+    const [known, other] = context.fleet.snapshot().components.filter(({ host, speaks }) => host === input.engineName && speaks === 'ldap');
+    throw new Fault(
+      'refused.directory',
+      `The users of ${id} are in a directory (${cleanLine(config.directory ?? '')}), not in a file.`,
+      `Change them in that directory.${known && !other ? ` To add one to ${known.id}: quarterdeck ldap add ${known.id}` : ''}`,
+    );
+  }
+  const file = new MountedFile(running, config.usersFile);
+  const text = await file.read(session.signal);
+  if (text === undefined) {
+    throw new Fault(
+      'failed.users',
+      `There is no users file at ${file.shown}.`,
+      'Look at the volumes of the component, and at authentication_backend.file.path.',
+    );
+  }
+  return { ...running, file, text, users: new UsersFile(text, file.shown) };
+}
+
+interface UsersChange {
+  id: string;
+  /** Description that precedes the name of the file: `add mara to the users`. */
+  what: string;
+  change: (users: UsersFile) => void;
+  isDone: (users: UsersFile) => boolean | Promise<boolean>;
+}
+
+/**
+ * Writes a change into the users file, which the portal reads by itself if it watches the file, otherwise with a restart. The previous file
+ * is kept, and restored if the portal refuses the new one. Returns how the change took effect; undefined in a dry run.
+ */
+export async function changeUsers(
+  session: Session,
+  open: OpenUsers,
+  { id, what, change, isDone }: UsersChange,
+): Promise<string | undefined> {
+  const { file, text, config, users } = open;
+  change(users);
+  const after = users.text;
+  const problems = usersProblems(users.users, config.userRules);
+  if (problems.length > 0) {
+    throw new Fault('refused.users', `The portal would refuse the file: ${problems.join(' ')}`, `Mend it first: ${file.shown}`);
+  }
+  const kept = posix.join(open.stackFolder, '.quarterdeck', 'kept', open.id);
+  const stampBefore = (await logLines(open, session.signal, { tail: 1 })).at(-1)?.stamp ?? '';
+  const written = await session.act({
+    id,
+    right: 'operate',
+    request: `${what} in ${file.shown}, and keep what is there in ${kept}`,
+    target: { host: open.engineName, component: open.id },
+    done: async () => isDone(new UsersFile((await file.read(session.signal)) ?? 'users: {}', file.shown)),
+    run: async (grant) => {
+      if ((await file.read(grant.signal)) !== text) {
+        const message = `${file.shown} was changed meanwhile, by somebody else or by the portal itself. Nothing was written.`;
+        throw new Fault('failed.changed', message, 'Do it again: it begins with what stands there now.');
+      }
+      await file.keep(grant, kept, text);
+      await file.write(grant, after);
+      return true;
+    },
+  });
+  if (session.dryRun) return undefined;
+  if (!config.watches) return restarted(session, open);
+  return written ? reloaded(session, open, { id, stampBefore, before: text, after }) : readLast(session, open);
+}
+
+async function reloaded(
+  session: Session,
+  open: OpenUsers,
+  { id, stampBefore, before, after }: { id: string; stampBefore: string; before: string; after: string },
+): Promise<string> {
+  const { config, file } = open;
+  session.progress({ id: 'reload', label: 'Waiting until the portal has read the file' });
+  let word = config.tellsReloads ? await reloadWord(open, stampBefore, againAfterMs, session.signal) : undefined;
+  if (word === undefined && config.tellsReloads) {
+    // A change too soon after another one was ignored, and is not read later.
+    await session.act({
+      id: `${id} again`,
+      right: 'operate',
+      request: `write ${file.shown} once more: the portal did not say that it read it`,
+      target: { host: open.engineName, component: open.id },
+      run: (grant) => file.write(grant, after),
+    });
+    word = await reloadWord(open, stampBefore, reloadLimitMs, session.signal);
+  }
+  session.progress({ id: 'reload', label: word === 'read' ? 'The portal has read the file' : 'Waited for the portal', done: true });
+  if (word === 'read') return 'The portal has read it.';
+  if (word === undefined) {
+    return `Its log does not tell whether it has read it. If it does not work: quarterdeck restart ${open.id}`;
+  }
+  await session.act({
+    id: `${id} back`,
+    right: 'operate',
+    request: `put back what was in ${file.shown}: the portal refused the new one`,
+    target: { host: open.engineName, component: open.id },
+    run: (grant) => file.write(grant, before),
+  });
+  throw new Fault(
+    'failed.users',
+    `The portal refused the file, and goes on with the users of before: ${word.refused}.`,
+    `What was there is put back. Look at ${file.shown}.`,
+  );
+}
+
+/** The previous change was made by an interrupted run or by hand. Throws `failed.users` if the portal refused it. */
+async function readLast({ signal }: Session, open: OpenUsers): Promise<string> {
+  const { startedMs } = open.container;
+  const lines = open.config.tellsReloads ? await logLines(open, signal, startedMs === undefined ? {} : { sinceMs: startedMs }) : [];
+  const word = wordIn(lines);
+  if (word === undefined || word === 'read') return 'It was in the file already.';
+  throw new Fault(
+    'failed.users',
+    `It is in the file already, but the portal refused the file when it read it last: ${word.refused}.`,
+    `Mend ${open.file.shown}; what was there before is kept beside the stack. What it says then: quarterdeck logs ${open.id}`,
+  );
+}
+
+type ReloadWord = 'read' | { refused: string } | undefined;
+
+/** Waits for the portal's log, after this line, to report that it read or refused the file; returns undefined after the limit. */
+async function reloadWord(open: OpenUsers, stamp: string, limitMs: number, signal: AbortSignal): Promise<ReloadWord> {
+  for (let waitedMs = 0; ; waitedMs += lookAgainMs) {
+    const lines = await logLines(open, signal, stamp === '' ? {} : { sinceMs: Date.parse(stamp) });
+    const word = wordIn(lines.filter((line) => line.stamp > stamp));
+    if (word !== undefined || waitedMs >= limitMs) return word;
+    await pauseFor(lookAgainMs, signal);
+  }
+}
+
+function wordIn(lines: readonly { text: string }[]): ReloadWord {
+  const last = lines.findLast(({ text }) => /Reloaded successfully|Error occurred during reload/.test(text))?.text;
+  if (last === undefined) return undefined;
+  return last.includes('Reloaded successfully') ? 'read' : { refused: reasonIn(last) };
+}
+
+function reasonIn(line: string): string {
+  const found = /\berror="((?:[^"\\]|\\.)*)"|"error":"((?:[^"\\]|\\.)*)"/.exec(line);
+  return cleanLine((found?.[1] ?? found?.[2] ?? line).replaceAll('\\"', '"')).replace(/\.$/, '');
+}
+
+async function logLines(
+  { engine, container: { id, tty } }: OpenUsers,
+  signal: AbortSignal,
+  some: { sinceMs?: number; tail?: number },
+): Promise<{ text: string; stamp: string }[]> {
+  const lines = [];
+  for await (const batch of engine.logs(id, { signal, follow: false, tty, ...some })) lines.push(...batch);
+  return lines;
+}
+
+/** Without watching the file, the portal reads it only at its start; a signal has no effect (reference/authelia.md). */
+async function restarted(session: Session, open: OpenUsers): Promise<string> {
+  const { engine, container, engineName, id, file, fleet } = open;
+  const before = container.startedMs;
+  const again = await session.act({
+    id: `restart ${container.name}`,
+    right: 'operate',
+    request: `POST /containers/${container.name}/restart: this portal reads its users at its start alone`,
+    target: { host: engineName, component: id },
+    done: async () => (before ?? 0) > ((await file.writtenMs(session.signal)) ?? Infinity),
+    run: async (grant) => {
+      await fleet.whileStopping(container.id, () => engine.writer(grant).restart(container.id));
+      return true;
+    },
+  });
+  if (!again) return 'It was in the file already, and the portal has started since.';
+  const watched = { engine, signal: session.signal };
+  const seen = await watchContainer(watched, container, (detail) => detail === undefined || detail.startedMs !== before, {
+    limitMs: startLimitMs,
+    otherwise: 'was not seen to start anew',
+  });
+  session.progress({ id: 'restart', label: 'Waiting until the portal answers again' });
+  if (seen?.state !== 'running' || !(await answersAgain(open, session.signal))) {
+    throw new Fault(
+      'failed.users',
+      `The file is written, and ${id} does not answer after its restart.`,
+      `Look at its log: quarterdeck logs ${id}`,
+    );
+  }
+  session.progress({ id: 'restart', label: 'The portal answers again', done: true });
+  return 'The portal was restarted, since it does not watch the file (authentication_backend.file.watch).';
+}
+
+async function answersAgain({ target, entry }: OpenUsers, signal: AbortSignal): Promise<boolean> {
+  const http = new HttpClient(httpEndpointOf(target, entry.api?.port ?? 'web'), { secrets: undefined });
+  for (const endMs = performance.now() + startLimitMs; performance.now() < endMs; await pauseFor(lookAgainMs, signal)) {
+    const answer = await unlessFault(signal, http.send({ method: 'GET', path: '/api/health' }, signal));
+    if (answer?.status === 200) return true;
+  }
+  return false;
+}

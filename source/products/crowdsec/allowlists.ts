@@ -1,0 +1,212 @@
+import { Fault } from '../../faults/fault.ts';
+import type { FlowInput, Procedure } from '../../flows/flow.ts';
+import { jsonTime } from '../../flows/list-table.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { countText, durationText } from '../../text/quantities.ts';
+import { wordsOf } from '../../text/words.ts';
+import { parseBanTarget } from './client/ban-target.ts';
+import { type Crowdsec, isAbout } from './client/crowdsec.ts';
+import { type Allowlist, allowlisting, allowlistsOf } from './client/crowdsec-lists.ts';
+import { goDurationText } from './client/go-duration.ts';
+import { changeOver, deleteNamed, flagSeconds, nameOf, noteName, oneNamed, remarkOf } from './prevention-questions.ts';
+import { onHostsThatHaveIt, type Prevention, preventionOf } from './prevention-target.ts';
+
+export const allowlistsList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
+  const lists = await allowlistsOf(crowdsec, session.signal);
+  const now = Date.now();
+  for (const { name, description, managed, items } of lists) {
+    const about = description === '' ? '' : `: ${description}`;
+    session.show({
+      kind: 'table',
+      title: `${name}${about}${managed ? ' (kept in the console on the web)' : ''}`,
+      columns: ['ADDRESS', 'WHOSE', 'LEFT'],
+      rows: items.map((item) => [item.value, item.description, item.endsMs === undefined ? 'for good' : durationText(item.endsMs - now)]),
+    });
+  }
+  const data = {
+    allowlists: lists.map(({ items, ...list }) => ({
+      ...list,
+      items: items.map(({ endsMs, ...item }) => ({ ...item, until: jsonTime(endsMs) })),
+    })),
+  };
+  return {
+    message: lists.length === 0 ? 'There is no allowlist: quarterdeck allowlists create NAME' : `${countText(lists.length, 'allowlist')}.`,
+    data,
+  };
+});
+
+export const allowlistsCheck: Procedure = async (session, input, context) => {
+  const { crowdsec } = await preventionOf(context, input, session);
+  const [value] = await valuesOf(session, input.words.slice(0, 1));
+  if (value === undefined) throw new Error('at least one is asked for');
+  const found = await allowlisting(crowdsec, value, session.signal);
+  const data = { value, allowlisted: found !== undefined, by: found === undefined ? null : cleanLine(found) };
+  return { message: found === undefined ? `No allowlist has ${value}.` : `${value} is on an allowlist: ${cleanLine(found)}.`, data };
+};
+
+export const allowlistsCreate: Procedure = async (session, input, context) => {
+  const prevention = await preventionOf(context, input, session);
+  const { name, description } = await unlessCancelled(session, 'No allowlist was created.', async () => {
+    const chosen = await nameOf(session, input, { id: 'name', label: 'Name of the allowlist', help: 'Sends cscli allowlists create.' });
+    return {
+      name: chosen,
+      description: (await remarkOf(session, input, { flag: 'description', label: 'What is it for?', otherwise: chosen })) || chosen,
+    };
+  });
+  const done = async () => (await allowlistsOf(prevention.crowdsec, session.signal)).some((list) => list.name === name);
+  await create(session, prevention, name, description, done);
+  if (session.dryRun) return { message: 'Dry run: no allowlist was created.' };
+  return { message: `There is the allowlist ${name}. Put addresses on it: quarterdeck allowlists add ${name} ADDRESS`, data: { name } };
+};
+
+async function create(session: Session, prevention: Prevention, name: string, description: string, done?: () => Promise<boolean>) {
+  const words = ['allowlists', 'create', name, '--description', description];
+  await changeOver(session, prevention, { id: 'create', words, what: `create the allowlist ${name}`, ...(done && { done }) });
+}
+
+export const allowlistsAdd: Procedure = async (session, input, context) => {
+  const prevention = await preventionOf(context, input, session);
+  const { crowdsec } = prevention;
+  const seconds = flagSeconds(input);
+  const left = 'Nothing was put on an allowlist.';
+  let lists = await allowlistsOf(crowdsec, session.signal);
+  if (lists.length === 0 && input.words.length === 0 && session.attended && !session.dryRun) {
+    const first = await unlessCancelled(session, left, () =>
+      nameOf(session, input, {
+        id: 'first',
+        label: 'There is no allowlist yet. What is the first one called?',
+        help: 'For example own. Sends cscli allowlists create.',
+      }),
+    );
+    await create(session, prevention, first, first);
+    lists = await allowlistsOf(crowdsec, session.signal);
+  }
+  const { name, values, comment } = await unlessCancelled(session, left, async () => ({
+    name: (await listOf(session, input, lists)).name,
+    values: await valuesOf(session, input.words.slice(1)),
+    comment: await remarkOf(session, input, { flag: 'comment', label: 'Whose are they?', otherwise: '' }),
+  }));
+  const shown = values.join(', ');
+  const missing = async () => values.filter(await isOff(crowdsec, name, session.signal));
+  const remark = comment === '' ? [] : ['--comment', comment];
+  const expiration = seconds === undefined ? [] : ['--expiration', goDurationText(seconds)];
+  await changeOver(session, prevention, {
+    id: 'add',
+    words: ['allowlists', 'add', name, ...values, ...remark, ...expiration],
+    what: `put ${shown} on the allowlist ${name}`,
+    done: async () => (await missing()).length === 0,
+  });
+  if (session.dryRun) return { message: 'Dry run: nothing was put on an allowlist.' };
+  if ((await missing()).length > 0) throw notSeen(`${name} does not have ${shown}`);
+  const stillBanned = await stillOut(crowdsec, values, session.signal);
+  const out = stillBanned.length > 0 ? ` Still shut out until that is lifted: ${stillBanned.join(', ')} (quarterdeck unban).` : '';
+  return {
+    message: `${shown} ${values.length === 1 ? 'is' : 'are'} on ${name}.${out}`,
+    data: { name, values, stillBanned },
+  };
+};
+
+export const allowlistsRemove: Procedure = async (session, input, context) => {
+  const prevention = await preventionOf(context, input, session);
+  const { crowdsec } = prevention;
+  const lists = await allowlistsOf(crowdsec, session.signal);
+  const { name, values } = await unlessCancelled(session, 'Nothing was taken off an allowlist.', async () => {
+    const list = await listOf(session, input, lists);
+    const noted = session.noted('values').at(-1)?.split(' ') ?? [];
+    const given = input.words.length > 1 ? input.words.slice(1) : noted;
+    if (given.length > 0 || list.items.length === 0) return { name: list.name, values: await valuesOf(session, given) };
+    const question = {
+      id: 'values',
+      fresh: true as const,
+      label: `What is taken off ${list.name}?`,
+      help: 'Sends cscli allowlists remove.',
+      choices: list.items.map(({ value, description }) => ({ value, label: value, detail: description })),
+    };
+    return { name: list.name, values: await session.ask.several(question) };
+  });
+  if (values.length === 0) return { message: 'Nothing was taken off.', data: { name, values } };
+  await session.note('values', values.join(' '));
+  const shown = values.join(', ');
+  const isGone = async () => values.every(await isOff(crowdsec, name, session.signal));
+  await changeOver(session, prevention, {
+    id: 'remove',
+    words: ['allowlists', 'remove', name, ...values],
+    what: `take ${shown} off the allowlist ${name}`,
+    done: isGone,
+  });
+  if (session.dryRun) return { message: 'Dry run: nothing was taken off.' };
+  if (!(await isGone())) throw notSeen(`${name} still has ${shown}`);
+  return { message: `${shown} ${values.length === 1 ? 'is' : 'are'} off ${name}.`, data: { name, values } };
+};
+
+export const allowlistsDelete = deleteNamed<Allowlist>('allowlist', allowlistsOf, (list) => {
+  refuseManaged(list);
+  if (list.items.length === 0) return ['It is empty.'];
+  const values = list.items.map(({ value }) => value);
+  return [`Can be banned from then on: ${values.slice(0, 10).join(', ')}${values.length > 10 ? ` and ${values.length - 10} more` : ''}.`];
+});
+
+async function listOf(session: Session, input: FlowInput, lists: readonly Allowlist[]): Promise<Allowlist> {
+  const list = await oneNamed(session, input, 'allowlist', lists);
+  refuseManaged(list);
+  await noteName(session, list.name);
+  return list;
+}
+
+function refuseManaged({ name, managed }: Allowlist): void {
+  if (!managed) return;
+  throw new Fault(
+    'refused.managed',
+    `${name} is kept in CrowdSec's console on the web, and can be changed there alone.`,
+    'Change it there, or use a list of your own.',
+  );
+}
+
+async function valuesOf(session: Session, given: readonly string[]): Promise<string[]> {
+  const question = {
+    id: 'values',
+    label: 'Addresses or ranges',
+    help: 'With spaces between them.',
+    check: (text: string) => valuesProblem(wordsOf(text)),
+  };
+  const written = given.length > 0 ? given : wordsOf(await session.ask.text(question));
+  const problem = valuesProblem(written);
+  if (problem !== undefined) throw new Fault('usage.target', problem, 'For example: 192.0.2.7 or 192.0.2.0/24');
+  return written.map(plain);
+}
+
+function valuesProblem(words: readonly string[]): string | undefined {
+  for (const word of words) {
+    const target = parseBanTarget(word);
+    if (typeof target === 'string') return target;
+    if (target.scope === 'Country') return `Allowlists take addresses and ranges, and ${target.value} is a country.`;
+  }
+  return undefined;
+}
+
+async function isOff(crowdsec: Crowdsec, name: string, signal: AbortSignal): Promise<(value: string) => boolean> {
+  const items = (await allowlistsOf(crowdsec, signal)).find((list) => list.name === name)?.items ?? [];
+  const on = new Set(items.map(({ value }) => plain(value)));
+  return (value) => !on.has(plain(value));
+}
+
+/** Normalises an address: CrowdSec prints it as it was entered, or in its own form. */
+function plain(value: string): string {
+  const target = parseBanTarget(value);
+  return typeof target === 'string' ? value : target.value;
+}
+
+/** Returns the addresses that are still banned: before 1.6.9 an allowlist does not end existing decisions. */
+async function stillOut(crowdsec: Crowdsec, values: readonly string[], signal: AbortSignal): Promise<string[]> {
+  const decisions = await crowdsec.decisions({ shared: true }, signal);
+  return values.filter((value) => {
+    const target = parseBanTarget(value);
+    return typeof target !== 'string' && decisions.some((decision) => isAbout(decision, target));
+  });
+}
+
+function notSeen(what: string): Fault {
+  return new Fault('failed.crowdsec', `CrowdSec said that it did it, and yet ${what}.`, 'Look at its log.');
+}

@@ -1,0 +1,273 @@
+import { Fault } from '../../faults/fault.ts';
+import type { FlowInput, Procedure } from '../../flows/flow.ts';
+import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import type { Grant } from '../../grants/grant.ts';
+import { parseDuration } from '../../session/answer-checks.ts';
+import type { Session } from '../../session/session.ts';
+import { isOneAddress } from '../../text/address-span.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { agoText, dateText, numberText } from '../../text/quantities.ts';
+import { type BanTarget, parseBanTarget, targetWords } from './client/ban-target.ts';
+import type { BanOrder, Crowdsec } from './client/crowdsec.ts';
+import { type Bouncer, bouncersOf } from './client/crowdsec-lists.ts';
+import { type Decision, isShared } from './client/crowdsec-records.ts';
+import { goDurationText } from './client/go-duration.ts';
+import { leftText } from './decision-words.ts';
+import { type Guarded, lockOutDoubts, lockOutReason, publicAddresses, refuseLockOut } from './lock-out.ts';
+import { guardsOf } from './lock-out-facts.ts';
+import {
+  answerOr,
+  choiceOr,
+  endDecision,
+  flagSeconds,
+  remarkOf,
+  requestText,
+  spanProblem,
+  spokenDuration,
+} from './prevention-questions.ts';
+import { preventionOf } from './prevention-target.ts';
+
+const usualDuration = '4h';
+/** Tolerance between an order and the check of its result. */
+const slackMs = 120_000;
+/** A bouncer that has not pulled for this long may be down. */
+const silentMs = 15 * 60_000;
+/** A ban of a range of this size or larger requires a second confirmation. */
+const wideAddresses = { 4: 1n << 16n, 6: 1n << 96n } as const;
+
+export const ban: Procedure = async (session, input, context) => {
+  const { engineName } = input;
+  const prevention = await preventionOf(context, input, session);
+  const { crowdsec, target: about } = prevention;
+  session.progress({ id: 'look', label: 'Looking who must not be locked out' });
+  const guards = await guardsOf(context, engineName, crowdsec, session.signal);
+  session.progress({ id: 'look', label: '', done: true });
+  let target: BanTarget | undefined;
+  const order = await unlessCancelled(
+    session,
+    () => (target ? `${target.shown} was not banned.` : 'Nobody was banned.'),
+    async (): Promise<BanOrder> => {
+      target = await chooseTarget(session, input, guards);
+      return orderFor(session, input, target);
+    },
+  );
+  // The answer takes time, and an operator who moves may connect from another address by now.
+  refuseLockOut(order.target, [...guards, ...(session.attended ? await guardsOf(context, engineName, undefined, session.signal) : [])]);
+
+  const before = await lastingDecisions(crowdsec, order, session.signal);
+  const [longest] = before;
+  const longer = before.filter(({ endsMs }) => endsMs > untilMs(order) + slackMs);
+  if (longest && longer.length > 0 && !(await replacesLonger(session, input, order, longest))) {
+    const message = `${alreadyText(order, longest)} The ban for ${spokenDuration(order.seconds)} was not sent: it would have no effect. --replace ends the longer one.`;
+    return { message, data: { ...(await dataOf(session, crowdsec, order, longest)), sent: false } };
+  }
+
+  if (!context.practice && !guards.some(({ operator }) => operator)) {
+    const text = `Cannot tell where you connect from: ${cleanLine(engineName)} shows no SSH connection, login or SSH_CONNECTION. Check that ${order.target.shown} does not cover your own address.`;
+    session.show({ kind: 'text', text });
+  }
+  const consequences = consequencesOf(order.target, guards);
+  let sent = false;
+  await session.act({
+    id: 'ban',
+    right: consequences.length > 0 ? 'destroy' : 'operate',
+    title: `Ban ${order.target.shown} for ${spokenDuration(order.seconds)}`,
+    request: requestText(crowdsec.banWords(order)),
+    target: about,
+    ...(consequences.length > 0 && { consequences }),
+    done: async () => before.length > longer.length,
+    run: async (grant) => {
+      sent = await banUnlessBanned(grant, crowdsec, order, session.signal);
+    },
+  });
+  // The longer decisions are ended last, so that the address is banned all the time.
+  for (const { id } of longer) await endDecision(session, prevention, id);
+  if (session.dryRun) return { message: `Dry run: ${order.target.shown} was not banned.` };
+  return reported(session, crowdsec, order, sent);
+};
+
+async function chooseTarget(session: Session, input: FlowInput, guards: readonly Guarded[]): Promise<BanTarget> {
+  const [written] = wordsUpTo(1, input, { takes: 'One address, range or country at a time', remedy: 'Run it once for each.' });
+  if (written !== undefined) return targetOf(written);
+  const among = amongOf(input);
+  if (among.length > 0) return oneOf(session, among, guards);
+  const answer = await session.ask.text({
+    id: 'target',
+    label: 'Address, range or country',
+    help: 'For example 192.0.2.7, 192.0.2.0/24, 2001:db8::/32 or FR. What would lock you out is refused.',
+    check: (text) => {
+      const parsed = parseBanTarget(text);
+      if (typeof parsed === 'string') return parsed;
+      return session.attended ? lockOutReason(parsed, guards) : undefined;
+    },
+  });
+  return targetOf(answer);
+}
+
+function amongOf(input: FlowInput): BanTarget[] {
+  const words = (optionOf(input, 'among') ?? '').split(' ').filter(Boolean);
+  return words.map(parseBanTarget).filter((target) => typeof target !== 'string');
+}
+
+async function oneOf(session: Session, among: readonly BanTarget[], guards: readonly Guarded[]): Promise<BanTarget> {
+  const free = among.filter((target) => lockOutReason(target, guards) === undefined);
+  const [first, second] = free;
+  if (!first) {
+    for (const target of among) refuseLockOut(target, guards);
+    throw new Error('one of them would lock somebody out');
+  }
+  if (!second) return first;
+  const chosen = await session.ask.choice({
+    id: 'target',
+    label: 'Which of the addresses in this line?',
+    choices: free.slice(0, 20).map(({ value }) => ({ value, label: value })),
+    initial: first.value,
+  });
+  return targetOf(chosen);
+}
+
+export function targetOf(written: string): BanTarget {
+  const parsed = parseBanTarget(written);
+  if (typeof parsed !== 'string') return parsed;
+  throw new Fault('usage.target', parsed, 'For example: quarterdeck ban 192.0.2.7 --for 24h');
+}
+
+async function orderFor(session: Session, input: FlowInput, target: BanTarget): Promise<BanOrder> {
+  const { options } = input;
+  const type = options['captcha'] === true ? 'captcha' : 'ban';
+  const sends = (...more: string[]) => `Sends ${requestText(['decisions', 'add', ...targetWords(target)])} ${more.join(' ')}`;
+  const duration = {
+    id: 'duration',
+    label: `For how long is ${target.shown} ${type === 'ban' ? 'banned' : 'asked for a captcha'}?`,
+    help: `Minutes, hours or days: 30m, 4h, 7d. ${sends('--duration ...')}`,
+    initial: usualDuration,
+    check: spanProblem,
+  };
+  const usualSeconds = parseDuration(usualDuration) ?? 0;
+  const seconds = flagSeconds(input) ?? (await answerOr(() => session.ask.duration(duration), usualSeconds));
+  const reason = await remarkOf(session, input, {
+    flag: 'reason',
+    code: 'usage.reason',
+    label: 'Why?',
+    help: `Stands in the list, and may stay empty. ${sends('--duration', goDurationText(seconds), '--reason ...')}`,
+    otherwise: cleanLine(optionOf(input, 'because') ?? '').slice(0, 120),
+  });
+  return { target, seconds, reason: reason.trim(), type, bypassAllowlist: options['bypass-allowlist'] === true };
+}
+
+/** Throws CrowdSec's refusal, unless the target was meanwhile banned elsewhere for as long. Returns false in that case. */
+async function banUnlessBanned(grant: Grant, crowdsec: Crowdsec, order: BanOrder, signal: AbortSignal): Promise<boolean> {
+  try {
+    await crowdsec.ban(grant, order);
+    return true;
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.code !== 'failed.crowdsec' || (await lastingDecisions(crowdsec, order, signal)).length === 0)
+      throw thrown;
+    return false;
+  }
+}
+
+async function replacesLonger(session: Session, { options }: FlowInput, order: BanOrder, longest: Decision): Promise<boolean> {
+  if (options['replace'] === true) return true;
+  const span = spokenDuration(order.seconds);
+  const answer = await choiceOr(session, `${order.target.shown} is banned as before.`, {
+    id: 'longer',
+    label: `${alreadyText(order, longest)} A ban for ${span} has no effect over it.`,
+    choices: [
+      { value: 'keep', label: 'Keep the longer ban', detail: 'nothing is sent' },
+      { value: 'replace', label: `Replace it with a ban for ${span}`, detail: 'the longer ban ends' },
+    ],
+    initial: 'keep',
+  });
+  return answer === 'replace';
+}
+
+/** Lists the consequences of a ban of more than a few addresses, and what cannot be checked from here. */
+function consequencesOf(target: BanTarget, guards: readonly Guarded[]): string[] {
+  if (target.scope === 'Country') {
+    const addresses = publicAddresses(guards);
+    const from = `You come from ${addresses.join(', ')}. Nobody can tell from here in which country that is: if it is this one, you lock yourself out.`;
+    return [
+      `Everybody whose address is said to be in ${target.shown} is shut out.`,
+      ...(addresses.length > 0 ? [from] : []),
+      'Bouncers of firewalls know addresses and ranges alone; those of web servers may know countries.',
+    ];
+  }
+  const { family, first, last } = target.span;
+  const count = last - first + 1n;
+  const doubts = lockOutDoubts(target, guards);
+  if (isOneAddress(target.span) || count <= wideAddresses[family]) return doubts;
+  const all = family === 4 ? `${numberText(Number(count))} addresses` : 'whole networks of many people';
+  return [...doubts, `All of ${target.shown} is shut out: ${all}.`];
+}
+
+const untilMs = ({ seconds }: BanOrder) => Date.now() + seconds * 1000;
+
+/** Returns the decisions in effect of the same type that last as long as the order or longer; the longest first. */
+async function lastingDecisions(crowdsec: Crowdsec, order: BanOrder, signal: AbortSignal): Promise<Decision[]> {
+  const { target, type } = order;
+  const endsMs = untilMs(order) - slackMs;
+  const about = await crowdsec.decisionsNaming(target, signal);
+  return about
+    .filter(
+      (decision) =>
+        decision.scope.toLowerCase() === target.scope.toLowerCase() &&
+        decision.type === type &&
+        !decision.simulated &&
+        !isShared(decision) &&
+        decision.endsMs >= endsMs,
+    )
+    .sort((one, other) => other.endsMs - one.endsMs);
+}
+
+/** Returns `203.0.113.7 is already banned until 2026-11-25 04:06 UTC (23h59m left).` */
+function alreadyText({ target, type }: BanOrder, { endsMs }: Decision): string {
+  const left = leftText(endsMs - Date.now() + 30_000);
+  return `${target.shown} is already ${type === 'ban' ? 'banned' : 'asked for a captcha'} until ${dateText(endsMs)} (${left} left).`;
+}
+
+async function reported(session: Session, crowdsec: Crowdsec, order: BanOrder, sent: boolean) {
+  const { target, type } = order;
+  const [decision] = await lastingDecisions(crowdsec, order, session.signal);
+  if (!decision) {
+    const remedy = 'Another console may have lifted it, or an allowlist has it: check allowlists and the log of CrowdSec.';
+    throw new Fault('failed.ban', `CrowdSec accepted the ban of ${target.shown}, but does not list it.`, remedy);
+  }
+  const data = { ...(await dataOf(session, crowdsec, order, decision)), sent };
+  if (!sent) return { message: alreadyText(order, decision), data };
+  return {
+    message: `${target.shown} ${type === 'ban' ? 'is banned' : 'is asked for a captcha'} for ${leftText(decision.endsMs - Date.now() + 30_000)}.`,
+    data,
+  };
+}
+
+/** Returns the decision in effect, for scripts. Warns if it may not be enforced. */
+async function dataOf(session: Session, crowdsec: Crowdsec, { target, type }: BanOrder, decision: Decision): Promise<object> {
+  const asking = (await bouncersOf(crowdsec, session.signal)).filter(({ revoked }) => !revoked);
+  const doubt = doubtOf(asking);
+  // In the console the next message replaces one that was read; a warning stays until it was seen.
+  if (doubt !== undefined) session.show({ kind: 'text', text: doubt });
+  return {
+    scope: target.scope,
+    value: target.value,
+    type,
+    decision: decision.id,
+    until: new Date(decision.endsMs).toISOString(),
+    reason: cleanLine(decision.reason),
+    bouncers: asking.length,
+    enforced: doubt === undefined,
+  };
+}
+
+/** Returns why the ban may not be enforced; undefined if a bouncer pulls decisions. */
+function doubtOf(asking: readonly Bouncer[]): string | undefined {
+  if (asking.length === 0) return 'Nothing enforces it: no bouncer is registered. To add one: quarterdeck bouncers add';
+  const now = Date.now();
+  if (asking.some(({ lastPullMs }) => lastPullMs !== undefined && now - lastPullMs <= silentMs)) return undefined;
+  const each = asking.map(
+    ({ name, lastPullMs }) =>
+      `${name} ${lastPullMs === undefined ? 'has never asked for decisions' : `asked last ${agoText(now - lastPullMs)}`}`,
+  );
+  return `It may not be enforced: ${each.join(', ')}. Look whether the bouncer runs.`;
+}

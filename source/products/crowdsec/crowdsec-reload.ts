@@ -1,0 +1,133 @@
+import { Fault } from '../../faults/fault.ts';
+import { unlessFault } from '../../faults/unless-fault.ts';
+import { pauseFor } from '../../faults/waits.ts';
+import { watchContainer } from '../../flows/components/watch-container.ts';
+import type { FlowContext, FlowInput, FlowOutcome } from '../../flows/flow.ts';
+import type { Grant } from '../../grants/grant.ts';
+import type { Host } from '../../hosts/host.ts';
+import type { Session } from '../../session/session.ts';
+import type { HubItem } from './client/crowdsec-hub.ts';
+import { refusalWords } from './client/cscli.ts';
+import { choiceOr } from './prevention-questions.ts';
+import type { Prevention } from './prevention-target.ts';
+
+const reloadLimitMs = 180_000;
+const startLimitMs = 60_000;
+const answersLimitMs = 90_000;
+const againMs = 1_000;
+
+/** Reports whether a file changed after CrowdSec was started, as an interrupted run leaves it. Only a container reports its start. */
+export async function reloadIsDue(
+  context: FlowContext,
+  engineName: string,
+  { containerId }: Prevention,
+  items: readonly Pick<HubItem, 'enabled' | 'path'>[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const paths = items.flatMap(({ enabled, path }) => (enabled && path.startsWith('/') ? [path] : []));
+  if (containerId === undefined || paths.length === 0) return false;
+  const engine = context.engineOf(engineName);
+  const startedMs = (await engine.inspect(containerId, signal))?.startedMs;
+  // The item itself is a symbolic link into the hub.
+  const stat = engine.execReading(containerId, ['stat', '-L', '-c', '%Y', ...paths], { signal });
+  const said = await unlessFault(signal, stat);
+  const changed = new TextDecoder()
+    .decode(said?.stdout)
+    .split('\n')
+    .filter((line) => /^\d+$/.test(line))
+    .map((line) => Number(line) * 1000);
+  return startedMs !== undefined && Math.max(...changed, 0) > startedMs;
+}
+
+/** Reports whether a resumed run's change has no effect yet: CrowdSec is still the same process. On a machine that is unknown. */
+export async function isNotStartedSince(
+  session: Session,
+  input: FlowInput,
+  context: FlowContext,
+  { containerId }: Prevention,
+): Promise<boolean> {
+  const engine = context.engineOf(input.engineName);
+  const started = containerId === undefined ? undefined : (await engine.inspect(containerId, session.signal))?.startedMs;
+  const [first] = session.noted('started');
+  if (first === undefined) await session.note('started', String(started));
+  return first === String(started);
+}
+
+/** Reloads CrowdSec, so that the change takes effect, and reports in the outcome whether it was reloaded. */
+export async function reloadedOutcome(
+  session: Session,
+  input: FlowInput,
+  context: FlowContext,
+  prevention: Prevention,
+  message: string,
+  data: object,
+): Promise<FlowOutcome> {
+  const reloaded = await reload(session, input, context, prevention);
+  const then = reloaded ? 'CrowdSec was reloaded.' : 'It takes effect with the next reload or restart of CrowdSec.';
+  return { message: `${message} ${then}`, data: { ...data, reloaded } };
+}
+
+/** Reloads CrowdSec; in a container that is a restart, during which bouncers keep their decisions. Returns whether it was reloaded. */
+async function reload(
+  session: Session,
+  input: FlowInput,
+  context: FlowContext,
+  { crowdsec, target, component, containerId }: Prevention,
+): Promise<boolean> {
+  if (input.options['later'] === true) return false;
+  const { signal } = session;
+  const engine = context.engineOf(input.engineName);
+  const container = component && containerId !== undefined ? { id: containerId, name: component.id, key: component.key } : undefined;
+  const request = container ? `POST /containers/${container.name}/restart` : 'systemctl reload crowdsec';
+  const when = await choiceOr(session, 'It is done, and takes effect with the next reload or restart of CrowdSec.', {
+    id: 'reload',
+    label: 'It takes effect after a reload.',
+    help: `Sends ${request}. Bouncers keep what they have meanwhile.`,
+    choices: [
+      { value: 'now', label: 'Reload now' },
+      { value: 'later', label: 'Later' },
+    ],
+    initial: 'now',
+  });
+  if (when === 'later') return false;
+  const before = container && (await engine.inspect(container.id, signal))?.startedMs;
+  await session.act({
+    ...{ id: 'reload', right: 'operate', request, target, limitMs: reloadLimitMs },
+    run: (grant) =>
+      container
+        ? context.fleet.whileStopping(container.id, () => engine.writer(grant).restart(container.id, {}))
+        : reloadOnMachine(grant, context.hostOf(input.engineName)),
+  });
+  if (container) {
+    await watchContainer({ engine, signal }, container, (detail) => detail?.state === 'running' && detail.startedMs !== before, {
+      ...{ limitMs: startLimitMs, otherwise: 'was not seen to start anew' },
+    });
+    context.fleet.refresh(container.key);
+  }
+  const deadline = performance.now() + answersLimitMs;
+  while ((await unlessFault(signal, crowdsec.cscli.read(['lapi', 'status'], signal)))?.exitCode !== 0) {
+    if (performance.now() > deadline) {
+      throw new Fault(
+        'failed.reload',
+        'CrowdSec was reloaded, and its local API does not answer.',
+        'Look at its log: what came from the hub may not fit this version.',
+      );
+    }
+    await pauseFor(againMs, signal);
+  }
+  return true;
+}
+
+async function reloadOnMachine(grant: Grant, host: Host): Promise<void> {
+  const { signal } = grant;
+  const { uid } = await host.facts(signal);
+  const argv = [...(uid === 0 ? [] : ['sudo', '-n']), 'systemctl', 'reload', 'crowdsec'];
+  const { exitCode, stdout, stderr } = await host.run(grant, argv, { signal, limitMs: reloadLimitMs });
+  if (exitCode === 0) return;
+  const [out, error] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  throw new Fault(
+    'failed.reload',
+    `CrowdSec was not reloaded: ${refusalWords({ exitCode, stdout: out ?? '', stderr: error ?? '' })}.`,
+    'What was changed is there, and takes effect when it is reloaded or restarted.',
+  );
+}

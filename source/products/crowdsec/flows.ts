@@ -1,0 +1,206 @@
+import { type FlowMeta, lazyFlows } from '../../flows/flow.ts';
+
+const shared: Partial<FlowMeta> & Pick<FlowMeta, 'about'> = {
+  about: 'host',
+  offeredOn: (components, ports) =>
+    components.some(({ speaks }) => speaks === 'crowdsec') || ports.some(({ owner }) => owner === 'crowdsec'),
+  flags: { component: { meaning: 'which CrowdSec, where a host has several', value: 'ID' } },
+};
+
+const change = { right: 'operate', resumes: true } as const;
+const removal = { right: 'destroy', resumes: true, usage: '[NAME]' } as const;
+const reload = { later: { meaning: 'leave the reload that it needs for later' } } as const;
+
+export const crowdsecFlows = lazyFlows(shared, [
+  {
+    verb: 'ban',
+    title: 'Ban an address, a range or a country',
+    summary:
+      'Has CrowdSec shut out an address, a range or a whole country for a while. What would lock you out is refused: where you come from, your hosts, gateways, the private networks that the host is in and those of containers, and for IPv6 the whole /64. Other private addresses are confirmed.',
+    ...change,
+    usage: '[ADDRESS|RANGE|COUNTRY]',
+    flags: {
+      for: { meaning: 'how long: 30m, 4h, 7d (default: 4h)', value: 'DURATION' },
+      reason: { meaning: 'why, for whoever reads the list', value: 'TEXT' },
+      captcha: { meaning: 'ask for a captcha instead, where the bouncer can' },
+      replace: { meaning: 'end a longer ban of it that is in force' },
+      'bypass-allowlist': { meaning: 'also where an allowlist has it (CrowdSec from 1.6.6)' },
+    },
+    load: async () => (await import('./ban.ts')).ban,
+  },
+  {
+    verb: 'unban',
+    title: 'Lift a ban',
+    summary:
+      'Ends all decisions about an address, a range or a country, and says what is left. Decisions of shared lists come back with the next pull, unless an allowlist has the address.',
+    ...change,
+    usage: '[ADDRESS|RANGE|COUNTRY]',
+    load: async () => (await import('./unban.ts')).unban,
+  },
+  {
+    verb: 'decisions',
+    title: 'List decisions',
+    summary: 'Who is shut out now, why, and for how long.',
+    right: 'read',
+    usage: '[ADDRESS|RANGE|COUNTRY]',
+    flags: { all: { meaning: 'with the shared lists, which can have very many' } },
+    load: async () => (await import('./decisions.ts')).decisions,
+  },
+  {
+    verb: 'alerts',
+    title: 'List alerts',
+    summary: 'What CrowdSec noticed, the newest first; with a number the whole alert.',
+    right: 'read',
+    usage: '[ID]',
+    flags: { limit: { meaning: 'how many (default: 50)', value: 'COUNT' } },
+    load: async () => (await import('./decisions.ts')).alerts,
+  },
+  {
+    verb: 'allowlists list',
+    title: 'List allowlists',
+    summary: 'Addresses that CrowdSec never bans by itself, list by list (from 1.6.6).',
+    right: 'read',
+    load: async () => (await import('./allowlists.ts')).allowlistsList,
+  },
+  {
+    verb: 'allowlists check',
+    title: 'Look whether an allowlist has an address',
+    summary: 'Says which allowlist has an address or a range, if any.',
+    right: 'read',
+    usage: 'ADDRESS',
+    load: async () => (await import('./allowlists.ts')).allowlistsCheck,
+  },
+  {
+    verb: 'allowlists create',
+    title: 'Create an allowlist',
+    summary: 'Makes an empty allowlist.',
+    ...change,
+    usage: '[NAME]',
+    flags: { description: { meaning: 'what it is for', value: 'TEXT' } },
+    load: async () => (await import('./allowlists.ts')).allowlistsCreate,
+  },
+  {
+    verb: 'allowlists add',
+    title: 'Put addresses on an allowlist',
+    summary: 'Puts addresses or ranges on an allowlist. From CrowdSec 1.6.9 on that also ends what decisions there are about them.',
+    ...change,
+    usage: '[NAME] [ADDRESS...]',
+    flags: {
+      comment: { meaning: 'whose they are', value: 'TEXT' },
+      for: { meaning: 'how long: 4h, 7d (default: for good)', value: 'DURATION' },
+    },
+    load: async () => (await import('./allowlists.ts')).allowlistsAdd,
+  },
+  {
+    verb: 'allowlists remove',
+    title: 'Take addresses off an allowlist',
+    summary: 'Takes addresses or ranges off an allowlist. They can be banned again from then on.',
+    ...change,
+    usage: '[NAME] [ADDRESS...]',
+    load: async () => (await import('./allowlists.ts')).allowlistsRemove,
+  },
+  {
+    verb: 'allowlists delete',
+    title: 'Delete an allowlist',
+    summary: 'Deletes an allowlist with all that is on it.',
+    ...removal,
+    load: async () => (await import('./allowlists.ts')).allowlistsDelete,
+  },
+  {
+    verb: 'bouncers list',
+    title: 'List bouncers',
+    summary: 'Who enforces the decisions, and when each asked for them last.',
+    right: 'read',
+    load: async () => (await import('./registrations.ts')).bouncersList,
+  },
+  {
+    verb: 'bouncers add',
+    title: 'Add a bouncer',
+    summary: 'Registers a bouncer and shows its key, this once: CrowdSec keeps only a hash of it.',
+    right: 'reveal',
+    resumes: true,
+    usage: '[NAME]',
+    flags: { plain: { meaning: 'write the key alone, also into a pipe' } },
+    load: async () => (await import('./registrations.ts')).bouncersAdd,
+  },
+  {
+    verb: 'bouncers delete',
+    title: 'Delete a bouncer',
+    summary: 'Takes a bouncer its key away: what it enforced, it keeps or drops as it likes, and learns nothing new.',
+    ...removal,
+    load: async () => (await import('./registrations.ts')).bouncersDelete,
+  },
+  {
+    verb: 'machines list',
+    title: 'List machines of CrowdSec',
+    summary: 'Who reads logs and reports to this CrowdSec.',
+    right: 'read',
+    load: async () => (await import('./registrations.ts')).machinesList,
+  },
+  {
+    verb: 'machines validate',
+    title: 'Let a machine of CrowdSec in',
+    summary: 'Lets a machine that has registered itself log in and report.',
+    ...change,
+    usage: '[NAME]',
+    load: async () => (await import('./registrations.ts')).machinesValidate,
+  },
+  {
+    verb: 'machines delete',
+    title: 'Delete a machine of CrowdSec',
+    summary: 'Takes a machine its login away: it reports nothing any more.',
+    ...removal,
+    load: async () => (await import('./registrations.ts')).machinesDelete,
+  },
+  {
+    verb: 'collections list',
+    title: 'List collections',
+    summary: 'What is installed from the hub: collections, and with --kind parsers, scenarios and the rest. --all shows what the hub has.',
+    right: 'read',
+    flags: {
+      all: { meaning: 'also what is not installed' },
+      kind: { meaning: 'collections, parsers, scenarios, postoverflows, or "all" (default: collections)', value: 'KIND' },
+    },
+    load: async () => (await import('./hub.ts')).collectionsList,
+  },
+  {
+    verb: 'collections install',
+    title: 'Install a collection',
+    summary: 'Installs a collection of the hub, and reloads CrowdSec, which it needs to take effect.',
+    ...change,
+    usage: '[NAME]',
+    flags: reload,
+    load: async () => (await import('./hub.ts')).collectionsInstall,
+  },
+  {
+    verb: 'collections remove',
+    title: 'Remove a collection',
+    summary: 'Removes a collection with the parsers and scenarios that came with it alone, and reloads CrowdSec.',
+    ...removal,
+    flags: reload,
+    load: async () => (await import('./hub.ts')).collectionsRemove,
+  },
+  {
+    verb: 'hub update',
+    title: "Fetch the hub's index",
+    summary: 'Fetches what the hub has to offer. Nothing that is installed changes.',
+    right: 'operate',
+    load: async () => (await import('./hub.ts')).hubUpdate,
+  },
+  {
+    verb: 'hub upgrade',
+    title: 'Upgrade what came from the hub',
+    summary:
+      'Fetches the index of the hub, shows what would be renewed, renews it, and reloads CrowdSec, which it needs to take effect. What was changed by hand is left alone.',
+    ...change,
+    flags: reload,
+    load: async () => (await import('./hub.ts')).hubUpgrade,
+  },
+  {
+    verb: 'metrics',
+    title: 'Show metrics of CrowdSec',
+    summary: 'What it read, parsed and poured into buckets, and who asked its local API.',
+    right: 'read',
+    load: async () => (await import('./hub.ts')).metrics,
+  },
+]);

@@ -1,0 +1,200 @@
+import { Fault } from '../../faults/fault.ts';
+import type { FlowInput, Procedure } from '../../flows/flow.ts';
+import { showList } from '../../flows/list-table.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { countText } from '../../text/quantities.ts';
+import type { Crowdsec } from './client/crowdsec.ts';
+import { type HubItem, hubItems, upgradePlan } from './client/crowdsec-hub.ts';
+import { isNotStartedSince, reloadedOutcome, reloadIsDue } from './crowdsec-reload.ts';
+import { changeOver, choiceOr, notedName, noteName } from './prevention-questions.ts';
+import { onHostsThatHaveIt, type Prevention, preventionOf } from './prevention-target.ts';
+
+const fetchLimitMs = 300_000;
+
+export const collectionsList = onHostsThatHaveIt(async ({ crowdsec }, session, input) => {
+  const wanted = typeof input.options['kind'] === 'string' ? input.options['kind'] : 'collections';
+  const all = await hubItems(crowdsec, { all: input.options['all'] === true }, session.signal);
+  const kinds = [...new Set(all.map(({ kind }) => kind))];
+  const items = all.filter(({ kind }) => wanted === 'all' || kind === wanted);
+  if (items.length === 0 && wanted !== 'all' && wanted !== 'collections' && !kinds.includes(wanted)) {
+    throw new Fault('usage.kind', `The hub has no kind "${cleanLine(wanted)}".`, `There is: ${[...kinds, 'all'].join(', ')}.`);
+  }
+  showList(session, items, {
+    ...(wanted === 'all' && { KIND: ({ kind }) => kind }),
+    NAME: ({ name }) => name,
+    VERSION: ({ version }) => version,
+    STATE: stateOf,
+    'WHAT IT IS': ({ description }) => description,
+  });
+  return {
+    message:
+      items.length === 0 ? 'Nothing is installed.' : `${countText(items.length, wanted === 'all' ? 'item' : wanted.replace(/s$/, ''))}.`,
+    data: { items },
+  };
+});
+
+function stateOf({ enabled, tainted, behind }: HubItem): string {
+  if (!enabled) return 'not installed';
+  return tainted ? 'changed by hand' : behind ? 'newer one at the hub' : 'installed';
+}
+
+const itemsOf = (crowdsec: Crowdsec, signal: AbortSignal) => hubItems(crowdsec, { all: false }, signal);
+
+async function isInstalled(crowdsec: Crowdsec, name: string, signal: AbortSignal): Promise<boolean> {
+  return (await itemsOf(crowdsec, signal)).some((item) => item.kind === 'collections' && item.name === name);
+}
+
+export const collectionsInstall: Procedure = async (session, input, context) => {
+  const prevention = await preventionOf(context, input, session);
+  const { crowdsec, component } = prevention;
+  const items = await hubItems(crowdsec, { all: true }, session.signal);
+  const known = items.filter(({ kind }) => kind === 'collections');
+  const offered = known.filter(({ enabled }) => !enabled);
+  const name = await unlessCancelled(session, 'Nothing was installed.', () =>
+    collectionOf(session, input, offered, 'Which collection is installed?'),
+  );
+  if (known.length > 0 && !known.some((item) => item.name === name)) {
+    throw new Fault(
+      'usage.collection',
+      `The hub has no collection "${cleanLine(name)}".`,
+      'quarterdeck collections list --all shows what it has; quarterdeck hub update fetches its newest index.',
+    );
+  }
+  const done = () => isInstalled(crowdsec, name, session.signal);
+  const was = await done();
+  await noteName(session, name);
+  const isOld = await isNotStartedSince(session, input, context, prevention);
+  const words = ['collections', 'install', name];
+  await changeOver(session, prevention, { id: 'install', words, what: `install ${name}`, limitMs: fetchLimitMs, done });
+  if (session.dryRun) return { message: `Dry run: ${name} was not installed.` };
+  if (was && !isOld && !(await reloadIsDue(context, input.engineName, prevention, items, session.signal)))
+    return { message: `${name} is installed already.`, data: { name, reloaded: false } };
+  const outcome = await reloadedOutcome(session, input, context, prevention, `${name} is installed.`, { name });
+  const kept = component ? ` For a new container, COLLECTIONS has to name it too: quarterdeck edit ${component.id}.` : '';
+  return { ...outcome, message: `${outcome.message}${kept}` };
+};
+
+export const collectionsRemove: Procedure = async (session, input, context) => {
+  const prevention = await preventionOf(context, input, session);
+  const { crowdsec } = prevention;
+  const installed = (await itemsOf(crowdsec, session.signal)).filter(({ kind }) => kind === 'collections');
+  const name = await unlessCancelled(session, 'Nothing was removed.', () =>
+    collectionOf(session, input, installed, 'Which collection is removed?'),
+  );
+  const isOld = await isNotStartedSince(session, input, context, prevention);
+  const removed = () => reloadedOutcome(session, input, context, prevention, `${name} is removed.`, { name });
+  if (!installed.some((item) => item.name === name)) {
+    if (notedName(session) !== name) return { message: `${cleanLine(name)} is not installed.`, data: { name, reloaded: false } };
+    // An interrupted run removed it.
+    return isOld ? removed() : { message: `${name} is removed. CrowdSec was reloaded.`, data: { name, reloaded: true } };
+  }
+  await noteName(session, name);
+  await changeOver(session, prevention, {
+    id: 'remove',
+    title: `Remove the collection ${name}`,
+    words: ['collections', 'remove', name],
+    what: `remove ${name}`,
+    consequences: ['Its scenarios notice nothing any more. Bans that they led to stay until they are over.'],
+    limitMs: fetchLimitMs,
+  });
+  if (session.dryRun) return { message: `Dry run: ${name} was not removed.` };
+  if (await isInstalled(crowdsec, name, session.signal))
+    throw new Fault('failed.crowdsec', `${name} is still installed.`, 'Another collection may need it, or it was changed by hand.');
+  return removed();
+};
+
+async function collectionOf(
+  session: Session,
+  input: FlowInput,
+  offered: readonly { name: string; description: string }[],
+  label: string,
+): Promise<string> {
+  const given = input.words[0] ?? notedName(session);
+  if (given !== undefined) {
+    if (/^[A-Za-z0-9][\w.-]*(?:\/[\w.-]+)?$/.test(given)) return given;
+    throw new Fault('usage.collection', `"${cleanLine(given)}" is no name of a collection.`, 'For example: crowdsecurity/caddy');
+  }
+  if (offered.length === 0)
+    throw new Fault('usage.collection', 'There is none to choose from.', 'Fetch the index first: quarterdeck hub update');
+  return session.ask.choice({
+    id: 'name',
+    label,
+    fresh: true,
+    choices: offered.map(({ name, description }) => ({ value: name, label: name, detail: description })),
+  });
+}
+
+async function updateIndex(session: Session, prevention: Prevention): Promise<void> {
+  const act = { id: 'update', words: ['hub', 'update'], what: 'fetch the index of the hub', limitMs: fetchLimitMs };
+  await changeOver(session, prevention, act);
+}
+
+const namesOf = (items: readonly HubItem[]) => items.map(({ name }) => name).join(', ');
+const kindsAndNames = (items: readonly HubItem[]) => items.map(({ kind, name }) => ({ kind, name }));
+
+export const hubUpdate: Procedure = async (session, input, context) => {
+  const prevention = await preventionOf(context, input, session);
+  await updateIndex(session, prevention);
+  if (session.dryRun) return { message: 'Dry run: the index was not fetched.' };
+  const behind = (await itemsOf(prevention.crowdsec, session.signal)).filter((item) => item.behind);
+  const newer =
+    behind.length === 0 ? 'What is installed is up to date.' : `The hub has newer ones of ${namesOf(behind)}: quarterdeck hub upgrade`;
+  return { message: `The index of the hub is here. ${newer}`, data: { behind: kindsAndNames(behind) } };
+};
+
+export const hubUpgrade: Procedure = async (session, input, context) => {
+  const prevention = await preventionOf(context, input, session);
+  const { crowdsec } = prevention;
+  await updateIndex(session, prevention);
+  const before = await itemsOf(crowdsec, session.signal);
+  const behind = before.filter((item) => item.behind);
+  for (const { kind, name } of before.filter((item) => item.tainted))
+    session.show({
+      kind: 'text',
+      text: `Left alone, it was changed by hand: ${name} (${kind}). To have the hub's again: cscli ${kind} upgrade --force ${name}`,
+    });
+  const isOld = !session.dryRun && (await isNotStartedSince(session, input, context, prevention));
+  const none = { upgraded: [], left: [] };
+  if (behind.length === 0) {
+    const message = 'What is installed is up to date.';
+    const due = isOld || (!session.dryRun && (await reloadIsDue(context, input.engineName, prevention, before, session.signal)));
+    return due ? reloadedOutcome(session, input, context, prevention, message, none) : { message, data: { ...none, reloaded: false } };
+  }
+  const plan = await upgradePlan(crowdsec, session.signal);
+  session.show({ kind: 'text', text: (plan ?? behind.map(({ kind, name }) => `${kind}: ${name}`)).join('\n') });
+  const left = 'Nothing was upgraded; the index of the hub is the new one.';
+  const go = await choiceOr(session, left, {
+    id: 'upgrade',
+    label: `Upgrade ${countText(behind.length, 'item')}?`,
+    help: 'Sends cscli hub upgrade. CrowdSec is reloaded afterwards.',
+    choices: [
+      { value: 'yes', label: 'Upgrade' },
+      { value: 'no', label: 'Not now' },
+    ],
+    initial: 'yes',
+  });
+  if (go === 'no') return { message: left, data: { ...none, reloaded: false } };
+  const outdated = async () => (await itemsOf(crowdsec, session.signal)).filter((item) => item.behind);
+  await changeOver(session, prevention, {
+    id: 'upgrade',
+    words: ['hub', 'upgrade'],
+    what: 'upgrade what came from the hub',
+    limitMs: fetchLimitMs,
+    done: async () => (await outdated()).length === 0,
+  });
+  if (session.dryRun) return { message: 'Dry run: nothing was upgraded.' };
+  const still = await outdated();
+  const upgraded = behind.filter(({ kind, name }) => !still.some((item) => item.kind === kind && item.name === name));
+  const rest = still.length > 0 ? ` Still behind: ${namesOf(still)}.` : '';
+  const message = `Upgraded ${namesOf(upgraded) || 'nothing'}.${rest}`;
+  const data = { upgraded: kindsAndNames(upgraded), left: kindsAndNames(still) };
+  return reloadedOutcome(session, input, context, prevention, message, data);
+};
+
+export const metrics = onHostsThatHaveIt(async ({ crowdsec }, session) => {
+  const [text, data] = await Promise.all([crowdsec.metrics(session.signal), crowdsec.metricsJson(session.signal).catch(() => null)]);
+  session.show({ kind: 'text', text: text.trim() === '' ? 'No metrics yet.' : text.trimEnd() });
+  return { message: `Metrics of ${crowdsec.shown}, since it was started.`, data: { metrics: data } };
+});

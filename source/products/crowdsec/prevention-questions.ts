@@ -1,0 +1,170 @@
+import { Fault, type FaultCode } from '../../faults/fault.ts';
+import { chooseOne, deleteOne } from '../../flows/delete-one.ts';
+import type { FlowInput, Procedure } from '../../flows/flow.ts';
+import { optionOf } from '../../flows/flow-options.ts';
+import { givenOrAsked } from '../../flows/given-or-asked.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import type { Grant } from '../../grants/grant.ts';
+import { durationProblem, parseDuration } from '../../session/answer-checks.ts';
+import type { Act, ChoiceQuestion, Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import type { Crowdsec } from './client/crowdsec.ts';
+import type { CscliAnswer } from './client/cscli.ts';
+import { goDurationText } from './client/go-duration.ts';
+import { type Prevention, preventionOf } from './prevention-target.ts';
+
+export async function answerOr<T>(ask: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await ask();
+  } catch (thrown) {
+    if (thrown instanceof Fault && thrown.code === 'usage.unanswered') return otherwise;
+    throw thrown;
+  }
+}
+
+/** Returns the default in an unattended session. `left` says what a cancelled prompt leaves unchanged. */
+export function choiceOr(session: Session, left: string, question: UsualChoice): Promise<string> {
+  return unlessCancelled(session, left, () => answerOr(() => session.ask.choice(question), question.initial));
+}
+
+type UsualChoice = Omit<ChoiceQuestion, 'kind' | 'initial'> & { initial: string };
+
+/** Returns the text of a flag or of an answer; `otherwise` in an unattended session. Throws the fault of an invalid flag. */
+export async function remarkOf(
+  session: Session,
+  input: FlowInput,
+  {
+    flag,
+    code = 'usage.remark',
+    otherwise,
+    ...question
+  }: { flag: string; code?: FaultCode; label: string; help?: string; otherwise: string },
+): Promise<string> {
+  const given = optionOf(input, flag);
+  const problem = given === undefined ? undefined : remarkProblem(given);
+  if (problem !== undefined) throw new Fault(code, `--${flag}: ${problem}`, 'Say it shorter.');
+  const ask = () => session.ask.text({ id: flag, initial: otherwise, check: remarkProblem, ...question });
+  return given ?? (await answerOr(ask, otherwise)).trim();
+}
+
+const leastSeconds = 60;
+const mostSeconds = 5 * 365 * 86_400;
+
+export function spanProblem(text: string): string | undefined {
+  const problem = durationProblem(text);
+  if (problem !== undefined) return problem;
+  const seconds = parseDuration(text) ?? 0;
+  if (seconds < leastSeconds) return 'Bouncers ask every few seconds: a minute is the least that makes sense.';
+  return seconds > mostSeconds ? 'Five years are the most.' : undefined;
+}
+
+export function flagSeconds(input: FlowInput): number | undefined {
+  const written = optionOf(input, 'for');
+  if (written === undefined) return undefined;
+  const problem = spanProblem(written);
+  if (problem === undefined) return parseDuration(written);
+  throw new Fault('usage.duration', `--for ${cleanLine(written)}: ${problem}`, 'For example: --for 4h, --for 7d');
+}
+
+/** Returns undefined if the text can be a name: `cscli` must not parse it as an option. */
+function nameProblem(text: string, given: string | undefined): string | undefined {
+  if (/^[A-Za-z0-9_][\w.@:-]{0,127}$/.test(text.trim())) return undefined;
+  const rule = 'Take letters, digits, and . _ - @ : between them; it begins with a letter or a digit.';
+  return given === undefined ? rule : `"${cleanLine(given)}" is no name. ${rule}`;
+}
+
+function remarkProblem(text: string): string | undefined {
+  if (text.length > 200) return 'Two hundred characters are the most.';
+  return cleanLine(text) === text ? undefined : 'It holds characters that cannot be shown.';
+}
+
+/** Records the name, so that a resumed run concerns the same item even if it no longer exists. */
+export async function noteName(session: Session, name: string): Promise<void> {
+  if (!session.noted('name').includes(name)) await session.note('name', name);
+}
+
+export const notedName = (session: Session) => session.noted('name').at(-1);
+
+export function nameOf(session: Session, { words }: FlowInput, question: { id: string; label: string; help?: string }): Promise<string> {
+  const [given] = words;
+  const code = 'usage.name';
+  const remedy = 'Give another name.';
+  return givenOrAsked(session, { ...question, given, code, remedy, check: (text) => nameProblem(text, given) });
+}
+
+/** A change over `cscli`. `what` completes the sentence "CrowdSec did not ...". */
+interface CscliAct extends Pick<Act<CscliAnswer>, 'id' | 'title' | 'consequences' | 'done' | 'limitMs'> {
+  words: readonly string[];
+  what: string;
+  /** Reason shown after the command, for a step that the operator did not request. */
+  why?: string;
+}
+
+/** Runs `cscli` to change something: the command that is shown is the one that is run. A change with consequences is confirmed first. */
+export async function changeOver(
+  session: Session,
+  { crowdsec, target }: Prevention,
+  { words, what, why, ...act }: CscliAct,
+): Promise<void> {
+  await session.act({
+    ...act,
+    right: act.consequences ? 'destroy' : 'operate',
+    request: why === undefined ? requestText(words) : `${requestText(words)}: ${why}`,
+    target,
+    run: (grant) => crowdsec.change(grant, words, what),
+  });
+}
+
+export async function endDecision(session: Session, prevention: Prevention, id: number): Promise<void> {
+  const words = ['decisions', 'delete', '--id', String(id)];
+  await changeOver(session, prevention, { id: `end ${id}`, words, what: `end the decision ${id}` });
+}
+
+export function requestText(words: readonly string[]): string {
+  return ['cscli', ...words].map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
+}
+
+export function spokenDuration(seconds: number): string {
+  if (seconds % 86_400 === 0 && seconds >= 2 * 86_400) return `${seconds / 86_400} days`;
+  return goDurationText(seconds);
+}
+
+/** Returns an existing item: from the command line, from the interrupted run, or by a prompt. Throws `usage.name` and `usage.allowlist`. */
+export function oneNamed<T extends { name: string; description?: string }>(
+  session: Session,
+  input: FlowInput,
+  noun: 'bouncer' | 'machine' | 'allowlist',
+  known: readonly T[],
+): Promise<T> {
+  const isList = noun === 'allowlist';
+  const only = isList && known.length === 1 ? known[0]?.name : undefined;
+  return chooseOne(session, known, {
+    ...{ noun, step: 'name', word: input.words[0] ?? notedName(session) ?? only, code: isList ? 'usage.allowlist' : 'usage.name' },
+    idOf: ({ name }) => name,
+    ...(isList && { detailOf: ({ description = '' }) => description }),
+    whenNone: isList ? 'Create one: quarterdeck allowlists create NAME' : `quarterdeck ${noun}s list shows what there is.`,
+  });
+}
+
+/** Creates the flow that deletes a bouncer, a machine or an allowlist. `consequences` throws if the item cannot be deleted. */
+export function deleteNamed<T extends { name: string; description?: string }>(
+  noun: 'bouncer' | 'machine' | 'allowlist',
+  list: (crowdsec: Crowdsec, signal: AbortSignal) => Promise<readonly T[]>,
+  consequences: (one: T, all: readonly T[]) => string[],
+): Procedure {
+  return async (session, input, context) => {
+    const { crowdsec, target } = await preventionOf(context, input, session);
+    return deleteOne(session, {
+      noun,
+      idOf: ({ name }) => name,
+      list: () => list(crowdsec, session.signal),
+      choose: (all) => oneNamed(session, input, noun, all),
+      action: (one, all) => {
+        const words = [`${noun}s`, 'delete', one.name];
+        const run = (grant: Grant) => crowdsec.change(grant, words, `delete the ${noun} ${one.name}`);
+        return { request: requestText(words), target, consequences: consequences(one, all), run };
+      },
+      stillThere: { code: 'failed.crowdsec', remedy: 'Look at the log of CrowdSec.' },
+    });
+  };
+}

@@ -1,0 +1,132 @@
+import { Fault } from '../../faults/fault.ts';
+import type { Procedure } from '../../flows/flow.ts';
+import { showSecret } from '../../flows/flow-options.ts';
+import { jsonTime, showList } from '../../flows/list-table.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import { agoText, countText } from '../../text/quantities.ts';
+import { addBouncer, type Bouncer, bouncersOf, type Machine, machinesOf } from './client/crowdsec-lists.ts';
+import { changeOver, deleteNamed, nameOf, notedName, noteName, oneNamed, requestText } from './prevention-questions.ts';
+import { onHostsThatHaveIt, preventionOf } from './prevention-target.ts';
+
+const secretSeconds = 15;
+
+export const bouncersList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
+  const bouncers = await bouncersOf(crowdsec, session.signal);
+  showList(session, bouncers, {
+    BOUNCER: ({ name }) => name,
+    TYPE: ({ type }) => type,
+    VERSION: ({ version }) => version,
+    FROM: ({ address }) => address,
+    'ASKED LAST': ({ lastPullMs }) => (lastPullMs === undefined ? 'never' : agoText(Date.now() - lastPullMs)),
+    '': ({ revoked }) => (revoked ? 'revoked' : ''),
+  });
+  return {
+    message:
+      bouncers.length === 0 ? 'No bouncer is registered: nothing enforces the decisions.' : `${countText(bouncers.length, 'bouncer')}.`,
+    data: {
+      bouncers: bouncers.map(({ lastPullMs, ...bouncer }) => ({ ...bouncer, lastPull: jsonTime(lastPullMs) })),
+    },
+  };
+});
+
+export const bouncersAdd: Procedure = async (session, input, context) => {
+  const prevention = await preventionOf(context, input, session);
+  const { crowdsec, target } = prevention;
+  const known = await bouncersOf(crowdsec, session.signal);
+  const name = await unlessCancelled(session, 'No bouncer was added.', () =>
+    nameOf(session, input, {
+      id: 'name',
+      label: 'Name of the bouncer',
+      help: 'For example firewall-nas. Sends cscli bouncers add. Its key is shown once.',
+    }),
+  );
+  const there = known.find((bouncer) => bouncer.name === name);
+  // An interrupted run added the bouncer but never showed its key, so the bouncer can never pull.
+  const isLost = there !== undefined && there.lastPullMs === undefined && notedName(session) === name;
+  if (there && !isLost) {
+    throw new Fault(
+      'usage.bouncer',
+      `There is a bouncer ${name} already, and its key is told to nobody again.`,
+      `Take another name, or delete that one: quarterdeck bouncers delete ${name}`,
+    );
+  }
+  const plain = input.options['plain'] === true;
+  if (!session.attended && !plain && !session.dryRun) {
+    throw new Fault(
+      'refused.unattended',
+      'Nobody is there to see the key, and it is told this once.',
+      'Run it in a terminal, or add --plain to have the key alone written to the pipe.',
+    );
+  }
+  if (isLost)
+    await changeOver(session, prevention, {
+      id: 'take-back',
+      words: ['bouncers', 'delete', name],
+      what: `delete the bouncer ${name}`,
+      why: 'an interrupted run added it, and nobody has its key',
+    });
+  await noteName(session, name);
+  const key = await session.act({
+    id: 'add',
+    right: 'reveal',
+    request: requestText(['bouncers', 'add', name, '-o', 'raw']),
+    target,
+    run: (grant) => addBouncer(crowdsec, grant, name),
+  });
+  if (key === undefined) return { message: 'Dry run: no bouncer was added.' };
+  session.hide(key);
+  showSecret(session, input, { label: `Key of ${name}`, value: key, secondsLeft: secretSeconds });
+  return {
+    message: `The bouncer ${name} is registered. Put its key into its configuration; whoever loses it deletes the bouncer and adds it again.`,
+    data: { name },
+  };
+};
+
+export const bouncersDelete = deleteNamed<Bouncer>('bouncer', bouncersOf, (bouncer, bouncers) => [
+  'Its key opens nothing any more. What it enforces now it may keep or drop; it learns of no new decision.',
+  ...(bouncers.every(({ name, revoked }) => name === bouncer.name || revoked)
+    ? ['It is the last one: nothing enforces the decisions then.']
+    : []),
+]);
+
+export const machinesList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
+  const machines = await machinesOf(crowdsec, session.signal);
+  showList(session, machines, {
+    MACHINE: ({ name }) => name,
+    VERSION: ({ version }) => version,
+    FROM: ({ address }) => address,
+    'HEARD OF LAST': ({ lastHeartbeatMs }) => (lastHeartbeatMs === undefined ? 'never' : agoText(Date.now() - lastHeartbeatMs)),
+    '': ({ validated }) => (validated ? '' : 'waits to be let in'),
+  });
+  return {
+    message: machines.length === 0 ? 'No machine is registered: no log is analysed.' : `${countText(machines.length, 'machine')}.`,
+    data: {
+      machines: machines.map(({ lastHeartbeatMs, ...machine }) => ({ ...machine, lastHeartbeat: jsonTime(lastHeartbeatMs) })),
+    },
+  };
+});
+
+export const machinesValidate: Procedure = async (session, input, context) => {
+  const prevention = await preventionOf(context, input, session);
+  const machines = await machinesOf(prevention.crowdsec, session.signal);
+  const waiting = machines.filter(({ validated }) => !validated);
+  const isNamed = (input.words[0] ?? notedName(session)) !== undefined;
+  if (!isNamed && waiting.length === 0) return { message: 'No machine waits to be let in.', data: { validated: null } };
+  const { name } = await unlessCancelled(session, 'No machine was let in.', () =>
+    oneNamed(session, input, 'machine', isNamed ? machines : waiting),
+  );
+  await noteName(session, name);
+  await changeOver(session, prevention, {
+    id: 'validate',
+    words: ['machines', 'validate', name],
+    what: `let the machine ${name} in`,
+    done: async () => (await machinesOf(prevention.crowdsec, session.signal)).some((one) => one.name === name && one.validated),
+  });
+  if (session.dryRun) return { message: 'Dry run: no machine was let in.' };
+  return { message: `The machine ${name} may log in and report.`, data: { validated: name } };
+};
+
+export const machinesDelete = deleteNamed<Machine>('machine', machinesOf, (_, machines) => [
+  'What it reads leads to no decision any more, until it is registered anew.',
+  ...(machines.length === 1 ? ['It is the only one: nothing is analysed then, and cscli here loses its own login with it.'] : []),
+]);

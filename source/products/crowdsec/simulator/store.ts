@@ -1,0 +1,158 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { spanOf } from '../../../text/address-span.ts';
+
+/** Which release is simulated; they differ in many answers. */
+export type Dialect = '1.4.6' | '1.7.8';
+
+export interface Decision {
+  id: number;
+  origin: string;
+  scenario: string;
+  scope: string;
+  value: string;
+  type: string;
+  untilMs: number;
+}
+
+export type AlertSource = Record<'scope' | 'value', string> & Partial<Record<'as_name' | 'as_number' | 'cn' | 'ip' | 'range', string>>;
+
+export interface Alert {
+  id: number;
+  uuid: string;
+  machine: string;
+  kind: string;
+  createdMs: number;
+  startMs: number;
+  eventsCount: number;
+  message: string;
+  scenario: string;
+  source: AlertSource;
+  /** What the events have in common: the log, its service, the address. */
+  meta: Readonly<Record<string, string>>;
+  decisions: Decision[];
+}
+
+export interface Bouncer {
+  name: string;
+  /** SHA-512 of the key, hex: all that the real one keeps too. */
+  keyHash: string;
+  createdMs: number;
+  lastPullMs?: number;
+  address: string;
+  type: string;
+  version: string;
+}
+
+export interface Machine {
+  login: string;
+  password: string;
+  validated: boolean;
+  createdMs: number;
+  lastHeartbeatMs?: number;
+  address: string;
+  version: string;
+}
+
+export interface Allowlist {
+  id: string;
+  name: string;
+  description: string;
+  createdMs: number;
+  updatedMs: number;
+  consoleManaged: boolean;
+  items: { value: string; description: string; createdMs: number; untilMs?: number }[];
+}
+
+/** The store adds what is left out. */
+export type NewAlert = Pick<Alert, 'machine' | 'message' | 'scenario' | 'source'> & Partial<Omit<Alert, 'id' | 'uuid' | 'decisions'>>;
+
+const hashOf = (key: string): string => createHash('sha512').update(key).digest('hex');
+
+/** What the database holds; it outlives a restart of the container. Newest alerts last. */
+export class Store {
+  readonly alerts: Alert[] = [];
+  readonly bouncers: Bouncer[] = [];
+  readonly machines: Machine[] = [];
+  readonly allowlists: Allowlist[] = [];
+  #lastAlert = 0;
+  #lastDecision = 0;
+  /** Set by the container that it runs in: the database has no clock of its own. */
+  now: () => number = Date.now;
+
+  addAlert(alert: NewAlert, decisions: readonly Omit<Decision, 'id'>[]): Alert {
+    const stored: Alert = {
+      kind: 'crowdsec',
+      createdMs: this.now(),
+      startMs: this.now(),
+      eventsCount: 1,
+      meta: {},
+      ...alert,
+      id: ++this.#lastAlert,
+      uuid: randomUUID(),
+      decisions: decisions.map((decision) => ({ ...decision, id: ++this.#lastDecision })),
+    };
+    this.alerts.push(stored);
+    return stored;
+  }
+
+  addMachine(login: string, password: string, validated: boolean): Machine {
+    const machine: Machine = { login, password, validated, createdMs: this.now(), address: '127.0.0.1', version: '' };
+    this.machines.push(machine);
+    return machine;
+  }
+
+  addBouncer(name: string): string {
+    const key = randomBytes(16).toString('hex');
+    this.bouncers.push({ name, keyHash: hashOf(key), createdMs: this.now(), address: '', type: '', version: '' });
+    return key;
+  }
+
+  bouncerWith(key: string): Bouncer | undefined {
+    return this.bouncers.find(({ keyHash }) => keyHash === hashOf(key));
+  }
+
+  decisions(): Decision[] {
+    const now = this.now();
+    return this.alerts.flatMap(({ decisions }) => decisions.filter(({ untilMs }) => untilMs > now));
+  }
+
+  /** Ends decisions now, as deleting them does: their alerts remain. Returns how many. */
+  expire(matches: (decision: Decision) => boolean): number {
+    const ended = this.decisions().filter(matches);
+    for (const decision of ended) decision.untilMs = this.now();
+    return ended.length;
+  }
+
+  removeAlerts(matches: (alert: Alert) => boolean): number {
+    const kept = this.alerts.filter((alert) => !matches(alert));
+    const removed = this.alerts.length - kept.length;
+    this.alerts.splice(0, Infinity, ...kept);
+    return removed;
+  }
+
+  /** The allowlist items that let this address or range through, as CrowdSec names them; undefined when none does. */
+  allowlisting(value: string): string | undefined {
+    const items = this.allowlists.flatMap((list) =>
+      list.items
+        .filter((item) => (item.untilMs ?? Infinity) > this.now() && overlap(item.value, value))
+        .map((item) => `${item.value} from ${list.name}${item.description === '' ? '' : ` (${item.description})`}`),
+    );
+    return items.length === 0 ? undefined : items.join(', ');
+  }
+}
+
+/** Whether one contains the other. A range is let through by an item inside it too: banning it would ban the item. */
+function overlap(one: string, other: string): boolean {
+  return contains(one, other) || contains(other, one);
+}
+
+export function contains(outer: string, inner: string): boolean {
+  const [around, within] = [spanOf(outer), spanOf(inner)];
+  return (
+    around !== undefined &&
+    within !== undefined &&
+    around.family === within.family &&
+    around.first <= within.first &&
+    around.last >= within.last
+  );
+}

@@ -1,0 +1,112 @@
+import { HttpClient, type HttpTerms, wantsTls } from '../../../calls/http-client.ts';
+import type { HttpAnswer, HttpEndpoint } from '../../../calls/http-exchange.ts';
+import { Fault } from '../../../faults/fault.ts';
+import { cleanLines } from '../../../text/clean.ts';
+import { objectOf, objectsOf, textOf } from '../../../text/json-value.ts';
+
+const limitMs = 15_000;
+/** A node is about one kilobyte. */
+const limitBytes = 16 * 1024 * 1024;
+const quotedCharacters = 200;
+
+export interface MeshAnswer {
+  status: number;
+  /** Undefined if the body is not JSON. */
+  json: unknown;
+  /** The error messages of the server, one line each, cleaned. */
+  lines: readonly string[];
+  words: string;
+}
+
+export interface MeshRequest {
+  query?: Readonly<Record<string, string>>;
+  json?: unknown;
+}
+
+export type MeshMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/**
+ * The HTTP API of Headscale (reference/headscale.md). The API key is sent in a header, and never over plain HTTP to another machine. Throws
+ * `unreachable.mesh`, `failed.mesh` and, if the key is refused, `refused.apiKey`; every other status is returned.
+ */
+export class HeadscaleApi {
+  readonly endpoint: HttpEndpoint;
+  readonly #http: HttpClient;
+  readonly #key: string | undefined;
+
+  /** Throws `usage.apiKey` and `refused.clear`. */
+  constructor(endpoint: HttpEndpoint, key?: string) {
+    this.#http = new HttpClient(endpoint, termsOf(endpoint));
+    if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+      throw new Fault('usage.apiKey', 'That is no API key: it holds a space or a character that no header can.', 'Copy it again.');
+    }
+    this.endpoint = endpoint;
+    this.#key = key;
+  }
+
+  async send(method: MeshMethod, path: string, { query = {}, json }: MeshRequest, signal: AbortSignal): Promise<MeshAnswer> {
+    const search = new URLSearchParams(query).toString();
+    const headers = { accept: 'application/json', ...(this.#key !== undefined && { authorization: `Bearer ${this.#key}` }) };
+    const answer = await this.#http.send({ method, path: `${path}${search === '' ? '' : `?${search}`}`, headers, json }, signal);
+    const { status, whole, json: parsed } = answer;
+    if (!whole) {
+      throw new Fault(
+        'failed.mesh',
+        `The control server answered with more than ${limitBytes / 1024 / 1024} MB.`,
+        'Ask it with its own command instead: headscale.',
+      );
+    }
+    const lines = status < 400 ? [] : linesOf(answer);
+    if (status === 401 || (status >= 400 && /^unauthori[sz]ed$/i.test(lines.join('')))) throw notTaken(this.#key !== undefined);
+    return { status, json: parsed, lines, words: lines.join('; ') };
+  }
+}
+
+const termsOf = ({ shown }: HttpEndpoint): HttpTerms => ({
+  secrets: {
+    what: 'the API key and every pre-auth key',
+    remedy: 'Publish its port on 127.0.0.1, and reach it from others over https.',
+  },
+  unreachable: {
+    code: 'unreachable.mesh',
+    who: `The control server ${shown}`,
+    remedy: 'Look whether it is running. Connected nodes keep their connections meanwhile.',
+  },
+  limits: { limitMs, limitBytes },
+});
+
+/**
+ * Returns the endpoint with the protocol of its port, and the version, which the server reports without a login from 0.26 on. The request
+ * carries no secret, so it may be sent unencrypted and to a server that is not yet trusted.
+ */
+export async function greet(endpoint: HttpEndpoint, signal: AbortSignal): Promise<{ endpoint: HttpEndpoint; version: string | undefined }> {
+  const ask = (tls: boolean) =>
+    new HttpClient({ ...endpoint, tls, trust: { unchecked: true } }, { ...termsOf(endpoint), secrets: undefined }).send(
+      { method: 'GET', path: '/version', headers: { accept: 'application/json' } },
+      signal,
+    );
+  let answer = await ask(endpoint.tls);
+  const tls = endpoint.tls || wantsTls(answer);
+  if (tls && !endpoint.tls) answer = await ask(tls);
+  const version = objectOf(answer.json)?.['version'];
+  return { endpoint: { ...endpoint, tls }, version: typeof version === 'string' ? version : undefined };
+}
+
+/** Reads `{code, message, details}` up to 0.29, and `{title, status, detail, errors: [{message}]}` from 0.30 on. */
+function linesOf({ json, text: written }: HttpAnswer): readonly string[] {
+  const { message, detail, title, errors } = objectOf(json) ?? {};
+  const texts = [message ?? detail ?? title, ...objectsOf(errors).map((error) => error['message'])].map(textOf).filter(Boolean);
+  const all = texts.length > 0 ? texts : json === undefined ? [written.slice(0, quotedCharacters)] : [];
+  const lines = all.flatMap(cleanLines).map((line) => line.trim());
+  return [...new Set(lines.filter((line) => line !== ''))];
+}
+
+function notTaken(given: boolean): Fault {
+  return new Fault(
+    'refused.apiKey',
+    given
+      ? 'The control server does not take the API key of this console: it has expired, was removed, or belongs to another server.'
+      : 'The control server wants an API key.',
+    'Make a new one: quarterdeck mesh access COMPONENT',
+  );
+}

@@ -1,0 +1,81 @@
+import { Fault, type FaultCode } from '../../../faults/fault.ts';
+import type { MeshAnswer } from './headscale-api.ts';
+import type { MeshVersion } from './headscale-version.ts';
+
+/** The meaning of the server's messages (reference/headscale.md, "Error texts"), with the fix. */
+const meanings: readonly { says: RegExp; code?: FaultCode; message: string; remedy: string }[] = [
+  {
+    says: /update is disabled for modes other than/i,
+    code: 'refused.policyFile',
+    message: 'its policy is a file (policy.mode: file), and only the file can be changed',
+    remedy: 'Edit the file and reload the server, or set policy.mode to database in its configuration.',
+  },
+  {
+    says: /UNIQUE constraint|already exists|duplicate key/i,
+    code: 'usage.mesh',
+    message: 'there is one of that name already',
+    remedy: 'Choose another name.',
+  },
+  { says: /user not empty/i, message: 'the user still has nodes', remedy: 'Delete its nodes first: quarterdeck mesh node COMPONENT' },
+  {
+    says: /cannot edit OIDC user/i,
+    message: 'the user comes from the identity provider',
+    remedy: 'Change it there: the control server takes it over at the next login.',
+  },
+  { says: /multiple users/i, message: 'several users answer to that name', remedy: 'Rename one of them first.' },
+  { says: /user not found/i, message: 'it has no such user (any more)', remedy: 'List them: quarterdeck mesh users COMPONENT' },
+  {
+    says: /registration cache|no pending auth session|node not found in cache/i,
+    message: 'nobody waits under that key: it is old, was taken, or the control server was restarted',
+    remedy: 'Log in on the node once more, and take the new key that it shows.',
+  },
+  {
+    says: /node no longer exists|node not found/i,
+    message: 'it has no such node (any more)',
+    remedy: 'List them: quarterdeck mesh nodes COMPONENT',
+  },
+  { says: /either tagged or owned by user/i, code: 'usage.mesh', message: 'a key needs a user, or tags', remedy: 'Name one of both.' },
+  {
+    says: /invalid or not permitted/i,
+    message: 'the policy in force has not all of these tags under tagOwners',
+    remedy: 'Add them to the policy first: quarterdeck mesh edit-policy COMPONENT',
+  },
+  {
+    says: /cannot remove all tags/i,
+    message: 'a node that has tags keeps at least one',
+    remedy: 'To give it to a user, delete it and let it join anew.',
+  },
+  {
+    says: /valid DNS label|invalid hostname/i,
+    code: 'usage.mesh',
+    message: 'that is no name for a node',
+    remedy: 'Use letters, digits and hyphens.',
+  },
+  { says: /name is not unique/i, code: 'usage.mesh', message: 'another node has that name', remedy: 'Choose another name.' },
+  { says: /record not found/i, message: 'there is no such key (any more)', remedy: 'List them again.' },
+];
+
+export function refusalOf({ status, words, lines }: MeshAnswer, what: string, version: MeshVersion): Fault {
+  const aside = words === '' ? '' : ` (${words})`;
+  if (/^(?:setting|parsing) policy|test\(s\) failed/i.test(words)) {
+    return new Fault(
+      'refused.policy',
+      `The control server does not take the policy: ${lines.join(' / ').replace(/^(?:setting policy: )?(?:parsing policy: )?/, '')}`,
+      'Nothing was changed. Mend it and set it again.',
+    );
+  }
+  const meaning = meanings.find(({ says }) => says.test(words));
+  if (meaning) return new Fault(meaning.code ?? 'failed.mesh', `It did not ${what}: ${meaning.message}${aside}.`, meaning.remedy);
+  if (status === 501 || status === 405 || (status === 404 && /^(?:not found|404 page not found)?$/i.test(words))) {
+    return new Fault(
+      'refused.version',
+      `Headscale ${version.shown} has no way to ${what} over its API${aside}.`,
+      'Use its own command in the container: headscale --help',
+    );
+  }
+  return new Fault(
+    'failed.mesh',
+    `It did not ${what}: ${words === '' ? `it answered with status ${status}` : words.replace(/\.$/, '')}.`,
+    'Look at its log.',
+  );
+}

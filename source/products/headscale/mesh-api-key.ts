@@ -1,0 +1,129 @@
+import { Fault } from '../../faults/fault.ts';
+import type { FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
+import { showSecret } from '../../flows/flow-options.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { dateText } from '../../text/quantities.ts';
+import type { MeshApiKey } from './client/headscale-records.ts';
+import { apiKeyPrefix } from './client/mesh-keys.ts';
+import { newKeySeconds } from './flows.ts';
+import { actOn, type MeshAccess, meshOf, takeBackApiKeys } from './mesh-session.ts';
+import { apiKeyStatus, expirationOf, isOneOf, untilText, wordsOf } from './mesh-words.ts';
+
+export const meshApiKey: Procedure = async (session, input, context) => {
+  const access = await meshOf(session, input, context);
+  const [written, id] = wordsOf(input);
+  return unlessCancelled(session, 'No API key was changed.', async () => {
+    const action =
+      written ??
+      (await session.ask.choice({
+        id: 'action',
+        label: 'What is to be done?',
+        choices: [
+          { value: 'create', label: 'Make an API key', detail: 'for a program, or for the web page' },
+          { value: 'expire', label: 'Expire an API key' },
+        ],
+      }));
+    if (action === 'create') return create(session, input, access);
+    if (action === 'expire') return expire(session, access, id);
+    throw new Fault('usage.action', `"${cleanLine(action)}" is nothing that is done with an API key.`, 'One of create, expire.');
+  });
+};
+
+async function create(session: Session, input: FlowInput, access: MeshAccess): Promise<FlowOutcome> {
+  const { client, ownKey } = access;
+  const seconds = expirationOf(input, '90d');
+  const { plain } = input.options;
+  if (!session.attended && plain !== true && !session.dryRun) {
+    throw new Fault('refused.unattended', 'Nobody would see the key: it is shown once.', 'Add --plain for the key alone, into a pipe.');
+  }
+  const times = session.noted('expires').map(Number);
+  const isLost = (one: MeshApiKey) => one.id !== ownKey?.id && isOneOf(one.expiryMs, times) && apiKeyStatus(one, Date.now()) === 'valid';
+  if (times.length > 0) await takeBackApiKeys(session, access, (await client.apiKeys(session.signal)).filter(isLost));
+  const expiryMs = Date.now() + seconds * 1000;
+  await session.note('expires', String(expiryMs));
+  const key = await actOn(session, access, {
+    id: 'create-api-key',
+    right: 'reveal',
+    request: `POST /api/v1/apikey: until ${dateText(expiryMs)}`,
+    run: async (grant) => {
+      const made = await client.createApiKey(grant, expiryMs);
+      session.hide(made);
+      return made;
+    },
+  });
+  if (key === undefined) return { message: 'Dry run: no API key was made.' };
+  try {
+    showSecret(session, input, { label: 'API key (shown this once)', value: key, secondsLeft: newKeySeconds });
+  } catch (thrown) {
+    // If the key cannot be shown, it is expired, because no one could use it.
+    const listed = (await client.apiKeys(session.signal)).find(({ prefix }) => prefix.includes(apiKeyPrefix(key) ?? key));
+    if (listed) {
+      await actOn(session, access, {
+        id: 'take-back',
+        right: 'operate',
+        request: `POST /api/v1/apikey/expire: ${listed.prefix}, which nobody saw`,
+        run: (grant) => client.expireApiKey(grant, listed),
+      });
+    }
+    throw thrown;
+  }
+  return {
+    message: `The API key is valid until ${dateText(expiryMs)}. Whoever has it may change everything in the mesh.`,
+    data: { expiresAt: new Date(expiryMs).toISOString() },
+  };
+}
+
+async function expire(session: Session, access: MeshAccess, written: string | undefined): Promise<FlowOutcome> {
+  const { client, target, ownKey } = access;
+  const now = Date.now();
+  const keys = await client.apiKeys(session.signal);
+  const others = keys.filter((key) => key.id !== ownKey?.id && apiKeyStatus(key, now) === 'valid');
+  if (written === undefined && others.length === 0 && session.noted('api-key').length === 0)
+    return { message: 'No other API key is valid: there is nothing to expire.' };
+  const wanted =
+    written ??
+    session.noted('api-key').at(-1) ??
+    (await session.ask.choice({
+      id: 'api-key-id',
+      label: 'Which API key?',
+      fresh: true,
+      help: 'The one of this console is not among them: "mesh access --renew" replaces it.',
+      choices: others.map((key) => ({
+        value: key.id,
+        label: `${key.id}  ${key.prefix}`,
+        detail: `ends ${untilText(key.expiryMs, now)}, last used ${untilText(key.lastSeenMs, now)}`,
+      })),
+    }));
+  const key = keys.find(({ id, prefix }) => id === wanted || prefix === wanted);
+  if (!key)
+    throw new Fault('usage.key', `There is no API key "${cleanLine(wanted)}".`, `There are ${keys.map(({ id }) => id).join(', ')}.`);
+  if (key.id === ownKey?.id) {
+    throw new Fault(
+      'refused.lockOut',
+      'That is the API key of this console: without it, it could not undo that.',
+      `Replace it: quarterdeck mesh access ${target.component.id} --renew`,
+    );
+  }
+  await session.note('api-key', key.id);
+  await actOn(session, access, {
+    id: 'expire-api-key',
+    right: 'destroy',
+    title: `Expire the API key ${key.prefix}`,
+    request: `POST /api/v1/apikey/expire: ${key.prefix}`,
+    consequences: [
+      'Whoever logs in with it, a program or the web page, is locked out at once.',
+      key.lastSeenMs === undefined
+        ? 'It was never used, as far as the server says.'
+        : `It was last used ${untilText(key.lastSeenMs, now)}.`,
+    ],
+    done: async () =>
+      (await client.apiKeys(session.signal)).some((one) => one.id === key.id && apiKeyStatus(one, Date.now()) === 'expired'),
+    run: (grant) => client.expireApiKey(grant, key),
+  });
+  return {
+    message: session.dryRun ? 'Dry run: the key is as before.' : `The API key ${key.prefix} is expired.`,
+    data: { id: key.id },
+  };
+}

@@ -1,0 +1,317 @@
+import { Fault } from '../../faults/fault.ts';
+import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
+import { optionOf } from '../../flows/flow-options.ts';
+import { jsonTime } from '../../flows/list-table.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import { qrCode } from '../../flows/qr-code.ts';
+import type { SecretName } from '../../secrets/secrets.ts';
+import { parseDuration } from '../../session/answer-checks.ts';
+import type { Form, FormField, Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { namesLoopback } from '../../text/loopback.ts';
+import { countText, dateText } from '../../text/quantities.ts';
+import type { MeshKey, MeshUser } from './client/headscale-records.ts';
+import { tagProblem, tagsOf } from './client/mesh-keys.ts';
+import { newKeySeconds } from './flows.ts';
+import { actOn, type MeshAccess, meshOf } from './mesh-session.ts';
+import { loginServerOf } from './mesh-target.ts';
+import { createUser } from './mesh-user.ts';
+import { expirationProblem, isOneOf, isPast, keyKind, keyStatus, ownerText, tellAside, untilText, wordsOf } from './mesh-words.ts';
+
+const expiryStep = 'expires';
+/** R61. */
+const usualExpiration = '30d';
+const nobody = 'none';
+const tagsAloneSince = 28;
+
+type Wish = Awaited<ReturnType<typeof wishOf>>;
+
+interface NewKey {
+  secret: string;
+  listed: MeshKey;
+}
+
+export const key: Procedure = async (session, input, context) => {
+  const access = await meshOf(session, input, context);
+  const { client, target } = access;
+  const { id } = target.component;
+  const wish = await unlessCancelled(session, 'No key was made.', async () => wishOf(session, input, access));
+  throwIfNobodySees(session, input, wish, id);
+  const server = await loginServerOf(target);
+  const before = await earlierKey(session, context, access);
+  if (before) {
+    const isSeen = await showOnce(session, input, access, before, { server, kept: true });
+    return outcomeOf(id, wish, before, { server, kept: true, isSeen });
+  }
+  const expiryMs = Date.now() + wish.seconds * 1000;
+  await session.note(expiryStep, String(expiryMs));
+  const made = await actOn(session, access, {
+    id: 'make-key',
+    right: 'reveal',
+    request: `POST /api/v1/preauthkey: ${describe(wish)}, until ${dateText(expiryMs)}`,
+    run: async (grant) => {
+      const { secret, key: listed } = await client.createKey(grant, { ...wish, expiryMs });
+      session.hide(secret);
+      return { secret, listed } satisfies NewKey;
+    },
+  });
+  if (!made) return { message: 'Dry run: no key was made.' };
+  if (wish.keep) await keep(session, context, access, made);
+  const isSeen = await showOnce(session, input, access, made, { server, kept: wish.keep });
+  return outcomeOf(id, wish, made, { server, kept: wish.keep, isSeen });
+};
+
+function outcomeOf(
+  id: string,
+  wish: Wish,
+  { listed }: NewKey,
+  { server, kept, isSeen }: { server: string | undefined; kept: boolean; isSeen: boolean },
+): FlowOutcome {
+  const { user, tags, reusable, ephemeral } = wish;
+  const once = reusable ? '' : ', for one node';
+  const rest = `${kept ? ' It is kept among the secrets.' : ''}${isSeen ? '' : ` It was not shown: quarterdeck secrets reveal ${id}.join KEY`}`;
+  return {
+    message: `Key ${listed.id} for ${user?.name ?? tags.join(' ')} is valid until ${dateText(listed.expiryMs)}${once}.${rest}`,
+    data: {
+      ...{ id: listed.id, user: user?.name ?? null, tags, reusable, ephemeral },
+      ...{ expiresAt: jsonTime(listed.expiryMs), loginServer: server ?? null, kept },
+    },
+  };
+}
+
+/** Returns the key that an interrupted run stored. A key that it created but did not store is expired. */
+async function earlierKey(session: Session, context: FlowContext, access: MeshAccess): Promise<NewKey | undefined> {
+  const times = session.noted(expiryStep).map(Number);
+  if (times.length === 0) return undefined;
+  const { client, target } = access;
+  const { id, host } = target.component;
+  const keys = (await client.keys(session.signal)).filter(({ expiryMs }) => isOneOf(expiryMs, times));
+  const vault = await context.vault(session);
+  const name = secretOf(host, id);
+  const newest = (await vault.list(session.signal)).find((entry) => entry.name === name)?.versions.at(-1);
+  const kept = keys.find((key) => newest?.origin.startsWith(`key ${key.id},`));
+  for (const key of keys.filter((one) => one !== kept && !isPast(one.expiryMs, Date.now()))) {
+    await actOn(session, access, {
+      id: `take-back-${key.id}`,
+      right: 'operate',
+      request: `POST /api/v1/preauthkey/expire: key ${key.id}, which a run that broke off made, and nobody has`,
+      run: (grant) => client.expireKey(grant, key.id),
+    });
+  }
+  const secret = kept && (await vault.read(name, session.signal));
+  if (!kept || secret === undefined) return undefined;
+  session.hide(secret);
+  return { secret, listed: kept };
+}
+
+async function wishOf(session: Session, input: FlowInput, access: MeshAccess) {
+  const { client } = access;
+  let users = await client.users(session.signal);
+  if (users.length === 0) {
+    if (!session.attended || session.dryRun)
+      throw new Fault(
+        'usage.user',
+        'The control server has no user yet, and a key belongs to one.',
+        `Create the first one: quarterdeck mesh user ${access.target.component.id} create NAME`,
+      );
+    await createUser(session, access, { label: 'There is no user yet. What is the first one called?' });
+    users = await client.users(session.signal);
+  }
+  const values = await session.fill(formOf(input, access, users));
+  return {
+    user: users.find(({ id }) => id === values['user']) ?? users.find(({ name }) => name === values['user']),
+    tags: tagsOf(values['tags'] ?? ''),
+    reusable: values['reusable'] === 'yes',
+    ephemeral: values['ephemeral'] === 'yes',
+    seconds: parseDuration(values['expiration'] ?? '') ?? 0,
+    keep: values['keep'] === 'yes',
+  };
+}
+
+function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUser[]): Form {
+  const { options } = input;
+  const text = (name: string, usual: string) => optionOf(input, name) ?? usual;
+  const common = { section: 'The key', required: true };
+  const yesNo = (id: string, label: string, value: boolean, help: string): FormField => {
+    const choices = ['no', 'yes'].map((one) => ({ value: one, label: one }));
+    return { ...common, id, label, kind: 'choice', value: value ? 'yes' : 'no', choices, help };
+  };
+  const withoutUser = client.version.minor >= tagsAloneSince;
+  const names = users.map(({ name }) => name);
+  // Users are chosen by name; the id is added only if two names are equal.
+  const choices = users.map(({ id, name, displayName, email }) => {
+    const detail = [displayName, email].filter((part) => part !== '' && part !== name).join(', ');
+    return {
+      value: name === nobody || names.filter((one) => one === name).length > 1 ? id : name,
+      label: name,
+      ...(detail !== '' && { detail }),
+    };
+  });
+  return {
+    id: 'key',
+    title: 'A pre-auth key for a node',
+    fields: [
+      {
+        ...common,
+        id: 'user',
+        label: 'Whose node',
+        kind: 'choice',
+        // The owner of the node must not be guessed.
+        value: text('user', choices.length === 1 ? (choices[0]?.value ?? '') : ''),
+        choices: [...choices, ...(withoutUser ? [{ value: nobody, label: 'nobody', detail: 'it belongs to its tags' }] : [])],
+        help: 'The user whom a node belongs to that joins with the key. A server belongs to its tags rather than to a person.',
+      },
+      {
+        ...common,
+        id: 'tags',
+        label: 'Tags',
+        kind: 'text',
+        value: text('tags', ''),
+        required: false,
+        help: 'Tags that the node gets, with commas: tag:server,tag:media. The policy has to know them under tagOwners.',
+        check: (value) => tagsOf(value).map(tagProblem).find(Boolean),
+      },
+      {
+        ...common,
+        id: 'expiration',
+        label: 'Valid for',
+        kind: 'text',
+        value: text('expiration', usualExpiration),
+        help: 'So long nodes can join with it; those that did stay afterwards. 12h, 30d.',
+        check: expirationProblem,
+      },
+      yesNo(
+        'reusable',
+        'More than one node',
+        options.reusable === true,
+        'Otherwise it is worth nothing after the first node joined with it.',
+      ),
+      yesNo(
+        'ephemeral',
+        'Ephemeral nodes',
+        options.ephemeral === true,
+        'Nodes that joined with it are removed by themselves when they have been away for a while: for what comes and goes.',
+      ),
+      yesNo(
+        'keep',
+        'Keep among secrets',
+        options['no-keep'] !== true,
+        'The server never shows it again. Kept, it can be revealed here until it is removed: quarterdeck secrets reveal.',
+      ),
+    ],
+    check: ({ user, tags }) =>
+      user === nobody && tagsOf(tags ?? '').length === 0 ? { tags: 'A key that belongs to nobody needs a tag.' } : {},
+  };
+}
+
+/** Throws if the key would be neither shown nor stored: it would only be an open way into the mesh. */
+function throwIfNobodySees(session: Session, { options }: FlowInput, wish: Wish, id: string): void {
+  if (session.attended || options.plain === true || wish.keep || session.dryRun) return;
+  throw new Fault(
+    'refused.unattended',
+    'Nobody would see the key, and it would be kept nowhere.',
+    `Add --plain for the key alone, into a pipe, or leave --no-keep away: quarterdeck key ${id}`,
+  );
+}
+
+function secretOf(host: string, component: string): SecretName {
+  return `${host}/${component}.join/KEY`;
+}
+
+async function keep(session: Session, context: FlowContext, access: MeshAccess, { secret, listed }: NewKey): Promise<void> {
+  const { id, host } = access.target.component;
+  const vault = await context.vault(session);
+  await actOn(session, access, {
+    id: 'keep-key',
+    right: 'operate',
+    request: `keep pre-auth key ${listed.id} of ${id} in ${vault.where}`,
+    run: (grant) => vault.write(grant, secretOf(host, id), secret, `key ${listed.id}, valid until ${dateText(listed.expiryMs)},`),
+  });
+}
+
+/** Shows the key. If that fails, a stored key stays, and any other is expired, because no one could use it. */
+async function showOnce(
+  session: Session,
+  { options }: FlowInput,
+  access: MeshAccess,
+  { secret, listed }: NewKey,
+  { server, kept }: { server: string | undefined; kept: boolean },
+): Promise<boolean> {
+  if (!session.attended && options.plain !== true) return false;
+  if (server !== undefined && namesLoopback(server) && options.plain !== true)
+    tellAside(session, `Nodes are told ${server}, which leads to this machine alone. Set server_url to the https address first.`);
+  const line = `tailscale up --login-server ${server ?? 'https://ADDRESS-OF-THE-CONTROL-SERVER'} --auth-key ${secret}`;
+  try {
+    session.show({
+      kind: 'secret',
+      label: `On the node (shown this once); the QR code holds the key alone`,
+      value: options.plain === true ? secret : line,
+      secondsLeft: newKeySeconds,
+      ...(options.plain === true ? { plain: true } : { code: qrCode(secret) }),
+    });
+    return true;
+  } catch (thrown) {
+    if (kept) return false;
+    await actOn(session, access, {
+      id: 'take-back',
+      right: 'operate',
+      request: `POST /api/v1/preauthkey/expire: key ${listed.id}, which nobody saw`,
+      run: (grant) => access.client.expireKey(grant, listed.id),
+    });
+    throw thrown;
+  }
+}
+
+function describe(wish: Wish): string {
+  const tags = wish.tags.length > 0 ? `, ${countText(wish.tags.length, 'tag')} (${wish.tags.join(' ')})` : '';
+  return `${wish.user ? `user ${wish.user.name}` : 'no user'}, ${keyKind(wish)}${tags}`;
+}
+
+export const meshExpireKey: Procedure = async (session, input, context) => {
+  const access = await meshOf(session, input, context);
+  const { client } = access;
+  const keys = await client.keys(session.signal);
+  const valid = keys.filter((key) => keyStatus(key, Date.now()) === 'valid');
+  const written = wordsOf(input)[0] ?? session.noted('key').at(-1);
+  if (written === undefined && valid.length === 0) return { message: 'No pre-auth key is valid: there is nothing to expire.' };
+  return unlessCancelled(session, 'No key was expired.', async () => {
+    const wanted =
+      written ??
+      (await session.ask.choice({
+        id: 'key',
+        fresh: true,
+        label: 'Which key?',
+        choices: valid.map((key) => ({ value: key.id, label: labelOf(key) })),
+      }));
+    const key = keys.find(({ id }) => id === wanted);
+    if (!key) {
+      throw new Fault(
+        'usage.key',
+        `There is no pre-auth key "${cleanLine(wanted)}".`,
+        valid.length > 0 ? `Valid ones: ${valid.map(({ id }) => id).join(', ')}.` : 'None is valid.',
+      );
+    }
+    await session.note('key', key.id);
+    const isOver = async () =>
+      (await client.keys(session.signal)).some((one) => one.id === key.id && keyStatus(one, Date.now()) === 'expired');
+    await actOn(session, access, {
+      id: 'expire-key',
+      right: 'destroy',
+      title: `Expire pre-auth key ${key.id} of ${ownerText(key)}`,
+      request: `POST /api/v1/preauthkey/expire: ${key.id} (${key.masked})`,
+      consequences: ['No node joins with it any more, and it cannot be made valid again.', 'Nodes that joined with it stay.'],
+      done: isOver,
+      run: (grant) => client.expireKey(grant, key.id),
+    });
+    if (session.dryRun) return { message: `Dry run: key ${key.id} is as before.` };
+    if (!(await isOver())) {
+      const message = `The control server was asked to expire key ${key.id}, and still lists it as valid.`;
+      throw new Fault('failed.mesh', message, 'Look at its log.');
+    }
+    return { message: `Pre-auth key ${key.id} of ${ownerText(key)} is expired.`, data: { id: key.id } };
+  });
+};
+
+function labelOf(key: MeshKey): string {
+  return `${key.id}  ${ownerText(key)}  ${keyKind(key)}, ends ${untilText(key.expiryMs, Date.now())}  ${key.masked}`;
+}

@@ -1,0 +1,250 @@
+import ipaddr from 'ipaddr.js';
+import { tagsDefined } from '../../config-files/headscale-policy/policy.ts';
+import { Fault } from '../../faults/fault.ts';
+import { type GivenQuestion, givenOrAsked } from '../../flows/given-or-asked.ts';
+import { parseDuration } from '../../session/answer-checks.ts';
+import type { Act, Choice, Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { dateText } from '../../text/quantities.ts';
+import { exitRoutes, type MeshNode } from './client/headscale-records.ts';
+import { tagProblem, tagsOf } from './client/mesh-keys.ts';
+import { actOn, type MeshAccess } from './mesh-session.ts';
+import { ownConnectionOf } from './mesh-target.ts';
+import { expirationProblem, isPast } from './mesh-words.ts';
+
+export interface NodeStep {
+  session: Session;
+  access: MeshAccess;
+  node: MeshNode;
+  /** Counts the steps of this run, for the ids of prompts and actions. */
+  time: number;
+  value: string | undefined;
+}
+
+function stepped({ time }: NodeStep, id: string): string {
+  return time === 1 ? id : `${id}-${time}`;
+}
+
+async function act(step: NodeStep, id: string, rest: Omit<Act<unknown>, 'id' | 'target'>): Promise<void> {
+  await actOn(step.session, step.access, { ...rest, id: stepped(step, id) });
+}
+
+function textFor(step: NodeStep, question: Omit<GivenQuestion, 'given'>): Promise<string> {
+  return givenOrAsked(step.session, { ...question, id: stepped(step, question.id), fresh: true, given: step.value });
+}
+
+async function now({ access, session, node }: NodeStep): Promise<MeshNode | undefined> {
+  return (await access.client.nodes(session.signal)).find(({ id }) => id === node.id);
+}
+
+/** Throws `refused.lockOut` if the operator's own connection to the host goes through this node. */
+async function throwIfOwnConnection({ access, node }: NodeStep, what: string): Promise<void> {
+  const connection = await ownConnectionOf(access.target, [node]);
+  if (!connection) return;
+  throw new Fault(
+    'refused.lockOut',
+    `Your own connection to ${access.target.host.name} goes over ${node.name} (${connection.address}): ${what} would cut it off.`,
+    'Reach the host in another way first, by its address outside the mesh.',
+  );
+}
+
+export async function expireNode(step: NodeStep): Promise<string> {
+  const { access, node } = step;
+  await throwIfOwnConnection(step, 'expiring it');
+  await act(step, 'expire', {
+    right: 'destroy',
+    title: `Expire ${node.name}`,
+    request: `POST /api/v1/node/${node.id}/expire`,
+    consequences: [
+      `${node.name} is cut off at once, until somebody logs it in again on the machine itself.`,
+      ...(node.routes && node.routes.serving.length > 0 ? [`What it leads to is out of reach: ${node.routes.serving.join(', ')}`] : []),
+    ],
+    done: async () => isPast((await now(step))?.expiryMs, Date.now()),
+    run: (grant) => access.client.expireNode(grant, node),
+  });
+  return `${node.name} is expired: it has to log in again.`;
+}
+
+export async function setExpiry(step: NodeStep): Promise<string> {
+  const { session, access, node } = step;
+  const written = await textFor(step, {
+    id: 'expires',
+    label: `For how long is ${node.name} to stay logged in?`,
+    help: `Sends POST /api/v1/node/${node.id}/expire with a day to come. 30d, 26w.`,
+    initial: '180d',
+    check: expirationProblem,
+    ...{ code: 'usage.duration', remedy: 'For example 180d.' },
+  });
+  const [begun] = step.value === undefined ? [] : session.noted('expires-at');
+  const atMs = begun === undefined ? Date.now() + (parseDuration(written) ?? 0) * 1000 : Number(begun);
+  if (begun === undefined) await session.note('expires-at', String(atMs));
+  const isSet = (seen: MeshNode | undefined) => seen?.expiryMs !== undefined && Math.abs(seen.expiryMs - atMs) <= 60_000;
+  await act(step, 'set-expiry', {
+    right: 'operate',
+    request: `POST /api/v1/node/${node.id}/expire: ${dateText(atMs)}`,
+    done: async () => begun !== undefined && isSet(await now(step)),
+    run: (grant) => access.client.expireNode(grant, node, atMs),
+  });
+  const seen = session.dryRun ? undefined : await now(step);
+  // Up to 0.29 the server silently ignores the body and expires the node at once, so the node's state is checked afterwards.
+  if (!session.dryRun && !isSet(seen)) {
+    throw new Fault(
+      'failed.mesh',
+      `The control server was told ${dateText(atMs)}, and says that ${node.name} expires ${dateText(seen?.expiryMs)}.`,
+      'Set it with its own command: headscale nodes expire --help',
+    );
+  }
+  return `${node.name} stays logged in until ${dateText(atMs)}.`;
+}
+
+export async function keepNode(step: NodeStep): Promise<string> {
+  const { access, node } = step;
+  await act(step, 'keep', {
+    right: 'operate',
+    request: `POST /api/v1/node/${node.id}/expire with disableExpiry`,
+    done: async () => {
+      const seen = await now(step);
+      return seen !== undefined && seen.expiryMs === undefined;
+    },
+    run: (grant) => access.client.keepNode(grant, node),
+  });
+  return `${node.name} never has to log in again.`;
+}
+
+export async function renameNode(step: NodeStep): Promise<string> {
+  const { access, node } = step;
+  const isName = (text: string) => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text.trim());
+  const wanted = await textFor(step, {
+    id: 'name',
+    label: `What is ${node.name} to be called?`,
+    help: 'Others reach it under this name. What the machine calls itself stays.',
+    initial: node.name,
+    check: (text) => (isName(text) ? undefined : 'Letters, digits and hyphens, 63 at most: it is a name in DNS.'),
+    ...{ code: 'usage.name', remedy: 'Choose another name.' },
+  });
+  await act(step, 'rename', {
+    right: 'operate',
+    request: `POST /api/v1/node/${node.id}/rename/${wanted}`,
+    done: async () => (await now(step))?.name === wanted,
+    run: (grant) => access.client.renameNode(grant, node, wanted),
+  });
+  return `${node.name} is called ${wanted} now.`;
+}
+
+export async function tagNode(step: NodeStep): Promise<string> {
+  const { session, access, node } = step;
+  const policy = await access.client.policy(session.signal);
+  const known = policy ? tagsDefined(policy.text) : [];
+  const check = (text: string) => {
+    const tags = tagsOf(text);
+    if (tags.length === 0) return 'Name a tag: a node that has tags keeps at least one.';
+    const strange = tags.find((tag) => !known.includes(tag));
+    return tags.map(tagProblem).find(Boolean) ?? (strange !== undefined ? `The policy has no ${strange} under tagOwners.` : undefined);
+  };
+  const help =
+    known.length > 0
+      ? `The policy knows ${known.join(' ')}. All that it is to have, with commas.`
+      : 'The policy knows no tags yet: add them under tagOwners first.';
+  const remedy = known.length > 0 ? `It knows ${known.join(', ')}.` : `Add it: quarterdeck mesh edit-policy ${access.target.component.id}`;
+  const question = { id: 'tags', label: `Tags of ${node.name}`, help, initial: node.tags.join(','), check };
+  const written = await textFor(step, { ...question, code: 'usage.tags', remedy });
+  const tags = tagsOf(written);
+  await act(step, 'tag', {
+    right: node.owner === '' ? 'operate' : 'destroy',
+    title: `Tag ${node.name}: ${tags.join(' ')}`,
+    request: `POST /api/v1/node/${node.id}/tags: ${tags.join(' ')}`,
+    ...(node.owner !== '' && {
+      consequences: [
+        `${node.name} belongs to its tags from then on, and no more to ${node.owner}: rules for ${node.owner} do not hold for it.`,
+      ],
+    }),
+    done: async () => isSameSet((await now(step))?.tags ?? [], tags),
+    run: (grant) => access.client.setTags(grant, node, tags),
+  });
+  return `${node.name} has the tags ${tags.join(' ')}.`;
+}
+
+export async function routeNode(step: NodeStep): Promise<string> {
+  const { session, access, node } = step;
+  const { available = [], approved = [] } = node.routes ?? {};
+  const offered = [...new Set([...available, ...approved])];
+  // The two exit routes belong together: the server approves the second with the first.
+  const exit = exitRoutes.find((route) => offered.includes(route));
+  const plain = offered.filter((route) => !exitRoutes.includes(route));
+  const detail = (route: string) =>
+    !available.includes(route) ? 'it does not offer that any more' : approved.includes(route) ? 'approved' : 'waits';
+  const choices: Choice[] = plain.map((route) => ({ value: route, label: route, detail: detail(route) }));
+  if (exit !== undefined) choices.push({ value: 'exit', label: 'Way out to everywhere (0.0.0.0/0 and ::/0)', detail: detail(exit) });
+  // Before 0.26 each route requires its own request.
+  const { client } = access;
+  const sends =
+    client.version.minor >= 26 ? `POST /api/v1/node/${node.id}/approve_routes` : 'POST /api/v1/routes/NUMBER/enable or /disable for each';
+  const written =
+    step.value === undefined
+      ? await session.ask.several({
+          id: stepped(step, 'routes'),
+          fresh: true,
+          label: `Which routes of ${node.name} are approved?`,
+          help: `All that are marked lead through it afterwards, the others do not. Sends ${sends}.`,
+          choices,
+          initial: choices.map(({ value }) => value).filter((value) => value === 'exit' || available.includes(value)),
+        })
+      : routesWritten(step.value, offered, node.name);
+  const wanted = [...new Set(written.flatMap((route) => (route === 'exit' ? exitRoutes : [route])))];
+  const unheard = client.version.minor < 26 ? wanted.find((route) => !available.includes(route)) : undefined;
+  if (unheard !== undefined) {
+    throw new Fault(
+      'refused.version',
+      `${node.name} does not offer ${unheard}. Before 0.26 only what a node offers can be approved.`,
+      `It offers ${available.join(', ') || 'nothing'}.`,
+    );
+  }
+  const dropped = approved.filter((route) => !wanted.includes(route));
+  const paths = client.routePaths(node, wanted).map((path) => `POST /api/v1/${path}`);
+  await act(step, 'routes', {
+    right: dropped.length > 0 ? 'destroy' : 'operate',
+    title: `Routes of ${node.name}: ${wanted.join(', ') || 'none'}`,
+    request: `${paths.join(', ')}: ${wanted.join(', ') || 'none'}`,
+    ...(dropped.length > 0 && { consequences: [`What is reached through ${node.name} no more: ${dropped.join(', ')}`] }),
+    done: async () => isSameSet((await now(step))?.routes?.approved ?? approved, wanted),
+    run: (grant) => client.approveRoutes(grant, node, wanted),
+  });
+  const everywhere = wanted.some((route) => exitRoutes.includes(route)) ? ['everywhere'] : [];
+  const led = [...wanted.filter((route) => !exitRoutes.includes(route)), ...everywhere];
+  return led.length === 0 ? `${node.name} leads nowhere any more.` : `${node.name} leads to ${led.join(', ')}.`;
+}
+
+export async function deleteNode(step: NodeStep): Promise<string> {
+  const { access, node } = step;
+  await throwIfOwnConnection(step, 'deleting it');
+  await act(step, 'delete', {
+    right: 'destroy',
+    title: `Delete ${node.name}`,
+    request: `DELETE /api/v1/node/${node.id}`,
+    consequences: [
+      `${node.name} leaves the mesh at once, and loses its addresses: ${node.addresses.join(', ')}`,
+      'To come back it joins anew, with a key or registered by hand.',
+    ],
+    done: async () => (await now(step)) === undefined,
+    run: (grant) => access.client.deleteNode(grant, node),
+  });
+  return `${node.name} is gone from the mesh.`;
+}
+
+const isSameSet = (one: readonly string[], other: readonly string[]) =>
+  one.length === other.length && other.every((item) => one.includes(item));
+
+function routesWritten(written: string, offered: readonly string[], name: string): readonly string[] {
+  if (written === 'none') return [];
+  if (written === 'all') return offered;
+  const wanted = written.split(/[\s,]+/).filter(Boolean);
+  const strange = wanted.find((route) => route !== 'exit' && !ipaddr.isValidCIDR(route));
+  if (strange !== undefined) {
+    throw new Fault(
+      'usage.route',
+      `"${cleanLine(strange)}" is no route.`,
+      `${name} offers ${offered.join(', ')}; all, none and exit can be written too.`,
+    );
+  }
+  return wanted;
+}

@@ -1,0 +1,209 @@
+import { Fault } from '../../faults/fault.ts';
+import type { FlowOutcome, Procedure } from '../../flows/flow.ts';
+import type { Choice, Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { parseJson } from '../../text/json-value.ts';
+import { countText } from '../../text/quantities.ts';
+import { pad, textWidth } from '../../text/width.ts';
+import { type MeshNode, waitingRoutes } from './client/headscale-records.ts';
+import { deleteNode, expireNode, keepNode, type NodeStep, renameNode, routeNode, setExpiry, tagNode } from './mesh-node-acts.ts';
+import { type MeshAccess, meshOf } from './mesh-session.ts';
+import { isPast, itemNamed, keyOf, nodeState, ownerText, routesText, untilText, wordsOf } from './mesh-words.ts';
+
+interface NodeAction {
+  id: string;
+  label: string;
+  detail?: (node: MeshNode) => string;
+  offered?: (node: MeshNode, minor: number) => boolean;
+  does: (step: NodeStep) => Promise<string>;
+}
+
+const actions: readonly NodeAction[] = [
+  {
+    id: 'routes',
+    label: 'Approve its routes',
+    detail: routesText,
+    offered: ({ routes }) => routes !== undefined && routes.available.length + routes.approved.length > 0,
+    does: routeNode,
+  },
+  { id: 'tags', label: 'Tag it', detail: ({ tags }) => tags.join(' '), does: tagNode },
+  {
+    id: 'expires',
+    label: 'Set when it has to log in again',
+    detail: ({ expiryMs }) => untilText(expiryMs, Date.now()),
+    does: setExpiry,
+  },
+  {
+    id: 'keep',
+    label: 'Let it never expire',
+    offered: ({ expiryMs }, minor) => expiryMs !== undefined && minor >= 29,
+    does: keepNode,
+  },
+  { id: 'rename', label: 'Rename it', does: renameNode },
+  {
+    id: 'expire',
+    label: 'Expire it now',
+    detail: () => 'it is cut off until somebody logs it in again',
+    offered: ({ expiryMs }) => !isPast(expiryMs, Date.now()),
+    does: expireNode,
+  },
+  { id: 'delete', label: 'Delete it', detail: () => 'it has to join anew', does: deleteNode },
+];
+
+export const meshNode: Procedure = async (session, input, context) => {
+  const access = await meshOf(session, input, context);
+  const [written, action, ...values] = wordsOf(input);
+  if (written !== undefined && action !== undefined) {
+    const nodes = await access.client.nodes(session.signal);
+    // The node may have been renamed or deleted meanwhile: a resumed run continues with the same node, by its id.
+    const [begun] = session.noted('node');
+    const before = begun === undefined ? undefined : (parseJson(begun) as Pick<MeshNode, 'id' | 'name'>);
+    const node = before ? nodes.find(({ id }) => id === before.id) : found(nodes, written);
+    if (!node) {
+      const name = before?.name ?? written;
+      if (action === 'delete') return { message: `${name} is gone from the mesh.`, data: { id: before?.id, name, action } };
+      throw new Fault('usage.node', `${name} has left the mesh meanwhile.`, 'There is nothing to go on with.');
+    }
+    if (!before) await session.note('node', JSON.stringify({ id: node.id, name: node.name }));
+    const value = values.length > 0 ? values.join(',') : undefined;
+    const message = await perform(namedAction(access, action, node), { session, access, node, time: 1, value });
+    return { message, data: { id: node.id, name: node.name, action } };
+  }
+  return goThrough(session, access, written);
+};
+
+async function perform({ does }: NodeAction, step: NodeStep): Promise<string> {
+  const done = await does(step);
+  return step.session.dryRun ? `Dry run: ${step.node.name} is as before.` : done;
+}
+
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one loop, in which Esc returns to the list, and from the list ends the flow
+async function goThrough(session: Session, access: MeshAccess, first: string | undefined) {
+  const { client, target } = access;
+  const done: string[] = [];
+  let wanted = first;
+  let last: string | undefined;
+  for (let time = 1; ; time++) {
+    const nodes = await client.nodes(session.signal);
+    if (nodes.length === 0)
+      return { message: `The mesh has no nodes yet. A key lets the first one in: quarterdeck key ${target.component.id}` };
+    const step = time === 1 ? '' : `-${time}`;
+    const chosen =
+      wanted ??
+      (await leftWith(
+        session,
+        session.ask.choice({
+          id: `node${step}`,
+          fresh: true,
+          label: labelOfList(nodes),
+          help: done.length > 0 ? 'Esc leaves.' : 'Esc leaves, with nothing changed.',
+          choices: choicesOf(nodes),
+          ...(last !== undefined && { initial: last }),
+        }),
+      ));
+    wanted = undefined;
+    if (chosen === undefined) return ended(done);
+    last = chosen;
+    const node = found(nodes, chosen);
+    const offered = actions.filter((action) => action.offered?.(node, client.version.minor) ?? true);
+    const action = await leftWith(
+      session,
+      session.ask.choice({
+        id: `action${step}`,
+        fresh: true,
+        label: `${node.name}: ${nodeState(node, Date.now())}, ${ownerText(node)}, ${node.addresses.join(' ')}`,
+        help: detailsOf(node),
+        choices: offered.map((one) => choiceOf(one, node)),
+      }),
+    );
+    if (action === undefined) continue;
+    try {
+      const message = await perform(namedAction(access, action, node), { session, access, node, time, value: undefined });
+      done.push(message);
+      session.show({ kind: 'item', id: `done${step}`, title: message.replace(/\.$/, ''), state: session.dryRun ? 'skipped' : 'ok' });
+    } catch (thrown) {
+      // A step that was not confirmed or is not possible does not end the list.
+      if (session.signal.aborted || !session.attended || !(thrown instanceof Fault)) throw thrown;
+      const title = thrown.message.replace(/\.$/, '');
+      if (thrown.kind === 'refused' || thrown.kind === 'failed' || thrown.kind === 'usage')
+        session.show({ kind: 'item', id: `not${step}`, title, state: 'blocked', evidence: thrown.remedy });
+      else if (thrown.code !== 'interrupted.cancelled') throw thrown;
+    }
+    if (session.dryRun || !session.attended) return ended(done);
+  }
+}
+
+function ended(done: readonly string[]): FlowOutcome {
+  const [only = 'No node was changed.'] = done;
+  return { message: done.length > 1 ? `${countText(done.length, 'change')} made in the mesh.` : only, data: { done } };
+}
+
+async function leftWith(session: Session, asked: Promise<string>): Promise<string | undefined> {
+  return asked.catch((thrown: unknown) => {
+    if (!session.signal.aborted && thrown instanceof Fault && thrown.code === 'interrupted.cancelled') return undefined;
+    throw thrown;
+  });
+}
+
+function labelOfList(nodes: readonly MeshNode[]): string {
+  const waiting = nodes.filter((node) => waitingRoutes(node).length > 0).map(({ name }) => name);
+  return waiting.length > 0 ? `Which node? Routes wait for approval: ${waiting.join(', ')}` : 'Which node?';
+}
+
+function choicesOf(nodes: readonly MeshNode[]): readonly Choice[] {
+  const now = Date.now();
+  const rows = nodes.map((node) => [node.name, nodeState(node, now), node.addresses[0] ?? '', ownerText(node), routesText(node)]);
+  const widths = [0, 1, 2, 3].map((column) => Math.min(28, Math.max(...rows.map((row) => textWidth(row[column] ?? '')))));
+  return nodes.map((node, at) => {
+    const cells = (rows[at] ?? []).map((cell, column) => (column < 4 ? pad(cell, widths[column] ?? 0) : cell));
+    return { value: keyOf(nodes, node), label: cells.join('  ').trimEnd() };
+  });
+}
+
+function detailsOf({ hostname, joined, createdMs, lastSeenMs, routes }: MeshNode): string {
+  const now = Date.now();
+  const parts = [
+    ...(hostname !== '' ? [`calls itself ${hostname}`] : []),
+    ...(joined !== '' ? [`joined by ${joined.replace(/^by /, '')}${createdMs === undefined ? '' : ` ${untilText(createdMs, now)}`}`] : []),
+    ...(lastSeenMs !== undefined ? [`last seen ${untilText(lastSeenMs, now)}`] : []),
+    ...(routes && routes.serving.length > 0 ? [`leads to ${routes.serving.join(', ')}`] : []),
+  ];
+  return parts.join('; ');
+}
+
+function choiceOf({ id, label, detail }: NodeAction, node: MeshNode): Choice {
+  const more = detail?.(node) ?? '';
+  return { value: id, label, ...(more !== '' && { detail: more }) };
+}
+
+/** Finds a node. Its name in the mesh takes precedence over host names that nodes set themselves. */
+function found(nodes: readonly MeshNode[], written: string): MeshNode {
+  const words = { noun: 'node', none: 'The mesh has no nodes yet.' } as const;
+  return itemNamed(nodes, written, words, ({ hostname, addresses }) => [hostname, ...addresses]);
+}
+
+function namedAction({ target, client }: MeshAccess, written: string, node: MeshNode): NodeAction {
+  const action = actions.find(({ id }) => id === written);
+  if (!action) {
+    throw new Fault(
+      'usage.action',
+      `"${cleanLine(written)}" is nothing that is done with a node.`,
+      `One of ${actions.map(({ id }) => id).join(', ')}.`,
+    );
+  }
+  if (action.id === 'routes' && node.routes && node.routes.available.length + node.routes.approved.length === 0) {
+    throw new Fault(
+      'refused.noRoutes',
+      `${node.name} offers no routes.`,
+      'On the node: tailscale set --advertise-routes 192.168.1.0/24, or --advertise-exit-node.',
+    );
+  }
+  if (action.id === 'keep' && client.version.minor < 29) {
+    throw new Fault(
+      'refused.version',
+      'That a node never expires can be said from Headscale 0.29 on.',
+      `Set a late day instead: quarterdeck mesh node ${target.component.id} ${node.name} expires 3650d`,
+    );
+  }
+  return action;
+}

@@ -1,0 +1,208 @@
+import { Fault } from '../../faults/fault.ts';
+import type { FlowContext, FlowInput } from '../../flows/flow.ts';
+import type { SecretName } from '../../secrets/secrets.ts';
+import { parseDuration } from '../../session/answer-checks.ts';
+import type { Act, Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { listOf, objectOf, parsedJson, parseJson, textOf } from '../../text/json-value.ts';
+import { Headscale } from './client/headscale.ts';
+import { HeadscaleApi } from './client/headscale-api.ts';
+import type { MeshApiKey } from './client/headscale-records.ts';
+import { apiKeyProblem, isListedAs } from './client/mesh-keys.ts';
+import { type MeshTarget, meshTargetOf } from './mesh-target.ts';
+import { tellAside } from './mesh-words.ts';
+
+const dayMs = 86_400_000;
+export const usualKeyDays = 90;
+const actLimitMs = 120_000;
+/** Time before the expiry of the console's key at which a warning is shown. */
+const soonMs = 14 * dayMs;
+
+/** The API key is not among the secrets of the component: those are included in its backups and indicate whether it has data. */
+function ownKeyOf(host: string, component: string): SecretName {
+  return `${host}/${component}.login/API_KEY`;
+}
+
+export type MeshAccess = NonNullable<Awaited<ReturnType<typeof enterWith>>>;
+
+/** Runs an action on the control server. */
+export function actOn<T>(session: Session, { target }: Pick<MeshAccess, 'target'>, act: Omit<Act<T>, 'target'>): Promise<T | undefined> {
+  return session.act({ ...act, target: { host: target.component.host, component: target.component.id } });
+}
+
+/** Expires API keys that were never delivered: an interrupted run created them and could not show or store them. */
+export async function takeBackApiKeys(session: Session, access: MeshAccess, keys: readonly MeshApiKey[]): Promise<void> {
+  for (const key of keys) {
+    await actOn(session, access, {
+      id: `take-back-${key.id}`,
+      right: 'operate',
+      request: `POST /api/v1/apikey/expire: ${key.prefix}, which a run that broke off made, and nobody has`,
+      run: (grant) => access.client.expireApiKey(grant, key),
+    });
+  }
+}
+
+type MeshEntrance = Awaited<ReturnType<typeof entranceOf>>;
+
+export async function entranceOf(session: Session, input: FlowInput, context: FlowContext) {
+  const target = await meshTargetOf(session, input, context);
+  const { component } = target;
+  if (target.version.note !== undefined) tellAside(session, target.version.note);
+  const vault = await context.vault(session);
+  const name = ownKeyOf(component.host, component.id);
+  const kept = await vault.read(name, session.signal);
+  if (kept !== undefined) session.hide(kept);
+  return { target, vault, name, kept };
+}
+
+export async function enterWith(target: MeshTarget, key: string, signal: AbortSignal) {
+  const client = new Headscale(new HeadscaleApi(target.endpoint, key), target.version);
+  try {
+    const ownKey = (await client.apiKeys(signal)).find(({ prefix }) => isListedAs(key, prefix));
+    return { target, client, ownKey };
+  } catch (thrown) {
+    if (thrown instanceof Fault && thrown.code === 'refused.apiKey') return undefined;
+    throw thrown;
+  }
+}
+
+/** If the console has no valid key, an attended session first prompts for one. Throws `refused.apiKey`. */
+export async function meshOf(session: Session, input: FlowInput, context: FlowContext): Promise<MeshAccess> {
+  const entrance = await entranceOf(session, input, context);
+  const access = entrance.kept === undefined ? undefined : await enterWith(entrance.target, entrance.kept, session.signal);
+  if (access) {
+    const leftMs = (access.ownKey?.expiryMs ?? Number.POSITIVE_INFINITY) - Date.now();
+    if (leftMs < soonMs) {
+      const days = Math.max(0, Math.floor(leftMs / dayMs));
+      tellAside(
+        session,
+        `The API key of this console ends in ${days} days. Renew it: quarterdeck mesh access ${entrance.target.component.id} --renew`,
+      );
+    }
+    return access;
+  }
+  if (!session.attended || session.readOnly || session.dryRun) throw noAccess(entrance);
+  const chosen = await session.ask.choice({
+    id: 'access',
+    label: entrance.kept === undefined ? 'This console has no API key for it yet' : 'It does not take the API key of this console any more',
+    help: `With one it may ask and change everything there. A new one is made in the container: headscale apikeys create --expiration ${usualKeyDays}d`,
+    choices: [
+      { value: 'make', label: 'Make one', detail: `valid for ${usualKeyDays} days, kept among the secrets` },
+      { value: 'give', label: 'Type one that I have' },
+    ],
+    initial: 'make',
+  });
+  return chosen === 'give' ? giveAccess(session, entrance) : makeAccess(session, entrance, `${usualKeyDays}d`);
+}
+
+/** Creates a key with the server's own command, which requires no key. `expiration` is in the format of the command. */
+export async function makeAccess(session: Session, entrance: MeshEntrance, expiration: string): Promise<MeshAccess> {
+  const { target, vault, name } = entrance;
+  const argv = ['headscale', 'apikeys', 'create', '--expiration', expiration, '-o', 'json'];
+  const begun = session.noted('making').map((text) => parseJson(text) as Making);
+  const known = await listedByCommand(target);
+  if (known) await session.note('making', JSON.stringify({ atMs: Date.now(), known } satisfies Making));
+  const access = await actOn(session, entrance, {
+    id: 'make-api-key',
+    right: 'operate',
+    request: `run in ${target.container.name}: ${argv.join(' ')}; keep the key in ${vault.where}`,
+    run: async (grant) => {
+      const { exitCode, stdout, stderr } = await target.engine.writer(grant).exec(target.container.id, argv);
+      const key = keyIn(new TextDecoder().decode(stdout));
+      if (exitCode !== 0 || key === undefined) throw notMade(target, exitCode, new TextDecoder().decode(stderr));
+      session.hide(key);
+      const tried = await enterWith(target, key, grant.signal);
+      if (!tried) {
+        throw new Fault(
+          'failed.access',
+          `A key was made in ${target.container.name}, and the server on ${target.endpoint.shown} does not take it.`,
+          'Look whether both are the same server.',
+        );
+      }
+      await vault.write(grant, name, key, 'generated');
+      return tried;
+    },
+  });
+  if (!access) throw noAccess({ target });
+  if (begun.length > 0) await takeBack(session, access, begun, expiration);
+  return access;
+}
+
+type Making = { atMs: number; known: readonly string[] };
+
+/** Lists the ids of all API keys with the server's own command, which requires no key. */
+async function listedByCommand({ engine, container, signal }: MeshTarget): Promise<readonly string[] | undefined> {
+  const { exitCode, stdout } = await engine.execReading(container.id, ['headscale', 'apikeys', 'list', '-o', 'json'], { signal });
+  const json = exitCode === 0 ? parsedJson(new TextDecoder().decode(stdout)) : undefined;
+  if (json === undefined) return undefined;
+  // An empty list may be null; from 0.30 on the command prints the answer of the API.
+  return listOf(Array.isArray(json) ? json : objectOf(json)?.['apiKeys']).map((key) => textOf(objectOf(key)?.['id']));
+}
+
+/** Expires keys that an interrupted run created and could not store, identified by their creation time and lifetime. */
+async function takeBack(session: Session, access: MeshAccess, begun: readonly Making[], expiration: string): Promise<void> {
+  const { client, ownKey } = access;
+  const spanMs = (parseDuration(expiration) ?? 0) * 1000;
+  const lost = (await client.apiKeys(session.signal)).filter(
+    ({ id, createdMs, expiryMs }) =>
+      id !== ownKey?.id &&
+      createdMs !== undefined &&
+      expiryMs !== undefined &&
+      Math.abs(expiryMs - createdMs - spanMs) < 5000 &&
+      begun.some(({ atMs, known }) => !known.includes(id) && Math.abs(createdMs - atMs) < actLimitMs),
+  );
+  await takeBackApiKeys(session, access, lost);
+}
+
+export async function giveAccess(session: Session, entrance: MeshEntrance): Promise<MeshAccess> {
+  const { target, vault, name } = entrance;
+  const key = (
+    await session.ask.secret({
+      id: 'api-key',
+      label: `API key of ${target.component.id}`,
+      help: 'It goes into a header of GET /api/v1/apikey, and is kept among the secrets where the server takes it.',
+      check: apiKeyProblem,
+    })
+  ).trim();
+  const access = await enterWith(target, key, session.signal);
+  if (!access) {
+    throw new Fault(
+      'refused.apiKey',
+      `${target.component.id} does not take that API key. Nothing was kept.`,
+      `Make one instead: quarterdeck mesh access ${target.component.id}`,
+    );
+  }
+  await actOn(session, entrance, {
+    id: 'keep-api-key',
+    right: 'operate',
+    request: `keep the API key of ${target.component.id} in ${vault.where}`,
+    run: (grant) => vault.write(grant, name, key, 'given'),
+  });
+  return access;
+}
+
+/** Reads the key in the output of the command: a JSON text up to 0.29, later the answer of the API. */
+function keyIn(stdout: string): string | undefined {
+  const json = parsedJson(stdout);
+  const words =
+    json === undefined ? stdout.split(/\s+/).map((word) => word.replace(/^"|"$/g, '')) : [textOf(objectOf(json)?.['apiKey'] ?? json)];
+  return words.find((word) => apiKeyProblem(word) === undefined);
+}
+
+function notMade({ container }: MeshTarget, exitCode: number, stderr: string): Fault {
+  if (exitCode === 126 || exitCode === 127) {
+    const remedy = 'Make a key where the server is (headscale apikeys create), and type it: quarterdeck mesh access COMPONENT --give';
+    return new Fault('failed.access', `There is no command "headscale" in ${container.name}.`, remedy);
+  }
+  const reported = /"error"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(stderr)?.[1] ?? stderr.trim().split('\n').at(-1) ?? '';
+  const words = cleanLine(reported).replace(/\.$/, '') || `the command ended with ${exitCode}`;
+  return new Fault('failed.access', `No API key was made in ${container.name}: ${words}.`, 'Look at its log.');
+}
+
+function noAccess({ target }: Pick<MeshEntrance, 'target'>): Fault {
+  return new Fault(
+    'refused.apiKey',
+    `This console has no API key that ${target.component.id} takes.`,
+    `Let it in once: quarterdeck mesh access ${target.component.id}`,
+  );
+}

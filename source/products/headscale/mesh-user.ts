@@ -1,0 +1,162 @@
+import { namesUser } from '../../config-files/headscale-policy/policy.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { Procedure } from '../../flows/flow.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { parseJson } from '../../text/json-value.ts';
+import { countText } from '../../text/quantities.ts';
+import type { MeshUser } from './client/headscale-records.ts';
+import { actOn, type MeshAccess, meshOf } from './mesh-session.ts';
+import { isPast, itemNamed, keyOf, wordsOf } from './mesh-words.ts';
+
+const actions = [
+  { value: 'create', label: 'Create a user' },
+  { value: 'rename', label: 'Rename a user' },
+  { value: 'delete', label: 'Delete a user', detail: 'one that has no nodes' },
+] as const;
+
+export const meshUser: Procedure = async (session, input, context) => {
+  const access = await meshOf(session, input, context);
+  const [written, name, newName] = wordsOf(input);
+  const outcome = (done: string, message: string, data: object) => ({
+    message: session.dryRun ? `Dry run: nobody was ${done}.` : message,
+    data,
+  });
+  return unlessCancelled(session, 'No user was changed.', async () => {
+    const action = written ?? (await session.ask.choice({ id: 'action', label: 'What is to be done?', choices: actions }));
+    if (!actions.some(({ value }) => value === action)) {
+      throw new Fault(
+        'usage.action',
+        `"${cleanLine(action)}" is nothing that is done with a user.`,
+        `One of ${actions.map(({ value }) => value).join(', ')}.`,
+      );
+    }
+    if (action === 'create') {
+      const made = await createUser(session, access, name === undefined ? {} : { name });
+      const message = `There is a user ${made}. A key lets their nodes in: quarterdeck key ${access.target.component.id}`;
+      return outcome('created', message, { user: made });
+    }
+    // The user may have been renamed or deleted meanwhile: a resumed run continues with the same user.
+    const begun = session.noted('user').at(-1);
+    const user = begun === undefined ? await chosenUser(session, access, name) : (parseJson(begun) as MeshUser);
+    if (begun === undefined) await session.note('user', JSON.stringify(user));
+    if (action === 'rename') {
+      const wanted = await renameUser(session, access, user, newName);
+      return outcome('renamed', `${user.name} is called ${wanted} now.`, { user: wanted, before: user.name });
+    }
+    await deleteUser(session, access, user);
+    return outcome('deleted', `The user ${user.name} is gone.`, { user: user.name });
+  });
+};
+
+export async function chosenUser(session: Session, { client }: MeshAccess, written: string | undefined): Promise<MeshUser> {
+  const users = await client.users(session.signal);
+  const choices = users.map((user) => ({
+    value: keyOf(users, user),
+    label: user.name,
+    ...(user.displayName !== '' && { detail: user.displayName }),
+  }));
+  const wanted = written ?? (await session.ask.choice({ id: 'user', label: 'Which user?', choices }));
+  const words = { noun: 'user', none: 'There are no users yet.' } as const;
+  return itemNamed(users, wanted, words, ({ name }) => [`${name}@`]);
+}
+
+/** Returns undefined if the text can be the name of a user, in the form of policies but without a marker. */
+function userNameProblem(name: string, users: readonly MeshUser[]): string | undefined {
+  const text = name.trim();
+  if (text.length < 2) return 'A name has at least two characters.';
+  if (!/^[A-Za-z][A-Za-z0-9._@-]*$/.test(text) || (text.match(/@/g) ?? []).length > 1)
+    return 'Letters, digits, dots, hyphens, underscores and one @, a letter first.';
+  return users.some((user) => user.name === text) ? `There is a user ${text} already.` : undefined;
+}
+
+/** Throws `usage.user` if the name exists, unless an interrupted run created it: `isDone`. */
+async function userName(
+  session: Session,
+  question: { id: string; label: string; initial?: string },
+  { name, users, isDone }: { name: string | undefined; users: readonly MeshUser[]; isDone: (wanted: string) => boolean },
+): Promise<string> {
+  const check = (text: string) => userNameProblem(text, users);
+  const wanted = (name ?? session.noted(question.id).at(-1) ?? (await session.ask.text({ ...question, fresh: true, check }))).trim();
+  const problem = isDone(wanted) ? undefined : check(wanted);
+  if (problem !== undefined) throw new Fault('usage.user', `"${cleanLine(wanted)}": ${problem}`, 'Choose another name.');
+  await session.note(question.id, wanted);
+  return wanted;
+}
+
+export async function createUser(
+  session: Session,
+  access: MeshAccess,
+  { name, label = 'What is the user called?' }: { name?: string; label?: string },
+): Promise<string> {
+  const { client } = access;
+  const users = await client.users(session.signal);
+  const isDone = (wanted: string) => users.some((user) => user.name === wanted);
+  const wanted = await userName(session, { id: 'new-user', label }, { name, users, isDone });
+  await actOn(session, access, {
+    id: 'create-user',
+    right: 'operate',
+    request: `POST /api/v1/user: ${wanted}`,
+    done: async () => (await client.users(session.signal)).some((user) => user.name === wanted),
+    run: (grant) => client.createUser(grant, { name: wanted }),
+  });
+  return wanted;
+}
+
+/** Throws `refused.policyNames` if the policy would become invalid: the control server would not start again. */
+async function throwIfNamed(session: Session, { client, target }: MeshAccess, user: MeshUser, what: string): Promise<void> {
+  const policy = await client.policy(session.signal);
+  if (!policy || !namesUser(policy.text, user)) return;
+  throw new Fault(
+    'refused.policyNames',
+    `The policy names ${user.name}: with the user ${what} it would make no sense, and the control server might not start again.`,
+    `Change the policy first: quarterdeck mesh edit-policy ${target.component.id}`,
+  );
+}
+
+async function renameUser(session: Session, access: MeshAccess, user: MeshUser, name: string | undefined): Promise<string> {
+  const { client } = access;
+  await throwIfNamed(session, access, user, 'renamed');
+  const users = await client.users(session.signal);
+  const isIn = (list: readonly MeshUser[], wanted: string) => list.some((one) => one.id === user.id && one.name === wanted);
+  const question = { id: 'new-name', label: `What is ${user.name} to be called?`, initial: user.name };
+  const wanted = await userName(session, question, { name, users, isDone: (text) => isIn(users, text) });
+  await actOn(session, access, {
+    id: 'rename-user',
+    right: 'operate',
+    request: `POST /api/v1/user/${user.id}/rename/${wanted}`,
+    done: async () => isIn(await client.users(session.signal), wanted),
+    run: (grant) => client.renameUser(grant, user, wanted),
+  });
+  return wanted;
+}
+
+async function deleteUser(session: Session, access: MeshAccess, user: MeshUser): Promise<void> {
+  const { client, target } = access;
+  const [nodes, keys] = [await client.nodes(session.signal), await client.keys(session.signal)];
+  const theirs = nodes.filter(({ owner }) => owner === user.name);
+  if (theirs.length > 0) {
+    throw new Fault(
+      'refused.hasNodes',
+      `${user.name} still has ${countText(theirs.length, 'node')}: ${theirs.map(({ name }) => name).join(', ')}.`,
+      `Delete them first: quarterdeck mesh node ${target.component.id}`,
+    );
+  }
+  await throwIfNamed(session, access, user, 'gone');
+  const open = keys.filter(({ owner, expiryMs }) => owner === user.name && !isPast(expiryMs, Date.now()));
+  await actOn(session, access, {
+    id: 'delete-user',
+    right: 'destroy',
+    title: `Delete the user ${user.name}`,
+    request: `DELETE /api/v1/user/${user.id}`,
+    consequences: [
+      `The user ${user.name} is gone, and nobody logs in as ${user.name} any more.`,
+      open.length > 0
+        ? `${countText(open.length, 'pre-auth key')} that nodes could still join with are gone too.`
+        : 'No pre-auth key is lost that is still valid.',
+    ],
+    done: async () => !(await client.users(session.signal)).some(({ id }) => id === user.id),
+    run: (grant) => client.deleteUser(grant, user),
+  });
+}

@@ -1,0 +1,130 @@
+import { posix } from 'node:path';
+import { Fault } from '../../faults/fault.ts';
+import { apiComponentOf, runningContainer } from '../../flows/api-component.ts';
+import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
+import { optionOf } from '../../flows/flow-options.ts';
+import { givenOrAsked } from '../../flows/given-or-asked.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import type { Grant } from '../../grants/grant.ts';
+import type { Host } from '../../hosts/host.ts';
+import type { Session } from '../../session/session.ts';
+import { isAddress } from '../../text/address-span.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { partsOf } from '../../text/words.ts';
+import { certificatesIn, checkCertificate, namesOf } from './client/certificate.ts';
+import { CertificateAuthority } from './client/certificate-authority.ts';
+import { wrongText } from './client/checked-item.ts';
+
+/** Default limit of the image's provisioner, unless it was raised. */
+const usualDays = 1;
+const limitMs = 30_000;
+
+/** Creates the key where it is used, readable only by its owner, unless it exists; prints the request. */
+const requestScript = `set -e
+umask 077
+[ -s "$0" ] || openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$0" 2>/dev/null
+exec openssl req -new -key "$0" -subj "/CN=$1" -addext "subjectAltName=$2"`;
+
+export const caIssue: Procedure = async (session, input, context) => {
+  const { id, authority } = await authorityOf(session, input, context);
+  const host = context.hostOf(input.engineName);
+  const left = 'No certificate was made.';
+  const { names, folder, days } = await unlessCancelled(session, left, () => askWhat(session, input));
+  const [first = ''] = names;
+  const base = posix.join(folder, first.replace(/^\*\./, 'any.'));
+  const [keyFile, file] = [`${base}.key`, `${base}.crt`];
+  const { roots, chain } = await authority.certificates(session.signal);
+  const made = await session.act({
+    id: `issue ${first}`,
+    right: 'operate',
+    request: `make a key in ${keyFile} on ${input.engineName}, have ${id} sign a certificate for ${names.join(', ')} (${days} days), write it to ${file}`,
+    target: { host: input.engineName, component: id },
+    done: async () => isThere(host, file, names, session.signal),
+    run: async (grant) => {
+      await host.files.makeFolder(grant, folder, { mode: 0o755 });
+      const pem = await authority.sign(grant, await requestFor(grant, host, keyFile, names), { hours: days * 24 });
+      const [certificate] = await certificatesIn(pem);
+      if (!certificate) throw new Fault('failed.authority', 'What came back is no certificate.', `Look at the log of ${id}.`);
+      const wrong = wrongText(checkCertificate(certificate, { authorities: roots, chain: [...chain, ...(await certificatesIn(pem))] }));
+      if (wrong !== '') throw new Fault('failed.authority', `What came back is not right: ${wrong}.`, 'Nothing was written but the key.');
+      await host.files.write(grant, file, Buffer.from(pem), { mode: 0o644 });
+      return certificate.validTo;
+    },
+  });
+  if (session.dryRun) return { message: 'Dry run: no certificate was made.' };
+  if (made === undefined)
+    return { message: `${file} is there, for these names, and valid.`, data: { certificate: file, key: keyFile, names } };
+  return {
+    message: `${first} has a certificate until ${cleanLine(made)}: ${file}, its key ${keyFile}. Renew it before: the same command again.`,
+    data: { certificate: file, key: keyFile, names, until: made },
+  };
+};
+
+export async function authorityOf(session: Session, input: FlowInput, context: FlowContext) {
+  const found = await apiComponentOf(session, input, context, { name: 'step-ca', what: 'certificate authority' });
+  const authority = new CertificateAuthority(context.engineOf(input.engineName), runningContainer(found));
+  return { id: found.component.id, authority };
+}
+
+async function requestFor(grant: Grant, host: Host, keyFile: string, names: readonly string[]): Promise<string> {
+  const alternatives = names.map((name) => (!isAddress(name) ? `DNS:${name}` : `IP:${name}`)).join(',');
+  const { exitCode, stdout, stderr } = await host.run(grant, ['sh', '-c', requestScript, keyFile, names[0] ?? '', alternatives], {
+    signal: grant.signal,
+    limitMs,
+  });
+  if (exitCode === 0) return new TextDecoder().decode(stdout);
+  const words = cleanLine(new TextDecoder().decode(stderr).trim().split('\n').at(-1) ?? '');
+  throw new Fault(
+    'failed.key',
+    /not found/.test(words)
+      ? 'That host has no openssl, which makes the key there.'
+      : `No key was made in ${keyFile}: ${words.replace(/\.$/, '')}.`,
+    /not found/.test(words) ? 'Install openssl there.' : 'Look at who may write there.',
+  );
+}
+
+/** Reports whether a certificate for all these names exists that has most of its lifetime left; it is not created again. */
+async function isThere(host: Host, file: string, names: readonly string[], signal: AbortSignal): Promise<boolean> {
+  const bytes = await host.files.read(file, { signal });
+  const [certificate] = bytes ? await certificatesIn(new TextDecoder().decode(bytes)) : [];
+  if (!certificate) return false;
+  const [fromMs, toMs] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
+  const there = new Set(namesOf(certificate));
+  return names.every((name) => there.has(name)) && Date.now() < fromMs + (toMs - fromMs) / 3;
+}
+
+async function askWhat(session: Session, input: FlowInput): Promise<{ names: readonly string[]; folder: string; days: number }> {
+  const names = await givenOrAsked(session, {
+    id: 'names',
+    given: input.words.length > 0 ? input.words.join(',') : undefined,
+    code: 'usage.name',
+    remedy: 'For example nas.lan',
+    label: 'For which names? With commas between them',
+    help: 'Names of hosts and IP addresses, the first one names the file. *.lan is for all below.',
+    check: (text) => partsOf(text).map(nameProblem).find(Boolean) ?? (partsOf(text).length === 0 ? 'Type a name.' : undefined),
+  });
+  const folder = await givenOrAsked(session, {
+    id: 'folder',
+    given: optionOf(input, 'folder'),
+    code: 'usage.folder',
+    remedy: 'For example --folder /etc/ssl/quarterdeck',
+    label: 'Where do certificate and key go, on the host?',
+    initial: '/etc/ssl/quarterdeck',
+    check: folderProblem,
+  });
+  const days = Number(optionOf(input, 'days') ?? usualDays);
+  if (!Number.isInteger(days) || days < 1 || days > 3650)
+    throw new Fault('usage.days', 'A certificate is valid for a whole number of days.', 'For example --days 30');
+  return { names: partsOf(names), folder: folder.replace(/\/$/, ''), days };
+}
+
+function nameProblem(name: string): string | undefined {
+  if (isAddress(name) || /^(?:\*\.)?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i.test(name)) return undefined;
+  return `${cleanLine(name)} is neither a name of a host nor an IP address.`;
+}
+
+function folderProblem(folder: string): string | undefined {
+  return folder.startsWith('/') && posix.normalize(folder) === folder.replace(/(.)\/$/, '$1') && cleanLine(folder) === folder
+    ? undefined
+    : 'An absolute path, without .. in it.';
+}

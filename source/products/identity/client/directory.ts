@@ -1,0 +1,158 @@
+import type { Client, Entry } from 'ldapts';
+import { doesNotAnswer, requirePrivate } from '../../../calls/http-client.ts';
+import type { HttpEndpoint } from '../../../calls/http-exchange.ts';
+import { Fault, messageOf } from '../../../faults/fault.ts';
+import { limited } from '../../../faults/waits.ts';
+import type { Grant } from '../../../grants/grant.ts';
+import { cleanLine } from '../../../text/clean.ts';
+
+const limitMs = 10_000;
+/** RFC 3062: the directory creates the hash itself, as configured. */
+const passwordOperation = '1.3.6.1.4.1.4203.1.11.1';
+
+export interface NewPerson {
+  dn: string;
+  uid: string;
+  mail: string;
+  displayName: string;
+  givenName: string;
+  surname: string;
+}
+
+/** OpenLDAP or LLDAP, over one connection. Throws `failed.directory`, `refused.directory`, `unreachable.component`. */
+export class Directory {
+  readonly #client: Client;
+  readonly #shown: string;
+
+  private constructor(client: Client, shown: string) {
+    this.#client = client;
+    this.#shown = shown;
+  }
+
+  static async open(endpoint: HttpEndpoint, signal: AbortSignal): Promise<Directory> {
+    requirePrivate(endpoint, { what: 'passwords' });
+    const { host, address, shown } = endpoint;
+    const { Client: Ldap } = await import('ldapts');
+    const stream = await limited(signal, limitMs, (both) => host.dial({ host: address.host, port: address.port }, both)).catch(
+      (thrown: unknown) => {
+        signal.throwIfAborted();
+        throw doesNotAnswer(shown, thrown);
+      },
+    );
+    const client = new Ldap({
+      url: 'ldap://directory',
+      timeout: limitMs,
+      strictDN: false,
+      // The connection to the machine is opened by the host, possibly through ssh.
+      createConnection: (() => stream) as never,
+    });
+    signal.addEventListener('abort', () => stream.destroy(), { once: true });
+    return new Directory(client, shown);
+  }
+
+  async close(): Promise<void> {
+    await this.#client.unbind().catch(() => undefined);
+  }
+
+  /** Returns the base of users and groups: `dc=example,dc=org`; undefined if the directory does not report it without a login. */
+  async base(): Promise<string | undefined> {
+    try {
+      const { searchEntries } = await this.#client.search('', { scope: 'base', attributes: ['namingContexts'] });
+      const found = searchEntries[0]?.['namingContexts'];
+      return textOf(found) || undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  async logIn(dn: string, password: string): Promise<boolean> {
+    const { InvalidCredentialsError, NoSuchObjectError } = await import('ldapts');
+    // A directory treats an empty password as an anonymous login, which succeeds.
+    if (password === '') return false;
+    return this.#run('log in', () => this.#client.bind(dn, password).then(() => true), [InvalidCredentialsError, NoSuchObjectError], false);
+  }
+
+  async people(base: string) {
+    const { searchEntries } = await this.#run('list its people', () =>
+      this.#client.search(base, {
+        scope: 'sub',
+        filter: '(|(objectClass=inetOrgPerson)(objectClass=person))',
+        attributes: ['uid', 'cn', 'displayName', 'mail'],
+        sizeLimit: 1000,
+      }),
+    );
+    return searchEntries.map((entry) => ({
+      dn: cleanLine(entry.dn),
+      uid: cleanLine(textOf(entry['uid'])),
+      name: cleanLine(textOf(entry['displayName']) || textOf(entry['cn'])),
+      mail: cleanLine(textOf(entry['mail'])),
+    }));
+  }
+
+  async has(dn: string): Promise<boolean> {
+    const { NoSuchObjectError } = await import('ldapts');
+    const search = async () => (await this.#client.search(dn, { scope: 'base', attributes: ['uid'] })).searchEntries.length > 0;
+    return this.#run(`look for ${cleanLine(dn)}`, search, [NoSuchObjectError], false);
+  }
+
+  async add(grant: Grant, { dn, uid, displayName, givenName, surname, mail }: NewPerson): Promise<void> {
+    grant.signal.throwIfAborted();
+    await this.#run(`add ${cleanLine(dn)}`, () =>
+      this.#client.add(dn, {
+        objectClass: ['top', 'person', 'organizationalPerson', 'inetOrgPerson'],
+        ...{ uid, cn: displayName, sn: surname, displayName },
+        ...(givenName !== '' && { givenName }),
+        ...(mail !== '' && { mail }),
+      }),
+    );
+  }
+
+  /** Sets the password by the extended operation, never as an attribute: the directory would store an attribute as plaintext. */
+  async setPassword(grant: Grant, dn: string, password: string): Promise<void> {
+    grant.signal.throwIfAborted();
+    const { BerWriter } = await import('ldapts');
+    const writer = new BerWriter();
+    writer.startSequence();
+    writer.writeString(dn, 0x80);
+    writer.writeString(password, 0x82);
+    writer.endSequence();
+    await this.#run(`set the password of ${cleanLine(dn)}`, () => this.#client.exop(passwordOperation, writer.buffer));
+  }
+
+  /** Runs one operation. The listed errors are returned as an answer; any other error is thrown as a fault. */
+  async #run<T>(what: string, run: () => Promise<T>, errors: readonly (new (...args: never) => Error)[] = [], answer?: T): Promise<T> {
+    try {
+      return await run();
+    } catch (thrown) {
+      if (errors.some((kind) => thrown instanceof kind)) return answer as T;
+      throw this.#fault(what, thrown);
+    }
+  }
+
+  #fault(what: string, thrown: unknown): Fault {
+    const name = thrown instanceof Error ? thrown.constructor.name : '';
+    const words = cleanLine(messageOf(thrown))
+      .replace(/\s*Code: 0x[0-9a-f]+$/i, '')
+      .replace(/\.$/, '');
+    const known = reasons[name];
+    if (known) return new Fault('refused.directory', `${this.#shown} did not ${what}: ${known.why}.`, known.remedy, { cause: thrown });
+    const message = `${this.#shown} did not ${what}: ${words || 'it gave no reason'}.`;
+    return new Fault('failed.directory', message, 'Look at its log.', { cause: thrown });
+  }
+}
+
+const reasons: Readonly<Record<string, { why: string; remedy: string }>> = {
+  InsufficientAccessError: { why: 'whoever is logged in may not', remedy: 'Log in as an administrator of the directory: --bind DN' },
+  AlreadyExistsError: { why: 'there is somebody of that name already', remedy: 'Take another name.' },
+  NoSuchObjectError: { why: 'the place for people is not there', remedy: 'Make the branch ou=people first, or look at the base DN.' },
+  ConstraintViolationError: {
+    why: 'it breaks a rule of the directory (a mail address is taken, or the password too simple)',
+    remedy: 'Take another one.',
+  },
+  InvalidDNSyntaxError: { why: 'the name cannot stand in a DN', remedy: 'Take another name.' },
+};
+
+function textOf(value: Entry[string] | undefined): string {
+  const first = Array.isArray(value) ? value[0] : value;
+  return first === undefined ? '' : Buffer.isBuffer(first) ? first.toString('utf8') : String(first);
+}

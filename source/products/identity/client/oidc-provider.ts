@@ -1,0 +1,118 @@
+import { X509Certificate } from 'node:crypto';
+import { cleanLine } from '../../../text/clean.ts';
+import { type JsonObject, listOf, objectOf, objectsOf, textOf } from '../../../text/json-value.ts';
+import { durationText } from '../../../text/quantities.ts';
+import { type CheckedItem, itemOf } from './checked-item.ts';
+
+export const discoverySuffix = '/.well-known/openid-configuration';
+
+/** Checks a discovery document (OpenID Connect Discovery 1.0, R37, R44), which clients fetch at `address`, on the component's site. */
+export function checkDiscovery(document: JsonObject, { address }: { address: string | undefined }): CheckedItem[] {
+  const issuer = textOf(document['issuer']);
+  return [issuerItem(issuer, address), endpointsItem(document, issuer), flowsItem(document), pkceItem(document), algorithmsItem(document)];
+}
+
+function issuerItem(issuer: string, address: string | undefined): CheckedItem {
+  const item = itemOf('issuer', 'Issuer');
+  const shown = cleanLine(issuer);
+  if (issuer === '' || !URL.canParse(issuer)) return item.blocked(`"${shown}" is no address`);
+  if (!issuer.startsWith('https://')) return item.blocked(`${shown} is not https: clients refuse it`);
+  if (/[?#]/.test(issuer)) return item.blocked(`${shown} has a query or a fragment, which an issuer may not`);
+  if (address === undefined)
+    return item.warning(`${shown}; it has no site in the reverse proxy here, so nobody can say whether clients find it there`);
+  const expected = address.slice(0, -discoverySuffix.length);
+  if (issuer === expected) return item.ok(shown);
+  if (issuer.replace(/\/$/, '') === expected.replace(/\/$/, '')) return item.ok(shown);
+  return item.blocked(`${shown}, and clients that are given ${cleanLine(expected)} refuse it: both have to be the same to the letter`);
+}
+
+const needed = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'];
+const other = [
+  'userinfo_endpoint',
+  'end_session_endpoint',
+  'device_authorization_endpoint',
+  'revocation_endpoint',
+  'introspection_endpoint',
+];
+
+function endpointsItem(document: JsonObject, issuer: string): CheckedItem {
+  const item = itemOf('endpoints', 'Endpoints');
+  const missing = needed.filter((name) => textOf(document[name]) === '');
+  if (missing.length > 0) return item.blocked(`missing: ${missing.join(', ')}`);
+  const there = [...needed, ...other].map((name) => [name, textOf(document[name])] as const).filter(([, url]) => url !== '');
+  const plain = there.filter(([, url]) => !url.startsWith('https://'));
+  const listed = (urls: typeof there) => urls.map(([name, url]) => `${name} ${cleanLine(url)}`).join(', ');
+  if (plain.length > 0) return item.blocked(`not on https: ${listed(plain)}`);
+  const origin = URL.canParse(issuer) ? new URL(issuer).origin : '';
+  const elsewhere = there.filter(([, url]) => !URL.canParse(url) || new URL(url).origin !== origin);
+  if (elsewhere.length > 0) return item.warning(`on another name than the issuer: ${listed(elsewhere)}`);
+  return item.ok(`${there.length}, all on ${cleanLine(origin)}`);
+}
+
+function flowsItem(document: JsonObject): CheckedItem {
+  const item = itemOf('flows', 'Flows');
+  const types = textsOf(document['response_types_supported']);
+  if (!types.includes('code')) return item.blocked('the authorization code is not offered');
+  const implicit = types.filter((type) => /\btoken\b|\bid_token\b/.test(type) && !/\bcode\b/.test(type));
+  if (implicit.length > 0)
+    return item.warning(`offers the implicit flow too (${implicit.map(cleanLine).join(', ')}): switch it off for every client`);
+  return item.ok('authorization code; no implicit flow');
+}
+
+function pkceItem(document: JsonObject): CheckedItem {
+  const item = itemOf('pkce', 'PKCE');
+  const methods = textsOf(document['code_challenge_methods_supported']);
+  if (methods.length === 0) return item.warning('the document does not say that it is there: clients that look for it do without');
+  if (!methods.includes('S256')) return item.blocked(`${methods.map(cleanLine).join(', ')}, without S256`);
+  return item.ok(methods.map(cleanLine).join(', '));
+}
+
+function algorithmsItem(document: JsonObject): CheckedItem {
+  const item = itemOf('algorithms', 'Signatures');
+  const algorithms = textsOf(document['id_token_signing_alg_values_supported']);
+  if (algorithms.some((one) => /^none$/i.test(one))) return item.blocked('offers "none": tokens that nobody has signed');
+  if (algorithms.length === 0) return item.blocked('it does not say with what it signs');
+  const shown = algorithms.map(cleanLine).join(', ');
+  if (algorithms.every((one) => /^HS/.test(one))) return item.warning(`${shown}: with secrets that are shared alone`);
+  return item.ok(shown);
+}
+
+const leastModulusBits = 2048;
+const oldKeyDays = 365;
+
+export function checkKeys(document: unknown, nowMs: number): CheckedItem {
+  const item = itemOf('keys', 'Keys');
+  const all = objectsOf(objectOf(document)?.['keys']);
+  if (all.length === 0) return item.blocked('there are none: no token can be checked');
+  // If a private key is published, no token can be trusted.
+  const leaked = all.filter((key) => ['d', 'p', 'q', 'k'].some((part) => key[part] !== undefined));
+  if (leaked.length > 0)
+    return item.blocked(`PRIVATE KEYS ARE PUBLISHED (${leaked.map(nameOf).join(', ')}): replace them now, everybody can forge tokens`);
+  const weak = all.filter((key) => key['kty'] === 'RSA' && Buffer.from(textOf(key['n']), 'base64url').length * 8 < leastModulusBits);
+  if (weak.length > 0) return item.blocked(`shorter than ${leastModulusBits} bits: ${weak.map(nameOf).join(', ')}`);
+  if (all.length > 1 && all.some((key) => textOf(key['kid']) === ''))
+    return item.warning('several, and not all have a name (kid): clients cannot tell which one to take');
+  const ages = all.flatMap((key) => ageOf(key, nowMs));
+  const oldest = Math.max(0, ...ages);
+  const shown = all.map((key) => `${textOf(key['kty'])} ${nameOf(key)}`).join(', ');
+  if (oldest > oldKeyDays * 86_400_000) return item.warning(`${shown}; the oldest is ${durationText(oldest)} old: rotate it`);
+  return item.ok(oldest > 0 ? `${shown}; the oldest is ${durationText(oldest)} old` : shown);
+}
+
+function ageOf(key: JsonObject, nowMs: number): number[] {
+  const [first] = textsOf(key['x5c']);
+  if (first === undefined) return [];
+  try {
+    return [nowMs - Date.parse(new X509Certificate(Buffer.from(first, 'base64')).validFrom)];
+  } catch {
+    return [];
+  }
+}
+
+function nameOf(key: JsonObject): string {
+  return cleanLine(textOf(key['kid'])).slice(0, 16) || 'without a name';
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return listOf(value).map(textOf).filter(Boolean);
+}

@@ -1,0 +1,179 @@
+import type { JSONWebKeySet, JWTPayload, ProtectedHeaderParameters } from 'jose';
+import { Fault } from '../../../faults/fault.ts';
+import { cleanLine } from '../../../text/clean.ts';
+import { isTooDeep, nestingProblem } from '../../../text/nesting.ts';
+import { durationText } from '../../../text/quantities.ts';
+import { type CheckedItem, itemOf } from './checked-item.ts';
+
+export interface TokenExpectations {
+  /** Keys of the issuer; undefined if they were not fetched. */
+  keys: JSONWebKeySet | undefined;
+  withoutKeys?: string;
+  issuer: string | undefined;
+  audience: string | undefined;
+  nowMs: number;
+}
+
+const toleranceSeconds = 60;
+const longLifeSeconds = 24 * 3600;
+/** Anyone who has a token can read it (R43). */
+const sensitive = /passw|secret|private|credit|iban|ssn|social_security|api_?key|cvv/i;
+
+/** Decodes a token without verifying it. Throws `usage.token` if the text is not a token. */
+export async function readToken(token: string): Promise<{ header: ProtectedHeaderParameters; claims: JWTPayload }> {
+  const { decodeJwt, decodeProtectedHeader } = await import('jose');
+  const parts = token.split('.').length;
+  if (parts === 5) throw notToken('It is encrypted (five parts): only whom it is for can read it.');
+  if (parts !== 3) throw notToken('A JSON web token has three parts with dots between them.');
+  const texts = token.split('.').map((one) => Buffer.from(one, 'base64url').toString('utf8'));
+  if (texts.some(isTooDeep)) throw notToken(nestingProblem);
+  try {
+    return { header: decodeProtectedHeader(token), claims: decodeJwt(token) };
+  } catch {
+    throw notToken('Its parts are no JSON in base64url: it was cut, or is of another kind.');
+  }
+}
+
+/** Checks all parts of a token (R43). The verdict is `unproved` if nothing is wrong but the signature could not be checked. */
+export async function inspectToken(token: string, expectations: TokenExpectations) {
+  const { header, claims } = await readToken(token);
+  const items = [
+    algorithmItem(header),
+    await signatureItem(token, header, expectations),
+    ...timeItems(claims, expectations.nowMs / 1000),
+    issuerItem(claims, expectations.issuer),
+    audienceItem(claims, expectations.audience),
+    contentItem(claims),
+  ].filter((item) => item !== undefined);
+  const isRefused = items.some(({ state }) => state === 'blocked');
+  const isProved = items.some(({ id, state }) => id === 'signature' && state === 'ok');
+  const verdict = isRefused ? 'refused' : isProved ? 'valid' : 'unproved';
+  return { header: { ...header }, claims, items, verdict } as const;
+}
+
+function algorithmItem({ alg }: ProtectedHeaderParameters): CheckedItem {
+  const item = itemOf('algorithm', 'Algorithm');
+  const shown = cleanLine(String(alg ?? 'missing'));
+  if (isUnsigned(alg)) return item.blocked(`${shown}: nobody has signed it, anybody can have written it`);
+  if (/^HS\d+$/.test(String(alg)))
+    return item.warning(`${shown}: signed with a secret that both sides share; whoever can check it can forge it`);
+  return item.ok(shown);
+}
+
+const isUnsigned = (alg: unknown) => alg === undefined || /^none$/i.test(String(alg));
+
+async function signatureItem(
+  token: string,
+  { alg, kid }: ProtectedHeaderParameters & { kid?: string },
+  { keys, withoutKeys = 'no keys were given' }: TokenExpectations,
+): Promise<CheckedItem> {
+  const item = itemOf('signature', 'Signature');
+  if (isUnsigned(alg)) return item.blocked('there is none');
+  if (/^HS/.test(String(alg))) return item.warning('not looked at: it needs the secret, which belongs nowhere but to both sides');
+  if (!keys) return item.warning(`not looked at: ${withoutKeys}`);
+  const { compactVerify, createLocalJWKSet, errors } = await import('jose');
+  const by = kid === undefined ? '' : `, key ${cleanLine(kid)}`;
+  try {
+    await compactVerify(token, createLocalJWKSet(keys));
+    return item.ok(`right, by a key of the issuer${by}`);
+  } catch (thrown) {
+    if (thrown instanceof errors.JWSSignatureVerificationFailed)
+      return item.blocked(`wrong: it was changed, or signed by somebody else${by}`);
+    if (thrown instanceof errors.JWKSNoMatchingKey) return item.blocked(`by a key that the issuer does not have (any more)${by}`);
+    if (thrown instanceof errors.JWKSMultipleMatchingKeys)
+      return item.blocked('by one of several keys, and it does not say which (no kid)');
+    if (thrown instanceof errors.JOSEError) return item.blocked(cleanLine(thrown.message));
+    throw thrown;
+  }
+}
+
+function timeItems({ exp, nbf, iat }: JWTPayload, now: number): CheckedItem[] {
+  const span = (seconds: number) => durationText(Math.abs(seconds) * 1000);
+  const [end, begin, made, life] = [itemOf('expiry', 'End'), itemOf('begin', 'Begin'), itemOf('made', 'Made'), itemOf('life', 'Life')];
+  const items: CheckedItem[] = [];
+  if (typeof exp !== 'number') items.push(end.blocked('it never ends (no exp): whoever finds it can use it for ever'));
+  else if (exp + toleranceSeconds < now) items.push(end.blocked(`expired ${span(now - exp)} ago, ${dateText(exp)}`));
+  else items.push(end.ok(`in ${span(exp - now)}, ${dateText(exp)}`));
+  if (typeof nbf === 'number' && nbf - toleranceSeconds > now) items.push(begin.blocked(`not valid for another ${span(nbf - now)}`));
+  if (typeof iat !== 'number') return items;
+  if (iat - toleranceSeconds > now)
+    items.push(made.blocked(`in the future, ${dateText(iat)}: the clock of its maker, or of this machine, is wrong`));
+  else items.push(made.ok(`${span(now - iat)} ago, ${dateText(iat)}`));
+  if (typeof exp === 'number' && exp - iat > longLifeSeconds)
+    items.push(life.warning(`${span(exp - iat)} in all: what is lost stays useful for long`));
+  return items;
+}
+
+function issuerItem({ iss }: JWTPayload, wanted: string | undefined): CheckedItem {
+  const item = itemOf('issuer', 'Issuer');
+  const shown = cleanLine(String(iss ?? ''));
+  if (shown === '') return item[wanted === undefined ? 'warning' : 'blocked']('it does not say who made it (no iss)');
+  if (wanted === undefined) return item.warning(`${shown}; nobody said who it must be (--issuer)`);
+  // Compared exactly: with a slash at the end it is a different issuer.
+  return iss === wanted ? item.ok(shown) : item.blocked(`${shown}, and it must be ${cleanLine(wanted)}`);
+}
+
+function audienceItem({ aud }: JWTPayload, wanted: string | undefined): CheckedItem {
+  const item = itemOf('audience', 'Audience');
+  const all = (Array.isArray(aud) ? aud : aud === undefined ? [] : [aud]).map(String);
+  const shown = all.map(cleanLine).join(', ');
+  if (wanted === undefined)
+    return item.warning(`${shown || 'nobody in particular (no aud)'}; nobody said for whom it must be (--audience)`);
+  return all.includes(wanted) ? item.ok(shown) : item.blocked(`${shown || 'nobody (no aud)'}, and it must be for ${cleanLine(wanted)}`);
+}
+
+function contentItem(claims: JWTPayload): CheckedItem | undefined {
+  const found = Object.keys(claims).filter((name) => sensitive.test(name));
+  if (found.length === 0) return undefined;
+  return itemOf('content', 'Content').warning(
+    `${found.map(cleanLine).join(', ')}: a token is signed and not encrypted, so everybody who holds it can read that`,
+  );
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  iss: 'who made it',
+  sub: 'about whom',
+  aud: 'for whom',
+  exp: 'valid until',
+  nbf: 'valid from',
+  iat: 'made at',
+  jti: 'its own number',
+  azp: 'client that asked for it',
+  client_id: 'client that asked for it',
+  scope: 'what it allows',
+  scp: 'what it allows',
+  nonce: 'answers this login',
+  auth_time: 'logged in at',
+  acr: 'how strong the login was',
+  amr: 'with what was logged in',
+  sid: 'session',
+  at_hash: 'belongs to this access token',
+  c_hash: 'belongs to this code',
+  email: 'mail address',
+  email_verified: 'mail address was checked',
+  name: 'name',
+  preferred_username: 'name to log in with',
+  groups: 'groups',
+  roles: 'roles',
+  realm_access: 'roles in the realm',
+  resource_access: 'roles in clients',
+  typ: 'kind',
+};
+
+/** Returns claims as rows of name, value and meaning. Times are shown as dates. */
+export function claimRows(claims: Readonly<Record<string, unknown>>): string[][] {
+  return Object.entries(claims).map(([name, value]) => {
+    const isTime = /^(?:exp|nbf|iat|auth_time|updated_at)$/.test(name) && typeof value === 'number';
+    const text = isTime ? dateText(value) : typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+    return [cleanLine(name), cleanLine(text.length > 200 ? `${text.slice(0, 200)}...` : text), meanings[name] ?? ''];
+  });
+}
+
+function dateText(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? `${seconds}` : `${date.toISOString().slice(0, 19)}Z`;
+}
+
+function notToken(why: string): Fault {
+  return new Fault('usage.token', `That is no token that can be inspected. ${why}`, 'Copy it again, without "Bearer" before it.');
+}

@@ -1,0 +1,69 @@
+import { Fault } from '../../faults/fault.ts';
+import type { ComponentView } from '../../fleet/model.ts';
+import { setupTasksLeft } from '../../fleet/setup-tasks.ts';
+import { componentOf } from '../../flows/components/service-targets.ts';
+import type { Procedure } from '../../flows/flow.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import { confirmSetupTask } from '../../stack/apply/confirm-setup-task.ts';
+import { cleanLine } from '../../text/clean.ts';
+
+export const firstAdmin: Procedure = async (session, input, context) => {
+  const { key, id } = componentOf(input);
+  const { components } = await context.fleet.settle(session.signal, { complete: true });
+  const component = components.find((one) => one.key === key) ?? componentOf(input);
+  const withPage = component.setupTasks.filter(({ page }) => page !== undefined);
+  const task = setupTasksLeft(component).find(({ page }) => page !== undefined);
+  if (withPage.length === 0) {
+    const message = `The catalog knows no page for the first account of ${id}.`;
+    throw new Fault('usage.setupTask', message, `What is left to do: quarterdeck status ${id}`);
+  }
+  if (!task) return { message: `${id}: "${withPage[0]?.title ?? ''}" is done.`, data: { done: true } };
+  const address = `${component.url?.replace(/\/$/, '') ?? ''}${task.page ?? ''}`;
+  const stays = {
+    message: `Left to do at ${cleanLine(address)}: ${task.title.replace(/\.$/, '')}.`,
+    remedy: `Go on any time: quarterdeck first-admin ${id}`,
+  };
+  const asks = task.by === 'hand' && session.attended;
+  for (const line of guideOf(component, address, { title: asks ? '' : task.title, detail: task.detail }))
+    session.show({ kind: 'text', text: line });
+  const data = { address, done: false };
+  if (task.by === 'observed') return { message: `${stays.message} It goes from the list by itself when it is done.`, data };
+  if (!session.attended) return { message: `${stays.message} Then: quarterdeck tasks ${id} ${task.id}`, data };
+  const chosen = await unlessCancelled(session, stays, () =>
+    session.ask.choice({
+      id: 'done',
+      label: `${task.title.replace(/\.$/, '')}: is it done?`,
+      choices: [
+        { value: 'yes', label: 'It is done' },
+        { value: 'later', label: 'Later', detail: 'it stays on the list' },
+      ],
+    }),
+  );
+  if (chosen === 'later') return { message: stays.message, data };
+  const stackFolder = await context.stackFolderOf(input.engineName, session.signal);
+  await session.act({
+    id: `task ${task.id}`,
+    right: 'operate',
+    request: `note in ${stackFolder} that "${task.title}" is done for ${id}`,
+    run: (grant) => {
+      const confirmed = { component: id, task: task.id, at: new Date().toISOString() };
+      return confirmSetupTask(grant, context.hostOf(input.engineName), stackFolder, confirmed);
+    },
+  });
+  if (session.dryRun) return { message: 'Dry run: nothing was written down.' };
+  context.fleet.refresh(key);
+  return { message: `${id}: "${task.title}" is done.`, data: { address, done: true } };
+};
+
+/** @param title empty if a prompt already shows it */
+function guideOf(
+  { id, url, speaks }: Pick<ComponentView, 'id' | 'url' | 'speaks'>,
+  address: string,
+  { title, detail }: { title: string; detail: string },
+): string[] {
+  if (url === undefined)
+    return [title, detail, 'Its page is published nowhere: give it a host in the reverse proxy, or a port.'].filter(Boolean);
+  const tunnel = `From another machine: quarterdeck tunnel ${id}`;
+  const plain = speaks === 'vaultwarden' ? `Browsers refuse its encryption on plain http, unless it is localhost. ${tunnel}` : tunnel;
+  return [title, detail, `Open ${cleanLine(address)}`, url.startsWith('https://') ? '' : plain].filter(Boolean);
+}

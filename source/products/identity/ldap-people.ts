@@ -1,0 +1,177 @@
+import { httpEndpointOf } from '../../calls/http-client.ts';
+import type { HttpEndpoint } from '../../calls/http-exchange.ts';
+import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { ComponentView } from '../../fleet/model.ts';
+import { apiComponentOf } from '../../flows/api-component.ts';
+import { componentOf } from '../../flows/components/service-targets.ts';
+import { secretName } from '../../flows/deploy/stack-facts.ts';
+import { dryRunOf } from '../../flows/dry-run.ts';
+import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
+import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
+import { givenOrAsked } from '../../flows/given-or-asked.ts';
+import { showList } from '../../flows/list-table.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import { askNewPassword, showMadeUp } from '../../flows/secrets/new-password.ts';
+import type { SecretName } from '../../secrets/secrets.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { countText } from '../../text/quantities.ts';
+import { Directory, type NewPerson } from './client/directory.ts';
+
+const passwordVariable = 'LLDAP_LDAP_USER_PASS';
+
+export const ldapUsers: Procedure = async (session, input, context) => {
+  const { id, directory, base } = await unlessCancelled(session, 'Nobody was logged in, and nobody is listed.', () =>
+    openDirectory(session, input, context, input.words[0]),
+  );
+  try {
+    const people = await directory.people(base);
+    showList(session, people, { USER: ({ uid }) => uid, NAME: ({ name }) => name, MAIL: ({ mail }) => mail, ENTRY: ({ dn }) => dn });
+    return { message: `${id} has ${countText(people.length, 'person', 'people')} below ${cleanLine(base)}.`, data: { base, people } };
+  } finally {
+    await directory.close();
+  }
+};
+
+export const ldapAdd: Procedure = async (session, input, context) => {
+  const { id } = componentOf(input);
+  const left = `Nobody was added to ${id}.`;
+  const person = await unlessCancelled(session, left, () => askPerson(session, input));
+  const open = await unlessCancelled(session, left, () => openDirectory(session, input, context, optionOf(input, 'bind')));
+  const { directory, base, endpoint } = open;
+  const dn = `uid=${person.uid},ou=people,${base}`;
+  const target = { host: input.engineName, component: id };
+  try {
+    if (session.dryRun) {
+      return dryRunOf(session, `add ${dn}, and set a password that is asked for.`, `${id} has the same people as before.`);
+    }
+    const password = await unlessCancelled(session, left, () =>
+      askNewPassword(session, `Password of ${person.uid}`, `Sends LDAP add ${dn}, then password modify (RFC 3062).`),
+    );
+    await session.act({
+      id: `add ${person.uid}`,
+      right: 'operate',
+      request: `LDAP add ${dn} (inetOrgPerson)`,
+      target,
+      done: () => directory.has(dn),
+      run: (grant) => directory.add(grant, { ...person, dn }),
+    });
+    await session.act({
+      id: `password ${person.uid}`,
+      right: 'operate',
+      request: `LDAP password modify (RFC 3062) for ${dn}`,
+      target,
+      done: () => opens(endpoint, dn, password.value, session.signal),
+      run: (grant) => directory.setPassword(grant, dn, password.value),
+    });
+    if (!(await opens(endpoint, dn, password.value, session.signal))) {
+      throw new Fault(
+        'failed.directory',
+        `${person.uid} is in ${id}, and cannot log in with the password that was set.`,
+        'Look at the log of the directory, and set another one.',
+      );
+    }
+    await showMadeUp(session, person.uid, password);
+    return { message: `${person.uid} is in ${id}, and was seen to log in.`, data: { dn } };
+  } finally {
+    await directory.close();
+  }
+};
+
+async function opens(endpoint: HttpEndpoint, dn: string, password: string, signal: AbortSignal): Promise<boolean> {
+  const directory = await Directory.open(endpoint, signal);
+  return directory.logIn(dn, password).finally(() => directory.close());
+}
+
+async function openDirectory(session: Session, input: FlowInput, context: FlowContext, bind: string | undefined) {
+  const { component, entry, api, target } = await apiComponentOf(session, input, context, { name: 'ldap', what: 'directory' });
+  const { id } = component;
+  const endpoint = httpEndpointOf(target, api.port ?? 'ldap');
+  const directory = await Directory.open(endpoint, session.signal);
+  try {
+    const env = new Map([...target.containers.values()].flatMap((container) => container.env));
+    const base = env.get('LLDAP_LDAP_BASE_DN') ?? (await directory.base());
+    if (base === undefined) {
+      throw new Fault('failed.directory', `${id} does not tell its base DN.`, 'Set the base DN of the component.');
+    }
+    const admin = `uid=${env.get('LLDAP_LDAP_USER_DN') ?? 'admin'},ou=people,${base}`;
+    const dn = bind ?? admin;
+    if (session.dryRun) return { id, endpoint, directory, base };
+    const name = dn === admin ? keptName(component, entry) : undefined;
+    const { password, isKept } = await askBindPassword(session, context, { dn, name });
+    if (!(await directory.logIn(dn, password))) {
+      throw new Fault(
+        'refused.login',
+        `${id} does not let ${cleanLine(dn)} in with ${isKept ? 'the password that is kept: it was changed since' : 'that password'}.`,
+        isKept
+          ? 'Type the one of now; the kept one is what the directory was first started with.'
+          : 'Directories lock accounts after a few tries: look the password up before the next one.',
+      );
+    }
+    return { id, endpoint, directory, base };
+  } catch (thrown) {
+    await directory.close();
+    throw thrown;
+  }
+}
+
+/** The administrator password is stored only for a component that was deployed from here. */
+function keptName({ host, id }: ComponentView, entry: CatalogEntry): SecretName | undefined {
+  const isKept = id === entry.id && entry.fields.some(({ env, secret }) => env === passwordVariable && secret);
+  return isKept ? secretName(host, id, passwordVariable) : undefined;
+}
+
+async function askBindPassword(
+  session: Session,
+  context: FlowContext,
+  { dn, name }: { dn: string; name: SecretName | undefined },
+): Promise<{ password: string; isKept: boolean }> {
+  const typed = await session.ask.secret({
+    id: 'bind-password',
+    label: `Password of ${cleanLine(dn)}`,
+    help: name === undefined ? 'Of whoever may do this.' : 'Empty takes the one that is kept with the secrets. --bind names somebody else.',
+    check: (text) => (text === '' && name === undefined ? 'Type it, or leave with Esc.' : undefined),
+  });
+  if (typed !== '' || name === undefined) return { password: typed, isKept: false };
+  const kept = await (await context.vault(session)).read(name, session.signal);
+  if (kept !== undefined && kept !== '') {
+    session.hide(kept);
+    return { password: kept, isKept: true };
+  }
+  throw new Fault(
+    'usage.answer',
+    `No password of ${cleanLine(dn)} is kept.`,
+    `Type it, or keep it: quarterdeck secrets set ${name.split('/').slice(1).join(' ')}`,
+  );
+}
+
+async function askPerson(session: Session, input: FlowInput): Promise<Omit<NewPerson, 'dn'>> {
+  const [word] = wordsUpTo(1, input, { takes: 'One person at a time', remedy: 'Run it once for each.' });
+  const uid = await givenOrAsked(session, {
+    ...{ id: 'user', label: 'Name to log in with', given: word, check: uidProblem },
+    ...{ code: 'usage.user', remedy: 'Name another one.' },
+  });
+  const displayName = await givenOrAsked(session, {
+    ...{ id: 'name', label: 'How they are called', given: optionOf(input, 'name'), initial: uid },
+    check: (text) => (text.trim() === '' ? 'Everybody has a name.' : undefined),
+    ...{ code: 'usage.user', remedy: 'Give another name: --name' },
+  });
+  const mail = await givenOrAsked(session, {
+    ...{ id: 'email', label: 'Mail address', given: optionOf(input, 'email'), check: mailProblem },
+    ...{ code: 'usage.user', remedy: 'Give another address: --email' },
+  });
+  const [givenName = '', ...rest] = displayName.split(/\s+/);
+  return { uid, displayName, mail, givenName: rest.length > 0 ? givenName : '', surname: rest.length > 0 ? rest.join(' ') : displayName };
+}
+
+/** Returns the problem with a user id, which must not contain characters that a DN has to escape. */
+function uidProblem(text: string): string | undefined {
+  return /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text.trim())
+    ? undefined
+    : 'Letters, digits and . _ - only, beginning with a letter or a digit.';
+}
+
+function mailProblem(text: string): string | undefined {
+  return /^[^\s@]+@[^\s@]+$/.test(text.trim()) ? undefined : 'That is no mail address.';
+}

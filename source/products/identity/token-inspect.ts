@@ -1,0 +1,110 @@
+import type { JSONWebKeySet } from 'jose';
+import { HttpClient, httpEndpointAt } from '../../calls/http-client.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { FlowInput, Procedure } from '../../flows/flow.ts';
+import { optionOf } from '../../flows/flow-options.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import type { Host } from '../../hosts/host.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { parsedJson } from '../../text/json-value.ts';
+import { wrongText } from './client/checked-item.ts';
+import { discoverySuffix } from './client/oidc-provider.ts';
+import { claimRows, inspectToken, readToken } from './client/token-inspector.ts';
+
+export const tokenInspect: Procedure = async (session, input, context) => {
+  if (input.words.length > 0) {
+    throw new Fault(
+      'usage.token',
+      'A token does not belong on a command line: everybody on the machine can read that.',
+      'Type it when it is asked for, or pipe it in: --answers - takes {"token": "..."}.',
+    );
+  }
+  const token = await unlessCancelled(session, 'No token was looked at.', () => askToken(session));
+  session.hide(token);
+  const { claims } = await readToken(token);
+  const issuer = optionOf(input, 'issuer');
+  const keys = await keysOf(session, context.hostOf(input.engineName), input, typeof claims.iss === 'string' ? claims.iss : undefined);
+  const audience = optionOf(input, 'audience');
+  const seen = await inspectToken(token, { keys: undefined, ...keys, issuer, audience, nowMs: Date.now() });
+  session.show({ kind: 'table', columns: ['CLAIM', 'VALUE', 'MEANING'], rows: claimRows(seen.claims) });
+  for (const item of seen.items) session.show({ kind: 'item', ...item });
+  if (seen.verdict === 'refused') {
+    throw new Fault('refused.token', `This token is not to be believed: ${wrongText(seen.items)}.`, 'Ask for a new one at its issuer.');
+  }
+  return {
+    message:
+      seen.verdict === 'valid'
+        ? 'The token is right: signed by its issuer, and not expired.'
+        : 'Nothing is wrong with the token, but nobody has looked at its signature: do not believe it yet.',
+    data: { verdict: seen.verdict, header: seen.header, claims: seen.claims, items: seen.items },
+  };
+};
+
+async function askToken(session: Session): Promise<string> {
+  const typed = await session.ask.secret({
+    id: 'token',
+    label: 'The token',
+    help: 'Three parts with dots between them. It is looked at here, sent nowhere, and forgotten.',
+    check: (text) => (text.trim() === '' ? 'Paste a token, or leave with Esc.' : undefined),
+  });
+  return typed.trim().replace(/^bearer\s+/i, '');
+}
+
+/** The author of a token can name any address in it, so that address is fetched only if the operator requests it. */
+async function keysOf(
+  session: Session,
+  host: Host,
+  input: FlowInput,
+  named: string | undefined,
+): Promise<{ keys?: JSONWebKeySet; withoutKeys?: string }> {
+  const direct = optionOf(input, 'keys');
+  if (direct !== undefined) return { keys: keySet(await fetchJson(host, direct, session.signal), direct) };
+  const issuer = optionOf(input, 'issuer') ?? (await trusted(session, named));
+  if (issuer === undefined) return { withoutKeys: 'nobody said where the keys of its issuer are (--issuer or --keys)' };
+  const document = (await fetchJson(host, `${issuer.replace(/\/$/, '')}${discoverySuffix}`, session.signal)) as Record<string, unknown>;
+  const at = document['jwks_uri'];
+  if (typeof at !== 'string') return { withoutKeys: 'its issuer does not say where its keys are (no jwks_uri)' };
+  return { keys: keySet(await fetchJson(host, at, session.signal), at) };
+}
+
+async function trusted(session: Session, named: string | undefined): Promise<string | undefined> {
+  if (named === undefined || !named.startsWith('https://') || !session.attended || session.dryRun) return undefined;
+  const chosen = await session.ask.choice({
+    id: 'fetch',
+    label: `Ask ${cleanLine(named)} for its keys?`,
+    help: 'The token names it itself, and anybody can write a token. Asking tells that server that somebody looks at it.',
+    choices: [
+      { value: 'no', label: 'No, look at the rest' },
+      { value: 'yes', label: 'Yes, I know it', detail: `GET ${cleanLine(named)}${discoverySuffix}` },
+    ],
+    initial: 'no',
+  });
+  return chosen === 'yes' ? named : undefined;
+}
+
+/** Redirects are not followed. Throws `usage.url` if the address is neither https nor loopback, `unreachable.page` and `failed.page`. */
+async function fetchJson(host: Host, address: string, signal: AbortSignal): Promise<unknown> {
+  const endpoint = httpEndpointAt(host, address);
+  if (!endpoint || !(endpoint.tls || endpoint.address.near)) {
+    throw new Fault('usage.url', `${cleanLine(address)} is no https address.`, 'For example https://auth.example.org');
+  }
+  const { url, shown } = endpoint;
+  const http = new HttpClient(endpoint, {
+    secrets: undefined,
+    unreachable: { code: 'unreachable.page', who: shown, remedy: 'Check the address, and that this machine reaches it.' },
+  });
+  const headers = { accept: 'application/json', host: url.host };
+  const answer = await http.send({ method: 'GET', path: `${url.pathname}${url.search}`, headers }, signal);
+  const refused = (why: string) => new Fault('failed.page', `${cleanLine(url.href)} answered with ${why}.`, 'Check the address.');
+  if (answer.status !== 200 || !answer.whole) throw refused(`status ${answer.status}${answer.whole ? '' : ', and more than is read'}`);
+  const document = parsedJson(answer.text);
+  if (document === undefined) throw refused('something that is no JSON');
+  return document;
+}
+
+function keySet(document: unknown, at: string): JSONWebKeySet {
+  const keys = (document as { keys?: unknown } | undefined)?.keys;
+  if (Array.isArray(keys)) return { keys: keys as JSONWebKeySet['keys'] };
+  throw new Fault('failed.page', `There are no keys at ${cleanLine(at)}.`, 'Name the address of the key set: --keys URL');
+}

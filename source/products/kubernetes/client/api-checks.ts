@@ -1,0 +1,243 @@
+import { agoText, countText } from '../../../text/quantities.ts';
+import type { ClusterApi } from './api-client.ts';
+import { type Condition, conditionOf, type Named } from './api-shapes.ts';
+import { blocked, type CheckResult, ok, warning } from './check-result.ts';
+
+const labelsIn = (text: string): Readonly<Record<string, string>> =>
+  Object.fromEntries([...text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name = '', value = '']) => [name, value]));
+
+/** Parses `apiserver_requested_deprecated_apis`, with the requests for each version since the API server was started. */
+export function deprecatedUses(metrics: string) {
+  const requests = new Map<string, number>();
+  const uses: { group: string; version: string; resource: string; removedIn: string }[] = [];
+  for (const line of metrics.split('\n')) {
+    const [, family, labelText = '', value = ''] =
+      /^(apiserver_requested_deprecated_apis|apiserver_request_total)\{(.*)\}\s+(\S+)/.exec(line) ?? [];
+    if (family === undefined) continue;
+    const { group = '', version = '', resource = '', removed_release: removedIn = '' } = labelsIn(labelText);
+    if (family === 'apiserver_request_total') {
+      const key = `${group}/${version}/${resource}`;
+      requests.set(key, (requests.get(key) ?? 0) + Number(value));
+    } else if (Number(value) > 0) uses.push({ group, version, resource, removedIn });
+  }
+  return uses.map((use) => ({ ...use, requests: requests.get(`${use.group}/${use.version}/${use.resource}`) }));
+}
+
+export const isRemovedBy = (removedIn: string, minor: number): boolean => {
+  const found = /^v?1\.(\d+)/.exec(removedIn);
+  return found !== null && Number(found[1]) <= minor;
+};
+
+/** Checks for API versions that clients still request and that the next release no longer serves. */
+export async function checkDeprecated(api: ClusterApi, targetMinor: number, signal: AbortSignal): Promise<CheckResult> {
+  const { text } = await api.text('/metrics', signal);
+  if (!text.includes('apiserver_request'))
+    return warning('Its API server counts nothing (/metrics tells no requests)', 'Look with pluto or kubent, and at what is deployed.');
+  const uses = deprecatedUses(text);
+  const reported = ({ group, version, resource, removedIn, requests }: (typeof uses)[number]) => {
+    const later = removedIn === '' || isRemovedBy(removedIn, targetMinor) ? '' : `, gone in ${removedIn}`;
+    const count = requests === undefined ? '' : `, asked for ${countText(requests, 'time')}`;
+    return `${resource} of ${group === '' ? '' : `${group}/`}${version}${later}${count}`;
+  };
+  const gone = uses.filter(({ removedIn }) => isRemovedBy(removedIn, targetMinor));
+  const caveat = 'Counted since this API server was started, and of it alone: silence is no proof.';
+  if (gone.length > 0)
+    return blocked(
+      `gone in 1.${targetMinor}, and still used: ${gone.map(reported).join('; ')}`,
+      'Find who asks (audit log, annotation k8s.io/deprecated), and move it to the newer version.',
+      [...uses.map(reported), caveat],
+    );
+  if (uses.length > 0)
+    return warning(`used, and gone later: ${uses.map(reported).join('; ')}`, 'Plan to move it; this upgrade does not take it away.', [
+      caveat,
+    ]);
+  return ok('nobody has asked for a deprecated version', [caveat]);
+}
+
+interface KubeWebhooks extends Named {
+  webhooks?: readonly {
+    name?: string;
+    failurePolicy?: string;
+    clientConfig?: { service?: { namespace?: string; name?: string } };
+  }[];
+}
+
+/** Checks for webhooks that refuse every request because their service has no endpoints. */
+export async function checkWebhooks(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
+  const kinds = ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'];
+  const found = await Promise.all(kinds.map((plural) => api.list<KubeWebhooks>(`/apis/admissionregistration.k8s.io/v1/${plural}`, signal)));
+  const all = found.flat().flatMap(({ metadata, webhooks = [] }) => webhooks.map((hook) => ({ configuration: metadata.name, hook })));
+  const closed = all.filter(({ hook }) => (hook.failurePolicy ?? 'Fail') === 'Fail');
+  const answering = new Map<string, boolean>();
+  const dead: string[] = [];
+  for (const { configuration, hook } of closed) {
+    const service = hook.clientConfig?.service;
+    if (!service?.namespace || !service.name) continue;
+    const key = `${service.namespace}/${service.name}`;
+    const answers = answering.get(key) ?? (await hasEndpoints(api, service.namespace, service.name, signal));
+    answering.set(key, answers);
+    if (!answers) dead.push(`${configuration} (${hook.name ?? ''}): nobody is behind ${key}`);
+  }
+  if (dead.length > 0)
+    return blocked(
+      `refuses what it is asked about, for nobody answers: ${dead.join('; ')}`,
+      'Bring its service back, or let it pass meanwhile (failurePolicy: Ignore): pods that are moved could not be made anew.',
+      dead,
+    );
+  return ok(`${countText(all.length, 'webhook')}, ${closed.length} of them fail closed, all with somebody behind`);
+}
+
+async function hasEndpoints(api: ClusterApi, namespace: string, service: string, signal: AbortSignal): Promise<boolean> {
+  const slices = await api.list<{ endpoints?: readonly { conditions?: { ready?: boolean } }[] }>(
+    `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`,
+    signal,
+    { labels: `kubernetes.io/service-name=${service}` },
+  );
+  return slices.some(({ endpoints = [] }) => endpoints.some(({ conditions }) => conditions?.ready !== false));
+}
+
+interface KubeApiService extends Named {
+  spec?: { service?: unknown };
+  status?: { conditions?: readonly Condition[] };
+}
+
+export async function checkApiServices(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
+  const services = await api.list<KubeApiService>('/apis/apiregistration.k8s.io/v1/apiservices', signal);
+  const away = services.filter(({ status }) => conditionOf(status?.conditions, 'Available')?.status !== 'True');
+  if (away.length === 0) return ok(`all ${services.length} available`);
+  const reported = away.map(({ metadata, status }) => {
+    const why = conditionOf(status?.conditions, 'Available');
+    return `${metadata.name}: ${why?.message ?? why?.reason ?? 'not available'}`;
+  });
+  const own = away.some(({ spec }) => spec?.service === undefined || spec.service === null);
+  return (own ? blocked : warning)(
+    `${away.length} of ${services.length} away: ${reported.join('; ')}`,
+    'Bring what stands behind it back, or take the APIService away: while it is away namespaces cannot be deleted, and discovery is slow.',
+    reported,
+  );
+}
+
+interface KubeCrd extends Named {
+  spec?: { versions?: readonly { name?: string; served?: boolean }[] };
+  status?: { storedVersions?: readonly string[] };
+}
+
+/** Checks for custom resources that are stored under a version that is no longer served. */
+export async function checkStoredVersions(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
+  const crds = await api.list<KubeCrd>('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', signal);
+  const found = crds.flatMap(({ metadata, spec, status }) => {
+    const versions = new Map((spec?.versions ?? []).map((each) => [each.name ?? '', each.served === true]));
+    const stale = (status?.storedVersions ?? []).filter((stored) => versions.get(stored) !== true);
+    return stale.map((stored) => ({ name: metadata.name, stored, known: versions.has(stored) }));
+  });
+  if (found.length === 0) return ok(`${countText(crds.length, 'custom resource')}, all stored as they are served`);
+  const reported = found.map(
+    ({ name, stored, known }) => `${name} is stored as ${stored}, which is ${known ? 'served no more' : 'not known any more'}`,
+  );
+  return (found.every(({ known }) => known) ? warning : blocked)(
+    reported.join('; '),
+    'Write each object anew (kubectl get, kubectl replace), then take the old version out of status.storedVersions.',
+  );
+}
+
+type Right = Record<'verb' | 'resource', string> & { group?: string; subresource?: string };
+
+export async function isAllowed(api: ClusterApi, right: Right, signal: AbortSignal): Promise<boolean> {
+  const review = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes: { group: '', ...right } },
+  };
+  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  return (await api.review<{ status?: { allowed?: boolean } }>(path, review, signal)).status?.allowed === true;
+}
+
+/** Changes that the checklist makes itself, through the API. */
+const needed: readonly (Right & { use: string })[] = [
+  { verb: 'patch', resource: 'nodes', use: 'cordon and uncordon' },
+  { verb: 'create', resource: 'pods', subresource: 'eviction', use: 'drain' },
+  { verb: 'list', resource: 'pods', use: 'see what a drain moves' },
+];
+
+/** Checks rights in advance: a right that is missing during a drain would leave a node cordoned. */
+export async function checkRights(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
+  const missing: string[] = [];
+  for (const { use, ...right } of needed) {
+    const resource = [right.resource, right.subresource].filter(Boolean).join('/');
+    if (!(await isAllowed(api, right, signal))) missing.push(`${right.verb} ${resource} (to ${use})`);
+  }
+  if (missing.length === 0) return ok('to cordon, drain and uncordon');
+  return blocked(
+    `missing: ${missing.join(', ')}`,
+    `kubectl create clusterrole quarterdeck-upgrade --verb=get,list,patch --resource=nodes,pods; eviction is "create" on pods/eviction. Bind both to the user.`,
+    missing,
+  );
+}
+
+interface UpgradePlan extends Named {
+  spec?: { version?: string; channel?: string; concurrency?: number };
+  status?: { applying?: readonly string[]; latestVersion?: string };
+}
+
+/** Checks for plans of the system-upgrade-controller, which upgrade nodes of k3s and RKE2 on their own. */
+export async function checkUpgradePlans(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
+  const plans = (await api.find<{ items?: UpgradePlan[] }>('/apis/upgrade.cattle.io/v1/plans', signal))?.items ?? [];
+  if (plans.length === 0) return ok('nothing in the cluster upgrades its nodes by itself');
+  const evidence = plans.map(
+    ({ metadata, spec = {}, status = {} }) =>
+      `${metadata.namespace ?? ''}/${metadata.name}  ${spec.version ?? spec.channel ?? status.latestVersion ?? ''}  ${spec.concurrency ?? 1} at a time`,
+  );
+  const busy = plans.flatMap(({ status }) => status?.applying ?? []);
+  const names = plans.map(({ metadata }) => metadata.name).join(', ');
+  return (busy.length > 0 ? blocked : warning)(
+    `${countText(plans.length, 'plan')} of the system-upgrade-controller: ${names}${busy.length > 0 ? `; at work on ${busy.join(', ')}` : ''}`,
+    'It would upgrade the same nodes beside this walk: take its plans away first, or leave the upgrade to it.',
+    evidence,
+  );
+}
+
+interface VeleroObject extends Named {
+  spec?: { paused?: boolean };
+  status?: { phase?: string; completionTimestamp?: string; errors?: number };
+}
+
+const dayMs = 86_400_000;
+
+/** Checks when workloads were last backed up by Velero, the only backup tool that can be queried through the API. */
+export async function checkBackups(api: ClusterApi, nowMs: number, signal: AbortSignal): Promise<CheckResult> {
+  const base = '/apis/velero.io/v1';
+  if (!(await api.find<object>(base, signal)))
+    return warning(
+      'no Velero here: whether workloads are backed up cannot be seen',
+      'Make sure of it in another way: an etcd snapshot holds no volumes.',
+    );
+  const [backups = [], schedules = [], locations = []] = await Promise.all(
+    ['backups', 'schedules', 'backupstoragelocations'].map((plural) => api.list<VeleroObject>(`${base}/${plural}`, signal)),
+  );
+  const ended = backups
+    .flatMap(({ metadata, status }) => {
+      const atMs = Date.parse(status?.completionTimestamp ?? '');
+      return Number.isNaN(atMs) ? [] : [{ name: metadata.name, phase: status?.phase ?? '', errors: status?.errors ?? 0, atMs }];
+    })
+    .sort((one, other) => other.atMs - one.atMs);
+  const whole = ended.find(({ phase }) => phase === 'Completed');
+  const problems: string[] = [];
+  for (const { metadata, status } of locations)
+    if (status?.phase !== 'Available') problems.push(`its place ${metadata.name} is ${status?.phase ?? 'not looked at yet'}`);
+  for (const { metadata, spec, status } of schedules) {
+    if (spec?.paused) problems.push(`schedule ${metadata.name} is paused`);
+    else if (status?.phase === 'FailedValidation') problems.push(`schedule ${metadata.name} is refused (FailedValidation)`);
+  }
+  const [last] = ended;
+  if (last && last.phase !== 'Completed')
+    problems.push(`the last one, ${last.name}, is ${last.phase}${last.errors > 0 ? ` with ${last.errors} errors` : ''}`);
+  if (!whole) problems.push('none has ever completed');
+  else if (nowMs - whole.atMs > dayMs) problems.push(`the last complete one is of ${agoText(nowMs - whole.atMs)}`);
+  const evidence = ended.slice(0, 8).map(({ name, phase, atMs }) => `${name}  ${phase}  ${new Date(atMs).toISOString()}`);
+  if (problems.length === 0) return ok(`Velero: ${whole?.name}, ${agoText(nowMs - (whole?.atMs ?? nowMs))}`, evidence);
+  return warning(
+    `Velero: ${problems.join('; ')}`,
+    'Take one now and read its phase: velero backup create before-upgrade --wait (it ends with 0 even where it failed in part).',
+    evidence,
+  );
+}

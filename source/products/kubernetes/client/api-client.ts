@@ -1,0 +1,143 @@
+import { HttpClient } from '../../../calls/http-client.ts';
+import { type HttpAnswer, type HttpEndpoint, userAgent } from '../../../calls/http-exchange.ts';
+import { Fault } from '../../../faults/fault.ts';
+import type { Grant } from '../../../grants/grant.ts';
+import type { Host } from '../../../hosts/host.ts';
+import { authority } from '../../../text/authority.ts';
+import { parsedJson } from '../../../text/json-value.ts';
+import { isLoopback } from '../../../text/loopback.ts';
+import { apiFault, notReached } from './api-faults.ts';
+import type { ClusterLogin } from './kubeconfig.ts';
+
+/** A cluster under load takes many seconds to return a list; kubectl has no time limit. */
+const answerLimitMs = 45_000;
+const answerLimitBytes = 64 * 1024 * 1024;
+const pageSize = 500;
+const listTries = 3;
+
+interface Selection {
+  labels?: string;
+  fields?: string;
+}
+
+/** Throws `unreachable.cluster`, `refused.clusterLogin`, `refused.right`, `failed.notServed`, `failed.notFound` and `failed.cluster`. */
+export class ClusterApi {
+  readonly login: ClusterLogin;
+  readonly shown: string;
+  readonly #http: HttpClient;
+
+  /** Throws `refused.clear`. */
+  constructor(host: Host, login: ClusterLogin, { limitMs = answerLimitMs } = {}) {
+    const { host: name, port, tls, basePath, ca, cert, key, serverName, unchecked, token } = login;
+    this.login = login;
+    this.shown = `${tls ? 'https' : 'http'}://${authority(login)}`;
+    const endpoint: HttpEndpoint = {
+      ...{ host, tls, basePath, trust: { ca, cert, key, serverName, unchecked } },
+      address: { host: name, port, near: isLoopback(name) },
+      shown: authority(login),
+    };
+    this.#http = new HttpClient(endpoint, {
+      secrets: token === undefined ? undefined : { what: 'the token', remedy: "Take the cluster's https address." },
+      unreachable: (cause) => notReached(this.shown, cause, limitMs),
+      limits: { limitMs, limitBytes: answerLimitBytes },
+    });
+  }
+
+  async get<T>(path: string, signal: AbortSignal): Promise<T> {
+    return jsonOf<T>(await this.#ok('GET', path, undefined, signal));
+  }
+
+  /** Returns undefined if there is no such object, or its API is not served. */
+  async find<T>(path: string, signal: AbortSignal): Promise<T | undefined> {
+    return this.get<T>(path, signal).catch((thrown: unknown) => {
+      if (thrown instanceof Fault && ['failed.notFound', 'failed.notServed'].includes(thrown.code)) return undefined;
+      throw thrown;
+    });
+  }
+
+  /** Returns a text page such as `/metrics` or `/readyz?verbose`. A health page that reports a failure is an answer. */
+  async text(path: string, signal: AbortSignal): Promise<{ status: number; text: string }> {
+    const answer = await this.#send('GET', path, undefined, signal);
+    if (answer.status === 401 || answer.status === 403) throw apiFault(answer, 'GET', path);
+    return { status: answer.status, text: answer.text };
+  }
+
+  /** Reads page by page: a cluster with 5,000 pods returns megabytes. `each` is called with the number of items so far. */
+  async list<T>(path: string, signal: AbortSignal, selection: Selection = {}, each?: (count: number) => void): Promise<T[]> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#pages<T>(path, signal, selection, each);
+      } catch (thrown) {
+        // The list changed so much between two pages that the next page has expired.
+        if (!(thrown instanceof Fault) || thrown.code !== 'failed.expired' || attempt === listTries) throw thrown;
+      }
+    }
+  }
+
+  async #pages<T>(path: string, signal: AbortSignal, { labels, fields }: Selection, each?: (count: number) => void): Promise<T[]> {
+    const items: T[] = [];
+    let next = '';
+    do {
+      const query = new URLSearchParams({
+        limit: String(pageSize),
+        ...(labels !== undefined && { labelSelector: labels }),
+        ...(fields !== undefined && { fieldSelector: fields }),
+        ...(next !== '' && { continue: next }),
+      });
+      const page = await this.get<{ metadata?: { continue?: string }; items?: T[] }>(`${path}?${query}`, signal);
+      if (!Array.isArray(page.items)) throw notReached(this.shown, new Error('what answers there is no Kubernetes API'));
+      items.push(...page.items);
+      each?.(items.length);
+      next = page.metadata?.continue ?? '';
+    } while (next !== '');
+    return items;
+  }
+
+  async patch<T>(grant: Grant, path: string, change: unknown): Promise<T> {
+    return jsonOf<T>(await this.#ok('PATCH', path, change, grant.signal, 'application/merge-patch+json'));
+  }
+
+  async remove(grant: Grant, path: string, options: unknown): Promise<void> {
+    await this.#ok('DELETE', path, options, grant.signal);
+  }
+
+  /** Sends a POST and returns any status, such as an eviction that a budget refuses. */
+  async post(grant: Grant, path: string, body: unknown): Promise<HttpAnswer> {
+    return this.#send('POST', path, body, grant.signal);
+  }
+
+  /** Sends a POST that only queries: a review of rights is answered and not stored. */
+  async review<T>(path: string, body: unknown, signal: AbortSignal): Promise<T> {
+    return jsonOf<T>(await this.#ok('POST', path, body, signal));
+  }
+
+  async dryRun(path: string, body: unknown, signal: AbortSignal): Promise<HttpAnswer> {
+    return this.#send('POST', `${path}?dryRun=All`, body, signal);
+  }
+
+  async #ok(method: string, path: string, body: unknown, signal: AbortSignal, type?: string): Promise<HttpAnswer> {
+    const answer = await this.#send(method, path, body, signal, type);
+    if (answer.status < 200 || answer.status > 299) throw apiFault(answer, method, path);
+    return answer;
+  }
+
+  async #send(method: string, path: string, body: unknown, signal: AbortSignal, type = 'application/json'): Promise<HttpAnswer> {
+    const { token } = this.login;
+    const headers = {
+      accept: 'application/json, text/plain',
+      'user-agent': userAgent,
+      ...(body !== undefined && { 'content-type': type }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    };
+    const answer = await this.#http.send({ method, path, headers, json: body }, signal);
+    if (!answer.whole) throw notReached(this.shown, new Error(`more than ${answerLimitBytes / 1024 / 1024} MB came`));
+    return answer;
+  }
+}
+
+function jsonOf<T>({ text }: HttpAnswer): T {
+  const json = parsedJson(text);
+  if (json !== undefined) return json as T;
+  const remedy = 'Look what is behind its address: a proxy may answer in its place.';
+  throw new Fault('failed.cluster', 'The cluster answered with no JSON.', remedy);
+}

@@ -1,0 +1,217 @@
+import { objectOf, objectsOf, parsedJson, textOf } from '../../../text/json-value.ts';
+import { countText } from '../../../text/quantities.ts';
+import type { ClusterApi } from './api-client.ts';
+import { conditionOf, isReady, type KubePod, podName } from './api-shapes.ts';
+import { blocked, type CheckResult, ok, warning } from './check-result.ts';
+import type { ClusterFacts, ClusterNode } from './cluster-facts.ts';
+import { isOneProgram } from './distribution.ts';
+import { lastWords, type NodeExec } from './node-exec.ts';
+import { minorText, newestMinorAt, type Release, releaseOf, supportedMinors } from './release.ts';
+import { kubectlProblem, skewProblems } from './skew.ts';
+
+/** Checks for nodes that are not ready, out of disk or memory, or cordoned. `ours` are cordoned by this checklist run. */
+export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): CheckResult {
+  const unfit: string[] = [];
+  const warned: string[] = [];
+  const pressure = ({ name, object }: ClusterNode, type: string) => {
+    const found = conditionOf(object.status?.conditions, type);
+    return found?.status === 'True' ? [`${name}: ${type}. ${found.message ?? ''}`.trim()] : [];
+  };
+  for (const node of nodes) {
+    const { name, ready, object } = node;
+    const { message, reason = 'it says nothing' } = conditionOf(object.status?.conditions, 'Ready') ?? {};
+    // A node that this run left while it restarted is waited for later, when it is upgraded.
+    if (!ready) (ours.has(name) ? warned : unfit).push(`${name} is not ready: ${message ?? reason}`);
+    unfit.push(...pressure(node, 'DiskPressure'));
+    warned.push(...pressure(node, 'MemoryPressure'), ...pressure(node, 'PIDPressure'));
+  }
+  const foreign = nodes.flatMap(({ name, cordoned }) =>
+    cordoned && !ours.has(name) ? [`${name} is cordoned (SchedulingDisabled), and not by this walk`] : [],
+  );
+  const listed = nodes.map(({ name, kubelet, ready }) => `${name}  ${kubelet.text}  ${ready ? 'ready' : 'not ready'}`);
+  const evidence = [...unfit, ...foreign, ...warned, ...listed];
+  if (unfit.length > 0)
+    return blocked(unfit.join('; '), 'Bring the node back first: its kubelet says why (journalctl -u kubelet).', evidence);
+  if (foreign.length > 0)
+    return blocked(
+      foreign.join('; '),
+      'Find out who cordoned it, and why: nodes go one at a time, and what is cordoned takes no pods of those that are drained.',
+      evidence,
+    );
+  if (warned.length > 0) return warning(warned.join('; '), 'Make room on it before others are drained.', evidence);
+  return ok(`${countText(nodes.length, 'node')} ready, none short of disk, memory or processes`, evidence);
+}
+
+/** Parses `kubectl version --client -o json` of the host that the operator works on. Returns undefined for any other output. */
+export function readKubectl(stdout: string): Release | undefined {
+  return releaseOf(textOf(objectOf(objectOf(parsedJson(stdout))?.['clientVersion'])?.['gitVersion']));
+}
+
+/** kubectl may differ by one minor from the API servers, before and after the upgrade. */
+export function checkKubectl(kubectl: Release, { apiServers }: Pick<ClusterFacts, 'apiServers'>, target: Release): CheckResult {
+  const now = kubectlProblem(kubectl, apiServers);
+  if (now !== undefined) return warning(now, `Install kubectl ${minorText(target)} on this host.`);
+  const later = kubectlProblem(kubectl, [target]);
+  if (later !== undefined)
+    return warning(
+      `kubectl is ${kubectl.text}, and too old for ${target.text}.`,
+      `Install kubectl ${minorText(target)} on this host after the upgrade.`,
+    );
+  return ok(kubectl.text);
+}
+
+export function skewOf({ apiServers, nodes, controllers, planes, distribution }: ClusterFacts): string[] {
+  return skewProblems({
+    apiServers,
+    controllers,
+    nodes: nodes.map(({ name, kubelet, proxy }) => ({
+      name,
+      kubelet,
+      proxy,
+      ...(isOneProgram(distribution) && { apiServer: planes.get(name) }),
+    })),
+  });
+}
+
+export function checkSkew(facts: ClusterFacts): CheckResult {
+  const { apiServers, apiServer, nodes } = facts;
+  const problems = skewOf(facts);
+  if (problems.length > 0)
+    return blocked(
+      problems.join(' '),
+      'Upgrade what is behind, the control plane first. Downgrade what is newer than every API server.',
+      problems,
+    );
+  const behind = nodes.filter(({ kubelet }) => kubelet.minor < apiServer.minor);
+  const servers = [...new Set(apiServers.map(minorText))].sort();
+  const differences = [
+    ...(servers.length > 1 ? [`API servers ${servers.join(' and ')}`] : []),
+    ...(behind.length > 0 ? [`${behind.map(({ name, kubelet }) => `${name} ${minorText(kubelet)}`).join(', ')} behind`] : []),
+  ];
+  return ok(differences.length === 0 ? 'all components run the same minor version' : `within the limits; ${differences.join('; ')}`);
+}
+
+/** Checks that the release is within two minors of the newest (R73). */
+export function checkSupport({ apiServer }: ClusterFacts, nowMs: number): CheckResult {
+  const newest = newestMinorAt(nowMs);
+  const behind = newest - apiServer.minor;
+  const reported = `${minorText(apiServer)}; the newest is about 1.${newest}`;
+  if (behind < supportedMinors) return ok(`${reported}: still gets fixes`);
+  return warning(
+    `${reported}: ${behind} minors behind, without fixes`,
+    `Three minors come each year, and ${supportedMinors} get fixes: stay within two of the newest. One minor at a time leads there.`,
+  );
+}
+
+export async function checkHealth(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
+  const pages = await Promise.all(['/readyz', '/livez'].map(async (page) => ({ page, ...(await api.text(`${page}?verbose`, signal)) })));
+  const failing = pages.flatMap(({ page, text }) =>
+    text.split('\n').flatMap((line) => (line.startsWith('[-]') ? [`${page} ${line.slice(3)}`] : [])),
+  );
+  const sound = pages.every(({ status }) => status === 200);
+  if (!sound || failing.length > 0)
+    return blocked(
+      failing.length > 0 ? failing.join('; ') : pages.map(({ page, status }) => `${page} answers ${status}`).join(', '),
+      'Mend that before anything else: an upgrade restarts the API server.',
+      failing,
+    );
+  const etcd = pages.some(({ text }) => /^\[\+\]etcd ok/m.test(text));
+  return ok(`ready and alive${etcd ? ', etcd with it' : ''}`);
+}
+
+const shownPods = 12;
+
+/** Checks for system pods that are not ready, and for any pods that crash repeatedly or cannot be scheduled. */
+export async function checkPods(api: ClusterApi, signal: AbortSignal, each: (count: number) => void): Promise<CheckResult> {
+  const pods = await api.list<KubePod>('/api/v1/pods', signal, { fields: 'status.phase!=Succeeded' }, each);
+  const system: string[] = [];
+  const others: string[] = [];
+  for (const pod of pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)) {
+    const { phase = 'unknown', containerStatuses = [] } = pod.status ?? {};
+    const waiting = containerStatuses.find(({ state }) => /BackOff|Err/.test(state?.waiting?.reason ?? ''));
+    const why = waiting ? `${waiting.state?.waiting?.reason}, ${countText(waiting.restartCount ?? 0, 'restart')}` : phase;
+    if (pod.metadata.namespace === 'kube-system') {
+      if (!isReady(pod)) system.push(`${podName(pod)}: ${why}`);
+    } else if (waiting || ['Pending', 'Failed', 'Unknown'].includes(phase)) others.push(`${podName(pod)}: ${why}`);
+  }
+  const all = [...system, ...others];
+  const evidence = [...all.slice(0, shownPods), ...(all.length > shownPods ? [`and ${all.length - shownPods} more`] : [])];
+  if (all.length === 0) return ok(`${countText(pods.length, 'pod')}, none in trouble`);
+  return warning(
+    `${countText(all.length, 'pod')} of ${pods.length} in trouble${system.length > 0 ? `, ${system.length} of the system` : ''}`,
+    'What is broken before the upgrade is not broken by it: mend it first, or know it.',
+    evidence,
+  );
+}
+
+interface KubeadmCertificate {
+  name?: string;
+  residualTime?: number;
+  externallyManaged?: boolean;
+  missing?: boolean;
+}
+
+/** `kubeadm upgrade apply` renews all certificates, but requires valid ones until then. */
+const soonDays = 30;
+
+export async function checkCertificates(nodeExec: NodeExec, signal: AbortSignal): Promise<CheckResult> {
+  const outcome = await nodeExec.read(['kubeadm', 'certs', 'check-expiration', '-o', 'json'], signal);
+  const found = outcome.exitCode === 0 ? certificatesIn(outcome.stdout) : undefined;
+  if (!found)
+    return warning(
+      `Not looked at: ${lastWords(outcome) || 'kubeadm says nothing'}`,
+      'Run it on a control-plane node: kubeadm certs check-expiration',
+    );
+  const ended = found.filter(({ days }) => days <= 0);
+  const soon = found.filter(({ days }) => days > 0 && days < soonDays);
+  const evidence = found.map(({ name, days }) => `${name}  ${days} days`);
+  const reported = (list: typeof found) => list.map(({ name, days }) => `${name} (${days <= 0 ? 'ended' : `${days} days`})`).join(', ');
+  if (ended.length > 0) return blocked(`ended: ${reported(ended)}`, 'kubeadm certs renew all, then restart the control plane.', evidence);
+  if (soon.length > 0)
+    return warning(
+      `about to end: ${reported(soon)}`,
+      'kubeadm upgrade apply renews them, unless --certificate-renewal=false is given.',
+      evidence,
+    );
+  return ok(`${found.length} certificates, the first ends in ${Math.min(...found.map(({ days }) => days))} days`, evidence);
+}
+
+function certificatesIn(text: string): { name: string; days: number }[] | undefined {
+  // The output may begin with messages of its preflight checks.
+  const parsed = objectOf(parsedJson(text.slice(Math.max(0, text.indexOf('{')))));
+  const all = parsed && [...objectsOf(parsed['certificates']), ...objectsOf(parsed['certificateAuthorities'])];
+  return all?.flatMap((one) => {
+    const { name = '', residualTime, missing, externallyManaged } = one as KubeadmCertificate;
+    return residualTime === undefined || (missing && externallyManaged) ? [] : [{ name, days: Math.floor(residualTime / 86_400) }];
+  });
+}
+
+/** Each minor of Talos supports six minors of Kubernetes (its support matrix): 1.9 supports 1.27 to 1.32. */
+const newestOf = (talosMinor: number) => talosMinor + 23;
+const oldestOf = (talosMinor: number) => talosMinor + 18;
+
+/** Returns 9 for `Talos (v1.9.4)`. */
+function talosMinor(osImage: string): number | undefined {
+  const found = /^Talos \(v1\.(\d+)\./.exec(osImage)?.[1];
+  return found === undefined ? undefined : Number(found);
+}
+
+/** Checks that Talos supports that minor of Kubernetes. Talos is upgraded separately, and first. */
+export function checkTalos({ nodes }: ClusterFacts, targetMinor: number): CheckResult {
+  const reported = nodes.map(({ name, osImage }) => ({ name, osImage, minor: talosMinor(osImage) }));
+  const evidence = reported.map(({ name, osImage }) => `${name}  ${osImage}`);
+  const minors = reported.flatMap(({ minor }) => minor ?? []);
+  if (minors.length === 0) return warning('its nodes tell no release of Talos', undefined, evidence);
+  const lowest = Math.min(...minors);
+  const range = `Talos 1.${lowest} runs Kubernetes 1.${oldestOf(lowest)} to 1.${newestOf(lowest)}`;
+  if (targetMinor > newestOf(lowest)) {
+    const behind = reported.filter(({ minor }) => minor !== undefined && targetMinor > newestOf(minor)).map(({ name }) => name);
+    return blocked(
+      `${range}: too old for 1.${targetMinor} on ${behind.join(', ')}`,
+      `Upgrade Talos first, a minor and a node at a time: talosctl -n NODE upgrade --image ghcr.io/siderolabs/installer:v1.${lowest + 1}.N`,
+      evidence,
+    );
+  }
+  if (targetMinor < oldestOf(lowest)) return warning(`${range}: 1.${targetMinor} is older`, 'Go on to one that it runs.', evidence);
+  return ok(range, evidence);
+}

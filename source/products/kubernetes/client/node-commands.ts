@@ -1,0 +1,144 @@
+import { type DistributionKind, vendorOf } from './distribution.ts';
+import { minorText, type Release } from './release.ts';
+
+/** Commands for a node. `hand` is the reason why they are not run from here; the text is then for the operator. */
+export interface NodeCommands {
+  argv: readonly (readonly string[])[];
+  hand?: string;
+  text: readonly string[];
+}
+
+export interface UpgradeTarget {
+  kind: DistributionKind;
+  to: Release;
+  from: Release;
+  osImage: string;
+  /** Address of the node, for programs that run elsewhere. */
+  address?: string | undefined;
+}
+
+type Family = 'apt' | 'dnf' | 'zypper' | 'other';
+
+export function packagesOf(osImage: string): Family {
+  if (/debian|ubuntu|raspbian/i.test(osImage)) return 'apt';
+  if (/red hat|centos|rocky|alma|fedora|oracle|amazon/i.test(osImage)) return 'dnf';
+  return /suse/i.test(osImage) ? 'zypper' : 'other';
+}
+
+const repositoryFiles = {
+  apt: '/etc/apt/sources.list.d/kubernetes.list',
+  dnf: '/etc/yum.repos.d/kubernetes.repo',
+  zypper: '/etc/zypp/repos.d/kubernetes.repo',
+};
+
+/** Each minor has its own repository. The file may name another minor than the one that runs, after an interrupted run for example. */
+function repository(family: Exclude<Family, 'other'>, from: Release, to: Release): string[][] {
+  if (from.minor === to.minor) return [];
+  return [['sed', '-i', `s#/v1\\.[0-9]*/#/v${minorText(to)}/#`, repositoryFiles[family]]];
+}
+
+function install(family: Family, packages: readonly string[], { major, minor, patch }: Release): string[][] {
+  const version = `${major}.${minor}.${patch}`;
+  if (family === 'apt')
+    return [
+      ['apt-mark', 'unhold', ...packages],
+      ['apt-get', 'update'],
+      ['apt-get', 'install', '-y', ...packages.map((name) => `${name}=${version}-*`)],
+      ['apt-mark', 'hold', ...packages],
+    ];
+  if (family === 'dnf')
+    return [['dnf', 'install', '-y', ...packages.map((name) => `${name}-${version}-*`), '--disableexcludes=kubernetes']];
+  return [['zypper', '--non-interactive', 'install', ...packages.map((name) => `${name}=${version}`)]];
+}
+
+const shown = (argv: readonly (readonly string[])[]): string[] =>
+  argv.map((words) => words.map((word) => (/^[\w@%+=:,./*-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' '));
+const run = (argv: string[][]): NodeCommands => ({ argv, text: shown(argv) });
+const byHand = (hand: string, text: string[]): NodeCommands => ({ argv: [], hand, text });
+
+const releaseText = ({ major, minor, patch }: Release) => `v${major}.${minor}.${patch}`;
+
+const providers: Partial<Record<DistributionKind, (minor: string, version: string) => string>> = {
+  eks: (minor) => `aws eks update-cluster-version --name CLUSTER --kubernetes-version ${minor}`,
+  gke: (minor) => `gcloud container clusters upgrade CLUSTER --master --cluster-version ${minor}`,
+  aks: (_, version) => `az aks upgrade --name CLUSTER --resource-group GROUP --control-plane-only --kubernetes-version ${version}`,
+};
+
+/** Returns the commands for the control plane: `first` upgrades the cluster-wide part, the other nodes only themselves. */
+export function controlPlaneCommands(target: UpgradeTarget, first: boolean): NodeCommands {
+  const version = releaseText(target.to);
+  const apply = [
+    ['kubeadm', 'upgrade', 'plan', version],
+    ['kubeadm', 'upgrade', 'apply', version, '-y'],
+  ];
+  const own = first ? apply : [['kubeadm', 'upgrade', 'node']];
+  if (target.kind === 'kubeadm')
+    return kubeadmCommands(target, 'kubeadm', own, (family) => [...install(family, ['kubeadm'], target.to), ...own]);
+  return otherCommands(target, 'server', {
+    provider: providers[target.kind]?.(minorText(target.to), version.slice(1)) ?? '',
+    unknown: `# bring the control plane to ${version}, as whoever made the cluster says`,
+  });
+}
+
+export function nodeCommands(target: UpgradeTarget, controlPlane: boolean): NodeCommands {
+  const { kind, to } = target;
+  if (kind !== 'kubeadm')
+    return otherCommands(target, controlPlane ? 'server' : 'agent', {
+      provider: `# let the node pool be brought to ${minorText(to)}`,
+      unknown: `# bring its kubelet to ${releaseText(to)}`,
+    });
+  const restart = [
+    ['systemctl', 'daemon-reload'],
+    ['systemctl', 'restart', 'kubelet'],
+  ];
+  // Nodes of the control plane already have the new kubeadm.
+  const own = controlPlane ? [] : [['kubeadm', 'upgrade', 'node']];
+  return kubeadmCommands(target, 'kubeadm, kubelet and kubectl', [...own, ...restart], (family) => [
+    ...(controlPlane ? [] : install(family, ['kubeadm'], to)),
+    ...own,
+    ...install(family, ['kubelet', 'kubectl'], to),
+    ...restart,
+  ]);
+}
+
+/** Returns the commands of kubeadm and of the package manager; `own` without the latter if it is not known. */
+function kubeadmCommands(
+  { from, to, osImage }: UpgradeTarget,
+  packages: string,
+  own: string[][],
+  all: (family: Family) => string[][],
+): NodeCommands {
+  const family = packagesOf(osImage);
+  if (family !== 'other') return run([...repository(family, from, to), ...all(family)]);
+  const text = [`# install ${packages} ${releaseText(to)}`, ...shown(own)];
+  return byHand(`how packages are installed on ${osImage || 'it'} is not known here`, text);
+}
+
+function otherCommands(
+  { kind, to, address }: UpgradeTarget,
+  role: 'server' | 'agent',
+  { provider, unknown }: Record<'provider' | 'unknown', string>,
+): NodeCommands {
+  if (kind === 'k3s' || kind === 'rke2') return installer(kind, to, role);
+  if (kind === 'talos') return talos(to, address);
+  return kind === 'unknown' ? byHand('how this cluster was made is not known here', [unknown]) : byHand('its provider does it', [provider]);
+}
+
+/** Upgrades the kubelets of all nodes too, without a drain. Upgraded parts stay unchanged. */
+function talos(to: Release, address = 'CONTROL-PLANE'): NodeCommands {
+  const upgrade = ['talosctl', '-n', address, 'upgrade-k8s', '--to', releaseText(to).slice(1)];
+  return run([[...upgrade, '--dry-run'], upgrade]);
+}
+
+/** The installer is downloaded from the network, and drops options that are in no file, so the operator runs it. */
+function installer(kind: 'k3s' | 'rke2', to: Release, role: 'server' | 'agent'): NodeCommands {
+  const version = to.vendor === '' ? `${releaseText(to)}+${vendorOf({ kind })}` : to.text;
+  if (kind === 'k3s')
+    return byHand('its installer forgets options that are not in /etc/rancher/k3s/config.yaml: give them again', [
+      `curl -sfL https://get.k3s.io | INSTALL_K3S_VERSION='${version}' sh -s - ${role}`,
+    ]);
+  return byHand('its installer is fetched from the network', [
+    `curl -sfL https://get.rke2.io | INSTALL_RKE2_VERSION='${version}' INSTALL_RKE2_TYPE=${role} sh -`,
+    `systemctl restart rke2-${role}`,
+  ]);
+}

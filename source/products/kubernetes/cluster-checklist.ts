@@ -1,0 +1,113 @@
+import type { FlowContext, FlowInput } from '../../flows/flow.ts';
+import type { Checklist } from '../../session/checklist.ts';
+import type { Session } from '../../session/session.ts';
+import type { ClusterApi } from './client/api-client.ts';
+import type { CheckResult } from './client/check-result.ts';
+import type { ClusterFacts, ClusterNode } from './client/cluster-facts.ts';
+import { isOneProgram } from './client/distribution.ts';
+import { drainPace } from './client/drain.ts';
+import type { NodeCommands } from './client/node-commands.ts';
+import type { Release } from './client/release.ts';
+import type { NodeExecs } from './node-exec.ts';
+
+/** `lookMs` is the interval between two checks of a node that restarts, `backMs` its time limit. Tests use shorter ones. */
+export const checklistPace = { drain: drainPace, lookMs: 2_000, backMs: 600_000 };
+
+/** A checklist run for the upgrade of one cluster. */
+export interface ClusterChecklist {
+  session: Session;
+  input: FlowInput;
+  flowContext: FlowContext;
+  api: ClusterApi;
+  context: string;
+  kubeconfig: readonly string[];
+  facts: ClusterFacts;
+  target: Release;
+  list: Checklist;
+  nodeExecs: NodeExecs;
+  /** Releases by minor that older nodes are upgraded to in between. */
+  between: ReadonlyMap<number, Release>;
+  /** Commands are shown, and the operator runs them. */
+  hand: boolean;
+  pace: typeof checklistPace;
+  /** Counts repeated actions, since each requires a unique id. */
+  tries: Map<string, number>;
+}
+
+export const sections = {
+  where: 'Where it is',
+  health: 'How it is',
+  api: 'What the next release takes away',
+  safety: 'The way back',
+  drains: 'What a drain would meet',
+  steps: 'The upgrade',
+} as const;
+
+export const nodeItem = (name: string) => `node ${name}`;
+export const planeItem = (name: string) => `control-plane ${name}`;
+
+/** Reports whether this checklist, in this run or an earlier one, cordoned a node and did not uncordon it. */
+export const isCordonedByUs = ({ list }: ClusterChecklist, node: string): boolean => list.note(nodeItem(node))?.data?.['cordoned'] === 1;
+
+/** Returns an id that is unique in a run: `drain worker-1`, `drain worker-1 (2)`. */
+export function actId({ tries }: ClusterChecklist, name: string): string {
+  const count = (tries.get(name) ?? 0) + 1;
+  tries.set(name, count);
+  return count === 1 ? name : `${name} (${count})`;
+}
+
+/** Returns the target of an action for the audit: the host that it goes through, and the cluster. */
+export const targetOf = ({ input, context }: ClusterChecklist) => ({ host: input.engineName, component: context });
+
+export async function tellCheck(
+  { list }: ClusterChecklist,
+  item: { id: string; section: string; title: string },
+  result: CheckResult,
+): Promise<void> {
+  const { state, summary, evidence = [], advice } = result;
+  await list.set(item.id, { ...item, state, summary, evidence, ...(advice !== undefined && { advice }) });
+}
+
+/** Returns the releases that a node is upgraded to, one minor at a time (R73). */
+export function roundsOf({ target, between }: Pick<ClusterChecklist, 'target' | 'between'>, { kubelet }: ClusterNode): Release[] {
+  const { minor, patch } = kubelet;
+  if (minor === target.minor) return patch < target.patch || (patch === target.patch && isNewerBuild(kubelet, target)) ? [target] : [];
+  if (minor > target.minor) return [];
+  const through = Array.from({ length: target.minor - minor - 1 }, (_, index) => between.get(minor + 1 + index) ?? []);
+  return [...through.flat(), target];
+}
+
+/** Returns the minors that nodes are upgraded to in between and for which no release is known yet. */
+export function minorsWithoutRelease({ facts, target, between }: Pick<ClusterChecklist, 'facts' | 'target' | 'between'>): number[] {
+  return minorsBetween(facts, target).filter((minor) => !between.has(minor));
+}
+
+export const lowestMinor = ({ nodes }: ClusterFacts, target: Release): number =>
+  Math.min(target.minor, ...nodes.map(({ kubelet }) => kubelet.minor));
+
+/** Returns the minors that nodes are upgraded to in between. */
+export function minorsBetween(facts: ClusterFacts, target: Release): number[] {
+  const lowest = lowestMinor(facts, target);
+  return Array.from({ length: Math.max(0, target.minor - lowest - 1) }, (_, index) => lowest + 1 + index);
+}
+
+function isNewerBuild(now: Release, target: Release): boolean {
+  return target.vendor !== '' && now.vendor !== '' && now.vendor < target.vendor;
+}
+
+export const isAt = (release: Release, target: Release): boolean =>
+  release.minor > target.minor || (release.minor === target.minor && release.patch >= target.patch && !isNewerBuild(release, target));
+
+/** Reports whether all API servers that could be read have the target release. */
+export const isPlaneAt = ({ apiServers }: Pick<ClusterFacts, 'apiServers'>, target: Release): boolean =>
+  apiServers.every((release) => isAt(release, target));
+
+export const fromTo = (from: Release, to: Release): string => `${from.text} to ${to.text}`;
+
+/** Servers of k3s and RKE2 restart in place, and Talos upgrades its kubelets itself: neither is drained. */
+export const isDrained = ({ distribution }: ClusterFacts, { controlPlane }: ClusterNode): boolean =>
+  distribution.kind !== 'talos' && !(isOneProgram(distribution) && controlPlane);
+
+export const planeAddress = ({ nodes }: ClusterFacts): string | undefined => nodes.find(({ controlPlane }) => controlPlane)?.addresses[0];
+
+export const commandText = ({ text }: NodeCommands): string => text.join(' && ');

@@ -1,0 +1,206 @@
+import { Fault } from '../../faults/fault.ts';
+import type { ExecOptions, Host } from '../../hosts/host.ts';
+import { once } from '../../stack/preflight/host-facts.ts';
+import { countText } from '../../text/quantities.ts';
+import { namesText } from '../../text/words.ts';
+import {
+  checkApiServices,
+  checkBackups,
+  checkDeprecated,
+  checkRights,
+  checkStoredVersions,
+  checkUpgradePlans,
+  checkWebhooks,
+} from './client/api-checks.ts';
+import { blocked, type CheckResult, looked, ok, skipped, warning } from './client/check-result.ts';
+import { blindSpots, checkerCommand, checkers, inSightOf, judgeChecker } from './client/checkers.ts';
+import { type Distribution, isOneProgram } from './client/distribution.ts';
+import { dryRunDrain, planDrain } from './client/drain.ts';
+import {
+  checkCertificates,
+  checkHealth,
+  checkKubectl,
+  checkNodes,
+  checkPods,
+  checkSkew,
+  checkSupport,
+  checkTalos,
+  readKubectl,
+} from './client/node-checks.ts';
+import type { NodeOutcome } from './client/node-exec.ts';
+import {
+  type ClusterChecklist,
+  isCordonedByUs,
+  isDrained,
+  minorsWithoutRelease,
+  roundsOf,
+  sections,
+  tellCheck,
+} from './cluster-checklist.ts';
+import { observeSnapshot, snapshotTitle } from './cluster-snapshot.ts';
+import { outcomeOf } from './node-exec.ts';
+import { viaText } from './upgrade-target.ts';
+
+const checkerLimitMs = 120_000;
+const kubectlLimitMs = 10_000;
+
+type Look = () => Promise<CheckResult> | CheckResult;
+type Item = readonly [id: string, section: string, title: string, look: Look];
+
+/** Returns all checks before the upgrade, in the order of the checklist. */
+async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
+  const { api, facts, target, session, nodeExecs } = checklist;
+  const { signal } = session;
+  const { where, health, safety } = sections;
+  const { distribution } = facts;
+  const ours = new Set(facts.nodes.map(({ name }) => name).filter((name) => isCordonedByUs(checklist, name)));
+  const first = facts.nodes.find(({ controlPlane }) => controlPlane);
+  const nodeExec = first && (await nodeExecs.to(first));
+  const between = minorsWithoutRelease(checklist);
+  const checked = once(() => runCheckers(checklist));
+  const onlyIf = (applies: boolean, ...item: Item): Item[] => (applies ? [item] : []);
+  const certificates: Look = () => {
+    if (distribution.kind !== 'kubeadm') return skipped(ownCertificates(distribution));
+    if (nodeExec) return checkCertificates(nodeExec, signal);
+    return warning(
+      `Not looked at: there is no way to ${first?.name ?? 'the control plane'} from here`,
+      'Run it there: kubeadm certs check-expiration',
+    );
+  };
+  const readPods: Look = () =>
+    checkPods(api, signal, (count) => session.progress({ id: 'pods', label: `${countText(count, 'pod')} read` }));
+  return [
+    ['skew', where, 'Version skew', () => checkSkew(facts)],
+    ['kubectl', where, 'kubectl on this host', () => lookAtKubectl(checklist)],
+    ['support', where, 'Support', () => checkSupport(facts, Date.now())],
+    ...onlyIf(distribution.kind === 'talos', 'talos', where, 'Talos itself', () => checkTalos(facts, target.minor)),
+    ...onlyIf(isOneProgram(distribution), 'plans', where, 'Upgrades by themselves', () => checkUpgradePlans(api, signal)),
+    ...onlyIf(between.length > 0, 'via', where, 'Releases in between', () => withoutRelease(between)),
+    ['rights', where, 'Rights', () => checkRights(api, signal)],
+    ['health', health, 'API server and etcd', () => checkHealth(api, signal)],
+    ['nodes', health, 'Nodes', () => checkNodes(facts, ours)],
+    ['pods', health, 'Pods', readPods],
+    ['deprecated', sections.api, 'Deprecated APIs in use', () => checkUse(checklist, checked)],
+    ['checker', sections.api, 'Deprecated APIs deployed', checked],
+    ['webhooks', sections.api, 'Webhooks', () => checkWebhooks(api, signal)],
+    ['apiservices', sections.api, 'API services', () => checkApiServices(api, signal)],
+    ['stored', sections.api, 'Stored versions', () => checkStoredVersions(api, signal)],
+    ['addons', sections.api, 'Add-ons', () => addons(checklist)],
+    ['certificates', safety, 'Certificates', certificates],
+    ['snapshot', safety, snapshotTitle(checklist), () => observeSnapshot(checklist)],
+    ['backups', safety, 'Backups of workloads', () => checkBackups(api, Date.now(), signal)],
+    ...facts.nodes
+      .filter((node) => isDrained(facts, node) && roundsOf(checklist, node).length > 0)
+      .map(({ name }): Item => [`drain ${name}`, sections.drains, `Drain of ${name}`, () => dryRunResult(checklist, name)]),
+  ];
+}
+
+export async function announce(checklist: ClusterChecklist): Promise<void> {
+  for (const [id, section, title] of await itemsOf(checklist))
+    if (!checklist.list.item(id)) await checklist.list.set(id, { section, title, state: 'todo' });
+}
+
+/** Runs all checks. A check that cannot be run reports why, and the others still run. */
+export async function observe(checklist: ClusterChecklist): Promise<void> {
+  const { session, list } = checklist;
+  for (const [id, section, title, look] of await itemsOf(checklist)) {
+    session.signal.throwIfAborted();
+    const item = list.item(id);
+    await list.set(id, { state: 'running', summary: item?.summary ?? '' });
+    const result = await looked(look);
+    if (result.state === 'skipped')
+      await list.set(id, { section, title, state: 'skipped', summary: result.summary, reason: result.summary });
+    else await tellCheck(checklist, { id, section, title }, result);
+  }
+  session.progress({ id: 'pods', label: 'Pods read', done: true });
+  await list.keepSeen();
+}
+
+const ownCertificates = (distribution: Distribution) =>
+  isOneProgram(distribution)
+    ? `${distribution.name} renews its own when it is restarted, within the last 90 days of them`
+    : `${distribution.name} looks after its own`;
+
+/** If the counters may not be read and no program checked the deployed objects, nothing was checked (R73). */
+async function checkUse({ api, target, session }: ClusterChecklist, checked: () => Promise<CheckResult>): Promise<CheckResult> {
+  const used = await looked(() => checkDeprecated(api, target.minor, session.signal));
+  if (!used.unseen || !(await checked()).unseen) return used;
+  return { ...used, state: 'blocked', advice: `${used.advice} Or have pluto or kubent on this host, which look at what is deployed.` };
+}
+
+function withoutRelease(minors: readonly number[]): CheckResult {
+  return warning(
+    `Nodes go through ${namesText(minors.map((minor) => `1.${minor}`))}, and no release of ${minors.length === 1 ? 'it' : 'them'} is known here`,
+    `Pass one for each: ${viaText(minors)}`,
+  );
+}
+
+async function lookAtKubectl({ flowContext, input, session, facts, target }: ClusterChecklist): Promise<CheckResult> {
+  const limits = { signal: session.signal, limitMs: kubectlLimitMs };
+  const outcome = await runHere(flowContext.hostOf(input.engineName), ['kubectl', 'version', '--client', '-o', 'json'], limits);
+  if (!outcome) return skipped('kubectl is not on this host');
+  const kubectl = outcome.exitCode === 0 ? readKubectl(outcome.stdout) : undefined;
+  return kubectl ? checkKubectl(kubectl, facts, target) : warning('kubectl on this host does not report its version');
+}
+
+/** Returns undefined if the host does not have the program. */
+async function runHere(host: Host, argv: readonly string[], options: ExecOptions): Promise<NodeOutcome | undefined> {
+  try {
+    return outcomeOf(await host.exec(argv, options));
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.code !== 'unreachable.program') throw thrown;
+    return undefined;
+  }
+}
+
+async function runCheckers({ flowContext, input, context, kubeconfig, target, session, api }: ClusterChecklist): Promise<CheckResult> {
+  const host = flowContext.hostOf(input.engineName);
+  const results: CheckResult[] = [];
+  // The context may be in a file that they would not read by default.
+  const env = { KUBECONFIG: kubeconfig.join(':') };
+  for (const checker of checkers) {
+    const limits = { signal: session.signal, limitMs: checkerLimitMs, limitBytes: 8 * 1024 * 1024 };
+    const outcome = await runHere(host, checkerCommand(checker, target.text, context), { ...limits, env });
+    if (outcome) results.push(judgeChecker(checker, outcome, target.minor));
+  }
+  const worstOne = results.find(({ state }) => state === 'blocked') ?? results.find(({ state }) => state === 'warning') ?? results[0];
+  if (worstOne) {
+    const reported = { ...worstOne, evidence: results.flatMap(({ summary, evidence = [] }) => [summary, ...evidence]) };
+    return worstOne.state === 'blocked' ? reported : inSightOf(reported, await blindSpots(api, session.signal));
+  }
+  const advice = `What lies in files and charts the API server does not know: pluto detect-files -d DIR --target-versions k8s=${target.text}`;
+  return { ...warning('neither pluto nor kubent is on this host', advice), unseen: true };
+}
+
+function addons({ facts, target }: ClusterChecklist): CheckResult {
+  const evidence = [
+    ...facts.addons.map(({ name, image }) => `${name}  ${image}`),
+    ...new Set(facts.nodes.map(({ runtime }) => `container runtime  ${runtime}`)),
+  ];
+  if (facts.addons.length === 0) return warning(facts.unseen[0] ?? 'none seen in kube-system', undefined, evidence);
+  return warning(
+    `${countText(facts.addons.length, 'add-on')}: ${facts.addons.map(({ name }) => name).join(', ')}`,
+    `Nothing reports whether they fit 1.${target.minor}: read their notes (network, storage, ingress, certificates).`,
+    evidence,
+  );
+}
+
+async function dryRunResult({ api, session, facts }: ClusterChecklist, node: string): Promise<CheckResult> {
+  const plan = await planDrain(api, node, session.signal);
+  const refused = await dryRunDrain(api, plan.evicted, session.signal);
+  const lost = [
+    ...plan.withData.map((pod) => `${pod} loses what it keeps in emptyDir`),
+    ...plan.bare.map((pod) => `${pod} is not made anew: nothing controls it`),
+    ...(facts.nodes.length === 1 && plan.evicted.length > 0 ? ['there is no other node: nothing runs until this one is back'] : []),
+  ];
+  const evidence = [...refused.map(({ pod, why }) => `${pod}: ${why}`), ...lost];
+  const moved = `${countText(plan.evicted.length, 'pod')} to move`;
+  if (refused.length > 0)
+    return blocked(
+      `${moved}; ${refused.map(({ pod, why }) => `${pod}: ${why}`).join('; ')}`,
+      'Give the budget more room (another replica, maxUnavailable) before this node is drained.',
+      evidence,
+    );
+  if (lost.length > 0) return warning(`${moved}; ${lost.join('; ')}`, 'Save what must not be lost.', evidence);
+  return ok(moved);
+}

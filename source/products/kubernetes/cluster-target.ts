@@ -1,0 +1,78 @@
+import { Fault } from '../../faults/fault.ts';
+import type { FlowContext, FlowInput } from '../../flows/flow.ts';
+import { optionOf } from '../../flows/flow-options.ts';
+import { refuseTypedPath } from '../../flows/named-file.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { ClusterApi } from './client/api-client.ts';
+import { checkLogin, runPlugin } from './client/credentials.ts';
+import { type ClusterLogin, type Kubeconfig, loginOf, readKubeconfig } from './client/kubeconfig.ts';
+
+async function contextOf(session: Session, config: Kubeconfig, named: string | undefined): Promise<string> {
+  if (named !== undefined) return named;
+  const [first, second] = config.contexts;
+  if (!first) {
+    const message = `${config.files.map(cleanLine).join(', ')} has no context.`;
+    throw new Fault('usage.context', message, 'Name another kubeconfig with --kubeconfig FILE.');
+  }
+  if (!second) return first.name;
+  return session.ask.choice({
+    id: 'cluster',
+    label: 'Which cluster?',
+    choices: config.contexts.map(({ name, server, user }) => ({
+      value: name,
+      label: name,
+      detail: `${server}${user === '' ? '' : ` as ${user}`}`,
+    })),
+    initial: config.contexts.find(({ current }) => current)?.name ?? first.name,
+  });
+}
+
+/** Throws if the kubeconfig cannot be used: an expired certificate, a plugin that was not allowed. */
+export async function openCluster(session: Session, input: FlowInput, flowContext: FlowContext, named: string | undefined) {
+  const host = flowContext.hostOf(input.engineName);
+  const kubeconfig = optionOf(input, 'kubeconfig');
+  if (kubeconfig !== undefined) refuseTypedPath(session, kubeconfig);
+  const config = await readKubeconfig(host, kubeconfig, session.signal);
+  const context = await contextOf(session, config, named);
+  const login = await loginOf(host, config, context, session.signal);
+  if (login.token !== undefined) session.hide(login.token);
+  checkLogin(login, Date.now());
+  const full = login.exec ? { ...login, ...(await askPlugin(session, input, flowContext, login)) } : login;
+  checkLogin(full, Date.now());
+  return { api: new ClusterApi(host, full), context, config };
+}
+
+/** Prompts before the plugin runs: a kubeconfig may name any program. It runs as written, on the host of the file, and is shown first. */
+async function askPlugin(session: Session, { engineName }: FlowInput, flowContext: FlowContext, login: ClusterLogin) {
+  const command = (login.exec?.argv ?? []).map(cleanLine).join(' ');
+  if (session.dryRun) {
+    throw new Fault(
+      'refused.plugin',
+      `Context ${cleanLine(login.context)} logs in with a program (${command}), and a dry run runs none.`,
+      'Dry-run with a context that has a token or a certificate.',
+    );
+  }
+  if (session.attended) {
+    const answer = await session.ask.choice({
+      id: 'plugin',
+      label: `Context ${login.context} logs in with a program. Run it?`,
+      help: `Runs: ${command}`,
+      choices: [
+        { value: 'run', label: 'Run it', detail: 'as the kubeconfig says' },
+        { value: 'leave', label: 'Leave' },
+      ],
+      initial: 'run',
+    });
+    if (answer === 'leave') throw new Fault('interrupted.cancelled', 'Nothing was run.', 'Use another context.');
+  }
+  const credentials = await session.act({
+    id: 'plugin',
+    right: 'reveal',
+    request: `runs ${command} for credentials`,
+    run: (grant) => runPlugin(grant, flowContext.hostOf(engineName), login),
+  });
+  if (credentials?.token !== undefined) session.hide(credentials.token);
+  if (credentials?.key !== undefined) session.hide(credentials.key);
+  return credentials ?? {};
+}

@@ -1,0 +1,110 @@
+import { Fault } from '../../faults/fault.ts';
+import { pauseFor } from '../../faults/waits.ts';
+import { cleanLine } from '../../text/clean.ts';
+import type { ClusterNode } from './client/cluster-facts.ts';
+import { whereItLogs } from './client/distribution.ts';
+import type { NodeCommands } from './client/node-commands.ts';
+import { failureText } from './client/node-exec.ts';
+import { actId, type ClusterChecklist, commandText, targetOf } from './cluster-checklist.ts';
+
+const commandsLimitMs = 1_800_000;
+
+interface NodeStep {
+  what: string;
+  commands: NodeCommands;
+  /** Checks whether the commands have taken effect. */
+  seen: () => Promise<boolean>;
+  destroys?: readonly string[];
+}
+
+const commandList = (heading: string, { text }: NodeCommands) => [heading, ...text.map((line) => `  ${line}`)].join('\n');
+
+export async function runCommands(checklist: ClusterChecklist, node: ClusterNode, step: NodeStep): Promise<void> {
+  const { session, nodeExecs } = checklist;
+  const { what, commands, seen, destroys } = step;
+  const where = checklist.facts.distribution.kind === 'talos' ? '' : `on ${node.name}, `;
+  const nodeExec = commands.hand === undefined && !checklist.hand ? await nodeExecs.to(node) : undefined;
+  if (!nodeExec) return runByHand(checklist, node, step);
+  if (!session.dryRun && !(await seen())) session.show({ kind: 'text', text: commandList(`Runs ${where}${nodeExec.shown}:`, commands) });
+  await session.act({
+    id: actId(checklist, what),
+    right: destroys ? 'destroy' : 'operate',
+    title: what,
+    request: `${where}${nodeExec.shown}: ${commandText(commands)}`,
+    target: targetOf(checklist),
+    ...(destroys && { consequences: destroys }),
+    limitMs: commandsLimitMs,
+    done: seen,
+    run: async (grant) => {
+      for (const [index, words] of commands.argv.entries()) {
+        const command = cleanLine(words.join(' '));
+        session.progress({ id: 'command', label: `${node.name}: ${command}`, fraction: index / commands.argv.length });
+        const outcome = await nodeExec.run(grant, words);
+        for (const line of lastLines(outcome.stdout)) session.progress({ id: 'command', label: line, output: true });
+        if (outcome.exitCode === 0) continue;
+        const remedy = `Look at it on ${node.name}; what was done stays, and the walk goes on from there.`;
+        throw new Fault('failed.node', failureText(`${command} on ${node.name}`, outcome), remedy);
+      }
+    },
+  });
+  session.progress({ id: 'command', label: node.name, done: true });
+}
+
+async function runByHand(checklist: ClusterChecklist, node: ClusterNode, { what, commands, seen }: NodeStep): Promise<void> {
+  const { session, nodeExecs } = checklist;
+  if (await seen()) return;
+  const isTalos = checklist.facts.distribution.kind === 'talos';
+  const why = commands.hand ?? (checklist.hand ? 'as you said' : nodeExecs.why(node));
+  const heading = `To be run ${isTalos ? 'where talosctl is' : `on ${node.name}, as root`} (by hand: ${why}):`;
+  session.show({ kind: 'text', text: commandList(heading, commands) });
+  if (session.dryRun) return;
+  const answer = await session.ask.choice({
+    id: `ran ${what}`,
+    label: isTalos ? 'Have they been run?' : `Have they been run on ${node.name}?`,
+    help: commandText(commands),
+    choices: [
+      { value: 'done', label: 'Yes, go on', detail: 'what they did is looked at' },
+      { value: 'leave', label: 'Leave it here' },
+    ],
+    initial: 'done',
+    fresh: true,
+  });
+  if (answer === 'leave') throw new Fault('interrupted.cancelled', `Left before ${what}.`, 'Go on whenever you like.');
+}
+
+const lastLines = (text: string): string[] => text.trim().split('\n').slice(-3).map(cleanLine).filter(Boolean);
+
+/** Waits until `look` returns true; a cluster whose API server restarts does not answer for a while. Throws `failed.node`. */
+export async function untilSeen(
+  checklist: ClusterChecklist,
+  { controlPlane }: { controlPlane: boolean },
+  label: string,
+  look: () => Promise<string | undefined>,
+): Promise<void> {
+  const { session, pace } = checklist;
+  if (session.dryRun) return;
+  const endMs = performance.now() + pace.backMs;
+  let last = '';
+  for (;;) {
+    try {
+      const waiting = await look();
+      if (waiting === undefined) break;
+      last = waiting;
+    } catch (thrown) {
+      session.signal.throwIfAborted();
+      if (!(thrown instanceof Fault) || thrown.kind !== 'unreachable') throw thrown;
+      last = 'the cluster does not answer just now';
+    }
+    session.progress({ id: 'wait', label: `${label}: ${last}` });
+    if (performance.now() > endMs) {
+      session.progress({ id: 'wait', label, done: true });
+      throw new Fault(
+        'failed.node',
+        `${label}: ${last}, for ${Math.round(pace.backMs / 60_000)} minutes.`,
+        `The node says why (${whereItLogs(checklist.facts.distribution, controlPlane)}). The walk goes on from there.`,
+      );
+    }
+    await pauseFor(pace.lookMs, session.signal);
+  }
+  session.progress({ id: 'wait', label, done: true });
+}

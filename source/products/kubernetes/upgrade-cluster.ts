@@ -1,0 +1,345 @@
+import { join, resolve } from 'node:path';
+import { listOwnFolder } from '../../config/own-files.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { ComponentView } from '../../fleet/model.ts';
+import { askChecklist, type ChecklistAction, checklistData, inTheWay, skipsOf, writeReport } from '../../flows/checklist-questions.ts';
+import { upgradeComponent } from '../../flows/deploy/upgrade-component.ts';
+import type { Flow, FlowContext, FlowInput, FlowOutcome } from '../../flows/flow.ts';
+import { wordsUpTo } from '../../flows/flow-options.ts';
+import { Checklist, storedChecklist } from '../../session/checklist.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { countText } from '../../text/quantities.ts';
+import { type ClusterFacts, type ClusterNode, oldestApiServer, readCluster, readNode } from './client/cluster-facts.ts';
+import { isOneProgram } from './client/distribution.ts';
+import { skewOf } from './client/node-checks.ts';
+import { minorText, newestMinorAt, type Release } from './client/release.ts';
+import { pathText, pathTo } from './client/skew.ts';
+import {
+  type ClusterChecklist,
+  checklistPace,
+  fromTo,
+  isAt,
+  isCordonedByUs,
+  isPlaneAt,
+  nodeItem,
+  planeItem,
+  roundsOf,
+  sections,
+} from './cluster-checklist.ts';
+import { announce, observe } from './cluster-items.ts';
+import { canSnapshot, lookAtSnapshot, snapshotNow, snapshotTitle } from './cluster-snapshot.ts';
+import { openCluster } from './cluster-target.ts';
+import { upgradeMeta } from './flows.ts';
+import { findNodeExecs } from './node-exec.ts';
+import { upgradeControlPlane } from './upgrade-control-plane.ts';
+import { upgradeNode } from './upgrade-nodes.ts';
+import { chooseTarget, nodesBefore, releasesBetween } from './upgrade-target.ts';
+
+/** Time limit of the last check of nodes when a run ends early. */
+const lastLookMs = 2_000;
+
+const safeName = (text: string) => text.replace(/[^A-Za-z0-9.-]+/g, '-').slice(0, 80);
+
+/** Returns the newest checklist for this cluster that was not completed. */
+async function begunChecklist(folder: string, context: string, named: string | undefined) {
+  if (named !== undefined) {
+    const stored = await storedChecklist(named);
+    return stored?.endedAt === undefined ? stored : undefined;
+  }
+  const prefix = `cluster-${safeName(context)}-v`;
+  const files = ((await listOwnFolder(folder)) ?? []).filter(
+    ({ name, kind }) => kind === 'file' && name.startsWith(prefix) && name.endsWith('.json'),
+  );
+  const stored = await Promise.all(files.map(({ name }) => storedChecklist(join(folder, name)).catch(() => undefined)));
+  return stored
+    .flatMap((one) => (one && one.endedAt === undefined && one.facts['context'] === context ? [one] : []))
+    .sort((one, other) => (one.startedAt < other.startedAt ? -1 : 1))
+    .at(-1);
+}
+
+function showWhere(session: Session, facts: ClusterFacts): void {
+  const { apiServers, nodes, etcd, controllers, distribution } = facts;
+  const rows = [
+    ['API server', apiServers.map(({ text }) => text).join(', '), distribution.name],
+    ...controllers.map(({ name, release }) => [name, release.text, '']),
+    ...(etcd === undefined ? [] : [['etcd', etcd, '']]),
+    ...nodes.map(({ name, kubelet, ready, cordoned, runtime, controlPlane }) => [
+      name,
+      kubelet.text,
+      [controlPlane ? 'control plane' : 'worker', ready ? '' : 'not ready', cordoned ? 'cordoned' : '', runtime.replace('://', ' ')]
+        .filter(Boolean)
+        .join(', '),
+    ]),
+  ];
+  session.show({ kind: 'table', title: 'Where it is', columns: ['WHAT', 'RELEASE', ''], rows });
+}
+
+/** Returns the path to the newest known release: one checklist covers one minor. */
+function pathLine({ apiServer, nodes }: ClusterFacts): string {
+  const newest = newestMinorAt(Date.now());
+  if (apiServer.minor >= newest) return `It is at ${minorText(apiServer)}, the newest minor that is known here.`;
+  const steps = pathTo(
+    { apiServer: apiServer.minor, nodes: nodes.map(({ name, kubelet, controlPlane }) => ({ name, minor: kubelet.minor, controlPlane })) },
+    newest,
+  );
+  const reported = `The path to the newest: ${pathText(apiServer.minor, newest)}, one walk for each.`;
+  return steps ? `${reported} ${countText(steps.length, 'step')} in all.` : reported;
+}
+
+export async function upgradeCluster(
+  session: Session,
+  input: FlowInput,
+  flowContext: FlowContext,
+  named: string | undefined,
+  pace = checklistPace,
+): Promise<FlowOutcome> {
+  session.progress({ id: 'look', label: 'Asking the cluster' });
+  const { api, context, config } = await openCluster(session, input, flowContext, named);
+  const facts = await readCluster(api, session.signal);
+  session.progress({ id: 'look', label: 'Asked', done: true });
+  showWhere(session, facts);
+  session.show({ kind: 'text', text: pathLine(facts) });
+  const nodeExecs = findNodeExecs(flowContext, input.engineName, session.signal, facts.distribution.kind);
+  const first = facts.nodes.find(({ controlPlane }) => controlPlane);
+  const nodeExec = first && facts.distribution.kind === 'kubeadm' ? await nodeExecs.to(first) : undefined;
+  const { folder, who } = (await flowContext.checklists?.()) ?? { folder: '', who: '' };
+  const own = typeof input.options.checklist === 'string' ? resolve(input.options.checklist) : undefined;
+  const begun = await begunChecklist(folder, context, own);
+  // A checklist whose release the cluster has meanwhile passed is obsolete.
+  const target = await chooseTarget(session, input, facts, begun?.facts['to'], nodeExec);
+  if (begun?.facts['to'] === target.text)
+    session.show({ kind: 'text', text: `Goes on with the walk to ${target.text} that ${begun.startedBy} began.` });
+  const list = await Checklist.open({
+    file: own ?? join(folder, `cluster-${safeName(context)}-${safeName(target.text)}.json`),
+    title: `Upgrade of ${context} to ${target.text}`,
+    facts: { context, cluster: api.shown, from: facts.apiServer.text, to: target.text },
+    who,
+    session,
+    kept: input.options.check !== true,
+  });
+  const kept = list.note('via')?.data;
+  const between = await releasesBetween(session, input, facts, target, kept);
+  // Recorded because the nodes may be past these releases when the run is resumed.
+  if (between.size > 0)
+    await list.keep('via', {
+      kind: 'done',
+      data: { ...kept, ...Object.fromEntries([...between].map(([minor, { text }]) => [minor, text])) },
+    });
+  const checklist: ClusterChecklist = {
+    ...{ session, input, flowContext, api, context, facts, target, list, nodeExecs, between, pace },
+    kubeconfig: config.files,
+    hand: input.options.hand === true,
+    tries: new Map(),
+  };
+  for (const [item, reason] of skipsOf(input)) await list.skip(item, reason);
+  try {
+    return await checklistThrough(checklist);
+  } catch (thrown) {
+    await list.keepSeen().catch(() => undefined);
+    const report = await writeReport(session, input, list, 'Not finished.').catch(() => undefined);
+    throw await leftFault(checklist, thrown, report);
+  }
+}
+
+async function checklistThrough(checklist: ClusterChecklist): Promise<FlowOutcome> {
+  const { session, input, list, target } = checklist;
+  await announce(checklist);
+  for (const { id, title, done } of steps(checklist)) {
+    const result = done ? ({ state: 'ok', summary: `at ${done.text}` } as const) : ({ state: 'todo', summary: '' } as const);
+    await list.set(id, { section: sections.steps, title, ...result });
+  }
+  await observe(checklist);
+  if (input.options.check === true) {
+    const report = await writeReport(session, input, list, 'Only looked.');
+    const { blocked } = list;
+    const { facts } = checklist;
+    const path = isPlaneAt(facts, target) ? `of the nodes to ${target.text}` : `from ${fromTo(oldestApiServer(facts), target)}`;
+    const message = blocked.length === 0 ? `Nothing is in the way ${path}.` : inTheWay(blocked);
+    return {
+      message: `${message}${report ? ` Report: ${report}` : ''}`,
+      data: checklistData(list),
+      ...(blocked.length > 0 && { exitCode: 1 }),
+    };
+  }
+  await untilClear(checklist);
+  // Nodes that would be too old are upgraded first, to the current release of the control plane.
+  for (const name of nodesBefore(checklist.facts, target)) await upgradeNode(checklist, name, oldestApiServer(checklist.facts));
+  await upgradeControlPlane(checklist);
+  for (const name of order(checklist)) await upgradeNode(checklist, name);
+  return finish(checklist);
+}
+
+/** Returns the parts to upgrade; `done` is the release of a part that needs no upgrade. */
+function steps(checklist: ClusterChecklist): { id: string; title: string; done: Release | undefined }[] {
+  const { facts, target } = checklist;
+  const planes = facts.nodes.filter(({ controlPlane }) => controlPlane);
+  // If the API server of a node cannot be read, all that can be read must have the target release.
+  const all = isPlaneAt(facts, target) ? oldestApiServer(facts) : undefined;
+  const doneOn = (name: string) => {
+    const release = facts.planes.get(name);
+    return release === undefined ? all : isAt(release, target) ? release : undefined;
+  };
+  return [
+    ...(planes.length === 0
+      ? [{ id: 'control-plane', title: 'Control plane', done: all }]
+      : planes.map(({ name }) => ({ id: planeItem(name), title: `Control plane on ${name}`, done: doneOn(name) }))),
+    ...facts.nodes
+      .filter((node) => !isServer(facts, node))
+      .map(({ name, kubelet }) => ({
+        id: nodeItem(name),
+        title: `${name}, ${kubelet.text}${isAt(kubelet, target) ? '' : ` to ${target.text}`}`,
+        // A release newer than the target is not a success: the skew check reports it.
+        done: isAt(kubelet, target) && kubelet.minor === target.minor && !isCordonedByUs(checklist, name) ? kubelet : undefined,
+      })),
+  ];
+}
+
+/** Reports whether the node is a server of k3s or RKE2: its kubelet is upgraded with it. */
+const isServer = ({ distribution }: ClusterFacts, { controlPlane }: ClusterNode) => isOneProgram(distribution) && controlPlane;
+
+/** Returns nodes that this run left cordoned first, then those of the control plane, then the others. */
+function order(checklist: ClusterChecklist): string[] {
+  const { facts } = checklist;
+  const left = (name: string) => isCordonedByUs(checklist, name);
+  return [...facts.nodes]
+    .filter((node) => !isServer(facts, node))
+    .sort((one, other) => Number(left(other.name)) - Number(left(one.name)))
+    .map(({ name }) => name);
+}
+
+function goText({ facts, target }: ClusterChecklist): string {
+  if (facts.distribution.kind === 'talos') return 'Go on: all nodes together, as talosctl does it';
+  const first = isOneProgram(facts.distribution) ? 'one server after the other first, then' : 'the control plane first, then';
+  return `Go on: ${isPlaneAt(facts, target) ? '' : `${first} `}one node after the other`;
+}
+
+async function untilClear(checklist: ClusterChecklist): Promise<void> {
+  const { session, list, target } = checklist;
+  for (;;) {
+    const isMissing = list.item('snapshot')?.state === 'blocked' && (await canSnapshot(checklist));
+    const answer = await askChecklist(session, list, {
+      id: 'checklist',
+      label: isPlaneAt(checklist.facts, target)
+        ? `Go on with the nodes of ${checklist.context}, to ${target.text}?`
+        : `Upgrade ${checklist.context} from ${fromTo(oldestApiServer(checklist.facts), target)}?`,
+      go: goText(checklist),
+      actions: isMissing ? [snapshotAction(checklist)] : [],
+    });
+    if (answer === 'snapshot') await snapshotNow(checklist);
+    if (answer === 'again') {
+      checklist.facts = await readCluster(checklist.api, session.signal);
+      await observe(checklist);
+    }
+    if (answer !== 'go') continue;
+    if (session.dryRun) return isMissing ? snapshotNow(checklist) : undefined;
+    // After a long pause the snapshot may be too old.
+    await lookAtSnapshot(checklist);
+    if (list.blocked.length === 0) return;
+  }
+}
+
+function snapshotAction(checklist: ClusterChecklist): ChecklistAction {
+  const what = snapshotTitle(checklist) === 'etcd snapshot' ? 'an etcd snapshot' : 'a copy of its state';
+  return { value: 'snapshot', label: `Take ${what} now`, detail: 'and verify it', first: true };
+}
+
+async function finish(checklist: ClusterChecklist): Promise<FlowOutcome> {
+  const { session, input, list, target, context, api } = checklist;
+  if (session.dryRun) return { message: `Dry run: ${context} is still at ${checklist.facts.apiServer.text}.`, data: checklistData(list) };
+  checklist.facts = await readCluster(api, session.signal);
+  const { nodes } = checklist.facts;
+  const problems = skewOf(checklist.facts);
+  const behind = nodes.filter((node) => roundsOf(checklist, node).length > 0).map(({ name }) => name);
+  const notReady = nodes.filter(({ ready }) => !ready).map(({ name }) => name);
+  const left = [...problems, ...behind.map((name) => `${name} is behind`), ...notReady.map((name) => `${name} is not ready`)];
+  await list.set('after', {
+    section: sections.steps,
+    title: 'Afterwards',
+    state: left.length > 0 ? 'warning' : 'ok',
+    summary: left.length > 0 ? left.join('; ') : `${countText(nodes.length, 'node')} at ${target.text}, all ready`,
+    evidence: nodes.map(({ name, kubelet, ready }) => `${name}  ${kubelet.text}  ${ready ? 'ready' : 'not ready'}`),
+  });
+  await list.keepSeen();
+  const complete = left.length === 0;
+  if (complete) await list.end();
+  const outcome = complete
+    ? `${cleanLine(context)} is at ${target.text}: the control plane and ${countText(nodes.length, 'node')}.`
+    : `${cleanLine(context)} is not completely at ${target.text}: ${left.join('; ')}`;
+  const report = await writeReport(session, input, list, outcome);
+  return {
+    message: `${outcome}${report ? ` Report: ${report}` : ''}`,
+    data: checklistData(list),
+    ...(!complete && { exitCode: 1 }),
+  };
+}
+
+/** Queries the nodes again with a short limit: an interrupted request may or may not have taken effect. */
+async function stillCordoned(checklist: ClusterChecklist): Promise<string[]> {
+  const signal = AbortSignal.timeout(lastLookMs);
+  const noted = checklist.facts.nodes.map(({ name }) => name).filter((name) => isCordonedByUs(checklist, name));
+  const nodes = await Promise.all(noted.map((name) => readNode(checklist.api, name, signal).catch(() => ({ cordoned: true }))));
+  return noted.filter((_, index) => nodes[index]?.cordoned);
+}
+
+/** Cancelling is safe at any step: completed steps stay, and the fault lists the remaining ones. */
+async function leftFault(checklist: ClusterChecklist, thrown: unknown, report: string | undefined): Promise<unknown> {
+  const { list, context, input } = checklist;
+  if (!(thrown instanceof Fault) || (thrown.kind !== 'interrupted' && thrown.kind !== 'failed' && thrown.kind !== 'unreachable'))
+    return thrown;
+  const steps = list.items.filter(({ section }) => section === sections.steps);
+  const done = steps.filter(({ state }) => state === 'ok').length;
+  const cordoned = await stillCordoned(checklist);
+  const begun = steps.some(({ state }) => state === 'ok' || state === 'running');
+  const where = begun
+    ? `${done} of ${countText(steps.length, 'step')} done${cordoned.length > 0 ? `; ${cordoned.join(', ')} ${cordoned.length === 1 ? 'is' : 'are'} still cordoned` : ''}.`
+    : 'Nothing was upgraded.';
+  return new Fault(
+    thrown.code,
+    `${thrown.message.replace(/([^.!?])$/, '$1.')} ${where}${report ? ` Report: ${report}` : ''}`,
+    `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}Go on, you or somebody else: quarterdeck upgrade ${context}${typeof input.options.checklist === 'string' ? ` --checklist ${input.options.checklist}` : ''}`,
+    { cause: thrown },
+  );
+}
+
+/** An argument that is the name of a component selects it; any other is a context of the kubeconfig. */
+export const upgrade: Flow = {
+  ...upgradeMeta,
+  async run(session, input, flowContext) {
+    const [named] = wordsUpTo(1, input, { takes: 'One context or component at a time', remedy: 'Walk through one after the other.' });
+    const component = named === undefined ? undefined : componentNamed(flowContext, input, named);
+    const checklist = (chosen: ComponentView) =>
+      upgradeComponent(session, { ...input, engineName: chosen.host, component: chosen, words: [] }, flowContext);
+    if (component) return checklist(component);
+    try {
+      return await upgradeCluster(session, input, flowContext, named);
+    } catch (thrown) {
+      if (!(thrown instanceof Fault) || thrown.code !== 'usage.kubeconfig') throw thrown;
+      if (named !== undefined) {
+        const message = `There is no component "${cleanLine(named)}" here, and no cluster either. ${thrown.message}`;
+        throw new Fault('usage.component', message, `quarterdeck status lists the components. ${thrown.remedy}`, { cause: thrown });
+      }
+      return checklist(await chooseComponent(session, flowContext, thrown));
+    }
+  },
+};
+
+/** In practice all components count as deployed from here, and are recorded when that is first needed. */
+async function chooseComponent(session: Session, { fleet, practice }: FlowContext, cause: Fault): Promise<ComponentView> {
+  const known = fleet.snapshot().components.filter((one) => one.known && (one.deployed || practice !== undefined));
+  if (!session.attended || known.length === 0) throw cause;
+  const key = await session.ask.choice({
+    id: 'component',
+    label: 'Which component?',
+    help: `${cause.message} ${cause.remedy}`,
+    choices: known.map((one) => ({ value: one.key, label: one.id, detail: `${one.product}, ${one.state.label}` })),
+  });
+  const chosen = known.find((one) => one.key === key);
+  if (!chosen) throw new Error('a choice is one of its choices');
+  return chosen;
+}
+
+function componentNamed({ fleet }: FlowContext, { engineName }: FlowInput, name: string): ComponentView | undefined {
+  const found = fleet.snapshot().components.filter(({ id, known }) => known && id === name);
+  return found.find(({ host }) => host === engineName) ?? found[0];
+}

@@ -1,0 +1,203 @@
+import { Fault } from '../../faults/fault.ts';
+import type { FlowInput } from '../../flows/flow.ts';
+import { optionOf, optionsOf } from '../../flows/flow-options.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { objectOf, objectsOf, parsedJson, textOf } from '../../text/json-value.ts';
+import { type ClusterFacts, newestApiServer, oldestApiServer } from './client/cluster-facts.ts';
+import { isVendorOf, vendorOf } from './client/distribution.ts';
+import type { NodeExec } from './client/node-exec.ts';
+import { compareReleases, isPrerelease, minorText, newestMinorAt, type Release, releaseOf, typedRelease } from './client/release.ts';
+import { kubeletLag, pathText } from './client/skew.ts';
+import { lowestMinor, minorsBetween } from './cluster-checklist.ts';
+
+/** Returns why a cluster cannot be upgraded to a release now; undefined if it can. One minor at a time, and no downgrade (R73). */
+export function targetProblem(facts: ClusterFacts, typed: string): string | undefined {
+  const wanted = typedRelease(typed);
+  // In a half-upgraded control plane, the oldest API server is the upper limit and the newest the lower limit.
+  const [oldest, newest] = [oldestApiServer(facts), newestApiServer(facts)];
+  const example = nextRelease(facts);
+  if (!wanted) return `"${cleanLine(typed)}" is not a release of Kubernetes, such as ${example}.`;
+  if (isPrerelease(typed)) return `${cleanLine(typed)} is a pre-release. Use a final one, such as ${example}.`;
+  if (!isVendorOf(facts.distribution, newest, wanted.vendor))
+    return `${cleanLine(typed)} is not a release for this cluster (${facts.distribution.name}), such as ${example}.`;
+  if (wanted.major !== oldest.major) return `Kubernetes ${wanted.major} is none that is known here.`;
+  if (wanted.minor > oldest.minor + 1) {
+    return `From ${minorText(oldest)} to ${minorText(wanted)} skips ${wanted.minor - oldest.minor === 2 ? `1.${oldest.minor + 1}` : `1.${oldest.minor + 1} to 1.${wanted.minor - 1}`}, and no minor is skipped. The path: ${pathText(oldest.minor, wanted.minor)}. Go to 1.${oldest.minor + 1} first.`;
+  }
+  if (wanted.minor < newest.minor || (wanted.patch !== undefined && wanted.minor === newest.minor && wanted.patch < newest.patch))
+    return `It is at ${newest.text} already, and there is no way back but restoring etcd.`;
+  return undefined;
+}
+
+/** Returns a possible release without network access: the target of a half-completed upgrade, or the first of the next minor. */
+function nextRelease(facts: ClusterFacts): string {
+  const [oldest, newest] = [oldestApiServer(facts), newestApiServer(facts)];
+  if (newest.minor > oldest.minor) return newest.text.replace(/^v/, '');
+  const vendor = vendorOf(facts.distribution);
+  return `1.${oldest.minor + 1}.0${vendor === '' ? '' : `+${vendor}`}`;
+}
+
+const newestPatches = 'The newest patch releases are listed at https://kubernetes.io/releases/patch-releases/.';
+
+/** Returns undefined if kubeadm is not available or knows no release: it looks up releases on the network. */
+async function planned(nodeExec: NodeExec | undefined, minor: number, signal: AbortSignal): Promise<Release | undefined> {
+  if (!nodeExec) return undefined;
+  const { exitCode, stdout } = await nodeExec.read(['kubeadm', 'upgrade', 'plan', '-o', 'json'], signal);
+  const plan = exitCode === 0 ? objectOf(parsedJson(stdout.slice(Math.max(0, stdout.indexOf('{'))))) : undefined;
+  return objectsOf(plan?.['availableUpgrades'])
+    .flatMap(({ components }) => objectsOf(components))
+    .flatMap(({ name, newVersion }) => (name === 'kube-apiserver' ? (releaseOf(textOf(newVersion)) ?? []) : []))
+    .filter((release) => release.minor === minor && !isPrerelease(release.text))
+    .sort(compareReleases)
+    .at(-1);
+}
+
+/** Returns `--to`, the target of an interrupted checklist, or the answer. Throws `usage.release` and `refused.skip`. */
+export async function chooseTarget(
+  session: Session,
+  input: FlowInput,
+  facts: ClusterFacts,
+  begun: string | undefined,
+  nodeExec: NodeExec | undefined,
+): Promise<Release> {
+  const { apiServer, nodes } = facts;
+  const behind = nodes.filter(({ kubelet }) => compareReleases(kubelet, apiServer) < 0);
+  // A checklist that was overtaken by another upgrade is obsolete.
+  const goesOn = begun !== undefined && targetProblem(facts, begun) === undefined;
+  const given = optionOf(input, 'to') ?? (goesOn ? begun : undefined);
+  const vendor = vendorOf(facts.distribution);
+  const oldest = oldestApiServer(facts);
+  const suggest = async () => {
+    const found = await planned(nodeExec, oldest.minor + 1, session.signal);
+    return found && targetProblem(facts, found.text) === undefined ? found.text : `v${nextRelease(facts)}`;
+  };
+  const typed =
+    given ??
+    (await session.ask.text({
+      id: 'to',
+      label: 'To which release?',
+      help: `It is at ${apiServer.text}; the newest is about 1.${newestMinorAt(Date.now())}. One minor at a time: 1.${oldest.minor + 1}, or a newer 1.${newestApiServer(facts).minor}.${behind.length > 0 ? ` ${behind.map(({ name, kubelet }) => `${name} (${minorText(kubelet)})`).join(', ')} can be brought to ${apiServer.text} first.` : ''}`,
+      initial: await suggest(),
+      check: (text) => targetProblem(facts, text),
+    }));
+  const problem = targetProblem(facts, typed);
+  if (problem !== undefined) {
+    const skips = /skips/.test(problem);
+    throw new Fault(
+      skips ? 'refused.skip' : 'usage.release',
+      problem,
+      `Pass a release that it can go to: --to ${(await suggest()).replace(/^v/, '')}. ${newestPatches}`,
+    );
+  }
+  const wanted = typedRelease(typed);
+  if (wanted?.patch !== undefined) return whole(wanted.minor, wanted.patch, wanted.vendor || vendor, apiServer);
+  const found = await planned(nodeExec, wanted?.minor ?? 0, session.signal);
+  if (found && targetProblem(facts, found.text) === undefined) return found;
+  const newest = newestApiServer(facts);
+  const first = wanted?.minor === newest.minor ? newest.text : `${cleanLine(typed)}.0`;
+  throw new Fault(
+    'usage.release',
+    `${cleanLine(typed)} is a minor, and its newest patch release is not known here.`,
+    `Pass a whole release, such as --to ${first.replace(/^v/, '')}. ${newestPatches}`,
+  );
+}
+
+const whole = (minor: number, patch: number, vendor: string, { major }: Release): Release => ({
+  major,
+  minor,
+  patch,
+  vendor,
+  text: `v${major}.${minor}.${patch}${vendor === '' ? '' : `+${vendor}`}`,
+});
+
+/**
+ * Returns a release for each minor that nodes are upgraded to in between (R73): `--via`, the recorded one, the one that the API server or
+ * other nodes run, or the answer of a prompt. `--check` does not prompt: minors without a release are missing from the result.
+ */
+export async function releasesBetween(
+  session: Session,
+  input: FlowInput,
+  facts: ClusterFacts,
+  target: Release,
+  kept: Readonly<Record<string, string | number>> = {},
+): Promise<ReadonlyMap<number, Release>> {
+  const given = givenBetween(input, facts, target, kept);
+  const running = [...facts.apiServers, ...facts.nodes.map(({ kubelet }) => kubelet)].sort(compareReleases);
+  const between = new Map<number, Release>();
+  const missing: number[] = [];
+  for (const minor of minorsBetween(facts, target)) {
+    const known =
+      given.find((release) => release.minor === minor) ??
+      releaseOf(String(kept[String(minor)] ?? '')) ??
+      running.findLast((release) => release.minor === minor);
+    if (known) between.set(minor, known);
+    else missing.push(minor);
+  }
+  if (input.options.check === true) return between;
+  if (missing.length > 0 && !session.attended)
+    throw new Fault(
+      'usage.unanswered',
+      `Nodes go through ${missing.map((minor) => `1.${minor}`).join(', ')}, and no release of ${missing.length === 1 ? 'it' : 'them'} is known here.`,
+      `Pass one for each: ${viaText(missing)}. ${newestPatches}`,
+    );
+  for (const minor of missing) between.set(minor, await askBetween(session, facts, minor));
+  return between;
+}
+
+/** Releases that a resumed run recorded stay on the path, even if its nodes are past them. */
+function givenBetween(input: FlowInput, facts: ClusterFacts, target: Release, kept: Readonly<Record<string, string | number>>): Release[] {
+  const lowest = lowestMinor(facts, target);
+  const first = lowest + 1;
+  const last = target.minor - 1;
+  const fault = (message: string) =>
+    new Fault(
+      'usage.release',
+      message,
+      first > last ? 'Omit --via.' : `Pass a whole release on the path, such as --via 1.${first}.0. ${newestPatches}`,
+    );
+  const given: Release[] = [];
+  for (const typed of optionsOf(input, 'via') ?? []) {
+    const text = cleanLine(typed);
+    const release = releaseOf(`v${typed.trim().replace(/^v/, '')}`);
+    if (!release || isPrerelease(typed)) throw fault(`--via ${text} is not a final release of Kubernetes.`);
+    if (!isVendorOf(facts.distribution, newestApiServer(facts), release.vendor))
+      throw fault(`--via ${text} is not a release for this cluster (${facts.distribution.name}).`);
+    if (kept[String(release.minor)] === release.text) continue;
+    if (release.major !== target.major || release.minor < first || release.minor > last) {
+      const through = first > last ? 'directly' : `through ${pathText(first, last).replaceAll(' -> ', ', ')}`;
+      throw fault(`--via ${text} is not on the path: nodes go from 1.${lowest} to ${minorText(target)} ${through}.`);
+    }
+    const other = given.find(({ minor }) => minor === release.minor);
+    if (other && other.text !== release.text)
+      throw fault(`--via is given two releases of ${minorText(release)}: ${other.text.slice(1)} and ${release.text.slice(1)}.`);
+    given.push(release);
+  }
+  return given;
+}
+
+export const viaText = (minors: readonly number[]): string => minors.map((minor) => `--via 1.${minor}.0`).join(' ');
+
+async function askBetween(session: Session, facts: ClusterFacts, minor: number): Promise<Release> {
+  const waiting = facts.nodes.filter(({ kubelet }) => kubelet.minor < minor).map(({ name }) => name);
+  const isWhole = (text: string) => {
+    const { minor: typedMinor, patch, vendor = '' } = typedRelease(text) ?? {};
+    const isOurs = isVendorOf(facts.distribution, newestApiServer(facts), vendor);
+    return typedMinor === minor && patch !== undefined && !isPrerelease(text) && isOurs;
+  };
+  const typed = await session.ask.text({
+    id: `via 1.${minor}`,
+    label: `Which release of 1.${minor} do ${waiting.join(', ')} go through?`,
+    help: `No minor is skipped, and no node runs that one. On the command line: --via 1.${minor}.0`,
+    initial: `v1.${minor}.0`,
+    check: (text) => (isWhole(text) ? undefined : `A release of 1.${minor}, whole: 1.${minor}.0`),
+  });
+  const release = releaseOf(`v${typed.trim().replace(/^v/, '')}`);
+  if (!release) throw new Error('checked above');
+  return release;
+}
+
+/** Returns nodes that would be too old for the new control plane: they are upgraded before it. */
+export function nodesBefore(facts: ClusterFacts, target: Release): string[] {
+  return facts.nodes.filter(({ kubelet }) => target.minor - kubelet.minor > kubeletLag(kubelet.minor)).map(({ name }) => name);
+}

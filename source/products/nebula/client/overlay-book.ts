@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { withFileLock } from '../../../config/file-lock.ts';
+import { readOwnFile, writeOwnFile } from '../../../config/own-files.ts';
+import { Fault } from '../../../faults/fault.ts';
+import type { Grant } from '../../../grants/grant.ts';
+import { parsedJson } from '../../../text/json-value.ts';
+
+const authority = z.looseObject({ name: z.string(), /** PEM. */ certificate: z.string(), untilMs: z.number() });
+const signedNode = z.looseObject({
+  ...authority.shape,
+  signedAt: z.string(),
+  network: z.string(),
+  groups: z.array(z.string()).readonly(),
+  subnets: z.array(z.string()).readonly(),
+});
+const overlayMesh = z.looseObject({ schema: z.literal(1), authority, nodes: z.array(signedNode).readonly() });
+
+export type OverlayMesh = z.infer<typeof overlayMesh>;
+
+/** The certificates of a host's overlay mesh. Private keys are in the keychain. */
+export class OverlayBook {
+  readonly #file: string;
+
+  constructor(dataFolder: string, engineName: string) {
+    this.#file = join(dataFolder, 'overlay-mesh', `${encodeURIComponent(engineName)}.json`);
+  }
+
+  async read(): Promise<OverlayMesh | undefined> {
+    const text = await readOwnFile(this.#file);
+    if (text === undefined) return undefined;
+    const { data } = overlayMesh.safeParse(parsedJson(text));
+    if (data) return data;
+    throw new Fault(
+      'config.unreadable',
+      `${this.#file} is not what Quarterdeck writes there.`,
+      'Mend it, or move it away: the keys are in the vault.',
+      { where: { file: this.#file } },
+    );
+  }
+
+  async start(grant: Grant, authority: OverlayMesh['authority']): Promise<void> {
+    grant.signal.throwIfAborted();
+    await withFileLock(this.#file, () => this.#write({ schema: 1, authority, nodes: [] }));
+  }
+
+  /** Replaces an earlier node of the same name. */
+  async add(grant: Grant, node: OverlayMesh['nodes'][number]): Promise<void> {
+    grant.signal.throwIfAborted();
+    await withFileLock(this.#file, async () => {
+      const mesh = await this.read();
+      if (!mesh) throw new Fault('failed.overlay', 'The authority is gone.', 'Make one: quarterdeck overlay ca');
+      await this.#write({ ...mesh, nodes: [...mesh.nodes.filter(({ name }) => name !== node.name), node] });
+    });
+  }
+
+  #write(mesh: OverlayMesh): Promise<void> {
+    return writeOwnFile(this.#file, `${JSON.stringify(mesh, undefined, 2)}\n`);
+  }
+}

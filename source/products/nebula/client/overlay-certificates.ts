@@ -1,0 +1,184 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { Fault } from '../../../faults/fault.ts';
+import type { Grant } from '../../../grants/grant.ts';
+import type { ExecOutcome, Host } from '../../../hosts/host.ts';
+import { cleanLine, cleanLines } from '../../../text/clean.ts';
+import { listOf, objectOf, parsedJson, textOf } from '../../../text/json-value.ts';
+
+const limitMs = 20_000;
+const keyBytes = 32;
+
+export type OverlayCertificate = ReturnType<typeof certificatesOf>[number];
+
+export interface NodeWanted {
+  name: string;
+  network: string;
+  groups: readonly string[];
+  subnets: readonly string[];
+  /** Lifetime; undefined for that of the authority. */
+  seconds: number | undefined;
+}
+
+/**
+ * Runs `nebula-cert` of Nebula on this machine. Private keys of nodes are created here and never passed to it; that of the authority is
+ * passed through a pipe. Throws `refused.noProgram` and `failed.overlay`.
+ */
+export class OverlayCertificates {
+  readonly #host: Host;
+
+  /** `host` is this machine, wherever the mesh is: the authority's key is not sent to another machine. */
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  /** Creates an authority: its certificate and its private key, which is in a memory folder only while the program runs. */
+  async makeAuthority(grant: Grant, { name, seconds }: { name: string; seconds: number }): Promise<{ certificate: string; key: string }> {
+    const script = `${inMemory}
+nebula-cert ca -name "$1" -duration "$2" -out-crt "$d/ca.crt" -out-key "$d/ca.key" >&2 && cat "$d/ca.crt" "$d/ca.key"`;
+    const text = await this.#run(grant, script, [name, `${seconds}s`], {});
+    const [certificate, key] = [blockOf(text, 'CERTIFICATE'), blockOf(text, 'ED25519 PRIVATE KEY')];
+    if (certificate === undefined || key === undefined) throw failed('make the authority', text.includes('PRIVATE') ? '' : text);
+    return { certificate, key };
+  }
+
+  async sign(
+    grant: Grant,
+    authority: { certificate: string; key: string },
+    { name, network, groups, subnets, seconds }: NodeWanted,
+  ): Promise<{ certificate: string; key: string }> {
+    const pair = makeNodeKey();
+    const script = `${inMemory}
+printf '%s\\n' "$OVERLAY_CA" >"$d/ca.crt" && printf '%s\\n' "$OVERLAY_PUBLIC" >"$d/host.pub" || exit
+cat | nebula-cert sign -ca-key /dev/stdin -ca-crt "$d/ca.crt" -in-pub "$d/host.pub" -out-crt "$d/host.crt" "$@" >&2 && cat "$d/host.crt"`;
+    const argv = [
+      ...['-name', name, '-ip', network],
+      ...(groups.length > 0 ? ['-groups', groups.join(',')] : []),
+      ...(subnets.length > 0 ? ['-subnets', subnets.join(',')] : []),
+      ...(seconds === undefined ? [] : ['-duration', `${seconds}s`]),
+    ];
+    const text = await this.#run(grant, script, argv, {
+      stdin: `${authority.key}\n`,
+      env: { OVERLAY_CA: authority.certificate, OVERLAY_PUBLIC: pair.publicKey },
+    });
+    const certificate = blockOf(text, 'CERTIFICATE');
+    if (certificate === undefined) throw failed('sign the certificate', text);
+    return { certificate, key: pair.privateKey };
+  }
+
+  async inspect(pem: string, signal: AbortSignal): Promise<OverlayCertificate[]> {
+    const outcome = await ran(this.#host.exec(['sh', '-c', readingScript], { signal, limitMs, stdin: pem }));
+    if (outcome.exitCode !== 0) throw failed('read the certificate', wordsOf(outcome));
+    return certificatesOf(new TextDecoder().decode(outcome.stdout));
+  }
+
+  /** Checks that the certificate was signed by this authority and is valid now. Returns a sentence if not. */
+  async verify(authority: string, certificate: string, signal: AbortSignal): Promise<string | undefined> {
+    const script = `${inMemory}
+printf '%s\\n' "$OVERLAY_CA" >"$d/ca.crt" && printf '%s\\n' "$OVERLAY_NODE" >"$d/host.crt" && nebula-cert verify -ca "$d/ca.crt" -crt "$d/host.crt"`;
+    const env = { OVERLAY_CA: authority, OVERLAY_NODE: certificate };
+    const outcome = await ran(this.#host.exec(['sh', '-c', script, 'sh'], { signal, limitMs, env }));
+    return outcome.exitCode === 0 ? undefined : wordsOf(outcome) || 'it is not good';
+  }
+
+  async #run(
+    grant: Grant,
+    script: string,
+    words: readonly string[],
+    given: { stdin?: string; env?: Record<string, string> },
+  ): Promise<string> {
+    const outcome = await ran(this.#host.run(grant, ['sh', '-c', script, 'sh', ...words], { signal: grant.signal, limitMs, ...given }));
+    if (outcome.exitCode !== 0) throw failed('do it', wordsOf(outcome));
+    return new TextDecoder().decode(outcome.stdout);
+  }
+}
+
+/** Throws `refused.noProgram` if the program or its shell is missing. */
+async function ran(running: Promise<ExecOutcome>): Promise<ExecOutcome> {
+  const outcome = await running.catch((thrown: unknown) => {
+    throw thrown instanceof Fault && thrown.kind === 'unreachable' ? missing(thrown) : thrown;
+  });
+  if (outcome.exitCode === 127) throw missing();
+  return outcome;
+}
+
+/** The stdin of a child process is a socket, which cannot be opened by its name in /dev; a pipe can. */
+const readingScript = 'cat | nebula-cert print -json -path /dev/stdin';
+
+/** A folder in memory, readable only by the current user, that is deleted when the script ends for any reason. */
+const inMemory = `umask 077
+for base in "$XDG_RUNTIME_DIR" /dev/shm "\${TMPDIR:-/tmp}"; do
+  [ -n "$base" ] && d=$(mktemp -d "$base/quarterdeck-overlay.XXXXXX" 2>/dev/null) && break
+done
+[ -n "$d" ] || exit 1
+trap 'rm -rf "$d"' EXIT
+trap 'exit 1' HUP INT TERM`;
+
+function makeNodeKey(): { privateKey: string; publicKey: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('x25519');
+  const raw = (der: Buffer) => der.subarray(-keyBytes).toString('base64');
+  return {
+    privateKey: pemOf('X25519 PRIVATE KEY', raw(privateKey.export({ format: 'der', type: 'pkcs8' }))),
+    publicKey: pemOf('X25519 PUBLIC KEY', raw(publicKey.export({ format: 'der', type: 'spki' }))),
+  };
+}
+
+function pemOf(what: string, base64: string): string {
+  return `-----BEGIN NEBULA ${what}-----\n${base64}\n-----END NEBULA ${what}-----`;
+}
+
+function blockOf(text: string, what: string): string | undefined {
+  return new RegExp(`-----BEGIN NEBULA ${what}( V2)?-----[\\s\\S]*?-----END NEBULA ${what}( V2)?-----`).exec(text)?.[0];
+}
+
+/** Releases from 1.10 on call addresses networks, and print a list. */
+function certificatesOf(printed: string) {
+  const texts = printed.trim().startsWith('[') ? [printed] : printed.split('\n');
+  const found = texts.flatMap((text) => parsedJson(text) ?? []);
+  return found.flatMap((one) => {
+    const certificate = objectOf(one);
+    const details = objectOf(certificate?.['details']);
+    if (!certificate || !details) return [];
+    const list = (...names: string[]) =>
+      names.flatMap((name) => listOf(details[name]).map((text) => cleanLine(textOf(text)))).filter(Boolean);
+    const time = (name: string) => Date.parse(textOf(details[name]));
+    return [
+      {
+        name: cleanLine(textOf(details['name'])),
+        isAuthority: details['isCa'] === true,
+        /** With prefix length: `10.1.0.2/24`. */
+        networks: list('ips', 'networks'),
+        groups: list('groups'),
+        /** Networks that are routed through the node. */
+        subnets: list('subnets', 'unsafeNetworks'),
+        fromMs: time('notBefore'),
+        untilMs: time('notAfter'),
+        /** Fingerprint of the authority's certificate; empty for an authority. */
+        issuer: cleanLine(textOf(details['issuer'])),
+        fingerprint: cleanLine(textOf(certificate['fingerprint'])),
+      },
+    ];
+  });
+}
+
+function wordsOf({ stdout, stderr }: ExecOutcome): string {
+  const lines = [stderr, stdout]
+    .flatMap((bytes) => cleanLines(new TextDecoder().decode(bytes).trim()))
+    .filter((line) => line !== '' && !line.includes('PRIVATE'));
+  return (lines.at(-1) ?? '')
+    .replace(/^Error: /, '')
+    .replace(/\.$/, '')
+    .slice(0, 300);
+}
+
+function missing(cause?: unknown): Fault {
+  return new Fault(
+    'refused.noProgram',
+    'There is no nebula-cert on this machine.',
+    'Install nebula here (apt install nebula): the key of the authority does not travel.',
+    { cause },
+  );
+}
+
+function failed(what: string, words: string): Fault {
+  return new Fault('failed.overlay', `nebula-cert could not ${what}${words === '' ? '' : `: ${cleanLine(words)}`}.`, 'Nothing was kept.');
+}

@@ -1,0 +1,280 @@
+import { posix } from 'node:path';
+import { isNetwork } from '../../config-files/wireguard/network-words.ts';
+import { Fault } from '../../faults/fault.ts';
+import { secretName } from '../../flows/deploy/stack-facts.ts';
+import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
+import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
+import { givenOrAsked } from '../../flows/given-or-asked.ts';
+import { fileOf } from '../../flows/named-file.ts';
+import type { Grant } from '../../grants/grant.ts';
+import type { HostFiles } from '../../hosts/host.ts';
+import { localFiles } from '../../hosts/local-files.ts';
+import { durationProblem, parseDuration } from '../../session/answer-checks.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { wordsOf } from '../../text/words.ts';
+import type { OverlayMesh } from './client/overlay-book.ts';
+import type { NodeWanted } from './client/overlay-certificates.ts';
+import { bookOf, dayText, endText, jsonOf, meshOf, onThisMachine } from './overlay-mesh.ts';
+
+const component = 'overlay-mesh';
+const usualAuthority = '1095d';
+
+export const overlayCa: Procedure = async (session, input, context) => {
+  const book = bookOf(context, input.engineName);
+  const before = await book.read();
+  const isOurs = before !== undefined && session.noted('authority').includes(before.authority.name);
+  if (before && !isOurs) {
+    throw new Fault(
+      'refused.authority',
+      `The mesh of ${input.engineName} has an authority: ${cleanLine(before.authority.name)}, ${endText(before.authority.untilMs, Date.now())}.`,
+      'Certificates of another one would be worth nothing to its nodes. Move its file away to begin a new mesh.',
+    );
+  }
+  const name = await wordOr(session, input, { id: 'name', label: 'What is the mesh called?', initial: 'home mesh' });
+  const seconds = await secondsOf(session, input, usualAuthority, 'When it ends, every node needs a new certificate at once.');
+  if (seconds === undefined) throw new Error('an authority has an end');
+  const vault = await context.vault(session);
+  if (!isOurs) await session.note('authority', name);
+  const made = await onThisMachine(async (certificates) => {
+    const answer = await session.act({
+      id: 'authority',
+      right: 'operate',
+      request: `nebula-cert ca -name ${name} -duration ${seconds}s; keep its key as ${input.engineName}/${component}/CA_KEY`,
+      target: { host: input.engineName, component },
+      done: async () => (await book.read()) !== undefined,
+      run: async (grant) => {
+        const { certificate, key } = await certificates.makeAuthority(grant, { name, seconds });
+        session.hide(key);
+        const [read] = await certificates.inspect(certificate, grant.signal);
+        // The key is stored first: a certificate without it is useless.
+        await vault.write(grant, secretName(input.engineName, component, 'CA_KEY'), key, 'generated');
+        await book.start(grant, { name, certificate, untilMs: read?.untilMs ?? 0 });
+        return read;
+      },
+    });
+    if (answer || session.dryRun) return answer;
+    // An earlier run was interrupted after it created the authority.
+    return (await certificates.inspect((await meshOf(book)).authority.certificate, session.signal))[0];
+  });
+  if (!made) return { message: 'Dry run: no authority was made.' };
+  return {
+    message: `${name} can sign nodes, and ends ${dayText(made.untilMs)}. Its key is in the vault: back it up (quarterdeck secrets export). Sign a node: quarterdeck overlay sign NAME`,
+    data: { authority: jsonOf(made) },
+  };
+};
+
+export const overlaySign: Procedure = async (session, input, context) => {
+  const book = bookOf(context, input.engineName);
+  await offerAuthority(session, input, context);
+  const mesh = await meshOf(book);
+  const nowMs = Date.now();
+  const { authority } = mesh;
+  if (authority.untilMs < nowMs)
+    throw new Fault(
+      'refused.authority',
+      `The authority ${cleanLine(authority.name)} ended ${dayText(authority.untilMs)}: nobody takes what it signs.`,
+      'Move its file away, make a new one, and sign every node anew.',
+    );
+  const wanted = await nodeOf(session, input, mesh);
+  const asked = await askWhere(session, input, wanted.name);
+  const out = asked.out === undefined ? undefined : fileOf(asked.out);
+  const installed = asked.install ? await installFolder(session, input, context) : undefined;
+  const vault = await context.vault(session);
+  const keyName = secretName(input.engineName, component, 'CA_KEY');
+  const authorityKey = session.dryRun ? '' : await vault.read(keyName, session.signal);
+  if (authorityKey === undefined)
+    throw new Fault(
+      'failed.overlay',
+      `The authority's key is not in the vault (${keyName}).`,
+      'Import it from an export: quarterdeck secrets import.',
+    );
+  session.hide(authorityKey);
+  const nodeKeyName = secretName(input.engineName, component, `KEY_${wanted.name}`);
+  const [begun = new Date(nowMs).toISOString()] = session.noted('begun');
+  if (session.noted('begun').length === 0) await session.note('begun', begun);
+  const signedNow = async () => (await meshOf(book)).nodes.find(({ name, signedAt }) => name === wanted.name && signedAt >= begun);
+  const made = await onThisMachine(async (certificates) => {
+    const answer = await session.act({
+      id: 'sign',
+      right: 'reveal',
+      request: [
+        `nebula-cert sign -name ${wanted.name} -ip ${wanted.network}${wanted.groups.length > 0 ? ` -groups ${wanted.groups.join(',')}` : ''}; keep its key as ${nodeKeyName}`,
+        out === undefined ? '' : `write ca.crt, ${wanted.name}.crt and ${wanted.name}.key into ${cleanLine(out)}`,
+        installed === undefined ? '' : `write ca.crt, host.crt and host.key into ${cleanLine(installed.folder)}`,
+      ]
+        .filter(Boolean)
+        .join('; '),
+      target: { host: input.engineName, component },
+      done: async () => (await signedNow()) !== undefined,
+      run: async (grant) => {
+        const { certificate, key } = await certificates.sign(grant, { certificate: authority.certificate, key: authorityKey }, wanted);
+        session.hide(key);
+        const [read] = await certificates.inspect(certificate, grant.signal);
+        await vault.write(grant, nodeKeyName, key, 'generated');
+        const files = (own: string) => [
+          { name: 'ca.crt', text: authority.certificate, mode: 0o644 },
+          { name: `${own}.crt`, text: certificate, mode: 0o644 },
+          { name: `${own}.key`, text: key, mode: 0o600 },
+        ];
+        if (out !== undefined) await writeFiles(grant, localFiles, out, files(wanted.name));
+        if (installed !== undefined) {
+          await installed.host.files.makeFolder(grant, installed.own, { mode: 0o700 });
+          await writeFiles(grant, installed.host.files, installed.folder, files('host'), 0o755);
+        }
+        // Recorded last: the files of a recorded node have been delivered.
+        const { seconds: _, ...node } = wanted;
+        await book.add(grant, { ...node, certificate, signedAt: new Date().toISOString(), untilMs: read?.untilMs ?? 0 });
+        return read;
+      },
+    });
+    if (answer || session.dryRun) return answer;
+    const [read] = await certificates.inspect((await signedNow())?.certificate ?? '', session.signal);
+    return read;
+  });
+  if (!made) return { message: `Dry run: ${wanted.name} was not signed.` };
+  const next =
+    installed !== undefined
+      ? ` It is in ${cleanLine(installed.folder)}: ${installed.deployed ? `restart ${component} to put it in force` : `quarterdeck deploy ${component} finds it there`}.`
+      : out !== undefined
+        ? ` It is in ${cleanLine(out)}: carry it to the node, then remove it here.`
+        : ' Its key is in the vault alone; --out or --install bring it to the node.';
+  return {
+    message: `${wanted.name} is signed, and ends ${dayText(made.untilMs)}.${next}`,
+    data: { certificate: jsonOf(made), ...(out !== undefined && { folder: out }) },
+  };
+};
+
+async function writeFiles(
+  grant: Grant,
+  files: HostFiles,
+  folder: string,
+  contents: readonly { name: string; text: string; mode: number }[],
+  folderMode = 0o700,
+): Promise<void> {
+  await files.makeFolder(grant, folder, { mode: folderMode });
+  for (const { name, text, mode } of contents) await files.write(grant, posix.join(folder, name), Buffer.from(`${text}\n`), { mode });
+}
+
+async function offerAuthority(session: Session, input: FlowInput, context: FlowContext): Promise<void> {
+  if (!session.attended || session.dryRun || (await bookOf(context, input.engineName).read())) return;
+  const name = await session.ask.text({
+    id: 'mesh',
+    label: 'What is the mesh called?',
+    help: `It has no authority yet: one is made first, which is good for three years (quarterdeck overlay ca).`,
+    initial: 'home mesh',
+    check: (text) => (text.trim() === '' ? 'Give it a name.' : undefined),
+  });
+  const { message } = await overlayCa(session, { ...input, words: [name.trim()], options: { for: usualAuthority } }, context);
+  session.show({ kind: 'text', text: message });
+}
+
+/** Prompts for what no option sets: a node cannot use a key that is only in the keychain. */
+async function askWhere(session: Session, { options, engineName }: FlowInput, name: string) {
+  const given = typeof options['out'] === 'string' ? options['out'] : undefined;
+  const install = options['install'] === true;
+  if (given !== undefined || install || !session.attended) return { out: given, install };
+  const where = await session.ask.choice({
+    id: 'where',
+    label: `Where do certificate and key of ${name} go?`,
+    help: 'The key rests in the vault besides. Nothing is signed before this is answered.',
+    choices: [
+      { value: 'folder', label: 'Into a folder of this machine', detail: 'to be carried to the node' },
+      { value: 'install', label: `Into ${component} of ${engineName}`, detail: 'deployed there already, or next' },
+      { value: 'vault', label: 'Into the vault alone' },
+    ],
+  });
+  if (where !== 'folder') return { out: undefined, install: where === 'install' };
+  const out = await session.ask.text({
+    id: 'folder',
+    label: 'Into which folder?',
+    help: `ca.crt, ${name}.crt and ${name}.key are written there, the key for its owner alone.`,
+    initial: `./${name}`,
+    check: (text) => (text.trim() === '' ? 'Name a folder.' : undefined),
+  });
+  return { out: out.trim(), install: false };
+}
+
+async function installFolder(session: Session, { engineName }: FlowInput, context: FlowContext) {
+  const host = context.hostOf(engineName);
+  const own = posix.join(await context.stackFolderOf(engineName, session.signal), component);
+  const deployed = (await host.files.facts(posix.join(own, 'compose.yaml'), session.signal)) !== undefined;
+  return { host, own, folder: posix.join(own, 'files'), deployed };
+}
+
+async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Promise<NodeWanted> {
+  const names = mesh.nodes.map((node) => node.name);
+  const name = await wordOr(session, input, {
+    id: 'name',
+    label: 'Which node?',
+    help:
+      names.length > 0 ? `Signed already: ${names.slice(0, 8).join(', ')}. The same name renews.` : 'What it is called in the mesh: nas.',
+  });
+  const before = mesh.nodes.find((node) => node.name === name);
+  const networkProblem = (text: string) => {
+    const network = text.trim();
+    if (!network.includes('/') || !isNetwork(network)) return 'Write its address with the prefix of the mesh: 10.1.0.2/24';
+    const other = mesh.nodes.find((node) => node.name !== name && node.network.split('/')[0] === network.split('/')[0]);
+    return other ? `${other.name} has that address.` : undefined;
+  };
+  const initial = before?.network ?? nextAddress(mesh);
+  const given = optionOf(input, 'ip') ?? (session.attended ? undefined : before?.network);
+  if (optionOf(input, 'ip') !== undefined) throwIf('--ip', networkProblem(given ?? ''));
+  const network = given ?? (await session.ask.text({ id: 'ip', label: 'Its address in the mesh', initial, check: networkProblem }));
+  const groups = await groupsOf(session, input, before?.groups ?? []);
+  const subnetsGiven = optionOf(input, 'subnets');
+  const subnets = subnetsGiven === undefined ? (before?.subnets ?? []) : wordsOf(subnetsGiven);
+  for (const one of subnets) throwIf('--subnets', one.includes('/') && isNetwork(one) ? undefined : `"${cleanLine(one)}" is no network.`);
+  const seconds = optionOf(input, 'for') !== undefined ? await secondsOf(session, input, '', '') : undefined;
+  if (seconds !== undefined && Date.now() + seconds * 1000 > mesh.authority.untilMs)
+    throw new Fault(
+      'usage.duration',
+      `None can be good for longer than the authority, which ends ${dayText(mesh.authority.untilMs)}.`,
+      'Leave --for away: it is then good as long.',
+    );
+  return { name, network: network.trim(), groups, subnets, seconds };
+}
+
+/** Returns the address after the highest one in use, in the network of the first node. */
+function nextAddress({ nodes }: OverlayMesh): string {
+  const parts = nodes.flatMap(({ network }) => {
+    const [, head, last, prefix] = /^(\d+\.\d+\.\d+\.)(\d+)(\/\d+)$/.exec(network) ?? [];
+    return head !== undefined && prefix !== undefined ? [{ head, last: Number(last), prefix }] : [];
+  });
+  const [first] = parts;
+  if (!first) return '10.1.0.1/24';
+  const highest = Math.max(...parts.filter(({ head }) => head === first.head).map(({ last }) => last));
+  return highest < 254 ? `${first.head}${highest + 1}${first.prefix}` : '';
+}
+
+async function wordOr(
+  session: Session,
+  { words }: FlowInput,
+  question: { id: string; label: string; help?: string; initial?: string },
+): Promise<string> {
+  const [word] = wordsUpTo(1, { words }, { takes: 'One at a time', remedy: 'Put a name with spaces into quotes.' });
+  const check = (text: string) =>
+    /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'A name has up to 60 letters, digits, dots and dashes.';
+  return givenOrAsked(session, { ...question, check, given: word, code: 'usage.overlay', remedy: 'Look: quarterdeck overlay sign --help' });
+}
+
+async function groupsOf(session: Session, input: FlowInput, before: readonly string[]): Promise<readonly string[]> {
+  const check = (text: string) =>
+    wordsOf(text).every((word) => /^[\w.:@-]{1,60}$/.test(word)) ? undefined : 'Letters, digits, dots and dashes.';
+  const given = optionOf(input, 'groups');
+  if (given !== undefined) throwIf('--groups', check(given));
+  if (given === undefined && !session.attended) return before;
+  const help = 'What firewall rules call it, with commas: servers. May be empty.';
+  return wordsOf(given ?? (await session.ask.text({ id: 'groups', label: 'Groups', help, initial: before.join(', '), check })));
+}
+
+async function secondsOf(session: Session, input: FlowInput, initial: string, help: string): Promise<number | undefined> {
+  const given = optionOf(input, 'for');
+  if (given === undefined) return session.ask.duration({ id: 'for', label: 'How long is it good?', initial, help });
+  throwIf('--for', durationProblem(given) ?? (parseDuration(given) === 0 ? 'It would be over at once.' : undefined));
+  return parseDuration(given);
+}
+
+function throwIf(what: string, problem: string | undefined): void {
+  if (problem !== undefined) throw new Fault('usage.overlay', `${what}: ${problem}`, 'Look: quarterdeck overlay sign --help');
+}

@@ -1,0 +1,163 @@
+import { basename, posix } from 'node:path';
+import { Fault } from '../../faults/fault.ts';
+import type { Procedure } from '../../flows/flow.ts';
+import { wordsUpTo } from '../../flows/flow-options.ts';
+import { fileOf } from '../../flows/named-file.ts';
+import { localFiles } from '../../hosts/local-files.ts';
+import { openLocalSource, receiveLocal } from '../../hosts/local-streams.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { agoText, bytesText } from '../../text/quantities.ts';
+import { type ObjectName, type ObjectStore, partsAboveBytes, type StoredObject, shown } from './client/object-storage.ts';
+import { askObject, factsOf, objectAsked, objectNamed, openObjects } from './objects-open.ts';
+
+const getUsage = 'objects get COMPONENT BUCKET/KEY [FILE]';
+const transferLimitMs = 24 * 3_600_000;
+
+export const objectsGet: Procedure = async (session, input, context) => {
+  const [word, written] = wordsUpTo(2, input, { takes: 'One object into one file', remedy: `quarterdeck ${getUsage}` });
+  const name = await objectAsked(session, word, getUsage);
+  const path = fileOf(written ?? `./${posix.basename(name.key)}`);
+  const file = cleanLine(path);
+  const there = await localFiles.facts(path, session.signal);
+  if (there && there.kind !== 'file') throw new Fault('usage.path', `${file} is no plain file.`, `Name a file: quarterdeck ${getUsage}`);
+  const { store } = await openObjects(session, input, context);
+  await factsOf(store, name, session.signal);
+  const size = await session.act({
+    id: 'get',
+    right: there ? 'destroy' : 'operate',
+    ...(there && { title: `Replace ${file}`, consequences: [`What is in it now is lost: ${bytesText(there.sizeBytes)}.`] }),
+    request: `GET ${shown(name)} into ${file}`,
+    limitMs: transferLimitMs,
+    run: (grant) =>
+      store.read(name, grant.signal, async (body, expected) => {
+        let come = 0;
+        const size = await receiveLocal(grant, path, body, (count) => {
+          come += count;
+          session.progress({
+            id: 'get',
+            label: `Fetching ${shown(name)}, ${bytesText(come)} of ${bytesText(expected)}`,
+            fraction: expected === 0 ? 1 : come / expected,
+          });
+        });
+        if (size !== expected)
+          throw new Fault('failed.objects', `${shown(name)} came with ${bytesText(size)} of ${bytesText(expected)}.`, 'Fetch it again.');
+        return size;
+      }),
+  });
+  if (size === undefined) return { message: 'Dry run: nothing was fetched.' };
+  session.progress({ id: 'get', label: 'Fetched', fraction: 1, done: true });
+  return { message: `${file}: ${bytesText(size)}.`, data: { file: path, ...name, sizeBytes: size } };
+};
+
+const putUsage = 'objects put COMPONENT FILE BUCKET/[KEY]';
+/** Step name under which the id of the upload is recorded, in case the run is killed. */
+const uploadStep = 'upload';
+
+export const objectsPut: Procedure = async (session, input, context) => {
+  const [file, to] = wordsUpTo(2, input, { takes: 'One file at a time', remedy: `quarterdeck ${putUsage}` });
+  const check = (text: string) => (text.trim() === '' ? 'Name a file.' : undefined);
+  const written = file ?? (await session.ask.text({ id: 'file', label: 'Which file of this machine?', check }));
+  const source = await openLocalSource(fileOf(written));
+  const word = to ?? (await askObject(session, 'As which object?', 'BUCKET/KEY, or BUCKET/ for the name of the file'));
+  // The target is a folder or a bucket: the object is named after the file.
+  const name = objectNamed(
+    word.endsWith('/') || !word.includes('/') ? `${word.replace(/\/$/, '')}/${basename(source.path)}` : word,
+    putUsage,
+  );
+  const { store } = await openObjects(session, input, context);
+  await giveUpEarlier(session, store, name);
+  const there = await store.facts(name, session.signal);
+  const inParts = source.sizeBytes > partsAboveBytes;
+  let began: Promise<string> | undefined;
+  let isJoined = false;
+  const size = bytesText(source.sizeBytes);
+  const stored = await session.act({
+    id: 'put',
+    right: there ? 'destroy' : 'operate',
+    ...(there && { title: `Replace ${shown(name)}`, consequences: [replaced(there)] }),
+    request: `${inParts ? 'POST parts of' : 'PUT'} ${shown(name)}, ${size}`,
+    limitMs: transferLimitMs,
+    run: async (grant) => {
+      session.progress({ id: 'put', label: `Storing ${shown(name)}, ${size}` });
+      if (inParts) {
+        began = store.begin(grant, name);
+        const upload = await began;
+        await session.note(uploadStep, upload);
+        await store.putParts(grant, name, upload, source, (part, parts) =>
+          session.progress({ id: 'put', label: `Storing ${shown(name)}, part ${part} of ${parts}`, fraction: part / parts }),
+        );
+        isJoined = true;
+      } else await store.put(grant, name, source);
+      return true;
+    },
+    afterwards: async (grant) => {
+      const upload = isJoined ? undefined : await began?.catch(() => undefined);
+      if (upload !== undefined) await store.giveUp(grant, name, upload);
+    },
+  });
+  if (!stored) return { message: 'Dry run: nothing was stored.' };
+  await throwUnlessWhole(store, name, source.sizeBytes, session.signal);
+  session.progress({ id: 'put', label: 'Stored', fraction: 1, done: true });
+  return {
+    message: `${shown(name)} is stored, ${size}.`,
+    data: { ...name, sizeBytes: source.sizeBytes, inParts, replaced: there !== undefined },
+  };
+};
+
+/** Aborts uploads of killed runs, whose parts use space that no list shows. */
+async function giveUpEarlier(session: Session, store: ObjectStore, name: ObjectName): Promise<void> {
+  for (const upload of new Set(session.noted(uploadStep)))
+    await session.act({
+      id: `give up ${upload}`,
+      right: 'operate',
+      request: `DELETE the parts of ${shown(name)} that came before`,
+      run: (grant) => store.giveUp(grant, name, upload),
+    });
+}
+
+function replaced({ sizeBytes, changedMs, versioned }: StoredObject): string {
+  const age = changedMs === undefined ? '' : `, stored ${agoText(Date.now() - changedMs)}`;
+  return versioned
+    ? `What is there now (${bytesText(sizeBytes)}${age}) is kept by the bucket as an earlier version.`
+    : `What is there now is lost: ${bytesText(sizeBytes)}${age}.`;
+}
+
+async function throwUnlessWhole(store: ObjectStore, name: ObjectName, sizeBytes: number, signal: AbortSignal): Promise<void> {
+  const found = await store.facts(name, signal);
+  if (found?.sizeBytes === sizeBytes) return;
+  throw new Fault(
+    'failed.objects',
+    `${shown(name)} is ${found ? `${bytesText(found.sizeBytes)} there, and not ${bytesText(sizeBytes)}` : 'not there'}.`,
+    'Somebody else may write it too. Store it again.',
+  );
+}
+
+const removeUsage = 'objects remove COMPONENT BUCKET/KEY';
+
+export const objectsRemove: Procedure = async (session, input, context) => {
+  const [word] = wordsUpTo(1, input, { takes: 'One object at a time', remedy: `quarterdeck ${removeUsage}` });
+  const name = await objectAsked(session, word, removeUsage);
+  const { store } = await openObjects(session, input, context);
+  const there = await factsOf(store, name, session.signal);
+  const removed = await session.act({
+    id: 'remove',
+    right: 'destroy',
+    title: `Remove ${shown(name)}`,
+    request: `DELETE ${shown(name)}`,
+    consequences: [replaced(there)],
+    done: async () => (await store.facts(name, session.signal)) === undefined,
+    run: async (grant) => {
+      await store.remove(grant, name);
+      return true;
+    },
+  });
+  if (!removed) return { message: 'Dry run: nothing was removed.' };
+  if (await store.facts(name, session.signal))
+    throw new Fault(
+      'failed.objects',
+      `${shown(name)} is still there.`,
+      'Somebody else may write it too, or the bucket locks what is in it.',
+    );
+  return { message: `${shown(name)} is removed.`, data: name };
+};

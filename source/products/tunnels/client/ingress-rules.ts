@@ -1,0 +1,198 @@
+import { domainToASCII } from 'node:url';
+import { RE2JS } from 're2js';
+import type { ConfigProblem } from '../../../config-files/problem.ts';
+import { type JsonObject, objectOf, textOf } from '../../../text/json-value.ts';
+import { namesLoopback } from '../../../text/loopback.ts';
+import { nearestName } from '../../../text/nearest-name.ts';
+import { fieldText, YamlDocument, type YamlPath } from '../../../yaml/document.ts';
+
+export interface IngressRule {
+  line: number;
+  hostname: string;
+  /** Regular expression in Go's syntax; an empty one matches every path. */
+  path: string;
+  service: string;
+}
+
+const ruleKeys = ['hostname', 'path', 'service', 'originRequest'];
+/** Services without an address (cloudflared, ingress/ingress.go). */
+const plainServices = /^(?:hello[_-]?world|bastion|socks-proxy)$/;
+
+/** Finds what cloudflared would refuse, and what it accepts with an unintended meaning. Never throws. */
+export function readIngress(text: string): { rules: readonly IngressRule[]; problems: readonly ConfigProblem[] } {
+  const document = new YamlDocument(text);
+  const problems = document.problems.map((problem): ConfigProblem => ({ level: 'error', field: '', ...problem }));
+  if (problems.length > 0) return { rules: [], problems };
+  const add: Add = (level, path, message, remedy, rule) =>
+    problems.push({ level, ...document.position(path), field: fieldText(path), message, remedy, ...(rule !== undefined && { rule }) });
+  const top = objectOf(document.value);
+  if (!top) {
+    add('error', [], 'There is no configuration in it.', 'Begin with tunnel, credentials-file and ingress.');
+    return { rules: [], problems };
+  }
+  checkCredentials(top, add);
+  const list = top['ingress'];
+  if (!Array.isArray(list) || list.length === 0) {
+    add(
+      'error',
+      'ingress' in top ? ['ingress'] : [],
+      'There are no ingress rules: every request is answered with 503.',
+      'Add ingress with a rule for each name, and as the last one: service: http_status:404',
+      'R24',
+    );
+    return { rules: [], problems };
+  }
+  const rules = list.map((value, at) => {
+    const rule = objectOf(value);
+    const field = (name: string) => textOf(rule?.[name]);
+    const { line } = document.position(['ingress', at]);
+    const read = { line, hostname: field('hostname'), path: field('path'), service: field('service') };
+    if (rule) checkRule(rule, read, at, add);
+    else add('error', ['ingress', at], 'The rule is no list of names and values.', 'Write hostname and service.');
+    checkCatchAll(read, at, list.length, add);
+    return read;
+  });
+  for (const [at, rule] of rules.entries()) {
+    const before = rules.slice(0, at).find((other) => covers(other, rule));
+    if (!before || isCatchAll(before)) continue;
+    const message = `It is never reached: the rule of line ${before.line} takes all that it would get.`;
+    add('warning', ['ingress', at], message, 'Put the more special rule first.');
+  }
+  return { rules, problems: problems.sort((a, b) => a.line - b.line || a.column - b.column) };
+}
+
+type Add = (level: ConfigProblem['level'], path: YamlPath, message: string, remedy: string, rule?: string) => unknown;
+
+function checkCredentials(top: JsonObject, add: Add): void {
+  const [tunnel, file] = [top['tunnel'], top['credentials-file']];
+  for (const name of ['token', 'TUNNEL_TOKEN'])
+    if (top[name] !== undefined) {
+      if (tunnel !== undefined || file !== undefined)
+        add('error', [name], 'A token and a tunnel id with its credentials exclude each other.', 'Keep one of them.', 'R21');
+      else
+        add(
+          'warning',
+          [name],
+          'A token stands in the file, where everybody who may read it has the tunnel.',
+          'Give it through the environment: TUNNEL_TOKEN.',
+        );
+    }
+  if (file !== undefined && tunnel === undefined)
+    add('error', ['credentials-file'], 'There are credentials, and no tunnel that they are for.', 'Add tunnel with its id.', 'R21');
+  if (tunnel !== undefined && file === undefined)
+    add(
+      'warning',
+      ['tunnel'],
+      'There is a tunnel id, and no credentials-file: it is looked for beside the configuration.',
+      'Add credentials-file.',
+      'R21',
+    );
+}
+
+function checkRule(rule: JsonObject, { hostname, path, service }: IngressRule, at: number, add: Add): void {
+  const wrongHost = (message: string, remedy: string) => add('error', ['ingress', at, 'hostname'], message, remedy);
+  for (const key of Object.keys(rule)) {
+    if (ruleKeys.includes(key)) continue;
+    const near = nearestName(key, ruleKeys);
+    const remedy = near === undefined ? `It knows ${ruleKeys.join(', ')}.` : `Is it "${near}"?`;
+    add('warning', ['ingress', at, key], `A rule knows no "${key.slice(0, 40)}": it is ignored.`, remedy);
+  }
+  if (/^(?:.*[^:]|\[.*\]):\d+$/.test(hostname)) wrongHost('A hostname has no port.', 'Take the port out: the tunnel answers on 443 alone.');
+  else if (hostname.lastIndexOf('*') > 0 || (hostname.startsWith('*') && hostname !== '*' && !hostname.startsWith('*.')))
+    wrongHost('A star can only stand in the place of the first part of a name.', 'Write *.example.com');
+  else if (/[/\s]/.test(hostname)) wrongHost(`"${hostname.slice(0, 60)}" is no name.`, 'Write the name alone, without https:// and path.');
+  if (!compiled(path)) {
+    const message = 'The path is a regular expression, and this is none that Go understands.';
+    add('error', ['ingress', at, 'path'], message, 'Look-ahead and back references are not known there.');
+  }
+  const problem = serviceProblem(service);
+  if (problem) add('error', 'service' in rule ? ['ingress', at, 'service'] : ['ingress', at], ...problem);
+  else if (namesLoopback(service))
+    add(
+      'warning',
+      ['ingress', at, 'service'],
+      'In a container this is the container itself, not the host and not another container.',
+      'Write the name of the service, or the gateway name of the host.',
+      'R14',
+    );
+}
+
+function serviceProblem(service: string): [message: string, remedy: string] | undefined {
+  if (service === '') return ['The rule has no service.', 'Say where it leads: service: http://name:8080'];
+  if (plainServices.test(service)) return undefined;
+  const [, status] = /^http_status:(.*)$/.exec(service) ?? [];
+  if (status !== undefined)
+    return /^[1-9]\d\d$/.test(status) ? undefined : [`"${status.slice(0, 20)}" is no HTTP status.`, 'For example: http_status:404'];
+  if (/^unix(?:\+tls)?:/.test(service))
+    return /^unix(?:\+tls)?:\/*[^/]/.test(service) ? undefined : ['The path of the socket is missing.', 'For example: unix:/run/app.sock'];
+  const url = URL.canParse(service) ? new URL(service) : undefined;
+  if (!url || !/^[a-z][a-z0-9+.-]*:\/\//i.test(service) || url.hostname === '')
+    return [`"${service.slice(0, 60)}" is no address.`, 'It needs a scheme and a name: http://name:8080'];
+  // Searched in the text: a URL parser adds the slash itself.
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]+[/?#]/i.test(service)
+    ? ['A service has no path: the path of the request is kept.', 'Leave off everything behind the port, the slash too.']
+    : undefined;
+}
+
+function checkCatchAll(rule: IngressRule, at: number, count: number, add: Add): void {
+  const isLast = at === count - 1;
+  const path = ['ingress', at];
+  if (isLast && !isCatchAll(rule)) {
+    const message = 'The last rule has to take all that is left: it may have neither hostname nor path.';
+    add('error', path, message, 'Add as the last one: service: http_status:404', 'R24');
+  }
+  if (!isLast && isCatchAll(rule)) {
+    const message = `It takes every request: the ${count - at - 1} behind it are never reached.`;
+    add('error', path, message, 'Give it a hostname, or put it last.', 'R24');
+  }
+  if (isLast && isCatchAll(rule) && rule.service !== 'http_status:404' && rule.service !== '') {
+    const message = 'What has no rule of its own gets this service, whatever name it was asked by.';
+    add('warning', [...path, 'service'], message, 'Usually the last one is service: http_status:404', 'R24');
+  }
+}
+
+const isEveryName = (hostname: string) => hostname === '' || hostname === '*';
+const isCatchAll = ({ hostname, path }: IngressRule) => isEveryName(hostname) && path === '';
+
+/** Reports whether the first rule matches every request of the second. Paths are compared as text. */
+function covers(first: IngressRule, second: IngressRule): boolean {
+  if (first.path !== '' && first.path !== second.path) return false;
+  if (isEveryName(first.hostname) || first.hostname === second.hostname) return true;
+  return !isEveryName(second.hostname) && matchesHost(first.hostname, second.hostname.replace(/^\*/, 'x'));
+}
+
+function matchesHost(pattern: string, host: string): boolean {
+  if (isEveryName(pattern)) return true;
+  const [rule, wanted] = [pattern.toLowerCase(), host.toLowerCase()];
+  if (rule === wanted) return true;
+  if (rule.startsWith('*.')) return wanted.endsWith(asciiName(rule.slice(1))) || wanted.endsWith(rule.slice(1));
+  return asciiName(rule) === wanted;
+}
+
+function asciiName(name: string): string {
+  const dot = name.startsWith('.') ? '.' : '';
+  return `${dot}${domainToASCII(name.slice(dot.length)) || name.slice(dot.length)}`;
+}
+
+/** Returns the position of the matching rule; undefined if this is not an address. The last rule matches all remaining requests. */
+export function ruleFor(rules: readonly IngressRule[], address: string): number | undefined {
+  const written = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `https://${address}`;
+  if (!URL.canParse(written) || rules.length === 0) return undefined;
+  const { hostname, pathname } = new URL(written);
+  let path = pathname;
+  try {
+    path = decodeURIComponent(pathname);
+  } catch {
+    // A path that cannot be decoded is compared as it is.
+  }
+  const found = rules.findIndex((rule) => matchesHost(rule.hostname, hostname) && (compiled(rule.path)?.matcher(path).find() ?? false));
+  return found < 0 ? rules.length - 1 : found;
+}
+
+function compiled(pattern: string): RE2JS | undefined {
+  try {
+    return RE2JS.compile(pattern);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,148 @@
+import { HttpClient, requirePrivate } from '../../../calls/http-client.ts';
+import type { HttpAnswer, HttpEndpoint } from '../../../calls/http-exchange.ts';
+import { Fault } from '../../../faults/fault.ts';
+import type { Grant } from '../../../grants/grant.ts';
+import { cleanLine } from '../../../text/clean.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../text/json-value.ts';
+
+export type TunnelClient = ReturnType<typeof clientOf>;
+
+/** The HTTP API of wg-easy in its dialects (reference/http-apis.md). Throws `unreachable.component`, `refused.login`, `failed.tunnelUi`. */
+export class TunnelUi {
+  readonly endpoint: HttpEndpoint;
+  /** `session`: up to 14, a password for a cookie. `basic`: 15, user and password with each request. */
+  readonly dialect: 'session' | 'basic';
+  /** No login is required: anyone who can reach the page has access. */
+  readonly isOpen: boolean;
+  #authority: Readonly<Record<string, string>> = {};
+
+  private constructor(endpoint: HttpEndpoint, dialect: TunnelUi['dialect'], isOpen: boolean) {
+    this.endpoint = endpoint;
+    this.dialect = dialect;
+    this.isOpen = isOpen;
+  }
+
+  /** Detects the dialect. Sends nothing secret. */
+  static async greet(endpoint: HttpEndpoint, signal: AbortSignal): Promise<TunnelUi> {
+    const { status, json, words } = await send(endpoint, { method: 'GET', path: '/api/session' }, signal);
+    const session = objectOf(json);
+    if (status === 200 && session && typeof session['requiresPassword'] === 'boolean')
+      return new TunnelUi(endpoint, 'session', !session['requiresPassword']);
+    if (status === 401) return new TunnelUi(endpoint, 'basic', false);
+    throw failed(endpoint, 'does not answer as wg-easy does', status, words);
+  }
+
+  async logIn(grant: Grant, { user, password }: { user: string; password: string }): Promise<void> {
+    requirePrivate(this.endpoint, { what: 'the password', remedy: 'Publish it on 127.0.0.1, behind the reverse proxy.' });
+    if (this.dialect === 'basic') {
+      this.#authority = { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
+      const { status } = await this.#ask('GET', '/api/client', grant.signal);
+      if (status === 200) return;
+      const why = status === 403 ? 'password login is switched off there' : 'it refuses this user and password, or wants a second factor';
+      throw loginFault(this.endpoint, why);
+    }
+    const request = { method: 'POST', path: '/api/session', json: { password } };
+    const { status, headers, words } = await send(this.endpoint, request, grant.signal);
+    if (status === 401 || status === 403) throw loginFault(this.endpoint, 'it refuses this password');
+    const cookie = /(connect\.sid=[^;,\s]+)/.exec(headers['set-cookie'] ?? '')?.[1];
+    if (status < 200 || status > 299 || cookie === undefined) throw failed(this.endpoint, 'did not log in', status, words);
+    this.#authority = { cookie };
+  }
+
+  async clients(signal: AbortSignal): Promise<TunnelClient[]> {
+    const { status, json, words } = await this.#ask('GET', this.#path(), signal);
+    if (status !== 200 || !Array.isArray(json)) throw failed(this.endpoint, 'did not list the clients', status, words);
+    return objectsOf(json).map(clientOf);
+  }
+
+  /** The answer contains the keys that the server generated, and is discarded. */
+  async add(grant: Grant, name: string): Promise<void> {
+    await this.#change(grant, 'make the client', 'POST', this.#path(), this.dialect === 'basic' ? { name, expiresAt: null } : { name });
+  }
+
+  async setEnabled(grant: Grant, id: string, enabled: boolean): Promise<void> {
+    const path = `${this.#path(id)}/${enabled ? 'enable' : 'disable'}`;
+    await this.#change(grant, enabled ? 'let the client in' : 'keep the client out', 'POST', path);
+  }
+
+  async remove(grant: Grant, id: string): Promise<void> {
+    await this.#change(grant, 'remove the client', 'DELETE', this.#path(id));
+  }
+
+  /** Returns the configuration with the private key. */
+  async configuration(grant: Grant, id: string): Promise<string> {
+    const { status, text, words } = await this.#ask('GET', `${this.#path(id)}/configuration`, grant.signal);
+    if (status !== 200 || !text.includes('[Interface]'))
+      throw failed(this.endpoint, 'did not give the configuration', status, status === 200 ? '' : words);
+    return text;
+  }
+
+  /** Ends the session. A failure is ignored: the session expires by itself. */
+  async logOut(grant: Grant): Promise<void> {
+    if (this.dialect === 'session' && this.#authority['cookie'] !== undefined)
+      await this.#ask('DELETE', '/api/session', grant.signal).catch(() => undefined);
+    this.#authority = {};
+  }
+
+  #path(id?: string): string {
+    const base = this.dialect === 'basic' ? '/api/client' : '/api/wireguard/client';
+    return id === undefined ? base : `${base}/${encodeURIComponent(id)}`;
+  }
+
+  async #change(grant: Grant, what: string, method: string, path: string, json?: object): Promise<void> {
+    const { status, words } = await send(this.endpoint, { method, path, json: json ?? {}, headers: this.#authority }, grant.signal);
+    if (status < 200 || status > 299) throw failed(this.endpoint, `did not ${what}`, status, words);
+  }
+
+  #ask(method: string, path: string, signal: AbortSignal): Promise<Answer> {
+    return send(this.endpoint, { method, path, headers: this.#authority }, signal);
+  }
+}
+
+/** The answer with the server's own error message, cleaned. */
+type Answer = HttpAnswer & { words: string };
+
+async function send(
+  endpoint: HttpEndpoint,
+  { method, path, json, headers = {} }: { method: string; path: string; json?: object; headers?: Readonly<Record<string, string>> },
+  signal: AbortSignal,
+): Promise<Answer> {
+  // Nothing secret is sent before `logIn` has required a private connection.
+  const answer = await new HttpClient(endpoint, { secrets: undefined }).send(
+    { method, path, headers: { accept: 'application/json', ...headers }, json },
+    signal,
+  );
+  const said = objectOf(answer.json) ?? {};
+  const words = cleanLine(['error', 'message', 'statusMessage'].map((name) => textOf(said[name])).find(Boolean) ?? '').slice(0, 200);
+  return Object.assign(answer, { words });
+}
+
+function clientOf(client: JsonObject) {
+  const text = (name: string) => cleanLine(textOf(client[name]));
+  const seen = Date.parse(text('latestHandshakeAt'));
+  const bytes = (name: string) => (typeof client[name] === 'number' ? (client[name] as number) : 0);
+  return {
+    id: textOf(client['id']),
+    name: text('name'),
+    enabled: client['enabled'] === true,
+    address: ['address', 'ipv4Address', 'ipv6Address'].map(text).filter(Boolean).join(', '),
+    publicKey: text('publicKey'),
+    /** Epoch milliseconds; undefined if the device never connected. */
+    lastHandshakeMs: Number.isNaN(seen) ? undefined : seen,
+    receivedBytes: bytes('transferRx'),
+    sentBytes: bytes('transferTx'),
+  };
+}
+
+function loginFault({ shown }: HttpEndpoint, why: string): Fault {
+  const remedy = 'Check the password. One that is kept may be an old one: quarterdeck secrets list COMPONENT';
+  return new Fault('refused.login', `${shown}: ${why}.`, remedy);
+}
+
+function failed({ shown }: HttpEndpoint, what: string, status: number, words: string): Fault {
+  return new Fault(
+    'failed.tunnelUi',
+    `${shown} ${what}: status ${status}${words === '' ? '' : `, ${words}`}.`,
+    status === 401 ? 'The session has ended: start it again.' : 'Look at its log.',
+  );
+}

@@ -1,0 +1,287 @@
+import { httpEndpointOf } from '../../calls/http-client.ts';
+import { inspectConfig } from '../../config-files/wireguard/inspect-config.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { ComponentView } from '../../fleet/model.ts';
+import { apiComponentOf } from '../../flows/api-component.ts';
+import { showProblems } from '../../flows/catalog/config-problems.ts';
+import { chooseOne, deleteOne } from '../../flows/delete-one.ts';
+import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
+import { wordsUpTo } from '../../flows/flow-options.ts';
+import { givenOrAsked } from '../../flows/given-or-asked.ts';
+import { type Columns, showList } from '../../flows/list-table.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import { qrCode } from '../../flows/qr-code.ts';
+import { keptSecret } from '../../flows/secrets/secret-values.ts';
+import type { Session } from '../../session/session.ts';
+import { agoText, bytesText, countText } from '../../text/quantities.ts';
+import { type TunnelClient, TunnelUi } from './client/tunnel-ui.ts';
+
+/** Step name under which the device is recorded, in case the run is interrupted. */
+const deviceStep = 'device';
+/** Enough time to scan the code with a camera. */
+const shownSeconds = 60;
+
+export const clientsList: Procedure = (session, input, context) =>
+  loggedIn(session, input, context, async ({ ui, component }) => {
+    const clients = await ui.clients(session.signal);
+    const nowMs = Date.now();
+    const columns: Columns<TunnelClient> = {
+      DEVICE: ({ name }) => name,
+      STATE: ({ enabled }) => (enabled ? 'enabled' : 'disabled'),
+      ADDRESS: ({ address }) => address,
+      'LAST THERE': ({ lastHandshakeMs }) => (lastHandshakeMs === undefined ? 'never' : agoText(nowMs - lastHandshakeMs)),
+      RECEIVED: ({ receivedBytes }) => bytesText(receivedBytes),
+      SENT: ({ sentBytes }) => bytesText(sentBytes),
+    };
+    showList(session, clients, columns, { right: ['RECEIVED', 'SENT'] });
+    return {
+      message: `${component.id}: ${countText(clients.length, 'device')}.`,
+      data: { component: component.id, host: component.host, clients: clients.map(jsonOf) },
+    };
+  });
+
+export const clientsAdd: Procedure = (session, input, context) =>
+  loggedIn(session, input, context, async (open) => {
+    const { ui, component, target } = open;
+    const before = await ui.clients(session.signal);
+    const name = await newName(session, input, before);
+    await session.act({
+      id: 'add',
+      right: 'operate',
+      request: `POST /api/wireguard/client {"name": "${name}"}`,
+      target,
+      // An interrupted run created it: the name was free when it was recorded.
+      done: async () => before.some((one) => one.name === name),
+      run: (grant) => ui.add(grant, name),
+    });
+    const made = (await ui.clients(session.signal)).find((one) => one.name === name);
+    if (!made) throw new Fault('failed.tunnelUi', `${component.id} took ${name}, and does not list it.`, 'Look at its log.');
+    try {
+      await reveal(session, input, open, made);
+    } catch (thrown) {
+      // Even if it cannot be shown, the device exists, and the operator has to know that.
+      if (!(thrown instanceof Fault) || (thrown.code !== 'refused.pipe' && thrown.kind !== 'interrupted')) throw thrown;
+      throw new Fault(
+        thrown.code as 'refused.pipe',
+        `${name} is made (${made.address}), and nobody has seen its configuration: ${thrown.message}`,
+        `quarterdeck clients show ${component.id} ${name} shows it.`,
+        { cause: thrown },
+      );
+    }
+    return {
+      message: `${name} is let in, as ${made.address}.`,
+      data: { component: component.id, host: component.host, client: jsonOf(made) },
+    };
+  });
+
+export const clientsShow: Procedure = (session, input, context) =>
+  loggedIn(session, input, context, async (open) => {
+    const client = await chosen(session, input, await open.ui.clients(session.signal), {
+      sends: 'GET /api/wireguard/client/ID/configuration: its private key is in the answer.',
+    });
+    await reveal(session, input, open, client);
+    return { message: `The configuration of ${client.name} was shown.`, data: { component: open.component.id, client: jsonOf(client) } };
+  });
+
+export const clientsDisable: Procedure = (session, input, context) => setEnabled(session, input, context, false);
+export const clientsEnable: Procedure = (session, input, context) => setEnabled(session, input, context, true);
+
+export const clientsRemove: Procedure = (session, input, context) =>
+  loggedIn(session, input, context, ({ ui, component, target }) =>
+    deleteOne(session, {
+      ...device,
+      verb: 'remove',
+      list: () => ui.clients(session.signal),
+      choose: (clients) => chosen(session, input, clients, { sends: 'DELETE /api/wireguard/client/ID, after one more question.' }),
+      action: ({ id, name, address }) => ({
+        request: `DELETE /api/wireguard/client/${id}`,
+        consequences: [
+          `The keys of ${name}: its configuration is worth nothing afterwards.`,
+          `Its address ${address}, which another device may get.`,
+        ],
+        target,
+        run: (grant) => ui.remove(grant, id),
+      }),
+      stillThere: { code: 'failed.tunnelUi', remedy: 'Look at its log.' },
+      data: ({ name }) => ({ component: component.id, name }),
+    }),
+  );
+
+function setEnabled(session: Session, input: FlowInput, context: FlowContext, enabled: boolean): Promise<FlowOutcome> {
+  return loggedIn(session, input, context, async ({ ui, component, target }) => {
+    const clients = await ui.clients(session.signal);
+    const client = await chosen(session, input, clients, {
+      isLikely: (one) => one.enabled !== enabled,
+      sends: `POST /api/wireguard/client/ID/${enabled ? 'enable' : 'disable'}: its keys and its address stay.`,
+    });
+    const word = enabled ? 'let in' : 'kept out';
+    if (client.enabled === enabled)
+      return { message: `${client.name} is ${word} already.`, data: { component: component.id, client: jsonOf(client) } };
+    const find = async (signal: AbortSignal) => (await ui.clients(signal)).find(({ id }) => id === client.id);
+    await session.act({
+      id: enabled ? 'enable' : 'disable',
+      right: 'operate',
+      request: `POST /api/wireguard/client/${client.id}/${enabled ? 'enable' : 'disable'} (${client.name})`,
+      target,
+      done: async () => (await find(session.signal))?.enabled === enabled,
+      run: (grant) => ui.setEnabled(grant, client.id, enabled),
+    });
+    const now = await find(session.signal);
+    if (now?.enabled !== enabled)
+      throw new Fault('failed.tunnelUi', `${component.id} took it, and ${client.name} is as before.`, 'Look at its log.');
+    return { message: `${client.name} is ${word}.`, data: { component: component.id, client: jsonOf(now) } };
+  });
+}
+
+async function reveal(session: Session, input: FlowInput, { ui, target }: OpenTunnelUi, client: TunnelClient): Promise<void> {
+  const plain = input.options['plain'] === true;
+  await session.act({
+    id: 'show',
+    right: 'reveal',
+    request: `GET /api/wireguard/client/${client.id}/configuration (${client.name})`,
+    target,
+    run: async (grant) => {
+      const config = (await ui.configuration(grant, client.id)).trim().replaceAll(/\n{3,}/g, '\n\n');
+      session.hide(config);
+      for (const [, , key] of config.matchAll(/^\s*(PrivateKey|PresharedKey)\s*=\s*(\S+)/gim)) if (key !== undefined) session.hide(key);
+      if (!plain) showProblems(session, client.name, inspectConfig(config).problems);
+      session.show({
+        kind: 'secret',
+        label: `Configuration of ${client.name}`,
+        value: config,
+        secondsLeft: shownSeconds,
+        ...(plain ? { plain } : { code: qrCode(`${config}\n`) }),
+      });
+    },
+  });
+}
+
+async function newName(session: Session, input: FlowInput, clients: readonly TunnelClient[]): Promise<string> {
+  const [noted] = session.noted(deviceStep);
+  if (noted !== undefined) return noted;
+  const name = await askName(session, input, clients);
+  await session.note(deviceStep, name);
+  return name;
+}
+
+function jsonOf({ lastHandshakeMs, ...client }: TunnelClient): object {
+  return { ...client, ...(lastHandshakeMs !== undefined && { lastHandshake: new Date(lastHandshakeMs).toISOString() }) };
+}
+
+const oneWord = { takes: 'One device at a time', remedy: 'Put a name with spaces into quotes.' };
+
+async function askName(session: Session, input: FlowInput, clients: readonly TunnelClient[]): Promise<string> {
+  const problem = (text: string) => {
+    const name = text.trim();
+    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,39}$/u.test(name)) return 'A name has up to 40 letters, digits, dots and dashes.';
+    return clients.some((one) => one.name === name) ? `${name} is there already.` : undefined;
+  };
+  const [given] = wordsUpTo(1, input, oneWord);
+  const question = {
+    id: 'name',
+    label: 'What is the device called?',
+    help: 'alice-phone. Sends POST /api/wireguard/client.',
+    check: problem,
+  };
+  return unlessCancelled(session, 'Nobody was let in: the devices are as before.', () =>
+    givenOrAsked(session, { ...question, given, code: 'usage.client', remedy: 'Take another name.' }),
+  );
+}
+
+const device = { noun: 'device', idOf: ({ id }: TunnelClient) => id, nameOf: ({ name }: TunnelClient) => name };
+
+async function chosen(
+  session: Session,
+  input: FlowInput,
+  clients: readonly TunnelClient[],
+  { sends, isLikely = () => true }: { sends: string; isLikely?: (client: TunnelClient) => boolean },
+): Promise<TunnelClient> {
+  const [word] = wordsUpTo(1, input, oneWord);
+  const likely = word === undefined ? clients.filter(isLikely) : [];
+  const left = 'Nothing was changed: the devices are as before.';
+  return unlessCancelled(session, left, () =>
+    chooseOne(session, likely.length > 0 ? likely : clients, {
+      ...device,
+      ...{ word, step: 'client', help: `Sends ${sends}`, code: 'usage.client' },
+      detailOf: ({ address, enabled }) => `${address}, ${enabled ? 'enabled' : 'disabled'}`,
+      whenNone: 'Let one in: quarterdeck clients add COMPONENT',
+    }),
+  );
+}
+
+interface OpenTunnelUi {
+  ui: TunnelUi;
+  component: ComponentView;
+  target: { host: string; component: string };
+}
+
+/** Logs in while `use` runs, with the password of the keychain if it has one. */
+async function loggedIn(
+  session: Session,
+  input: FlowInput,
+  context: FlowContext,
+  use: (open: OpenTunnelUi) => Promise<FlowOutcome>,
+): Promise<FlowOutcome> {
+  const found = await apiComponentOf(session, input, context, { name: 'wg-easy', what: 'tunnel server with a web page' });
+  const { component } = found;
+  const target = { host: input.engineName, component: component.id };
+  // The page supports only plain HTTP.
+  const ui = await TunnelUi.greet({ ...httpEndpointOf(found.target, found.api.port ?? ''), tls: false }, session.signal);
+  if (session.dryRun) return { message: `Dry run: would log in to ${component.id}, and ask what it has first.` };
+  if (ui.isOpen) {
+    session.show({
+      kind: 'item',
+      id: 'open',
+      title: 'The page wants no password',
+      state: 'warning',
+      evidence: 'Everybody who reaches it can read the keys of all devices: set PASSWORD.',
+    });
+    return use({ ui, component, target });
+  }
+  const login = await loginOf(session, component, context, ui);
+  session.hide(login.password);
+  await session.act({
+    id: 'log in',
+    right: 'operate',
+    request: ui.dialect === 'basic' ? 'GET /api/client with user and password' : 'POST /api/session with the password',
+    target,
+    run: (grant) => ui.logIn(grant, login),
+  });
+  const logOut = () =>
+    session.act({
+      id: 'log out',
+      right: 'operate',
+      request: ui.dialect === 'basic' ? 'forget user and password' : 'DELETE /api/session',
+      target,
+      run: (grant) => ui.logOut(grant),
+    });
+  const outcome = await use({ ui, component, target }).catch(async (thrown: unknown) => {
+    // After Esc or a wrong name, the session would stay open.
+    if (!session.signal.aborted) await logOut().catch(() => undefined);
+    throw thrown;
+  });
+  await logOut();
+  return outcome;
+}
+
+async function loginOf(session: Session, component: ComponentView, context: FlowContext, ui: TunnelUi) {
+  if (ui.dialect === 'basic') {
+    const user = await session.ask.text({
+      id: 'user',
+      label: 'User of the web page',
+      initial: 'admin',
+      check: (text) => (text.trim() === '' || text.includes(':') ? 'Write the name, without a colon.' : undefined),
+    });
+    return { user: user.trim(), password: await askPassword(session) };
+  }
+  return { user: '', password: (await keptSecret(session, context, component, 'PASSWORD')) ?? (await askPassword(session)) };
+}
+
+function askPassword(session: Session): Promise<string> {
+  return session.ask.secret({
+    id: 'password',
+    label: 'Password of the web page',
+    help: 'Sent once, over loopback, to log in.',
+    check: (text) => (text === '' ? 'Type the password.' : undefined),
+  });
+}

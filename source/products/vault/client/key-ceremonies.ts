@@ -1,0 +1,187 @@
+import type { HttpEndpoint } from '../../../calls/http-exchange.ts';
+import { Fault } from '../../../faults/fault.ts';
+import type { Grant } from '../../../grants/grant.ts';
+import { cleanLine } from '../../../text/clean.ts';
+import { type JsonObject, textOf } from '../../../text/json-value.ts';
+import { VaultApi } from './vault-api.ts';
+import { dataOf, numberIn, strangeAnswer, textsIn, type VaultAnswer, vaultFault, vaultRefusal } from './vault-refusal.ts';
+
+/** A ceremony requires the threshold of shares again on an unsealed server, and its nonce with each of them. */
+export type CeremonyStatus = ReturnType<typeof statusOf>;
+
+export type CeremonyStep<Result> =
+  | { kind: 'taken'; status: CeremonyStatus }
+  | { kind: 'done'; result: Result }
+  /** The share is invalid or was entered before. The other shares stay. */
+  | { kind: 'refused'; words: string }
+  /** The shares together do not open the key: all were dropped, and the ceremony starts again from none. */
+  | { kind: 'dropped'; words: string }
+  | { kind: 'gone' };
+
+export interface NewShares {
+  /** Shares in hex; if they were encrypted with PGP, the ciphertext in hex. */
+  shares: readonly string[];
+  /** Nonce to verify the new shares; the old shares stay in effect until then. Empty if the new shares are already in effect. */
+  verificationNonce: string;
+}
+
+/** A ceremony on the family of API calls that the server has: newer calls require a token, older ones do not. */
+export abstract class Ceremony<Result> {
+  readonly path: string;
+  protected readonly api: VaultApi;
+  /** Path of the attempt in progress: `sys/rotate/root/init`. */
+  readonly attempt: string;
+  protected abstract resultOf(data: JsonObject): Result;
+
+  protected constructor({ api, path, attempt }: Awaited<ReturnType<typeof callsOf>>) {
+    this.api = api;
+    this.path = path;
+    this.attempt = attempt;
+  }
+
+  async status(signal: AbortSignal): Promise<CeremonyStatus> {
+    return statusOf(await this.api.call('GET', this.attempt, 'tell of an attempt', signal));
+  }
+
+  async give(grant: Grant, share: string, nonce: string): Promise<CeremonyStep<Result>> {
+    const answer = await this.api.send('PUT', `${this.path}/update`, { key: share, nonce }, grant.signal);
+    const { status, words } = answer;
+    if (status === 200) {
+      const data = dataOf(answer);
+      return data['complete'] === true ? { kind: 'done', result: this.resultOf(data) } : { kind: 'taken', status: statusOf(data) };
+    }
+    if (status === 403 || status === 503) throw vaultRefusal(answer, 'take the share');
+    const now = await this.status(grant.signal);
+    if (!now.started || now.nonce !== nonce) return { kind: 'gone' };
+    if (/already been provided|valid hex or base64|must be specified|shorter than minimum|longer than maximum/i.test(words))
+      return { kind: 'refused', words };
+    if (now.progress === 0) return { kind: 'dropped', words };
+    throw vaultFault(`It did not take the share: ${cleanLine(words) || `status ${status}`}.`, 'Look at its log.');
+  }
+
+  /** Newer releases require the nonce of the attempt. */
+  async cancel(grant: Grant, nonce: string): Promise<void> {
+    await this.api.call('DELETE', this.attempt, 'cancel the attempt', grant.signal, { nonce });
+  }
+}
+
+export class ShareRotation extends Ceremony<NewShares> {
+  /** Finds the API calls of this server. Throws `refused.ceremony` if it has none. `recovery` is for a server with auto-unseal. */
+  static async open(
+    endpoint: HttpEndpoint,
+    { token, recovery }: { token: string; recovery: boolean },
+    signal: AbortSignal,
+  ): Promise<ShareRotation> {
+    const paths = recovery ? ['sys/rotate/recovery', 'sys/rekey-recovery-key'] : ['sys/rotate/root', 'sys/rekey'];
+    return new ShareRotation(await callsOf(endpoint, token, paths, 'init', 'make new key shares', signal));
+  }
+
+  /** Starts a rotation: the new shares take effect only when they are verified. */
+  async start(grant: Grant, { shares, threshold }: { shares: number; threshold: number }): Promise<CeremonyStatus> {
+    const body = { secret_shares: shares, secret_threshold: threshold, require_verification: true };
+    // The older calls may answer without a body.
+    await this.api.call('PUT', this.attempt, 'begin to rotate its key shares', grant.signal, body);
+    return this.status(grant.signal);
+  }
+
+  protected override resultOf(data: JsonObject): NewShares {
+    const shares = textsIn(data, 'keys');
+    if (shares.length > 0) return { shares, verificationNonce: textOf(data['verification_nonce']) };
+    throw vaultFault(
+      'It took the last share, and answered without new ones.',
+      'The old ones are still in force: cancel it, and begin anew.',
+    );
+  }
+
+  async prove(grant: Grant, share: string, nonce: string): Promise<boolean> {
+    const data = await this.api.call('PUT', `${this.path}/verify`, 'take the new shares as proved', grant.signal, { key: share, nonce });
+    return data['complete'] === true;
+  }
+
+  /** Restarts the verification and returns its nonce. */
+  async proveAnew(grant: Grant): Promise<string> {
+    const path = `${this.path}/verify`;
+    await this.api.call('DELETE', path, 'begin the proof of the new shares anew', grant.signal);
+    return textOf((await this.api.call('GET', path, 'tell of the proof of the new shares', grant.signal))['nonce']);
+  }
+}
+
+export class RootGeneration extends Ceremony<string> {
+  static async open(endpoint: HttpEndpoint, token: string | undefined, signal: AbortSignal): Promise<RootGeneration> {
+    const paths = ['sys/generate-root-token', 'sys/generate-root'];
+    return new RootGeneration(await callsOf(endpoint, token, paths, 'attempt', 'make a root token', signal));
+  }
+
+  /** Returns undefined if the server requires a token. Older servers do not. */
+  static async openWithoutToken(endpoint: HttpEndpoint, signal: AbortSignal): Promise<RootGeneration | undefined> {
+    return RootGeneration.open(endpoint, undefined, signal).catch((thrown: unknown) => {
+      if (thrown instanceof Fault && thrown.code === 'refused.ceremony') return undefined;
+      throw thrown;
+    });
+  }
+
+  /** @returns the one-time password that will encode the token; the server does not return it again */
+  async start(grant: Grant): Promise<{ status: CeremonyStatus; otp: string }> {
+    const data = await this.api.call('PUT', this.attempt, 'begin to make a root token', grant.signal, {});
+    const otp = textOf(data['otp']);
+    if (otp === '') throw vaultFault('It began, and told no one-time password.', 'Cancel it, and begin anew.');
+    return { status: statusOf(data), otp };
+  }
+
+  /** The second name is the original one of the API. */
+  protected override resultOf(data: JsonObject): string {
+    return textOf(data['encoded_token']) || textOf(data['encoded_root_token']);
+  }
+}
+
+/** Returns the token of an attempt whose one-time password is known. Throws `failed.vault` if the two do not match. */
+export function decodeRoot(encoded: string, otp: string): string {
+  const bytes = Buffer.from(encoded, 'base64');
+  const pad = Buffer.from(otp);
+  const token = Buffer.from(bytes.map((byte, at) => byte ^ (pad[at] ?? 0))).toString('latin1');
+  if (bytes.length === 0 || bytes.length !== pad.length || !/^[\x21-\x7e]+$/.test(token))
+    throw vaultFault('What it made is no token under this one-time password.', 'Begin anew.');
+  return token;
+}
+
+async function callsOf(
+  endpoint: HttpEndpoint,
+  token: string | undefined,
+  paths: readonly string[],
+  last: 'init' | 'attempt',
+  what: string,
+  signal: AbortSignal,
+) {
+  const api = new VaultApi(endpoint, token);
+  let denied: VaultAnswer | undefined;
+  for (const path of paths) {
+    const attempt = `${path}/${last}`;
+    const answer = await api.send('GET', attempt, undefined, signal);
+    if (answer.status === 200) return { api, path, attempt };
+    if (answer.status === 503 || answer.status === 429) throw vaultRefusal(answer, what);
+    if (answer.status === 403) denied ??= answer;
+  }
+  if (denied && token !== undefined) throw vaultRefusal(denied, what);
+  throw vaultFault(
+    denied ? `It does not ${what} without a token.` : `This server does not ${what} over its API: that is switched off, or it is too old.`,
+    denied
+      ? 'Give one that has sudo there.'
+      : 'OpenBao: a newer release has it behind a login; disable_unauthed_* = false in its listener brings the old way back for as long as it is needed. Vault: enable_unauthenticated_access.',
+    'refused.ceremony',
+  );
+}
+
+function statusOf(data: JsonObject) {
+  if (typeof data['started'] !== 'boolean' && typeof data['progress'] !== 'number') throw strangeAnswer('tell of an attempt');
+  return {
+    started: data['started'] === true,
+    nonce: cleanLine(textOf(data['nonce'])),
+    progress: numberIn(data, 'progress'),
+    required: numberIn(data, 'required'),
+    /** Numbers of the new shares of a rotation. */
+    shares: numberIn(data, 'n'),
+    threshold: numberIn(data, 't'),
+    /** Not empty if the new shares were handed out and must be verified. */
+    verificationNonce: textOf(data['verification_nonce']),
+  };
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { finished } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { extract } from 'tar-stream';
+import type { HttpEndpoint } from '../../../calls/http-exchange.ts';
+import type { Grant } from '../../../grants/grant.ts';
+import { objectOf, parsedJson } from '../../../text/json-value.ts';
+import { VaultApi } from './vault-api.ts';
+import { numberIn, vaultFault, vaultRefusal } from './vault-refusal.ts';
+
+const limitMs = 10 * 60_000;
+/** The whole snapshot is verified in memory before it is stored. */
+export const snapshotLimitBytes = 1024 * 1024 * 1024;
+
+/** Takes a snapshot of the integrated storage and verifies it. Throws `failed.snapshot` if the data is not a complete snapshot. */
+export async function takeSnapshot(endpoint: HttpEndpoint, token: string, signal: AbortSignal) {
+  const { status, body, words } = await new VaultApi(endpoint, token).download(
+    'sys/storage/raft/snapshot',
+    { limitMs, limitBytes: snapshotLimitBytes },
+    signal,
+  );
+  if (/not.*raft|raft storage is not in use/i.test(words) || (status === 404 && words !== '')) {
+    throw vaultFault(
+      'Its storage is not the integrated one (raft): it takes no snapshots.',
+      'Back up what it stores in: quarterdeck backup COMPONENT.',
+      'refused.snapshot',
+    );
+  }
+  if (status !== 200) throw vaultRefusal({ status, words }, 'take a snapshot');
+  return { bytes: body, ...(await readSnapshot(body, signal)) };
+}
+
+/** Replaces all data of the server. Throws `refused.snapshotKeys` if the snapshot was taken under other keys, unless `force` is set. */
+export async function restoreSnapshot(
+  grant: Grant,
+  endpoint: HttpEndpoint,
+  token: string,
+  bytes: Uint8Array,
+  force: boolean,
+): Promise<void> {
+  const path = `sys/storage/raft/snapshot${force ? '-force' : ''}`;
+  const { status, words } = await new VaultApi(endpoint, token).upload(path, bytes, limitMs, grant.signal);
+  if (status === 204 || status === 200) return;
+  if (/different set of unseal keys|could not verify hash file/i.test(words)) {
+    throw vaultFault(
+      'The snapshot was taken under other key shares than those in force. Nothing was changed.',
+      'If it is the right one and its shares are at hand, run it again with --force.',
+      'refused.snapshotKeys',
+    );
+  }
+  throw vaultRefusal({ status, words }, 'take the snapshot back');
+}
+
+/** Returns the index of the cluster's log, and the size. Throws `failed.snapshot` if a checksum is wrong. */
+export async function readSnapshot(bytes: Buffer, signal: AbortSignal): Promise<{ index: number; stateBytes: number }> {
+  // The most common useless snapshot is a JSON error that was saved as a file.
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) throw damaged('it is no gzip archive');
+  let plain: Buffer;
+  try {
+    plain = await promisify(gunzip)(bytes, { maxOutputLength: 8 * snapshotLimitBytes });
+  } catch {
+    throw damaged('the archive breaks off');
+  }
+  signal.throwIfAborted();
+  const files = await filesOf(plain);
+  const [meta, state, sums] = ['meta.json', 'state.bin', 'SHA256SUMS'].map((name) => files.get(name));
+  if (!meta || !state || !sums || !files.has('SHA256SUMS.sealed')) throw damaged('a part of it is missing');
+  for (const line of sums.toString('utf8').trim().split('\n')) {
+    const [sum = '', name = ''] = line.trim().split(/\s+/);
+    const file = files.get(name);
+    if (!file || createHash('sha256').update(file).digest('hex') !== sum)
+      throw damaged(`the sum of ${/^[\w.]+$/.test(name) ? name : 'a part'} is wrong`);
+  }
+  const facts = parsedJson(meta.toString('utf8'));
+  if (facts === undefined) throw damaged('its meta.json cannot be read');
+  return { index: numberIn(objectOf(facts) ?? {}, 'Index'), stateBytes: state.length };
+}
+
+async function filesOf(plain: Buffer): Promise<Map<string, Buffer>> {
+  const files = new Map<string, Buffer>();
+  const reader = extract();
+  reader.on('entry', async ({ name }, content, next) => {
+    files.set(name, await buffer(content));
+    next();
+  });
+  try {
+    reader.end(plain);
+    await finished(reader);
+  } catch {
+    throw damaged('the archive breaks off');
+  }
+  return files;
+}
+
+function damaged(why: string) {
+  return vaultFault(
+    `That is no whole snapshot: ${why}.`,
+    'Nothing was kept of it. Take it again, and look at the log of the server.',
+    'failed.snapshot',
+  );
+}

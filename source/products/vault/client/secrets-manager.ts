@@ -1,0 +1,137 @@
+import type { HttpEndpoint } from '../../../calls/http-exchange.ts';
+import { Fault } from '../../../faults/fault.ts';
+import type { Grant } from '../../../grants/grant.ts';
+import { cleanLine } from '../../../text/clean.ts';
+import { objectOf, textOf } from '../../../text/json-value.ts';
+import { VaultApi } from './vault-api.ts';
+import { numberIn, textsIn, type VaultAnswer } from './vault-refusal.ts';
+
+/** With the last share the server loads all its data before it answers; the keys in a lost answer to `sys/init` are lost for good. */
+const patientMs = 110_000;
+
+export type SealStatus = ReturnType<typeof sealStatusOf>;
+
+export interface NewKeys {
+  shares: readonly string[];
+  rootToken: string;
+}
+
+/** The result of a share. The server cannot tell a right share from a wrong one before the threshold. */
+export type ShareOutcome =
+  | { kind: 'taken'; status: SealStatus }
+  /** The shares together do not open the seal: all were dropped, and the server does not report which one was wrong. */
+  | { kind: 'dropped'; words: string }
+  | { kind: 'refused'; words: string };
+
+/**
+ * Seal and keys of a path-addressed secrets manager, OpenBao or HashiCorp Vault (reference/openbao-vault.md). Throws the faults of
+ * `VaultApi`, and `failed.seal`.
+ */
+export class SecretsManager extends VaultApi {
+  async seal(signal: AbortSignal): Promise<SealStatus> {
+    return sealStatusOf(await this.send('GET', 'sys/seal-status', undefined, signal), this.endpoint);
+  }
+
+  /** Sends one share. The request has no nonce: another operator's attempt can only be noticed, not refused. */
+  async give(grant: Grant, share: string): Promise<ShareOutcome> {
+    const answer = await this.send('PUT', 'sys/unseal', { key: share }, grant.signal, patientMs);
+    if (answer.status === 200) return { kind: 'taken', status: sealStatusOf(answer, this.endpoint) };
+    // Only the message shows that the shares were combined: an invalid share is refused before it is counted.
+    const isCounted = /retrieve stored keys|unseal failed|compute combined key|setup unseal key|verify recovery key/i.test(answer.words);
+    if (isCounted && /setup unseal key/i.test(answer.words)) {
+      throw failed(
+        'Its number of shares was changed by a restored snapshot, and this process does not know it yet.',
+        'Restart it, then unseal it with the shares of the snapshot.',
+      );
+    }
+    if (isCounted) return { kind: 'dropped', words: answer.words };
+    if (answer.status === 400 && /invalid key|valid hex or base64|must be specified/i.test(answer.words))
+      return { kind: 'refused', words: answer.words };
+    throw refusedSeal(answer, 'take the share');
+  }
+
+  async reset(grant: Grant): Promise<void> {
+    const answer = await this.send('PUT', 'sys/unseal', { reset: true }, grant.signal);
+    if (answer.status === 200 || (answer.status === 400 && /vault is unsealed/i.test(answer.words))) return;
+    throw refusedSeal(answer, 'drop the shares');
+  }
+
+  /**
+   * Throws `failed.initialise`; `refused.initialised` if it was initialised meanwhile. Faults never contain a key. `recovery`: the server
+   * has auto-unseal, and the shares are for recovery. `pgpKeys`: base64, one for each share, which is encrypted with it.
+   */
+  async initialise(
+    grant: Grant,
+    { shares, threshold, recovery, pgpKeys }: { shares: number; threshold: number; recovery: boolean; pgpKeys?: readonly string[] },
+  ): Promise<NewKeys> {
+    const names = recovery
+      ? { shares: 'recovery_shares', threshold: 'recovery_threshold', pgpKeys: 'recovery_pgp_keys', made: 'recovery_keys' }
+      : { shares: 'secret_shares', threshold: 'secret_threshold', pgpKeys: 'pgp_keys', made: 'keys' };
+    const counts = { [names.shares]: shares, [names.threshold]: threshold, ...(pgpKeys && { [names.pgpKeys]: pgpKeys }) };
+    const answer = await this.send('PUT', 'sys/init', counts, grant.signal, patientMs);
+    if (answer.status !== 200 && /already initialized/i.test(answer.words)) {
+      throw new Fault(
+        'refused.initialised',
+        'It was initialised already, by somebody else: the keys are theirs.',
+        'If nobody has them, remove its data and begin anew.',
+      );
+    }
+    if (answer.status !== 200) {
+      const words = answer.words || `it answered with status ${answer.status}`;
+      throw new Fault('failed.initialise', `It was not initialised: ${words}.`, 'Look at its log.');
+    }
+    const body = objectOf(answer.json) ?? {};
+    const made = textsIn(body, names.made);
+    const rootToken = textOf(body['root_token']);
+    if (made.length === shares && rootToken !== '') return { shares: made, rootToken };
+    throw new Fault(
+      'failed.initialise',
+      'It was initialised, but its answer holds other keys than were asked for.',
+      'Remove its data and begin anew: nobody has the keys of this one.',
+    );
+  }
+
+  async close(grant: Grant, token: string): Promise<void> {
+    const answer = await new VaultApi(this.endpoint, token).send('PUT', 'sys/seal', undefined, grant.signal, patientMs);
+    if (answer.status === 204 || answer.status === 200) return;
+    if (/standby/i.test(answer.words))
+      throw failed('This node stands by, and only the one that leads can be sealed.', 'Restart this one, or seal the one that leads.');
+    throw refusedSeal(answer, 'seal itself');
+  }
+}
+
+function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpoint) {
+  const body = objectOf(json) ?? {};
+  const { sealed, initialized } = body;
+  if (status !== 200 || typeof sealed !== 'boolean' || typeof initialized !== 'boolean') {
+    throw failed(
+      `${shown} does not answer like a secrets manager: ${words || `status ${status}`}.`,
+      'Look whether its port is the right one, and whether it speaks TLS itself.',
+    );
+  }
+  return {
+    initialized,
+    sealed,
+    threshold: numberIn(body, 't'),
+    shares: numberIn(body, 'n'),
+    progress: numberIn(body, 'progress'),
+    /** Nonce of the attempt in progress, empty without one. Another nonce means that another operator dropped or completed the attempt. */
+    nonce: cleanLine(textOf(body['nonce'])),
+    version: cleanLine(textOf(body['version'])),
+    /** `shamir`, or the type of auto-unseal: `awskms`. */
+    type: cleanLine(textOf(body['type'])),
+    recoverySeal: body['recovery_seal'] === true,
+    /** The shares migrate the server to another seal. */
+    migration: body['migration'] === true,
+  };
+}
+
+function refusedSeal({ status, words }: VaultAnswer, what: string): Fault {
+  if (status === 403) return failed(`The token may not have it ${what}.`, 'Take a token whose policy has sudo on sys/seal.');
+  if (/not initialized/i.test(words)) return failed('It is not initialised: there are no shares yet.', 'Initialise it first.');
+  return failed(`It did not ${what}: ${words || `it answered with status ${status}`}.`, 'Look at its log.');
+}
+
+function failed(message: string, remedy: string): Fault {
+  return new Fault('failed.seal', message, remedy);
+}

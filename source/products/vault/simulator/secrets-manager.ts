@@ -1,0 +1,168 @@
+import { randomBytes } from 'node:crypto';
+import type { PracticeProduct, ProductSurroundings } from '../../../practice/practice.ts';
+import type { Body } from './answers.ts';
+import { Core, type Dialect, openbao, productName } from './core.ts';
+import { Server } from './server.ts';
+
+export interface SecretsManagerOptions {
+  /** Default: OpenBao 2.6. */
+  dialect?: Dialect;
+  /** Default: 5. */
+  shares?: number;
+  /** Default: 3. */
+  threshold?: number;
+  /** The server unseals itself; its shares are for recovery. */
+  autoUnseal?: boolean;
+  /** Without keys, to practise `init`. */
+  uninitialised?: boolean;
+}
+
+export interface SecretsManager {
+  readonly product: PracticeProduct;
+  /** In hex; empty if the server is not initialised. New in every practice stack. */
+  readonly shares: readonly string[];
+  readonly threshold: number;
+  readonly rootToken: string;
+  /** Returns the encrypted storage, for tests that search it for secrets. */
+  storedBytes(): string;
+}
+
+const housekeepingMs = 45_000;
+
+/**
+ * A secrets manager for practice: it splits and combines shares, encrypts its storage with the key that they combine to, and is sealed after
+ * each start. Answers follow a running OpenBao 2.6.2, and reference/openbao-vault.md for everything else.
+ */
+export async function createSecretsManager(options: SecretsManagerOptions = {}): Promise<SecretsManager> {
+  let surroundings: ProductSurroundings | undefined;
+  let housekeeping: NodeJS.Timeout | undefined;
+  const now = () => surroundings?.now() ?? Date.now();
+  const { dialect = openbao, shares: count = 5, threshold = 3 } = options;
+  const core = new Core(dialect, now, options.autoUnseal);
+  const server = new Server(core);
+  const keys = options.uninitialised ? { shares: [], rootToken: '' } : await furnish(server, count, threshold);
+
+  const log = (line: string, ms = now()) => surroundings?.log(`${new Date(ms).toISOString()} [INFO]  ${line}`, 'stderr', ms);
+  core.log = (line) => log(line);
+  core.whenUnsealed = () => {
+    for (const line of unsealLines) log(line);
+  };
+  core.whenSealed = () => {
+    server.ceremonies.forget();
+    for (const line of sealLines) log(line);
+  };
+
+  const logStart = (ms = now()) => {
+    for (const line of banner(dialect)) surroundings?.log(line, 'stdout', ms);
+    log('core: Initializing version history cache for core', ms);
+    if (!core.storage.initialised) log('core: security barrier not initialized', ms);
+  };
+
+  const product: PracticeProduct = {
+    // A client that closes the connection during a request gets no answer.
+    listeners: { 8200: (request, response) => void server.handle(request, response).catch(() => response.destroy()) },
+    start(given) {
+      surroundings = given;
+      logStart(given.startedMs);
+      core.openItself();
+      housekeeping = setInterval(() => {
+        if (!core.sealed) log(`expiration: revoked lease: lease_id=auth/approle/login/h${randomBytes(32).toString('hex')}`);
+      }, housekeepingMs);
+      housekeeping.unref();
+    },
+    stop() {
+      clearInterval(housekeeping);
+      surroundings?.log('==> Vault shutdown triggered', 'stdout');
+      core.seal();
+      core.dropAttempt();
+      surroundings = undefined;
+    },
+    exec: (argv) => (/(?:^|\/)(?:bao|vault)$/.test(argv[0] ?? '') ? Promise.resolve(runCommand(server, argv)) : undefined),
+    incidents: [
+      {
+        name: 'sealed',
+        title: 'The secrets manager is sealed',
+        summary: 'It was restarted in the night. Nobody can read a secret until enough holders have given their key shares.',
+        play() {
+          core.seal();
+          core.dropAttempt();
+          logStart();
+        },
+      },
+      {
+        name: 'unseal-reset',
+        title: 'Somebody drops the shares given so far',
+        summary: 'Another operator resets the attempt to unseal: progress is back at zero, and the nonce is another one.',
+        play: () => core.dropAttempt(),
+      },
+      {
+        name: 'wrong-share',
+        title: 'Somebody gives a wrong share',
+        summary:
+          'A share that belongs to another server is accepted; at the threshold all shares are dropped, and nobody can tell whose was wrong.',
+        play: () => void core.unseal({ key: randomBytes(33).toString('hex') }).catch(() => {}),
+      },
+    ],
+  };
+  return { product, ...keys, threshold, storedBytes: () => core.storage.write() };
+}
+
+/** Initialises the server with the secrets of a household, and leaves it sealed. */
+async function furnish(server: Server, shares: number, threshold: number): Promise<{ shares: string[]; rootToken: string }> {
+  const [prefix, name] = server.core.opensItself ? ['recovery', 'recovery_keys'] : ['secret', 'keys'];
+  const made = await server.initialise({ [`${prefix}_shares`]: shares, [`${prefix}_threshold`]: threshold });
+  const keys = made[name] as string[];
+  const rootToken = String(made['root_token']);
+  for (const key of keys.slice(0, threshold)) await server.core.unseal({ key });
+  const put = async (path: string, body: Body) => {
+    const call = { method: 'PUT', url: `/v1/${path}`, token: rootToken, body: Buffer.from(JSON.stringify(body)) };
+    const answer = await server.answer(call);
+    if (answer.status >= 400) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+  };
+  const password = () => randomBytes(12).toString('base64url');
+  await put('sys/mounts/secret', { type: 'kv', options: { version: '2' }, description: 'secrets of the household' });
+  await put('sys/mounts/legacy', { type: 'kv', options: { version: '1' }, description: 'from before the move' });
+  await put('sys/auth/approle', { type: 'approle' });
+  await put('sys/policies/acl/backup', { policy: 'path "secret/data/backup/*" { capabilities = ["read"] }\n' });
+  await put('sys/policies/acl/apps', { policy: 'path "secret/data/apps/*" { capabilities = ["create", "read", "update"] }\n' });
+  await put('auth/approle/role/backup', { token_policies: 'backup', token_ttl: '20m' });
+  await put('secret/data/apps/rss-reader', { data: { database_password: password() } });
+  await put('secret/data/apps/rss-reader', { data: { database_password: password() } });
+  await put('secret/data/apps/file-sync', { data: { api_key: password(), gui_user: 'captain' } });
+  await put('secret/data/backup/repository', { data: { passphrase: password() } });
+  await put('legacy/router', { user: 'admin', password: password() });
+  server.core.seal();
+  return { shares: keys, rootToken };
+}
+
+/** The server's own client, as far as the catalog calls it: `status`. */
+function runCommand(server: Server, argv: readonly string[]): { exitCode: number; stdout: string; stderr: string } {
+  const { core } = server;
+  if (argv[1] !== 'status') return { exitCode: 127, stdout: '', stderr: `Usage: ${argv[0]} status\n` };
+  const status = { ...core.status(), ha_enabled: true, ...(core.sealed ? {} : server.leader()) };
+  const rows = Object.entries({ Initialized: core.storage.initialised, Sealed: core.sealed, Version: core.dialect.version });
+  const text = rows.map(([name, value]) => `${name.padEnd(24)}${value}\n`).join('');
+  const stdout = argv.includes('-format=json') ? `${JSON.stringify(status, undefined, 2)}\n` : text;
+  return { exitCode: core.sealed ? 2 : 0, stdout, stderr: '' };
+}
+
+/** What the server prints before it serves. */
+function banner(dialect: Dialect): string[] {
+  const name = productName(dialect);
+  return [
+    `==> ${name} server configuration:`,
+    '',
+    '                Storage: raft (HA available)',
+    `                Version: ${name} v${dialect.version}`,
+    '',
+    `==> ${name} server started! Log data will stream in below:`,
+  ];
+}
+
+const unsealLines: readonly string[] = [
+  'core: vault is unsealed',
+  'storage.raft: entering leader state: leader="Node at openbao:8201 [Leader]"',
+  'core: post-unseal setup complete',
+];
+
+const sealLines: readonly string[] = ['core: marked as sealed', 'core: vault is sealed'];

@@ -1,0 +1,269 @@
+import { Fault } from '../../faults/fault.ts';
+import { componentOf } from '../../flows/components/service-targets.ts';
+import { dryRunOf } from '../../flows/dry-run.ts';
+import type { FlowOutcome, Procedure } from '../../flows/flow.ts';
+import type { Session } from '../../session/session.ts';
+import { countText } from '../../text/quantities.ts';
+import { shareNumber, shareProblem } from './client/key-share.ts';
+import type { SealStatus, SecretsManager, ShareOutcome } from './client/secrets-manager.ts';
+import { sealWhenBack, sealWhenOpened, sendShare, unsealStep } from './seal-status.ts';
+import { chooseNodes, type NodeOutcome, openNode } from './unseal-nodes.ts';
+import { secretsManagerOf } from './vault-open.ts';
+
+/** A server that restarts is waited for, because its holders are present now. */
+const restartingMs = 60_000;
+
+interface Attempt {
+  session: Session;
+  manager: SecretsManager;
+  target: { host: string; component: string };
+  given: Set<number | undefined>;
+  /** Number of shares sent from here, for the ids of the actions. */
+  sent: number;
+  /** Accepted shares, for other nodes. Undefined without other nodes: then no share is kept in memory longer than required to send it. */
+  held: string[] | undefined;
+}
+
+export const unseal: Procedure = async (session, input, context) => {
+  const component = componentOf(input);
+  const manager = await secretsManagerOf(context, component, session.signal);
+  const first = await manager.seal(session.signal);
+  if (!first.initialized) {
+    throw new Fault(
+      'refused.notInitialised',
+      `${component.id} is not initialised: there are no key shares yet.`,
+      'Initialise it: that makes the shares, and shows them once.',
+    );
+  }
+  if (!first.sealed) return { message: `${component.id} is unsealed already.`, data: dataOf(first) };
+  if (session.dryRun) {
+    const { progress, threshold, shares } = first;
+    const would = `ask for ${countText(threshold - progress, 'key share')} of ${shares} (${progress} of ${threshold} are given) and send each: PUT /v1/sys/unseal`;
+    return dryRunOf(session, would, `${component.id} is still sealed.`);
+  }
+  await chooseRecovery(session, first, component.id);
+  const nodes = await chooseNodes(session, input, context, first);
+  const attempt: Attempt = {
+    session,
+    manager,
+    target: { host: input.engineName, component: component.id },
+    given: new Set(),
+    sent: 0,
+    held: nodes.length > 0 ? [] : undefined,
+  };
+  try {
+    const begun = await startOver(attempt, first);
+    const last = await giveShares(attempt, begun);
+    const others: NodeOutcome[] = [];
+    for (const [at, node] of nodes.entries()) others.push(await openNode(session, node, attempt.held ?? [], at + 1));
+    return outcomeOf(component.id, last, others, input.engineName);
+  } finally {
+    attempt.held?.splice(0);
+  }
+};
+
+function outcomeOf(id: string, last: SealStatus, others: readonly NodeOutcome[], engineName: string): FlowOutcome {
+  const opened = last.sealed ? `${id} has ${last.progress} of ${last.threshold} key shares, and is still sealed.` : `${id} is unsealed.`;
+  const nodes = others.map(({ name: _, ...node }) => node);
+  const data = { ...dataOf(last), ...(nodes.length > 0 && { nodes }) };
+  if (others.length === 0) return { message: opened, data };
+  const listed = (label: string, isSealed: boolean) => {
+    const names = others.filter(({ sealed }) => sealed === isSealed).map(({ host, name }) => (host === engineName ? name : host));
+    return names.length === 0 ? '' : ` ${label}: ${names.join(', ')}.`;
+  };
+  return { message: `${opened}${listed('Unsealed too', false)}${listed('Still sealed', true)}`, data };
+}
+
+/** Shares that were entered elsewhere may belong to an unknown earlier attempt. */
+async function startOver(attempt: Attempt, status: SealStatus): Promise<SealStatus> {
+  const { session, manager, target } = attempt;
+  if (status.progress === 0 || !session.attended) return status;
+  const chosen = await session.ask.choice({
+    id: 'attempt',
+    label: `${status.progress} of ${status.threshold} shares were given before you. Go on with them?`,
+    help: 'Other holders may be giving theirs right now. Whoever can reach the port can begin an attempt, so drop one that nobody knows of.',
+    choices: [
+      { value: 'continue', label: 'Go on with them' },
+      { value: 'reset', label: 'Drop them and start over', detail: 'everybody gives theirs again' },
+    ],
+    initial: 'continue',
+    fresh: true,
+  });
+  if (chosen === 'continue') return status;
+  await session.act({
+    id: 'reset',
+    right: 'operate',
+    request: 'PUT /v1/sys/unseal {"reset": true}',
+    target,
+    run: (grant) => manager.reset(grant),
+  });
+  return manager.seal(session.signal);
+}
+
+async function giveShares(attempt: Attempt, begun: SealStatus): Promise<SealStatus> {
+  const { session } = attempt;
+  let status = begun;
+  while (status.sealed) {
+    session.progress(progressOf(status));
+    const share = await askShare(attempt, status);
+    if (share === undefined) break;
+    const before = await look(attempt);
+    if (!before.sealed) {
+      session.show({ kind: 'text', text: 'Somebody else gave the last share meanwhile; yours was not sent.' });
+      return before;
+    }
+    if (isAnother(status, before)) {
+      startAnew(attempt);
+      tell(session, 'Somebody dropped the shares that were given: the count starts over.');
+    }
+    const outcome = await send(attempt, share, before);
+    status = await settle(attempt, share, before, outcome);
+  }
+  session.progress({ ...progressOf(status), done: true });
+  return status;
+}
+
+/** Returns undefined when the shares of an unattended session are used up. */
+async function askShare({ session, target, given, sent }: Attempt, status: SealStatus): Promise<string | undefined> {
+  const { progress, threshold, shares, recoverySeal } = status;
+  try {
+    const share = await session.ask.secret({
+      id: 'share',
+      label: `${recoverySeal ? 'Recovery' : 'Key'} share ${progress + 1} of ${threshold}`,
+      help: `${progress} of ${threshold} accepted, ${shares} exist. Sends PUT /v1/sys/unseal. A wrong share shows only when all are together.`,
+      check: (text) => shareProblem(text, status, given),
+    });
+    return share.trim();
+  } catch (thrown) {
+    if (thrown instanceof Fault && thrown.kind === 'interrupted') throw leftAt(status, target.component);
+    if (thrown instanceof Fault && thrown.code === 'usage.unanswered' && sent > 0) return undefined;
+    throw thrown;
+  }
+}
+
+/** Cancelling is safe at any time: the server keeps the shares, and another holder can continue. */
+function leftAt({ progress, threshold }: SealStatus, component: string): Fault {
+  return new Fault(
+    'interrupted.cancelled',
+    progress === 0
+      ? `${component} is still sealed; no share was given.`
+      : `${component} is still sealed, with ${progress} of ${threshold} shares given. They stay until it is unsealed, restarted, or somebody drops them.`,
+    `Go on any time, here or elsewhere: quarterdeck unseal ${component}`,
+  );
+}
+
+async function send(attempt: Attempt, share: string, before: SealStatus): Promise<ShareOutcome | 'lost'> {
+  const { session, manager, target } = attempt;
+  try {
+    return await sendShare(session, manager, share, before, { id: `share-${++attempt.sent}`, target });
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.kind !== 'unreachable' || session.signal.aborted) throw thrown;
+    return 'lost';
+  }
+}
+
+function look({ session, manager }: Attempt): Promise<SealStatus> {
+  return sealWhenBack(session, manager, restartingMs);
+}
+
+function startAnew({ given, held }: Attempt): void {
+  given.clear();
+  held?.splice(0);
+}
+
+/** Only comparing the seal status before and after a share shows its effect. */
+async function settle(attempt: Attempt, share: string, before: SealStatus, outcome: ShareOutcome | 'lost'): Promise<SealStatus> {
+  const { session, given, held } = attempt;
+  if (outcome === 'lost') return afterLoss(attempt, before);
+  if (outcome.kind === 'refused') {
+    tell(session, `The server takes that for no share (${outcome.words}). Nothing was lost: give it again.`);
+    return look(attempt);
+  }
+  if (outcome.kind === 'dropped') {
+    startAnew(attempt);
+    const sentence = `The ${before.threshold} shares do not open it together: at least one of them is wrong, or of another time. The server dropped them all and cannot say whose it was.`;
+    if (!session.attended) throw new Fault('failed.shares', sentence, 'Start over with other shares.');
+    tell(session, `${sentence} Start over: ask each holder to look at theirs.`);
+    return look(attempt);
+  }
+  const { status } = outcome;
+  // If no attempt is in progress any more, the share was the last one.
+  const isLast = !status.sealed || (status.progress === 0 && before.progress + 1 >= before.threshold);
+  if (isLast) {
+    held?.push(share);
+    // The reply alone proves nothing: the seal status afterwards decides.
+    const opening = { id: unsealStep, label: 'All shares are given; it is opening its storage' };
+    return status.sealed ? sealWhenOpened(session, attempt.manager, () => session.progress(opening)) : look(attempt);
+  }
+  if (isAnother(before, status)) {
+    startAnew(attempt);
+    tell(session, 'Somebody dropped the shares while yours was on its way: the count starts over.');
+  } else if (status.progress <= before.progress) {
+    if (!session.attended) throw new Fault('failed.shares', 'That share was given before: it counts once.', 'Give another one.');
+    tell(session, 'That share was given before, here or by somebody else: it counts once. Give another one.');
+  }
+  given.add(shareNumber(share));
+  if (!held?.includes(share)) held?.push(share);
+  return status;
+}
+
+async function afterLoss(attempt: Attempt, before: SealStatus): Promise<SealStatus> {
+  const now = await look(attempt);
+  if (isAnother(before, now)) startAnew(attempt);
+  tell(
+    attempt.session,
+    now.sealed
+      ? `It went away while the share was on its way. ${now.progress} of ${now.threshold} are accepted now${now.progress === 0 ? ': a restart drops them all' : ''}.`
+      : 'It went away while the share was on its way, and is unsealed now.',
+  );
+  return now;
+}
+
+/** A new attempt has another nonce. Before the first share there is none. */
+function isAnother(before: SealStatus, now: SealStatus): boolean {
+  return before.progress > 0 && now.nonce !== before.nonce;
+}
+
+function tell(session: Session, text: string): void {
+  session.show({ kind: 'text', text });
+}
+
+function progressOf({ progress, threshold, sealed, recoverySeal }: SealStatus): { id: string; label: string; fraction: number } {
+  const given = sealed ? progress : threshold;
+  return {
+    id: unsealStep,
+    label: `${given} of ${threshold} ${recoverySeal ? 'recovery' : 'key'} shares accepted`,
+    fraction: threshold === 0 ? 0 : given / threshold,
+  };
+}
+
+function dataOf({ sealed, progress, threshold, shares, version, type }: SealStatus): object {
+  return { sealed, progress: sealed ? progress : threshold, threshold, shares, version, type };
+}
+
+/** With auto-unseal, recovery shares unseal a server that was sealed by hand, but not one whose auto-unseal service is unreachable. */
+async function chooseRecovery(session: Session, { recoverySeal, migration, type }: SealStatus, id: string): Promise<void> {
+  if (!recoverySeal || migration) return;
+  const sentence = `${id} opens itself (${type}) when it is started. Sealed by hand it can be opened with its recovery shares too; where what opens it is away they open nothing.`;
+  if (!session.attended) {
+    session.show({ kind: 'text', text: sentence });
+    return;
+  }
+  const chosen = await session.ask.choice({
+    id: 'recovery',
+    label: 'It opens itself. Give its recovery shares all the same?',
+    help: sentence,
+    choices: [
+      { value: 'shares', label: 'Give recovery shares', detail: 'it was sealed by hand' },
+      { value: 'leave', label: 'Leave, and restart it', detail: `quarterdeck restart ${id}` },
+    ],
+    initial: 'leave',
+    fresh: true,
+  });
+  if (chosen === 'shares') return;
+  throw new Fault(
+    'interrupted.cancelled',
+    `${id} is still sealed; no share was given.`,
+    `Restart it: quarterdeck restart ${id}. If it stays sealed, what opens it (${type}) is away: look at its log.`,
+  );
+}

@@ -1,0 +1,179 @@
+import { Fault } from '../../faults/fault.ts';
+import { dryRunOf } from '../../flows/dry-run.ts';
+import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
+import { optionOf } from '../../flows/flow-options.ts';
+import { showList } from '../../flows/list-table.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { durationText } from '../../text/quantities.ts';
+import { type Login, logIn, type TokenFacts, VaultTokens } from './client/vault-tokens.ts';
+import { forgetToken, keptTokenName, type OpenVault, openVaultOf, tokenFor } from './vault-open.ts';
+
+const methods = [
+  { value: 'token', label: 'A token', detail: 'that somebody made for you' },
+  { value: 'approle', label: 'AppRole', detail: 'role id and secret id, as programs do' },
+  { value: 'userpass', label: 'User and password' },
+] as const;
+type Method = (typeof methods)[number]['value'];
+
+export const vaultLogin: Procedure = async (session, input, context) => {
+  const vault = await openVaultOf(session, input, context);
+  const { component, target } = vault;
+  const method = await methodOf(session, input);
+  if (session.dryRun) {
+    const would = `log in (${method}), look the token up and ask whether to keep it`;
+    return dryRunOf(session, would, `nobody was logged in to ${component.id}.`);
+  }
+  const token = method === 'token' ? await typedToken(session, target) : await byLogin(session, vault, method);
+  session.hide(token);
+  const facts = await factsOf(session, vault, token, 'Copy the whole of it again; it may have ended, or belong to another server.');
+  const isKept = await keep(session, context, vault, token, facts);
+  return {
+    message: `Logged in to ${component.id} as ${facts.displayName || 'somebody without a name'}${isKept ? '; the token is kept' : '; the token was not kept'}.`,
+    data: { ...dataOf(facts), kept: isKept },
+  };
+};
+
+async function methodOf(session: Session, input: FlowInput): Promise<Method> {
+  const written = optionOf(input, 'method');
+  const known = methods.find(({ value }) => value === written);
+  if (known) return known.value;
+  if (written !== undefined) {
+    throw new Fault(
+      'usage.method',
+      `There is no way to log in by "${cleanLine(written)}" here.`,
+      `Use one of: ${methods.map(({ value }) => value).join(', ')}. For another, log in with the server's own command and give its token.`,
+    );
+  }
+  const chosen = await session.ask.choice({ id: 'method', label: 'Log in with what?', choices: methods, initial: 'token' });
+  return chosen as Method;
+}
+
+async function typedToken(session: Session, { component }: OpenVault['target']): Promise<string> {
+  const typed = await session.ask.secret({
+    id: 'token',
+    label: `Token for ${component}`,
+    help: 'It goes into a header of GET /v1/auth/token/lookup-self.',
+    check: filled,
+  });
+  return typed.trim();
+}
+
+async function byLogin(session: Session, { endpoint, target }: OpenVault, method: 'approle' | 'userpass'): Promise<string> {
+  const mount = await session.ask.text({
+    id: 'mount',
+    label: 'Where it is mounted, below auth/',
+    initial: method,
+    check: (text) => (/^[\w./-]+$/.test(text.trim()) ? undefined : 'A name such as approle.'),
+  });
+  const at = mount.trim().replace(/^auth\/|^\/|\/$/g, '');
+  const { ask } = session;
+  let login: Login;
+  if (method === 'approle') {
+    const roleId = (await ask.text({ id: 'role-id', label: 'Role id', check: filled })).trim();
+    login = { method, mount: at, roleId, secretId: (await ask.secret({ id: 'secret-id', label: 'Secret id', check: filled })).trim() };
+  } else {
+    const user = (await ask.text({ id: 'user', label: 'User', check: filled })).trim();
+    login = { method, mount: at, user, password: await ask.secret({ id: 'password', label: 'Password', check: filled }) };
+  }
+  const token = await session.act({
+    id: 'login',
+    right: 'operate',
+    request: `POST /v1/auth/${at}/login${login.method === 'userpass' ? `/${login.user}` : ''}`,
+    target,
+    run: (grant) => logIn(grant, endpoint, login),
+  });
+  if (token === undefined) throw new Error('an act that is not a dry run has an outcome');
+  return token;
+}
+
+async function keep(session: Session, context: FlowContext, { target }: OpenVault, token: string, facts: TokenFacts): Promise<boolean> {
+  const chosen = await session.ask.choice({
+    id: 'keep',
+    label: facts.isRoot ? 'Keep this root token here all the same?' : 'Keep the token, for what is done there next?',
+    help: facts.isRoot
+      ? 'It may do everything and never ends: who gets at what is kept here has all of it. Better an admin token, and the root token revoked.'
+      : 'It rests where the other secrets do, and "vault logout" revokes and forgets it.',
+    choices: [
+      { value: 'no', label: 'No', detail: 'it is typed again when it is needed' },
+      { value: 'yes', label: 'Keep it', detail: lifeOf(facts) },
+    ],
+    initial: facts.isRoot ? 'no' : 'yes',
+  });
+  if (chosen === 'no') return false;
+  const secrets = await context.vault(session);
+  const name = keptTokenName(target);
+  await session.act({
+    id: 'keep',
+    right: 'operate',
+    request: `keep the token as ${name} in ${secrets.where}`,
+    target,
+    done: async () => (await secrets.read(name, session.signal)) === token,
+    run: (grant) => secrets.write(grant, name, token, 'given'),
+  });
+  return true;
+}
+
+export const vaultLogout: Procedure = async (session, input, context) => {
+  const vault = await openVaultOf(session, input, context);
+  const { component, endpoint, target } = vault;
+  const name = keptTokenName(target);
+  const secrets = await context.vault(session);
+  const token = await secrets.read(name, session.signal);
+  if (token === undefined) return { message: `No token is kept for ${component.id}.` };
+  session.hide(token);
+  const tokens = new VaultTokens(endpoint, token);
+  const facts = await tokens.self(session.signal);
+  // The root token may be the last one with full access; "vault revoke-root" checks that.
+  if (facts && !facts.isRoot) {
+    await session.act({
+      id: 'revoke',
+      right: 'operate',
+      request: 'PUT /v1/auth/token/revoke-self',
+      target,
+      done: async () => (await tokens.self(session.signal)) === undefined,
+      run: (grant) => tokens.revokeSelf(grant),
+    });
+  }
+  await forgetToken(session, context, target);
+  if (session.dryRun) return { message: `Dry run: the token for ${component.id} is still kept.` };
+  const message = facts?.isRoot
+    ? `The root token of ${component.id} was forgotten here. It was not revoked: quarterdeck vault revoke-root ${component.id}`
+    : `Logged out of ${component.id}: the token ${facts ? 'was revoked and' : 'had ended, and was'} forgotten.`;
+  return { message };
+};
+
+export const vaultToken: Procedure = async (session, input, context) => {
+  const vault = await openVaultOf(session, input, context);
+  const { component, target } = vault;
+  const { token } = await tokenFor(session, context, target, { may: 'nothing but itself' });
+  const remedy = `It ended, was revoked, or belongs to another server. Log in: quarterdeck vault login ${component.id}`;
+  const facts = await factsOf(session, vault, token, remedy);
+  return { message: `The token of ${component.id} ${lifeOf(facts)}.`, data: dataOf(facts) };
+};
+
+/** Looks a token up and shows its properties. Throws `failed.login` if the server does not accept it. */
+async function factsOf(session: Session, { component, endpoint }: OpenVault, token: string, remedy: string): Promise<TokenFacts> {
+  const facts = await new VaultTokens(endpoint, token).self(session.signal);
+  if (!facts) throw new Fault('failed.login', `${component.id} does not take that token.`, remedy);
+  const renewal = facts.renewable ? ', can be renewed' : ', cannot be renewed';
+  const rows = {
+    name: facts.displayName,
+    policies: facts.policies.join(', '),
+    life: `${lifeOf(facts)}${facts.ttlSeconds > 0 ? renewal : ''}`,
+    'made by': `${facts.path}${facts.orphan ? '' : ', and ends with what made it'}`,
+    accessor: facts.accessor,
+  };
+  showList(session, Object.entries(rows), { TOKEN: ([name]) => name, '': ([, value]) => value });
+  return facts;
+}
+
+function lifeOf({ ttlSeconds }: TokenFacts): string {
+  return ttlSeconds === 0 ? 'never ends' : `ends in ${durationText(ttlSeconds * 1000)}`;
+}
+
+function dataOf({ isRoot: _, ...facts }: TokenFacts): object {
+  return facts;
+}
+
+const filled = (text: string) => (text.trim() === '' ? 'Type it, or leave with Esc.' : undefined);

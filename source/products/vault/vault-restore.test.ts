@@ -1,0 +1,84 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { OperatorDouble } from '../../../test/doubles/operator-double.ts';
+import { Holders, VaultFixture } from '../../../test/doubles/vault-fixture.ts';
+import type { FlowInput } from '../../flows/flow.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let fixture: VaultFixture;
+let folder: string;
+let file: string;
+let before: string;
+
+const value = async (on = fixture) => ((await on.ask('GET', 'legacy/router'))['data'] as { password: string } | undefined)?.password;
+
+/** Opens a fixture with a snapshot and a later write. */
+async function open(): Promise<VaultFixture> {
+  const opened = await VaultFixture.open();
+  await opened.unseal();
+  await opened.ask('PUT', 'legacy/router', { password: 'of-the-snapshot' });
+  await rm(file, { force: true });
+  await opened.run('vault-snapshot', new Holders({ token: opened.token }), { words: [file] });
+  await opened.ask('PUT', 'legacy/router', { password: 'written-since-then' });
+  return opened;
+}
+const run = (options: FlowInput['options'] = { before }, answers = {}, kind?: OperatorDouble['kind']) => {
+  const holders = new Holders({ token: fixture.token, ...answers }, kind);
+  return { holders, done: fixture.run('vault-restore', holders, { words: [file], options }) };
+};
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'quarterdeck-restore-'));
+  file = join(folder, 'taken.snap');
+  before = join(folder, 'before.snap');
+  fixture = await open();
+});
+afterEach(async () => {
+  await fixture.close();
+  await rm(folder, { recursive: true });
+});
+
+test('what was written since is gone, what was there is saved first, and it goes back again', async () => {
+  const { holders, done } = run();
+  expect((await done).message).toMatch(/is as it was in .*taken\.snap \(index \d+\)\. It is open\.$/);
+  expect(holders.confirmations[0]?.consequences.join(' ')).toMatch(/lost: secrets, policies.*is in .*before\.snap/);
+  expect(await value()).toBe('of-the-snapshot');
+  expect((await stat(before)).mode & 0o777).toBe(0o600);
+  const back = fixture.run('vault-restore', new Holders({ token: fixture.token }), {
+    words: [before],
+    options: { 'without-before': true },
+  });
+  await back;
+  expect(await value()).toBe('written-since-then');
+});
+
+test('one of other key shares is refused with the way on; forced, it opens with its own', async () => {
+  const other = fixture;
+  const shares = [...fixture.shares];
+  fixture = await VaultFixture.open();
+  await fixture.unseal();
+  await expect(run().done).rejects.toMatchObject({ code: 'refused.snapshotKeys', remedy: expect.stringContaining('--force') });
+  await rm(before, { force: true });
+  const { holders, done } = run({ before, force: true });
+  expect((await done).message).toMatch(/It is sealed: 3 of the 5 key shares of the snapshot open it/);
+  expect(holders.confirmations[0]?.consequences.join(' ')).toContain('opens with the key shares of the snapshot alone');
+  expect((await fixture.run('unseal', new Holders({ share: shares }), {}, 'sealed')).message).toBe('vault is unsealed.');
+  fixture.token = other.token;
+  expect(await value()).toBe('of-the-snapshot');
+  await other.close();
+});
+
+test.each<[string, () => Promise<unknown>, string]>([
+  ['no snapshot', () => writeFile(file, '{"errors":["permission denied"]}'), 'failed.snapshot'],
+  ['a damaged one', async () => writeFile(file, (await readFile(file)).subarray(0, 200)), 'failed.snapshot'],
+  ['none at all', () => rm(file), 'usage.path'],
+  ['a file to save to that is there', () => writeFile(before, 'x'), 'refused.fileThere'],
+  ['a sealed server', () => fixture.ask('PUT', 'sys/seal'), 'refused.sealed'],
+])('%s changes nothing', async (_, spoil, code) => {
+  await spoil();
+  await expect(run().done).rejects.toMatchObject({ code });
+  if (code !== 'refused.sealed') expect(await value()).toBe('written-since-then');
+});

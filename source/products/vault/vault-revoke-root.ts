@@ -1,0 +1,137 @@
+import { Fault } from '../../faults/fault.ts';
+import { dryRunOf } from '../../flows/dry-run.ts';
+import type { FlowContext, FlowOutcome, Procedure } from '../../flows/flow.ts';
+import type { Session } from '../../session/session.ts';
+import { countText, durationText } from '../../text/quantities.ts';
+import { RootGeneration } from './client/key-ceremonies.ts';
+import { type TokenFacts, VaultTokens } from './client/vault-tokens.ts';
+import { forgetToken, keptTokenName, type OpenVault, openVaultOf, tokenFor } from './vault-open.ts';
+
+/** Other root tokens are not searched for if there are more tokens than this. */
+const mostTokens = 500;
+const revokedStep = 'revoked';
+/** A token that can write policies can grant itself everything. */
+const adminPath = 'sys/policies/acl/quarterdeck-is-asking';
+
+export const vaultRevokeRoot: Procedure = async (session, input, context) => {
+  const vault = await openVaultOf(session, input, context);
+  const { component, endpoint, target } = vault;
+  if (session.dryRun) {
+    const would = 'ask for the root token and for another admin token, try that one, and only then send PUT /v1/auth/token/revoke-self';
+    return dryRunOf(session, would, `the root token of ${component.id} is as it was.`);
+  }
+  if (session.noted(revokedStep).length > 0) return afterRevoking(session, context, vault);
+  const { token: root, isKept } = await tokenFor(session, context, target, {
+    id: 'root',
+    may: 'the policy root',
+    label: 'Root token that is to end',
+  });
+  const tokens = new VaultTokens(endpoint, root);
+  const facts = await tokens.self(session.signal);
+  if (!facts) {
+    if (isKept) await forgetToken(session, context, target);
+    return { message: `That token opens nothing any more: it was revoked already${isKept ? ', and is forgotten here' : ''}.` };
+  }
+  if (!facts.isRoot) {
+    throw new Fault(
+      'refused.notRoot',
+      `That is no root token (${facts.policies.join(', ')}).`,
+      `Forget and revoke one that was kept: quarterdeck vault logout ${component.id}`,
+    );
+  }
+  const other = await otherAdmin(session, vault, facts);
+  session.show({ kind: 'item', id: 'other', title: 'Another way in', state: 'ok', evidence: other.evidence });
+  const roots = await otherRoots(tokens, facts, session.signal);
+  await session.act({
+    id: 'revoke',
+    right: 'destroy',
+    title: `Revoke this root token of ${component.id}`,
+    request: 'PUT /v1/auth/token/revoke-self',
+    target,
+    consequences: [
+      'It opens nothing any more, and what was made with it ends too: tokens that are not orphans, and their leases.',
+      `From then on the way in is ${other.evidence}.`,
+      ...(roots === undefined
+        ? []
+        : [roots === 0 ? 'No other root token is left.' : `${countText(roots, 'other root token')} ${roots === 1 ? 'is' : 'are'} left.`]),
+    ],
+    done: async () => (await tokens.self(session.signal)) === undefined,
+    run: async (grant) => {
+      await tokens.revokeSelf(grant);
+      await session.note(revokedStep, facts.accessor);
+    },
+  });
+  if (await tokens.self(session.signal)) throw new Fault('failed.revoke', 'The server still takes that token.', 'Look at its log.');
+  if (other.token !== undefined && !(await new VaultTokens(endpoint, other.token).self(session.signal))) {
+    throw new Fault(
+      'failed.revoke',
+      'The root token is revoked, and the other token ended with it.',
+      `Make a root token with the key shares while that is possible: quarterdeck vault root ${component.id}`,
+    );
+  }
+  if (isKept) await forgetToken(session, context, target);
+  return {
+    message: `That root token of ${component.id} opens nothing any more. The way in: ${other.evidence}.`,
+    data: { otherRoots: roots ?? null },
+  };
+};
+
+/** The run was interrupted after the token was revoked: only a stored copy, which is useless now, is left to remove. */
+async function afterRevoking(session: Session, context: FlowContext, { component, endpoint, target }: OpenVault): Promise<FlowOutcome> {
+  const kept = await (await context.vault(session)).read(keptTokenName(target), session.signal);
+  if (kept !== undefined) session.hide(kept);
+  const isOver = kept !== undefined && (await new VaultTokens(endpoint, kept).self(session.signal)) === undefined;
+  if (isOver) await forgetToken(session, context, target);
+  return {
+    message: `The root token of ${component.id} was revoked before the run broke off${isOver ? '; it is forgotten here too' : ''}.`,
+  };
+}
+
+/** The shares if they alone create a root token, otherwise another token that was tested in this run. */
+async function otherAdmin(
+  session: Session,
+  { component, endpoint }: OpenVault,
+  root: TokenFacts,
+): Promise<{ evidence: string; token?: string }> {
+  const byShares = (await RootGeneration.openWithoutToken(endpoint, session.signal)) !== undefined;
+  const token = (
+    await session.ask.secret({
+      id: 'other',
+      label: 'Token of another admin',
+      help: byShares
+        ? 'It is tried before anything is revoked. Empty: the key shares can make a root token here without a login, and that is way enough.'
+        : 'It is tried before anything is revoked. Without a login this server makes no root token: with the last way in gone, nobody ever gets in again.',
+      check: (text) => (text.trim() === '' && !byShares ? 'Type one, or leave with Esc: nothing was revoked.' : undefined),
+    })
+  ).trim();
+  if (token === '') return { evidence: 'the key shares, which make a root token without a login' };
+  const tokens = new VaultTokens(endpoint, token);
+  const facts = await tokens.self(session.signal);
+  const problem = facts ? await problemOf(facts, root, tokens, session.signal) : 'the server does not know it';
+  if (facts && problem === undefined)
+    return { evidence: `the token of ${facts.displayName || 'another admin'} (${facts.policies.join(', ')})`, token };
+  throw new Fault(
+    'refused.lastWayIn',
+    `Nothing was revoked: the other token is no lasting way in, ${problem}.`,
+    `Make one that is: quarterdeck vault admin ${component.id}`,
+  );
+}
+
+async function problemOf(facts: TokenFacts, root: TokenFacts, tokens: VaultTokens, signal: AbortSignal): Promise<string | undefined> {
+  if (facts.accessor === root.accessor) return 'it is the same one';
+  if (!facts.orphan) return 'since it was made with a token and ends with that';
+  const isFromLogin = facts.path.startsWith('auth/') && !facts.path.startsWith('auth/token/');
+  if (facts.ttlSeconds > 0 && !facts.renewable && !isFromLogin)
+    return `since it ends in ${durationText(facts.ttlSeconds * 1000)} and cannot be renewed`;
+  const may = await tokens.capabilities(adminPath, signal);
+  if (!['root', 'create', 'update'].some((capability) => may.includes(capability))) return 'since it may not write policies';
+  return undefined;
+}
+
+async function otherRoots(tokens: VaultTokens, own: TokenFacts, signal: AbortSignal): Promise<number | undefined> {
+  const accessors = await tokens.accessors(signal);
+  if (accessors.length > mostTokens) return undefined;
+  let count = 0;
+  for (const accessor of accessors) if (accessor !== own.accessor && (await tokens.behind(accessor, signal))?.isRoot) count++;
+  return count;
+}

@@ -1,0 +1,194 @@
+import { Fault } from '../../faults/fault.ts';
+import { dryRunOf } from '../../flows/dry-run.ts';
+import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
+import { optionsOf } from '../../flows/flow-options.ts';
+import { showList } from '../../flows/list-table.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { countText } from '../../text/quantities.ts';
+import { type PathVersion, pathIn, type VersionCall } from './client/vault-paths.ts';
+import { type OpenPath, openPath, pathOf } from './vault-read.ts';
+
+export const vaultVersions: Procedure = async (session, input, context) => {
+  const found = await openPath(session, input, context, 'read on its metadata');
+  const { path, shown } = found;
+  const versions = await versionsOf(session, found);
+  const columns = { VERSION: ({ version }: PathVersion) => String(version), WRITTEN: writtenText, STATE: stateText };
+  showList(session, versions, columns, { title: shown });
+  const there = versions.filter(({ state }) => state === 'there').length;
+  return {
+    message: `${shown} has ${countText(versions.length, 'version')}, ${there} of them to be read.`,
+    data: { path, versions },
+  };
+};
+
+const changes = {
+  delete: {
+    would: 'delete the newest version of',
+    may: 'delete there',
+    meant: async (_session: Session, _found: OpenPath, [newest]: readonly PathVersion[]) => [newest?.version ?? 0],
+    states: ['deleted', 'destroyed'],
+    became: 'deleted',
+    notFromDestroyed: 'deleted',
+    more: ({ vault, shown }: OpenPath) => ` To bring back: quarterdeck vault undelete ${vault.component.id} ${shown}`,
+  },
+  undelete: {
+    would: 'bring back the version that was deleted last of',
+    may: 'update on its undelete',
+    meant: async (_session: Session, _found: OpenPath, versions: readonly PathVersion[]) => lastDeleted(versions),
+    states: ['there'],
+    became: 'there again',
+    notFromDestroyed: 'brought back',
+    more: (_found: OpenPath, wanted: readonly number[], newest: number) =>
+      wanted.includes(newest) ? '' : ` What is read without a version is version ${newest}.`,
+  },
+  destroy: {
+    would: 'destroy versions of',
+    may: 'update on its destroy',
+    meant: choose,
+    states: ['destroyed'],
+    became: 'destroyed',
+    notFromDestroyed: undefined,
+    more: () => '',
+  },
+} as const;
+
+export const vaultDelete: Procedure = (...args) => change('delete', ...args);
+export const vaultUndelete: Procedure = (...args) => change('undelete', ...args);
+export const vaultDestroy: Procedure = (...args) => change('destroy', ...args);
+
+async function change(call: VersionCall, session: Session, input: FlowInput, context: FlowContext): Promise<FlowOutcome> {
+  const { would, may, meant, states, became, notFromDestroyed, more } = changes[call];
+  const isWhole = call === 'destroy' && input.options['all'] === true;
+  if (session.dryRun) {
+    const named = cleanLine(pathOf(input) ?? 'a path');
+    return dryRunOf(session, `ask for a token and ${isWhole ? 'destroy all of' : would} ${named}`, `${named} is as it was.`);
+  }
+  const found = await openPath(session, input, context, isWhole ? 'delete on its metadata' : may);
+  const { vault, paths, engine, path, shown } = found;
+  if (isWhole || (engine.version === 1 && call !== 'undelete')) return removeWhole(session, found);
+  const versions = await versionsOf(session, found);
+  const wanted = await settled(session, async () => named(input, versions) ?? (await meant(session, found, versions)));
+  if (notFromDestroyed !== undefined) throwIfDestroyed(found, versions, wanted, notFromDestroyed);
+  if (wanted.length === 0) return { message: `Nothing of ${shown} is deleted.`, data: { path, versions: [] } };
+  await session.act({
+    id: call,
+    right: call === 'destroy' ? 'destroy' : 'operate',
+    ...(call === 'destroy' && {
+      title: `Destroy ${versionText(wanted).toLowerCase()} of ${shown}`,
+      consequences: ['Their values are gone for good, here and for every program. A snapshot of before still has them.'],
+    }),
+    request: `POST /v1/${cleanLine(pathIn(engine, call, path))} {"versions": [${wanted.join(', ')}]}`,
+    target: vault.target,
+    done: async () => {
+      const now = await paths.versions(engine, path, session.signal);
+      return wanted.every((number) => now.some(({ version, state }) => version === number && states.some((one) => one === state)));
+    },
+    run: (grant) => paths.changeVersions(grant, engine, call, path, wanted),
+  });
+  const changed = `${versionText(wanted)} of ${shown} ${wanted.length === 1 ? 'is' : 'are'} ${became}.`;
+  return { message: `${changed}${more(found, wanted, versions[0]?.version ?? 0)}`, data: { path, versions: wanted } };
+}
+
+async function versionsOf(session: Session, found: OpenPath): Promise<readonly PathVersion[]> {
+  const { paths, engine, path } = found;
+  const versions = await paths.versions(engine, path, session.signal);
+  if (versions.length === 0) throw nothingAt(found);
+  return versions;
+}
+
+async function removeWhole(session: Session, found: OpenPath): Promise<FlowOutcome> {
+  const { vault, paths, engine, path, shown } = found;
+  const keysThere = async () => Object.keys((await paths.read(engine, path, session.signal))?.values ?? {});
+  const isThere = async () =>
+    engine.version === 1
+      ? (await paths.read(engine, path, session.signal)) !== undefined
+      : (await paths.versions(engine, path, session.signal)).length > 0;
+  const outcome = { message: `${shown} is gone for good.`, data: { path } };
+  const consequence =
+    engine.version === 1
+      ? `This engine keeps no versions. What stands there now is lost: ${(await keysThere()).map(cleanLine).join(', ')}.`
+      : 'Lost for good: every version of it, and all that is known of it.';
+  // An interrupted run may have removed it.
+  if (!(await isThere())) {
+    if (session.noted(removingStep).length > 0) return outcome;
+    throw nothingAt(found);
+  }
+  await session.note(removingStep, path);
+  await session.act({
+    id: 'remove',
+    right: 'destroy',
+    title: `Remove ${shown}`,
+    request: `DELETE /v1/${cleanLine(pathIn(engine, 'metadata', path))}`,
+    target: vault.target,
+    consequences: [consequence],
+    done: async () => !(await isThere()),
+    run: (grant) => paths.remove(grant, engine, path),
+  });
+  return outcome;
+}
+
+/** Returns the versions that an interrupted run recorded, so that a resumed run ignores later writes. */
+async function settled(session: Session, meant: () => Promise<readonly number[]>): Promise<readonly number[]> {
+  const [noted] = session.noted(versionsStep);
+  if (noted !== undefined) return noted.split(',').map(Number);
+  const wanted = await meant();
+  if (wanted.length > 0) await session.note(versionsStep, wanted.join());
+  return wanted;
+}
+
+const versionsStep = 'versions-meant';
+const removingStep = 'removing';
+
+function named(input: FlowInput, versions: readonly PathVersion[]): number[] | undefined {
+  const given = optionsOf(input, 'version') ?? [];
+  if (given.length === 0) return undefined;
+  const wanted = [...new Set(given.flatMap((text) => text.split(',')).map(Number))];
+  const unknown = wanted.find((number) => !versions.some(({ version }) => version === number));
+  if (unknown === undefined) return wanted;
+  throw new Fault(
+    'usage.version',
+    `There is no version ${cleanLine(given.join(', '))} of it.`,
+    `It has: ${versions.map(({ version }) => version).join(', ')}.`,
+  );
+}
+
+async function choose(session: Session, { shown }: OpenPath, versions: readonly PathVersion[]): Promise<readonly number[]> {
+  const choices = versions
+    .filter(({ state }) => state !== 'destroyed')
+    .map((one) => ({ value: String(one.version), label: `Version ${one.version}`, detail: `${writtenText(one)}, ${stateText(one)}` }));
+  if (choices.length === 0)
+    throw new Fault('refused.versions', `Every version of ${shown} is destroyed already.`, 'Remove the path itself with --all.');
+  const chosen = await session.ask.several({ id: 'versions', label: `Destroy which versions of ${shown}?`, choices, fresh: true });
+  if (chosen.length === 0) throw new Fault('interrupted.cancelled', 'Nothing was destroyed.', 'Run it again.');
+  return chosen.map(Number);
+}
+
+function lastDeleted(versions: readonly PathVersion[]): number[] {
+  const deleted = versions.filter(({ state }) => state === 'deleted');
+  const [last] = [...deleted].sort((one, other) => Date.parse(other.deletedAt) - Date.parse(one.deletedAt) || other.version - one.version);
+  return last ? [last.version] : [];
+}
+
+function throwIfDestroyed({ shown }: OpenPath, versions: readonly PathVersion[], wanted: readonly number[], what: string): void {
+  const gone = versions.filter(({ version, state }) => wanted.includes(version) && state === 'destroyed').map(({ version }) => version);
+  if (gone.length === 0) return;
+  throw new Fault(
+    'refused.versions',
+    `${versionText(gone)} of ${shown} ${gone.length === 1 ? 'was' : 'were'} destroyed, and cannot be ${what}.`,
+    'A snapshot of before still has it.',
+  );
+}
+
+const timeText = (time: string) => time.slice(0, 16).replace('T', ' ');
+const writtenText = ({ createdAt }: PathVersion) => timeText(createdAt);
+const stateText = ({ state, deletedAt }: PathVersion) => (state === 'deleted' ? `deleted ${timeText(deletedAt)}` : state);
+const versionText = (versions: readonly number[]) => `${versions.length === 1 ? 'Version' : 'Versions'} ${versions.join(', ')}`;
+
+function nothingAt({ vault, shown, engine }: OpenPath): Fault {
+  return new Fault(
+    'usage.path',
+    `There is nothing at ${shown}.`,
+    `Look what there is: quarterdeck vault list ${vault.target.component} ${cleanLine(engine.mount)}`,
+  );
+}

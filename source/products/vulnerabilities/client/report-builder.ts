@@ -1,0 +1,106 @@
+import { imageNameParts } from '../../../engine/image-name.ts';
+import { Fault } from '../../../faults/fault.ts';
+import { cleanLine } from '../../../text/clean.ts';
+import type { TextPosition } from '../../../text/position.ts';
+import { bandOf, bandOfWord, keyOf, type Vulnerability } from './vulnerability.ts';
+
+/** More would only fill the screen; the total number is reported. */
+const problemsKept = 20;
+const titleColumns = 160;
+
+export type FoundEntry = Pick<Vulnerability, 'subject' | 'package' | 'id'> & Partial<Omit<Vulnerability, 'band' | 'count'>>;
+
+/** The contents of a scanner's file. */
+export type ScanReport = ReturnType<ReportBuilder['report']>;
+
+/** Collects the entries of any report. The same vulnerability of a package counts once, however many paths it is found at. */
+export class ReportBuilder {
+  readonly #found = new Map<string, Vulnerability>();
+  readonly #subjects = new Set<string>();
+  /** The first skipped entries. Lines and columns count from 1. */
+  readonly #problems: (TextPosition & { message: string })[] = [];
+  #skipped = 0;
+  /** Number of entries that are not vulnerabilities: log messages, passed tests. */
+  ignored = 0;
+  scannedMs: number | undefined;
+  /** Date of the scanner's database. */
+  feedMs: number | undefined;
+
+  subject(name: string): void {
+    this.#subjects.add(short(name));
+  }
+
+  add(entry: FoundEntry): void {
+    this.subject(entry.subject);
+    const identity = { subject: short(entry.subject), package: short(entry.package), id: short(entry.id) };
+    const key = keyOf(identity);
+    const before = this.#found.get(key);
+    const severity = short(entry.severity ?? '');
+    const score = before?.score === undefined ? entry.score : Math.max(before.score, entry.score ?? 0);
+    this.#found.set(key, {
+      ...identity,
+      aliases: before?.aliases ?? entry.aliases?.map(short) ?? [],
+      version: before?.version || short(entry.version ?? ''),
+      fixedIn: before?.fixedIn || short(entry.fixedIn ?? ''),
+      score,
+      band: score === undefined ? bandOfWord(severity) : bandOf(score),
+      severity: before?.severity || severity,
+      title: before?.title || short(entry.title ?? ''),
+      url: before?.url || webAddress(entry.url),
+      count: (before?.count ?? 0) + 1,
+    });
+  }
+
+  /** `where` is called only for the first problems: finding a position requires parsing the file again. */
+  leaveOut(message: string, where: () => TextPosition): void {
+    this.#skipped++;
+    if (this.#problems.length < problemsKept) this.#problems.push({ ...where(), message });
+  }
+
+  /** @param format `Trivy JSON`, `SARIF 2.1.0 of Grype`, `CSV of OpenVAS` */
+  report(format: string) {
+    const { scannedMs, feedMs, ignored } = this;
+    const [subjects, vulnerabilities] = [[...this.#subjects], [...this.#found.values()]];
+    return { format, subjects, scannedMs, feedMs, vulnerabilities, ignored, problems: this.#problems, skipped: this.#skipped };
+  }
+}
+
+/** Returns an image without tag and digest: the next scan is of the next tag, but about the same subject. */
+export function imageSubject(reference: string): string {
+  const { name } = imageNameParts(reference.trim());
+  return name.replace(/^(?:docker\.io\/|index\.docker\.io\/)/, '').replace(/^library\//, '');
+}
+
+/** Some locales use a decimal comma. An empty text and `N/A` mean no score. */
+export function readScore(text: string): number | undefined | { problem: string } {
+  const written = text.trim();
+  if (written === '' || /^(?:n\/?a|none|null|-)$/i.test(written)) return undefined;
+  const score = /^\d{1,2}(?:[.,]\d+)?$/.test(written) ? Number(written.replace(',', '.')) : Number.NaN;
+  return score <= 10 ? score : { problem: `"${cleanLine(written.slice(0, 40))}" is no CVSS score from 0 to 10` };
+}
+
+export function readTime(text: unknown): number | undefined {
+  if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}/.test(text)) return undefined;
+  const time = Date.parse(text.replace(/(\.\d{3})\d+/, '$1'));
+  return Number.isNaN(time) ? undefined : time;
+}
+
+function short(text: string): string {
+  const line = cleanLine(text).trim();
+  return line.length <= titleColumns ? line : `${line.slice(0, titleColumns - 1)}…`;
+}
+
+function webAddress(text: string | undefined): string {
+  return text !== undefined && /^https?:\/\/[^\s"'<>]{1,500}$/.test(text) ? cleanLine(text) : '';
+}
+
+/** Returns the fault for an unreadable file, with the position of the problem. */
+export function unreadableReport(
+  file: string,
+  why: string,
+  position: TextPosition = { line: 1, column: 1 },
+  remedy = 'Take it anew from the scanner: JSON of Trivy or Grype, SARIF, or CSV with a heading.',
+): Fault {
+  const where = { file: cleanLine(file), ...position };
+  return new Fault('config.report', `${where.file} is no report that can be read: ${why}.`, remedy, { where });
+}

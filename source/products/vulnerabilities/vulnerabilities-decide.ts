@@ -1,0 +1,219 @@
+import { Fault } from '../../faults/fault.ts';
+import type { FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
+import { type Columns, showList } from '../../flows/list-table.ts';
+import { identityOf } from '../../session/identity.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { countText, numberText } from '../../text/quantities.ts';
+import {
+  type Decision,
+  type DecisionKey,
+  dayProblem,
+  groupByPackage,
+  isUndecided,
+  type PackageGroup,
+  type Triaged,
+} from './client/triage.ts';
+import type { TriageBook } from './client/triage-book.ts';
+import { keyOf } from './client/vulnerability.ts';
+import { dueText, narrowed, openTriage, vulnerabilitiesText } from './triage-choice.ts';
+
+type What = Decision['what'];
+/** `undefined` withdraws a decision. */
+type Verdict = Pick<Decision, 'what' | 'reason' | 'until'> | undefined;
+
+const shownOfGroup = 12;
+
+export const vulnerabilitiesDecide: Procedure = async (session, input, context) => {
+  const { book, all, componentOf } = await openTriage(context);
+  const wanted = narrowed(all, input, componentOf);
+  if (input.options['as'] !== undefined) return decideAtOnce(session, input, book, wanted);
+  const groups = groupByPackage(wanted.filter(isUndecided));
+  if (groups.length > 0) return decideEach(session, book, { groups, componentOf });
+  const message = wanted.length === 0 ? 'Nothing that is known is named so.' : 'All of it was decided about.';
+  return { message, data: { decided: 0, left: 0 } };
+};
+
+/** Prompts package by package, until there is no answer. */
+async function decideEach(
+  session: Session,
+  book: TriageBook,
+  { groups, componentOf }: { groups: readonly PackageGroup[]; componentOf: (subject: string) => string | undefined },
+): Promise<FlowOutcome> {
+  const total = groups.reduce((sum, { all }) => sum + all.length, 0);
+  let seen = 0;
+  let decided = 0;
+  let acts = 0;
+  const kept = () => {
+    const left = total - decided;
+    const rest = left === 0 ? 'nothing is left' : `${numberText(left)} ${left === 1 ? 'is' : 'are'} left`;
+    return `${countText(decided, 'decision')} kept; ${rest}.`;
+  };
+  for (const group of groups) {
+    session.progress({ id: 'decide', label: `${seen} of ${total} looked at, ${decided} decided`, fraction: seen / total });
+    try {
+      const verdict = await askVerdict(session, group, componentOf(group.subject) ?? group.subject);
+      if (verdict === 'stop') break;
+      if (verdict !== 'skip') {
+        await keep(session, book, { id: `decide-${++acts}`, about: group.all, verdict });
+        decided += group.all.length;
+      }
+    } catch (thrown) {
+      // There are no more answers: earlier decisions stay.
+      if (thrown instanceof Fault && thrown.code === 'usage.unanswered' && seen > 0) break;
+      if (thrown instanceof Fault && thrown.kind === 'interrupted')
+        throw new Fault('interrupted.cancelled', kept(), 'Go on any time: quarterdeck vulnerabilities decide');
+      throw thrown;
+    }
+    seen += group.all.length;
+  }
+  session.progress({ id: 'decide', label: `${decided} decided`, done: true });
+  if (session.dryRun) return { message: 'Dry run: nothing was decided.' };
+  return { message: kept(), data: { decided, left: total - decided, file: book.decisionsFile } };
+}
+
+async function askVerdict(session: Session, group: PackageGroup, where: string): Promise<NonNullable<Verdict> | 'skip' | 'stop'> {
+  const nowMs = Date.now();
+  const [worst] = group.all;
+  if (!worst) return 'skip';
+  const columns: Columns<Triaged> = {
+    BAND: ({ band }) => band,
+    CVSS: ({ score }) => score?.toFixed(1) ?? '',
+    ID: ({ id }) => cleanLine(id),
+    'FIXED IN': ({ fixedIn }) => cleanLine(fixedIn),
+    DEADLINE: ({ dueMs }) => dueText(dueMs, nowMs),
+    WHAT: ({ title }) => cleanLine(title),
+  };
+  const title = cleanLine(`${group.package} ${group.version} in ${where}`);
+  showList(session, group.all.slice(0, shownOfGroup), columns, { title, right: ['CVSS'] });
+  const fixed = [...new Set(group.all.map(({ fixedIn }) => fixedIn).filter(Boolean))];
+  const what = await session.ask.choice({
+    id: 'decide',
+    label: cleanLine(`${group.package} in ${where}: ${vulnerabilitiesText(group.all.length)}, the worst ${worst.band}${late(worst)}`),
+    help: cleanLine(
+      fixed.length > 0
+        ? `Mended in ${fixed.slice(0, 3).join('; ')}: an update of the image or the package brings it.`
+        : 'No version mends it yet.',
+    ),
+    choices: [
+      { value: 'fix', label: 'Fix it by a day' },
+      { value: 'accept', label: 'Accept it until a day', detail: 'with a reason' },
+      { value: 'false-positive', label: 'It is a false positive', detail: 'with a reason' },
+      { value: 'skip', label: 'Not now' },
+      { value: 'stop', label: 'Stop here', detail: 'what was decided is kept' },
+    ],
+    initial: 'fix',
+  });
+  return what === 'skip' || what === 'stop' ? what : askReasonAndDay(session, what as What, worst, nowMs);
+}
+
+async function askReasonAndDay(session: Session, what: What, worst: Triaged, nowMs: number): Promise<NonNullable<Verdict>> {
+  const question = {
+    id: 'reason',
+    label: what === 'accept' ? 'Why can it stay?' : 'Why is it none?',
+    help: 'Somebody will read this in a year.',
+    check: (text: string) => (text.trim().length < 3 ? 'Write a few words.' : undefined),
+  };
+  const reason = what === 'fix' ? '' : cleanLine((await session.ask.text(question)).trim());
+  if (what === 'false-positive') return { what, reason };
+  const until = await session.ask.text({
+    id: 'until',
+    label: what === 'fix' ? 'By which day?' : 'Until which day?',
+    help: what === 'fix' ? 'After that day it counts as overdue.' : 'After that day it is asked about again.',
+    initial: suggestedDay(what, worst, nowMs),
+    check: (text) => dayProblem(text, nowMs),
+  });
+  return { what, reason, until: until.trim() };
+}
+
+async function decideAtOnce(session: Session, input: FlowInput, book: TriageBook, wanted: readonly Triaged[]): Promise<FlowOutcome> {
+  const nowMs = Date.now();
+  const verdict = verdictOf(input, nowMs);
+  if (input.words.length === 0 && input.options['band'] === undefined)
+    throw new Fault('usage.words', 'A decision about everything is none.', 'Name a vulnerability, a package or a component.');
+  if (wanted.length === 0)
+    throw new Fault(
+      'usage.vulnerability',
+      `Nothing that is known is named ${input.words.map((word) => `"${cleanLine(word)}"`).join(' ')}.`,
+      'Look: quarterdeck vulnerabilities list',
+    );
+  const about = input.options['everywhere'] === true ? everywhere(wanted) : wanted;
+  await keep(session, book, { id: 'decide', about, verdict });
+  if (session.dryRun) return { message: 'Dry run: nothing was decided.' };
+  return {
+    message: `${vulnerabilitiesText(wanted.length)}: ${verdict === undefined ? 'open again' : verdictText(verdict)}.`,
+    data: {
+      decided: wanted.length,
+      vulnerabilities: wanted.map(({ id, package: name, subject }) => ({ id, package: name, subject })),
+      file: book.decisionsFile,
+    },
+  };
+}
+
+function everywhere(wanted: readonly Triaged[]): DecisionKey[] {
+  const all = wanted.map(({ id, package: name }) => ({ id, package: name, subject: '*' }));
+  return [...new Map(all.map((one) => [keyOf(one), one])).values()];
+}
+
+function verdictOf({ options }: FlowInput, nowMs: number): Verdict {
+  const { as: what, reason, until } = options;
+  if (what === 'open') return undefined;
+  if (what !== 'fix' && what !== 'accept' && what !== 'false-positive')
+    throw new Fault(
+      'usage.decision',
+      `--as takes fix, accept, false-positive or open, and "${cleanLine(String(what))}" is none of them.`,
+      'For example: --as accept --reason "not reachable" --until 2027-01-31',
+    );
+  if (what !== 'fix' && (typeof reason !== 'string' || reason.trim().length < 3))
+    throw new Fault('usage.reason', 'It needs a reason.', 'Add --reason "...": somebody will read it in a year.');
+  if (what !== 'false-positive' && typeof until !== 'string')
+    throw new Fault('usage.until', what === 'fix' ? 'By which day?' : 'Nothing is accepted for ever.', 'Add --until 2027-01-31.');
+  const problem = typeof until === 'string' ? dayProblem(until, nowMs) : undefined;
+  if (problem !== undefined) throw new Fault('usage.until', `--until: ${problem}`, 'For example: --until 2027-01-31');
+  return {
+    what,
+    reason: cleanLine(typeof reason === 'string' ? reason.trim() : ''),
+    ...(typeof until === 'string' && what !== 'false-positive' && { until: until.trim() }),
+  };
+}
+
+async function keep(
+  session: Session,
+  book: TriageBook,
+  { id, about, verdict }: { id: string; about: readonly DecisionKey[]; verdict: Verdict },
+): Promise<void> {
+  const { user, machine } = identityOf();
+  const [first] = about;
+  const what = verdict === undefined ? 'take the decision back' : verdictText(verdict);
+  const names =
+    about.length === 1 && first
+      ? `${first.id} in ${first.package}`
+      : `${about.length} in ${[...new Set(about.map(({ package: name }) => name))].slice(0, 3).join(', ')}`;
+  await session.act({
+    id,
+    right: 'operate',
+    request: cleanLine(`${what}: ${names} of ${first?.subject === '*' ? 'every subject' : (first?.subject ?? '')}`),
+    run: (grant) => book.decide(grant, about, verdict && { ...verdict, by: `${user}@${machine}`, at: new Date().toISOString() }),
+  });
+}
+
+function verdictText({ what, until, reason }: NonNullable<Verdict>): string {
+  const words: Record<What, string> = {
+    fix: `fix by ${until ?? ''}`,
+    accept: `accept until ${until ?? ''}`,
+    'false-positive': 'call it a false positive',
+  };
+  return reason === '' ? words[what] : `${words[what]} (${reason})`;
+}
+
+/** Returns the deadline of a vulnerability to fix if it has not passed, otherwise a week; a quarter for one that stays. */
+function suggestedDay(what: What, { dueMs }: Triaged, nowMs: number): string {
+  const dayMs = 86_400_000;
+  const usual = nowMs + (what === 'fix' ? 7 : 90) * dayMs;
+  const day = what === 'fix' && dueMs !== undefined && dueMs > nowMs ? dueMs : usual;
+  return new Date(day).toISOString().slice(0, 10);
+}
+
+function late({ standing }: Triaged): string {
+  return standing === 'overdue' ? ', overdue' : standing === 'lapsed' ? ', its acceptance is over' : '';
+}

@@ -1,0 +1,143 @@
+import { Fault } from '../../faults/fault.ts';
+import type { FlowInput, Procedure } from '../../flows/flow.ts';
+import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
+import { givenOrAsked } from '../../flows/given-or-asked.ts';
+import { showList } from '../../flows/list-table.ts';
+import { fileOf } from '../../flows/named-file.ts';
+import { localFiles } from '../../hosts/local-files.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { countText, numberText } from '../../text/quantities.ts';
+import { oldFeedOf } from './client/feed-state.ts';
+import { readReport } from './client/read-report.ts';
+import type { ScanReport } from './client/report-builder.ts';
+import { isLate } from './client/triage.ts';
+import { bands } from './client/vulnerability.ts';
+import { triageBookOf, vulnerabilitiesText } from './triage-choice.ts';
+
+const fileLimitBytes = 512 * 1024 * 1024;
+const limitMs = 120_000;
+
+export const vulnerabilitiesImport: Procedure = async (session, input, context) => {
+  const book = triageBookOf(context);
+  const { bytes, file } = await reportFile(session, input);
+  session.progress({ id: 'read', label: 'Reading the report' });
+  const report = named(await readReport(bytes, file), input);
+  session.progress({ id: 'read', label: `Read: ${report.format}`, done: true });
+  await throwUnlessPartial(session, input, report, file);
+  const nowMs = Date.now();
+  const change = await book.compare(report, nowMs);
+  session.show({ kind: 'text', text: `${cleanLine(file)}: ${report.format}, about ${subjectsText(report)}.` });
+  const blind = oldFeedOf(report, nowMs);
+  if (blind !== undefined)
+    session.show({ kind: 'item', id: 'feed', title: blind, state: 'warning', evidence: 'update it, and scan again' });
+  const counted = bands.map((band) => ({ band, count: report.vulnerabilities.filter((one) => one.band === band).length }));
+  const found = counted.filter(({ count }) => count > 0);
+  showList(session, found, { BAND: ({ band }) => band, FOUND: ({ count }) => numberText(count) }, { right: ['FOUND'] });
+  const done = await session.act({
+    id: 'import',
+    right: 'operate',
+    request: `keep ${vulnerabilitiesText(report.vulnerabilities.length)} of ${subjectsText(report)}: ${change.added} new, ${change.stayed} known, ${change.gone} gone`,
+    limitMs,
+    run: (grant) => book.import(grant, report, cleanLine(file), nowMs),
+  });
+  const counts = done ?? change;
+  const sentence = `${numberText(counts.added)} new, ${numberText(counts.stayed)} known before, ${numberText(counts.gone)} gone`;
+  const { all } = await book.read(nowMs);
+  const subjects = new Set(report.subjects);
+  const late = all.filter((one) => subjects.has(one.subject) && isLate(one)).length;
+  const overdue = late > 0 ? ` ${numberText(late)} ${late === 1 ? 'is' : 'are'} overdue.` : '';
+  const what = report.vulnerabilities.length === 0 ? 'Nothing was found' : 'Imported';
+  return {
+    message: done
+      ? `${what}: ${sentence}.${overdue} Go through them: quarterdeck vulnerabilities decide`
+      : `Dry run: nothing was kept. It would be ${sentence}.`,
+    data: {
+      ...{ format: report.format, subjects: report.subjects, ...counts, ignored: report.ignored, skipped: report.skipped },
+      problems: report.problems.map((problem) => ({ file: cleanLine(file), ...problem })),
+    },
+  };
+};
+
+async function reportFile(session: Session, { words, stdin }: FlowInput): Promise<{ bytes: Uint8Array; file: string }> {
+  const [word] = wordsUpTo(1, { words }, { takes: 'One report at a time', remedy: 'Run it once for each file.' });
+  if (stdin) return { bytes: stdin, file: word ?? 'the input' };
+  const written = await givenOrAsked(session, {
+    ...{ id: 'file', given: word, code: 'usage.file', remedy: 'Name the report that the scanner wrote.' },
+    label: 'Which report?',
+    help: 'A file of this machine: JSON of Trivy or Grype, SARIF, or CSV.',
+    check: (text) => (text.trim() === '' ? 'Name a file.' : undefined),
+  });
+  const path = fileOf(written);
+  const bytes = await localFiles.read(path, { signal: session.signal, limitBytes: fileLimitBytes });
+  if (!bytes) {
+    throw new Fault('usage.file', `There is no file ${cleanLine(path)}.`, 'Name the report that the scanner wrote.');
+  }
+  if (bytes.length >= fileLimitBytes) {
+    throw new Fault(
+      'usage.file',
+      `${cleanLine(path)} is larger than ${fileLimitBytes >> 20} MiB.`,
+      'Have the scanner write a report for each of what it scans.',
+    );
+  }
+  return { bytes, file: written };
+}
+
+/** Applies `--subject` to a report that does not name its only subject. */
+function named(report: ScanReport, input: FlowInput): ScanReport {
+  const subject = optionOf(input, 'subject') ?? '';
+  if (subject.trim() === '') return report;
+  if (report.subjects.length > 1) {
+    throw new Fault(
+      'usage.subject',
+      `The report is about ${report.subjects.length} subjects, and --subject names one.`,
+      'Leave it away: each of them has a name.',
+    );
+  }
+  const name = cleanLine(subject.trim());
+  return { ...report, subjects: [name], vulnerabilities: report.vulnerabilities.map((one) => ({ ...one, subject: name })) };
+}
+
+async function throwUnlessPartial(
+  session: Session,
+  { options }: FlowInput,
+  { problems, skipped, vulnerabilities }: ScanReport,
+  file: string,
+): Promise<void> {
+  const [first] = problems;
+  if (!first) return;
+  for (const [at, { line, column, message }] of problems.entries())
+    session.show({
+      kind: 'item',
+      id: `problem-${at + 1}`,
+      title: `${cleanLine(file)}:${line}:${column}`,
+      state: 'warning',
+      evidence: message,
+    });
+  if (options['partial'] === true) return;
+  const count = countText(skipped, 'entry', 'entries');
+  if (session.attended) {
+    const way = await session.ask.choice({
+      id: 'partial',
+      label: `${count} cannot be used. Take the other ${numberText(vulnerabilities.length)}?`,
+      help: `The first: line ${first.line}, column ${first.column}: ${first.message}`,
+      choices: [
+        { value: 'no', label: 'Leave it', detail: 'nothing is kept' },
+        { value: 'yes', label: 'Take the others' },
+      ],
+      initial: 'no',
+    });
+    if (way === 'yes') return;
+  }
+  throw new Fault(
+    'config.report',
+    `${count} of ${cleanLine(file)} cannot be used; the first: ${first.message}`,
+    'Mend the file or take it anew from the scanner; --partial takes what can be read.',
+    { where: { file: cleanLine(file), line: first.line, column: first.column } },
+  );
+}
+
+function subjectsText({ subjects }: ScanReport): string {
+  const [only] = subjects;
+  return subjects.length === 1 && only !== undefined ? only : countText(subjects.length, 'subject');
+}

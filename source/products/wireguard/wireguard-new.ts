@@ -1,0 +1,153 @@
+import { inspectConfig } from '../../config-files/wireguard/inspect-config.ts';
+import { makeKeyPair, makePresharedKey } from '../../config-files/wireguard/wireguard-keys.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { FlowOutcome, Procedure } from '../../flows/flow.ts';
+import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
+import { fileOf } from '../../flows/named-file.ts';
+import { qrCode } from '../../flows/qr-code.ts';
+import { localFiles } from '../../hosts/local-files.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { type ClientKeys, type ClientWanted, clientConfig, isFullTunnel, serverPeer } from './client/client-config.ts';
+import { clientForm, wantedOf } from './wireguard-form.ts';
+
+/** Step name under which a run records the file that it writes, in case it is interrupted. */
+const fileStep = 'file-made';
+/** Enough time to scan the code with a camera. */
+const shownSeconds = 60;
+
+export const wireguardMake: Procedure = async (session, input) => {
+  const [name = ''] = wordsUpTo(1, input, { takes: 'One device at a time', remedy: 'Run it once for each device.' });
+  const written = optionOf(input, 'out');
+  const out = written === undefined ? undefined : fileOf(written);
+  // Checked before any prompt: an existing file is not overwritten, because it may be the only copy of a key.
+  if (out !== undefined) await throwIfThere(session, out);
+  const wanted = wantedOf(await session.fill(clientForm(name)));
+  session.show({ kind: 'text', text: outline(wanted) });
+  const isAsked = out === undefined && session.attended && input.options['plain'] !== true;
+  const file = isAsked && (await askDelivery(session, wanted)) === 'write' ? await askFile(session, wanted) : out;
+  if (file !== undefined) await session.note(fileStep, file);
+  const made = await session.act({
+    id: 'make',
+    right: 'reveal',
+    request: `make a key pair${wanted.presharedKey ? ' and a preshared key' : ''} here, and ${file === undefined ? 'show the configuration once' : `write ${cleanLine(file)} and ${cleanLine(peerFile(file))}, for their owner alone`}`,
+    // Both files are complete, or they are written again with new keys: the previous ones were not delivered.
+    done: async () => file !== undefined && session.noted(fileStep).includes(file) && (await writtenKey(session, file)) !== undefined,
+    run: async (grant) => {
+      const keys: ClientKeys = { ...makeKeyPair(), presharedKey: wanted.presharedKey ? makePresharedKey() : undefined };
+      session.hide(keys.privateKey);
+      if (keys.presharedKey !== undefined) session.hide(keys.presharedKey);
+      const config = clientConfig(wanted, keys);
+      const peer = serverPeer(wanted, keys);
+      if (file === undefined) show(session, wanted, { config, peer, hasSecret: wanted.presharedKey }, input.options['plain'] === true);
+      else {
+        await localFiles.write(grant, file, Buffer.from(config), { mode: 0o600 });
+        await localFiles.write(grant, peerFile(file), Buffer.from(peer), { mode: 0o600 });
+      }
+      return { publicKey: keys.publicKey };
+    },
+  });
+  if (!made && !session.dryRun && file !== undefined) return outcome(wanted, (await writtenKey(session, file)) ?? '', file);
+  if (!made) return { message: 'Dry run: no key was made.', data: publicPart(wanted) };
+  return outcome(wanted, made.publicKey, file);
+};
+
+async function throwIfThere(session: Session, file: string): Promise<void> {
+  // A file that this run wrote before it was interrupted may be replaced.
+  if (session.noted(fileStep).includes(file)) return;
+  for (const path of [file, peerFile(file)]) {
+    if (!(await localFiles.facts(path, session.signal))) continue;
+    throw new Fault(
+      'refused.fileThere',
+      `${cleanLine(path)} is there already, and may hold the only copy of a key.`,
+      'Name another file, or move that one away.',
+    );
+  }
+}
+
+/** Returns the public key if configuration and server section were both written completely. */
+async function writtenKey(session: Session, file: string): Promise<string | undefined> {
+  const { signal } = session;
+  const [config, peer] = await Promise.all([localFiles.read(file, { signal }), localFiles.read(peerFile(file), { signal })]);
+  const { publicKey } = config ? inspectConfig(new TextDecoder().decode(config)) : {};
+  return publicKey !== undefined && peer && new TextDecoder().decode(peer).includes(publicKey) ? publicKey : undefined;
+}
+
+function peerFile(file: string): string {
+  return `${file.replace(/\.conf$/, '')}.server.conf`;
+}
+
+async function askDelivery(session: Session, { device }: ClientWanted): Promise<string> {
+  return session.ask.choice({
+    id: 'way',
+    label: 'What is to become of it?',
+    help: 'It holds the private key, which is kept nowhere here. Whoever leaves before this makes nothing.',
+    choices: [
+      { value: 'show', label: device === 'phone' ? 'Show its QR code once' : 'Show it once', detail: `for ${shownSeconds} seconds` },
+      { value: 'write', label: 'Write it to a file', detail: 'that only its owner may read' },
+    ],
+    initial: device === 'phone' ? 'show' : 'write',
+  });
+}
+
+async function askFile(session: Session, { name }: ClientWanted): Promise<string> {
+  const written = await session.ask.text({
+    id: 'file',
+    label: 'To which file?',
+    help: 'wg-quick takes the name of the interface from it: at most 15 letters before .conf.',
+    initial: `./${name.replace(/[^\w.-]+/g, '-').slice(0, 15) || 'tunnel'}.conf`,
+    check: (text) =>
+      /(?:^|\/)[a-zA-Z0-9_=+.-]{1,15}\.conf$/.test(text.trim()) ? undefined : 'Name a file with at most 15 letters before .conf.',
+  });
+  const file = fileOf(written);
+  await throwIfThere(session, file);
+  return file;
+}
+
+function show(
+  session: Session,
+  { name, device }: ClientWanted,
+  { config, peer, hasSecret }: { config: string; peer: string; hasSecret: boolean },
+  plain: boolean,
+): void {
+  session.show({
+    kind: 'secret',
+    label: `Configuration of ${cleanLine(name)}`,
+    value: config.trimEnd(),
+    secondsLeft: shownSeconds,
+    ...(plain && { plain }),
+    ...(device === 'phone' && { code: qrCode(config) }),
+  });
+  if (plain) return;
+  if (hasSecret) session.show({ kind: 'secret', label: 'What the server gets', value: peer.trimEnd(), secondsLeft: shownSeconds });
+  else session.show({ kind: 'text', text: `What the server gets:\n${peer}` });
+}
+
+function outline({ device, networks, dns, domains, killSwitch, mtu }: ClientWanted): string {
+  return [
+    isFullTunnel(networks) ? 'Everything goes through the tunnel.' : `Through the tunnel goes ${networks.join(', ')}.`,
+    dns.length === 0
+      ? 'Names are asked outside of it.'
+      : `Names${domains.length > 0 && device === 'linux' && !isFullTunnel(networks) ? ` below ${domains.join(', ')}` : ''} are asked of ${dns.join(', ')}.`,
+    killSwitch ? 'While it is up, nothing goes past it.' : '',
+    `MTU ${mtu}.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+function publicPart({ name, device, addresses, endpoint, networks, dns, domains, killSwitch, mtu }: ClientWanted): object {
+  return { name, device, addresses, endpoint, networks, dns, domains, killSwitch, mtu };
+}
+
+function outcome(wanted: ClientWanted & { presharedKey: boolean }, publicKey: string, file: string | undefined): FlowOutcome {
+  const single = wanted.addresses.map((address) => address.split('/')[0]).join(', ');
+  const server = wanted.presharedKey ? 'with its preshared key' : 'with its public key';
+  return {
+    message:
+      file === undefined
+        ? `Made for ${cleanLine(wanted.name)}. It works once the server knows ${publicKey} (${single}), ${server}.`
+        : `Written: ${cleanLine(file)}. ${cleanLine(peerFile(file))} is for the server: add it there, then remove it here.`,
+    data: { ...publicPart(wanted), publicKey, ...(file !== undefined && { file, server: peerFile(file) }) },
+  };
+}

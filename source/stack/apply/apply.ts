@@ -1,0 +1,115 @@
+import type { ComposeTool } from '../../engine/compose-tool.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { Grant } from '../../grants/grant.ts';
+import type { Host } from '../../hosts/host.ts';
+import { cleanLine } from '../../text/clean.ts';
+import type { Plan } from '../model.ts';
+import { readDeployment } from '../read-deployment.ts';
+import { continuesFault, lockedFault, noSpaceFault, onHost, stackFolderOf, unchangedFault } from './faults.ts';
+import { followRun } from './follow.ts';
+import { readLock } from './lock.ts';
+import { imagesToPull, pullImages } from './pull-images.ts';
+import { imagePins, recordOf } from './record.ts';
+import { type ScriptOptions, type SecretValues, scriptOf } from './script.ts';
+import type { ApplyEvent, RunOnHost, Transaction } from './transaction.ts';
+
+const startLimitMs = 60_000;
+
+export interface ApplyOptions {
+  transaction: Transaction;
+  tool: ComposeTool;
+  /** Secrets of every planned component and of those whose programs run afterwards, in the versions that the plans name. */
+  secrets: SecretValues;
+  engine: Engine;
+  networkLabels?: (name: string) => Readonly<Record<string, string>>;
+  stepLimitSeconds?: number;
+}
+
+/**
+ * Once started, the script on the host continues even if this process ends.
+ * @throws Fault `refused.locked` if another user works on the stack, `failed.apply` with the end of the output if a step failed,
+ * `failed.applyStopped` if the script died, `failed.noRoom` on a full disk, `interrupted.applying` if the grant ended while it was running.
+ */
+export async function applyTransaction(
+  grant: Grant,
+  host: Host,
+  options: ApplyOptions,
+  tell: (event: ApplyEvent) => void,
+): Promise<RunOnHost> {
+  const { transaction, engine } = options;
+  await refuseWhenLocked(grant, host, transaction);
+  await pullImages(grant, engine, imagesToPull(transaction), tell).catch((thrown: unknown) => {
+    throw unchangedFault(thrown);
+  });
+  await createNetworks(grant, options);
+  return runScript(grant, host, options, await applyOptionsOf(grant, host, options, 0), 0, tell);
+}
+
+export async function runScript(
+  grant: Grant,
+  host: Host,
+  { transaction, tool, secrets }: ApplyOptions,
+  options: ScriptOptions,
+  seen: number,
+  tell: (event: ApplyEvent) => void,
+): Promise<RunOnHost> {
+  await startScript(grant, host, transaction, scriptOf(transaction, tool, options));
+  return followRun(grant, host, { transaction, seen, secrets }, tell);
+}
+
+export async function applyOptionsOf(grant: Grant, host: Host, options: ApplyOptions, seenLines: number): Promise<ScriptOptions> {
+  const { transaction, engine, secrets, stepLimitSeconds } = options;
+  const records: Record<string, string> = {};
+  const composeTexts: Record<string, string> = {};
+  for (const plan of transaction.plans) {
+    const before = await readDeployment(host, plan.stackFolder, plan.component, grant.signal);
+    const record = recordOf(transaction, plan, before?.record, await imagePins(engine, plan, grant.signal));
+    if (record) records[plan.component] = `${JSON.stringify(record, undefined, 2)}\n`;
+    composeTexts[plan.component] = composeAfter(plan) ?? before?.compose ?? '';
+  }
+  return { mode: 'apply', secrets, records, composeTexts, seenLines, stepLimitSeconds };
+}
+
+const composeAfter = ({ files, component }: Plan) => files.find(({ path }) => path === `${component}/compose.yaml`)?.after;
+
+export async function createNetworks(grant: Grant, { transaction, engine, networkLabels }: ApplyOptions): Promise<void> {
+  const wanted = new Set(transaction.plans.flatMap(({ networks }) => networks.map(({ name }) => name)));
+  if (wanted.size === 0) return;
+  const there = new Set((await engine.networks(grant.signal)).map(({ name }) => name));
+  for (const name of wanted) if (!there.has(name)) await engine.writer(grant).createNetwork(name, networkLabels?.(name) ?? {});
+}
+
+/** Before minutes of pulling; the script checks the lock again. */
+export async function refuseWhenLocked(grant: Grant, host: Host, { plans }: Transaction): Promise<void> {
+  const lock = await readLock(host, stackFolderOf(plans), grant.signal);
+  if (lock?.alive) throw lockedFault(lock);
+}
+
+async function startScript(grant: Grant, host: Host, { plans }: Transaction, script: string): Promise<void> {
+  const stackFolder = stackFolderOf(plans);
+  const running = host.run(grant, ['sh', '-s'], { signal: grant.signal, limitMs: startLimitMs, stdin: script });
+  const outcome = await running.catch((thrown: unknown) => {
+    throw grant.signal.aborted ? continuesFault(thrown) : thrown;
+  });
+  const [answer = ''] = Buffer.from(outcome.stdout).toString().split('\n');
+  if (answer === 'started') return;
+  if (answer === 'locked') throw lockedFault(await readLock(host, stackFolder, grant.signal));
+  if (answer === 'changed') {
+    const message = 'Another process has resumed this run in the meantime.';
+    throw new Fault('refused.runChanged', message, 'Check how it stands now, then decide again.');
+  }
+  const [, stale] = /^failed stale (.*)$/.exec(answer) ?? [];
+  if (stale !== undefined) {
+    const message = `${cleanLine(stale)} has been changed since this was planned. Nothing was changed.`;
+    throw new Fault('refused.planStale', message, 'Plan it again, and review what it would do now.');
+  }
+  const output = cleanLine(Buffer.from(outcome.stderr).toString().trim().split('\n').at(-1) ?? '');
+  const answers = [cleanLine(answer.replace(/^failed /, '')), output].filter(Boolean);
+  const reason = answers.join(': ') || `the shell ended with ${outcome.exitCode}`;
+  if (/no space left|disk quota/i.test(reason)) throw noSpaceFault(stackFolder, reason, host);
+  const message = `Nothing was changed: the change could not be prepared in ${stackFolder}${onHost(host)}: ${reason}.`;
+  const remount = 'Have that filesystem mounted for writing, or name another folder for the stack (stackFolder).';
+  const remedy = /read-only/i.test(reason) ? remount : 'Check who may write there, then try again.';
+  throw new Fault('failed.applyStart', message, remedy);
+}

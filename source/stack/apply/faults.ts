@@ -1,0 +1,54 @@
+import { Fault } from '../../faults/fault.ts';
+import type { Host } from '../../hosts/host.ts';
+import { cleanLine } from '../../text/clean.ts';
+import type { Plan } from '../model.ts';
+import { runFolder } from './script.ts';
+import type { LockHolder, RunOnHost } from './transaction.ts';
+
+export function endedFault({ transaction, state, entries, summary, output }: RunOnHost, host: Host): Fault {
+  const lines = output.split('\n').filter((line) => line.trim() !== '');
+  const last = lines.slice(-20).join('\n');
+  const stackFolder = stackFolderOf(transaction.plans);
+  if (/no space left on device|disk quota exceeded/i.test(last) && entries.at(-1)?.step.startsWith('place:'))
+    return noSpaceFault(stackFolder, summary, host);
+  const log = `${runFolder(stackFolder, transaction.run)}/output.log${onHost(host)}`;
+  const remedy = `Finish it or take it back: quarterdeck recover. What its programs wrote is in ${log}.`;
+  return new Fault(state === 'failed' ? 'failed.apply' : 'failed.applyStopped', [summary, last].filter(Boolean).join('\n'), remedy);
+}
+
+/** An unavailable image stops a change before it has begun: that is the first information that the operator needs. */
+export function unchangedFault(thrown: unknown): unknown {
+  if (!(thrown instanceof Fault) || thrown.kind === 'interrupted') return thrown;
+  const { code, message, remedy, where } = thrown;
+  return new Fault(code, `${message} Nothing was changed.`, remedy, { where, cause: thrown });
+}
+
+export function lockedFault(lock: Pick<LockHolder, 'by' | 'since' | 'run'> | undefined): Fault {
+  const { by, since, run } = lock ?? { run: '', by: 'Another process', since: 'a moment ago' };
+  const [, what = '', component = ''] = /^(backup|restore|rotation)-(.+)$/.exec(run) ?? [];
+  const doing = { backup: 'backing up', restore: 'restoring', rotation: 'rotating a secret of' }[what];
+  if (doing !== undefined) {
+    const message = `${cleanLine(by)} is ${doing} ${cleanLine(component)} since ${cleanLine(since)}.`;
+    return new Fault('refused.locked', message, 'Wait until that is done, then try again.');
+  }
+  const message = `${cleanLine(by)} has been changing this stack since ${cleanLine(since)}${run === '' ? '' : ` (run ${cleanLine(run)})`}.`;
+  return new Fault('refused.locked', message, 'Wait until that is done, then plan again: the stack will have changed.');
+}
+
+export function continuesFault(cause: unknown): Fault {
+  const message = 'The change is no longer watched, but it continues on the host.';
+  return new Fault('interrupted.applying', message, 'The next start says how it ended.', { cause });
+}
+
+export const onHost = ({ link, name }: Host): string => (link ? ` on ${cleanLine(name)}` : '');
+
+export function noSpaceFault(stackFolder: string, reason: string, host: Host): Fault {
+  const message = `There is no room left on the filesystem of ${stackFolder}${onHost(host)}; the files there are as they were. ${reason}`;
+  return new Fault('failed.noRoom', message, 'Make room there, then try again.');
+}
+
+export function stackFolderOf(plans: readonly Plan[]): string {
+  const folder = plans[0]?.stackFolder;
+  if (folder === undefined) throw new TypeError('a transaction has plans');
+  return folder;
+}

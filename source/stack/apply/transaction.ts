@@ -1,0 +1,60 @@
+import type { Plan } from '../model.ts';
+
+/**
+ * One or several plans that are applied together: one POSIX script on the host, detached, under the stack's lock, with a journal. It is
+ * written to `STACK/.quarterdeck/runs/<run>/` before anything changes, and contains no secrets: only versions, and names of variables.
+ */
+export interface Transaction {
+  schema: 1;
+  /** `20261121T221500123-a1b2c3`: sorts by time. */
+  run: string;
+  /** `user@host`, shown to others who find the stack locked. */
+  by: string;
+  startedAt: string;
+  plans: readonly Plan[];
+  backups?: Readonly<Record<string, RunBackup>>;
+}
+
+export interface RunBackup {
+  /** Name of the backup: `20261121T031500Z`. */
+  stamp: string;
+  /** Its location, for sentences: `/srv/backups on nas`. */
+  where: string;
+}
+
+/** `step` is `place:vault`, `up:vault`, `after:reverse-proxy`; entries with `begun` have no exit code yet. */
+export interface JournalEntry {
+  at: string;
+  step: string;
+  state: 'begun' | 'done' | 'failed';
+  exitCode?: number;
+}
+
+/**
+ * The state of a run, from its journal and its lock: `staged` nothing has changed yet; `running` its script is alive; `stopped` its script
+ * died before the end; `failed` a step failed and the script ended by itself; `applied` all steps are done, but the components have not
+ * been seen healthy; `verified` they have; `undone` it was undone.
+ */
+export type RunState = 'staged' | 'running' | 'stopped' | 'failed' | 'applied' | 'verified' | 'undone';
+
+export interface RunOnHost {
+  transaction: Transaction;
+  state: RunState;
+  entries: readonly JournalEntry[];
+  /** One sentence for the operator: `Stopped while the containers of password-vault were being made`. */
+  summary: string;
+  /** End of the programs' output, cleaned. Empty where `readRuns` read it. */
+  output: string;
+}
+
+export interface LockHolder {
+  run: string;
+  by: string;
+  since: string;
+  alive: boolean;
+}
+
+export type ApplyEvent =
+  | { kind: 'pull'; reference: string; fraction: number | undefined; text: string; done: boolean }
+  | { kind: 'step'; component: string | undefined; step: string; state: 'begun' | 'done' | 'failed'; label: string }
+  | { kind: 'output'; text: string };

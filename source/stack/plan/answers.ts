@@ -1,0 +1,140 @@
+import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { Fault } from '../../faults/fault.ts';
+import { nameRemedy } from '../../text/nearest-name.ts';
+import type { ComponentSource } from '../component-source.ts';
+import type { Answers, SecretAnswer } from '../model.ts';
+import {
+  canBeBehindPortal,
+  canHaveSite,
+  checkPortalAnswer,
+  checkSite,
+  checkVariable,
+  derivedValue,
+  type FormContext,
+  follows,
+  importedSecret,
+  isAsked,
+  portalField,
+  secretSource,
+  shownValues,
+  siteField,
+} from './form.ts';
+import { type ComponentVariable, variablesOf } from './variables.ts';
+
+/** Converts form values to answers. An unchanged value that follows ports or site is derived from them again (R31, R89). */
+export function answersOf(entry: CatalogEntry, context: FormContext, filled: Readonly<Record<string, string>>): Answers {
+  const shown = shownValues(entry, context);
+  const said = { ...shown, ...filled };
+  const site = canHaveSite(entry) ? (said[siteField] ?? '').trim().toLowerCase() : '';
+  const values: Record<string, string> = {};
+  const secrets: Record<string, SecretAnswer> = {};
+  for (const variable of variablesOf(entry, context.source)) {
+    const { name } = variable;
+    if (variable.kind === 'secret') {
+      const answer = secretAnswer(variable, context, filled[name] ?? '');
+      if (answer) secrets[name] = answer;
+      continue;
+    }
+    let value = said[name] ?? '';
+    if (follows(variable) !== undefined && value === shown[name] && !isChosen(entry, variable, context)) {
+      value = derivedValue(entry, variable, said, site) ?? value;
+    }
+    // Compose treats an empty value as unset.
+    if (value !== '' && value !== variable.default) values[name] = value;
+  }
+  return { values, secrets, site, ...(canBeBehindPortal(entry, context) && { protect: said[portalField] === 'yes' }) };
+}
+
+/** Returns the answers of the present deployment, without a form: for an update, a rollback, a rotated secret. */
+export const answersOfDeployment = (entry: CatalogEntry, context: FormContext): Answers => answersOf(entry, context, {});
+
+/** A deployed value that equals the one derived from ports and site at that time was not chosen. */
+function isChosen(entry: CatalogEntry, variable: ComponentVariable, { deployment, values = {} }: FormContext): boolean {
+  if (values[variable.name] !== undefined) return true;
+  const present = deployment?.env[variable.name];
+  if (present === undefined || present === '') return false;
+  return present !== derivedValue(entry, variable, deployment?.env ?? {}, deployment?.record?.site ?? '');
+}
+
+function secretAnswer(variable: ComponentVariable, context: FormContext, typed: string): SecretAnswer | undefined {
+  if (typed !== '') return { from: 'given', value: typed };
+  const from = secretSource(variable, context);
+  if (from === 'keep') return { from, version: context.secretsKnown[variable.name] ?? '' };
+  if (from === 'imported') return { from: 'given', value: importedSecret(variable, context) ?? '' };
+  return from === 'missing' ? undefined : { from };
+}
+
+/**
+ * `--set NAME=VALUE`: by variable. NAME is a variable, the name of a field, `site` or `protect`. Throws `usage.set` for an unknown name or
+ * an invalid value, `usage.secretOnCommandLine` for a secret, `refused.exposure` and `refused.port` for settings that cannot be changed
+ * (R7, R8, R88).
+ */
+export function parseSet(words: readonly string[], entry: CatalogEntry, source: ComponentSource): Record<string, string> {
+  const variables = variablesOf(entry, source);
+  const values: Record<string, string> = {};
+  for (const word of words) {
+    const equals = word.indexOf('=');
+    if (equals <= 0) throw usage('--set needs NAME=VALUE.', `${example(variables)} sets one value; repeat --set for another.`);
+    const written = word.slice(0, equals).trim();
+    const value = word.slice(equals + 1);
+    const put = (name: string, text: string, problem: string | undefined, remedy: string) => {
+      if (problem !== undefined) throw usage(`--set ${name}: ${problem}`, remedy, name);
+      values[name] = text;
+    };
+    const own = canHaveSite(entry) ? written.toLowerCase() : '';
+    if (own === siteField) put(own, value.toLowerCase(), checkSite(value, new Map()), 'Use a name such as vault.lan, or nothing for none.');
+    else if (own === portalField) put(own, value, checkPortalAnswer(value), `--set ${portalField}=yes puts it behind the portal.`);
+    else {
+      const variable = named(written, variables, entry);
+      refuse(variable, entry, value);
+      const problem = checkVariable(variable, value);
+      const rule = variable.field?.rule;
+      put(variable.name, value, problem, rule && !problem?.includes(rule) ? `Its rule: ${rule}.` : 'Use another value.');
+    }
+  }
+  return values;
+}
+
+function named(written: string, variables: readonly ComponentVariable[], entry: CatalogEntry): ComponentVariable {
+  const variable =
+    variables.find(({ name }) => name === written) ??
+    variables.find(({ field }) => field?.name === written) ??
+    variables.find(({ name, field }) => [name, field?.name].some((known) => known?.toLowerCase() === written.toLowerCase()));
+  if (variable) return variable;
+  const elsewhere = entry.fields.find(({ name }) => name.toLowerCase() === written.toLowerCase());
+  if (elsewhere?.target === 'config')
+    throw usage(`${written} is a line of its configuration file.`, `Edit it with "quarterdeck edit ${entry.id}".`, written);
+  const names = [
+    ...variables.filter((one) => one.kind !== 'secret' && isAsked(one)).map(({ name }) => name),
+    ...(canHaveSite(entry) ? [siteField, portalField] : []),
+  ];
+  throw usage(`${entry.id} has nothing called "${written.slice(0, 60)}".`, nameRemedy(written, names, 'Nothing can be set.'));
+}
+
+function refuse(variable: ComponentVariable, entry: CatalogEntry, value: string): void {
+  const { kind, name, port } = variable;
+  const where = { where: { field: name } };
+  if (kind === 'secret')
+    throw new Fault(
+      'usage.secretOnCommandLine',
+      `${name} is a secret: other users of this machine can read a command line.`,
+      `Omit it to be prompted, or store it first: quarterdeck secrets set ${entry.id} ${name}.`,
+      where,
+    );
+  if (kind === 'bind' && port?.exposure !== 'all' && checkVariable(variable, value) !== undefined) {
+    const message = `${name} stays on loopback: this port is not for the network.`;
+    throw new Fault('refused.exposure', message, 'Give it a name at the reverse proxy: --set site=NAME.', where);
+  }
+  if (kind === 'port' && port?.fixed && value !== String(port.host)) {
+    const message = `${name} stays ${port.host}: clients of this protocol look for it there.`;
+    throw new Fault('refused.port', message, 'Bind it to an address of its own where another program has the port.', where);
+  }
+}
+
+function example(variables: readonly ComponentVariable[]): string {
+  const one = variables.find((variable) => variable.kind !== 'secret' && isAsked(variable) && variable.default !== '');
+  return one ? `--set ${one.name}=${one.default}` : '--set NAME=VALUE';
+}
+
+const usage = (message: string, remedy: string, field?: string): Fault =>
+  new Fault('usage.set', message, remedy, field === undefined ? {} : { where: { field } });

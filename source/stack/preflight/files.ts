@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { installationFolder } from '../../config/installation.ts';
+import { readConfigSchema } from '../component-source.ts';
+import { blocking, type Finding, warning } from '../finding.ts';
+import type { PreflightContext } from './context.ts';
+
+/** Answers can be valid individually and invalid together, and the product would then fail to start. Deployed files are not checked. */
+export async function* checkConfigFile({ plan, entry }: PreflightContext): AsyncIterable<Finding> {
+  const { configFile, product } = entry;
+  const file = configFile && plan.files.find(({ path }) => path === `${entry.id}/${configFile.path}`);
+  if (!configFile || file?.after === undefined || file.after === file.before) return;
+  if (configFile.format === undefined) {
+    if (file.edited && configFile.verify)
+      yield warning(
+        'config-unread',
+        `${configFile.path} is not checked here: only ${product.name} itself can check it.`,
+        `Check it once this is applied: quarterdeck config check ${entry.id}`,
+      );
+    return;
+  }
+  // Loads the validator: only a plan that writes such a file waits for it.
+  const { checkConfig } = await import('../../config-files/config-check.ts');
+  const schema = configFile.schema === undefined ? undefined : await readConfigSchema(entry, join(installationFolder(), 'catalog'));
+  const [first, ...others] = checkConfig(file.after, configFile, schema).filter(({ level }) => level === 'error');
+  if (!first) return;
+  const { field, message, remedy, line, rule } = first;
+  const more = others.length === 0 ? '' : ` It is the first of ${others.length + 1} mistakes.`;
+  // An operator's own text may be valid for a release that the catalog does not know.
+  const finding = file.edited ? warning : blocking;
+  yield finding(
+    'config-file',
+    `${configFile.path} would be wrong in line ${line}${field === '' ? '' : `, ${field}`}: ${message}${more}`,
+    remedy === '' ? 'Change the answers that it is rendered from.' : remedy,
+    { rule },
+  );
+}

@@ -1,0 +1,69 @@
+import { Fault, isAbort, messageOf } from '../../faults/fault.ts';
+import { type Finding, warning } from '../finding.ts';
+import type { Plan } from '../model.ts';
+import { openContext, type PreflightContext, type PreflightInput } from './context.ts';
+import { checkExposure, checkHttps, checkLogin } from './exposure.ts';
+import { checkConfigFile } from './files.ts';
+import { checkCompose, checkDevices, checkDisk, checkImages, checkMemory, checkName } from './host.ts';
+import { checkInstances } from './instances.ts';
+import { checkPorts } from './ports.ts';
+import { checkBoot, checkHealthChecks, checkHostNetwork, checkLabels, checkLowPorts } from './rootless.ts';
+import { checkBeforeStart, checkStorage } from './storage.ts';
+import { checkLocalhost, checkMtu, checkProviders, checkRequired, checkSetupOnly, checkTokenAge, checkWebhook } from './values.ts';
+
+interface PreflightCheck {
+  id: string;
+  what: string;
+  run: (context: PreflightContext) => Iterable<Finding> | AsyncIterable<Finding>;
+}
+
+const checks: readonly PreflightCheck[] = [
+  { id: 'instances', what: 'Running instances', run: checkInstances },
+  { id: 'ports', what: 'Ports of the host', run: checkPorts },
+  { id: 'exposure', what: 'Addresses that ports are published on', run: checkExposure },
+  { id: 'https', what: 'HTTPS in front of it', run: checkHttps },
+  { id: 'login', what: 'Login in front of it', run: checkLogin },
+  { id: 'required', what: 'Required fields and secrets', run: checkRequired },
+  { id: 'localhost', what: 'Addresses that containers follow', run: checkLocalhost },
+  { id: 'webhook', what: 'Address of webhooks', run: checkWebhook },
+  { id: 'setup-only', what: 'Settings for setting up', run: checkSetupOnly },
+  { id: 'mtu', what: 'Packet size of the tunnel', run: checkMtu },
+  { id: 'token-age', what: 'Age of tokens', run: checkTokenAge },
+  { id: 'providers', what: 'Components that it uses', run: checkProviders },
+  { id: 'config-file', what: 'Configuration file', run: checkConfigFile },
+  { id: 'compose', what: 'A compose command', run: checkCompose },
+  { id: 'disk', what: 'Free space on the host', run: checkDisk },
+  { id: 'memory', what: 'Memory of the host', run: checkMemory },
+  { id: 'images', what: 'Images on the host', run: checkImages },
+  { id: 'devices', what: 'Devices of the host', run: checkDevices },
+  { id: 'dns', what: 'Name of the site', run: checkName },
+  { id: 'storage', what: 'Folders of downloads and libraries', run: checkStorage },
+  { id: 'before-start', what: 'Files that it needs to start', run: checkBeforeStart },
+  { id: 'low-ports', what: 'Ports below 1024', run: checkLowPorts },
+  { id: 'host-network', what: 'Network of the host', run: checkHostNetwork },
+  { id: 'health-checks', what: 'What runs health checks', run: checkHealthChecks },
+  { id: 'boot', what: 'What starts containers after the host did', run: checkBoot },
+  { id: 'selinux', what: 'Labels of mounted folders', run: checkLabels },
+];
+
+/** Blocking findings first. A fact that cannot be read becomes a finding `unknown:…`. Throws only when the signal is aborted. */
+export async function preflight(plan: Plan, input: PreflightInput): Promise<Finding[]> {
+  const context = openContext(plan, input);
+  // A removal requires none of the other checks.
+  const asked = plan.kind === 'remove' ? checks.filter(({ id }) => id === 'compose') : checks;
+  const findings = (await Promise.all(asked.map((check) => ask(check, context)))).flat();
+  return [...findings.filter(({ level }) => level === 'blocking'), ...findings.filter(({ level }) => level === 'warning')];
+}
+
+async function ask({ id, what, run }: PreflightCheck, context: PreflightContext): Promise<readonly Finding[]> {
+  try {
+    const findings: Finding[] = [];
+    for await (const finding of run(context)) findings.push(finding);
+    return findings;
+  } catch (thrown) {
+    context.signal.throwIfAborted();
+    if (!(thrown instanceof Fault) && !isAbort(thrown)) throw thrown;
+    const message = `${what} could not be checked: ${messageOf(thrown).replace(/\.$/, '')}.`;
+    return [warning(`unknown:${id}`, message, thrown instanceof Fault ? thrown.remedy : 'Try again, or check it yourself.')];
+  }
+}

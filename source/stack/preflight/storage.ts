@@ -1,0 +1,108 @@
+import { Fault } from '../../faults/fault.ts';
+import { limited } from '../../faults/waits.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { blocking, type Finding, setTo, warning } from '../finding.ts';
+import { valueInForce } from '../plan/networks.ts';
+import type { PreflightContext } from './context.ts';
+import { type Project, type ProjectService, readProject } from './project.ts';
+
+interface Storage {
+  component: string;
+  content: 'downloads' | 'library';
+  target: string;
+  mount: ProjectService['mounts'][number];
+}
+
+/** Programs that download and programs that sort use hard links instead of copies, which only works inside one filesystem (R27). */
+export async function* checkStorage(context: PreflightContext): AsyncIterable<Finding> {
+  const { entry, project, plan, deployments, catalog } = context;
+  const own = storagesOf(entry.id, project, context);
+  if (own.length === 0) return;
+  const elsewhere = deployments.flatMap(({ component, compose, env, folder }) => {
+    const other = catalog.get(component);
+    if (component === entry.id || !other || !Object.values(other.volumes).some(({ content }) => content)) return [];
+    return storagesOf(component, readProject(compose, env, folder, other), context);
+  });
+  for (const storage of own.filter(({ content }) => content === 'downloads')) {
+    const apart = elsewhere.find((other) => other.content === 'downloads' && pathText(other) !== pathText(storage));
+    if (!apart) continue;
+    yield warning(
+      `downloads-apart:${apart.component}`,
+      `${entry.id} has its downloads in ${pathText(storage)}, ${apart.component} has them in ${pathText(apart)}: they do not find each other's files.`,
+      'Give both the same folder of the host.',
+      { rule: 'R27', remedy: setTo(storage.mount.variables[0], apart.mount.host, `Use ${pathText(apart)}`) },
+    );
+  }
+  const all = [...own, ...elsewhere];
+  const devices = new Map(
+    await Promise.all(all.map(async (storage) => [storage, await deviceOf(context, storage, plan.stackFolder)] as const)),
+  );
+  const seen = new Set<string>();
+  for (const downloads of all.filter(({ content }) => content === 'downloads')) {
+    for (const library of all.filter(({ content }) => content === 'library')) {
+      if (downloads.component !== entry.id && library.component !== entry.id) continue;
+      const key = `${pathText(downloads)}\n${pathText(library)}`;
+      if (devices.get(downloads) === devices.get(library) || seen.has(key)) continue;
+      seen.add(key);
+      yield warning(
+        `filesystems:${library.target}`,
+        `The downloads (${pathText(downloads)}) and the library (${pathText(library)}) are on two filesystems, so every file is copied and uses its space twice.`,
+        'Put both below one folder of one filesystem; then files are linked instead.',
+        { rule: 'R27' },
+      );
+    }
+  }
+}
+
+function storagesOf(component: string, project: Project, { catalog, entry }: PreflightContext): Storage[] {
+  const volumes = (component === entry.id ? entry : catalog.get(component))?.volumes ?? {};
+  return project.services.flatMap(({ mounts }) =>
+    mounts.flatMap((mount): Storage[] => {
+      const content = volumes[mount.target]?.content;
+      return content ? [{ component, content, target: mount.target, mount }] : [];
+    }),
+  );
+}
+
+const pathText = ({ mount }: Storage): string => cleanLine(mount.host ?? `the volume ${mount.volume ?? mount.target}`);
+
+/** Returns the device of the folder, or of the nearest existing one above, where it will be created. */
+async function deviceOf(context: PreflightContext, { mount, component }: Storage, stackFolder: string): Promise<number> {
+  const { host, facts, signal } = context;
+  let path = mount.host;
+  if (path === undefined) {
+    const volumes = await context.volumes();
+    const found = volumes.find(({ name }) => name === mount.volume || name === `${component}_${mount.volume}`);
+    path = found?.mountpoint || facts.rootFolder || '';
+  }
+  for (let at = path; at.startsWith('/'); at = at.slice(0, at.lastIndexOf('/')) || (at === '/' ? '' : '/')) {
+    const found = await limited(signal, 900, (limit) => host.files.facts(at, limit));
+    if (found) return found.device;
+  }
+  const message = `The filesystem of ${cleanLine(path || stackFolder)} is not known.`;
+  throw new Fault('failed.device', message, 'Compare the folders with df on the host.');
+}
+
+/** Files below a volume of the engine cannot be checked from here. */
+export async function* checkBeforeStart({ entry, project, plan, values, host, signal }: PreflightContext): AsyncIterable<Finding> {
+  const main = entry.services.find((service) => service.main)?.name;
+  const mounts = project.services.find(({ name }) => name === main)?.mounts ?? [];
+  const onHost = (file: string): string[] => {
+    const inside = file.startsWith('/') ? file : valueInForce(entry, file, values);
+    const [mount] = mounts
+      .filter(({ target }) => inside.startsWith(`${target}/`))
+      .toSorted((one, other) => other.target.length - one.target.length);
+    return mount?.host === undefined ? [] : [`${mount.host}${inside.slice(mount.target.length)}`];
+  };
+  // A running component may have its files at another path.
+  const finding = plan.kind === 'deploy' ? blocking : warning;
+  for (const { id, files, message, remedy, flow } of entry.beforeStart) {
+    const paths = files.flatMap(onHost);
+    const present = await Promise.all(paths.map((path) => limited(signal, 900, (limit) => host.files.facts(path, limit))));
+    const missing = paths.filter((_, index) => present[index] === undefined).map(cleanLine);
+    if (missing.length === 0) continue;
+    yield finding(`before-start:${id}`, `${message} Missing: ${missing.join(', ')}.`, remedy, {
+      remedy: flow && { kind: 'flow', label: flow.title, flow: flow.id, options: flow.options },
+    });
+  }
+}

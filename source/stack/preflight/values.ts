@@ -1,0 +1,157 @@
+import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { followedByContainer } from '../../catalog/exchange-references.ts';
+import { namesLoopback, replaceLoopback } from '../../text/loopback.ts';
+import { agoText } from '../../text/quantities.ts';
+import { blocking, deployFirst, type Finding, setTo, warning } from '../finding.ts';
+import { missingProviders, providedAddress, valueInForce, variableOf } from '../plan/networks.ts';
+import { isPrivateName } from '../plan/proxy-site.ts';
+import { gateways } from '../plan/render.ts';
+import type { PreflightContext } from './context.ts';
+import { isPublic } from './exposure.ts';
+
+export function* checkRequired({ plan, entry, secretsKnown, values }: PreflightContext): Iterable<Finding> {
+  for (const { variable, label, what, version } of plan.secrets) {
+    const required = entry.fields.some((field) => field.required && field.secret && variableOf(entry, field.name) === variable);
+    if (what === 'missing' || (what === 'none' && required)) {
+      const message = `The secret ${label} is required and has no value.`;
+      yield blocking(`secret-missing:${variable}`, message, 'Type it, or let it be generated where the form offers that.');
+    } else if (what === 'keep' && version !== undefined && secretsKnown[variable] === undefined)
+      yield blocking(
+        `secret-gone:${variable}`,
+        `The secret ${label} is to stay as it is, but is no longer in the secret store.`,
+        `Import it from a backup, or type it: quarterdeck secrets set ${entry.id} ${variable}`,
+      );
+  }
+  for (const { name, required, secret, target, rule } of entry.fields) {
+    const variable = variableOf(entry, name);
+    if (!required || secret || target !== 'environment' || variable === undefined || valueInForce(entry, name, values) !== '') continue;
+    yield blocking(`field-missing:${variable}`, `The field "${name}" is required and has no value.`, rule ? `Set it: ${rule}.` : 'Set it.');
+  }
+}
+
+function variableFields({ entry, values }: Pick<PreflightContext, 'entry' | 'values'>) {
+  return entry.fields.flatMap((field) => {
+    const variable = variableOf(entry, field.name);
+    return variable === undefined ? [] : [{ field, variable, value: valueInForce(entry, field.name, values) }];
+  });
+}
+
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: what is said depends on the secret, the provider and the engine
+export function* checkLocalhost(context: PreflightContext): Iterable<Finding> {
+  const { entry, answers, facts, project, catalog } = context;
+  if (project.services.length > 0 && project.services.every(({ networkMode }) => networkMode === 'host')) return;
+  for (const { field, variable, value: inEffect } of variableFields(context)) {
+    const secret = answers.secrets[variable];
+    const value = secret?.from === 'given' ? secret.value : field.secret ? '' : inEffect;
+    if (!followedByContainer(field) || !namesLoopback(value)) continue;
+    const use = entry.uses?.find((candidate) => candidate.field === field.name);
+    const provided = use && providedAddress(catalog.get(use.component), use.what);
+    const gateway = gateways[facts.kind];
+    const better = provided ?? replaceLoopback(value, gateway);
+    yield blocking(
+      `localhost:${variable}`,
+      `"${field.name}" names ${field.secret ? 'localhost' : value}, which inside the container is the container itself.`,
+      field.secret
+        ? `Use the name of a service, or ${gateway} for a program on the host.`
+        : `Use ${better}${provided === undefined ? ', which is for programs on the host itself: a port published on 127.0.0.1 is not reached that way' : ''}.`,
+      { rule: 'R14', remedy: field.secret ? undefined : setTo(variable, better) },
+    );
+  }
+}
+
+export function* checkWebhook(context: PreflightContext): Iterable<Finding> {
+  const { site } = context.plan;
+  for (const { field, variable, value } of variableFields(context)) {
+    if (field.type !== 'url' || (field.audience !== 'internet' && variable !== 'WEBHOOK_URL')) continue;
+    const url = URL.parse(value);
+    const host = url?.hostname.replace(/^\[|\]$/g, '') ?? '';
+    if (url?.protocol === 'https:' && host !== '' && !isPrivateName(host)) continue;
+    yield warning(
+      `webhook:${variable}`,
+      `${variable} is ${value === '' ? 'not set' : value}: webhooks from the internet will not trigger.`,
+      'It must be https, at a public name of the reverse proxy or of a tunnel.',
+      { rule: 'R53', remedy: setTo(variable, site === '' || isPrivateName(site) ? undefined : `https://${site}/`) },
+    );
+  }
+}
+
+export function* checkSetupOnly(context: PreflightContext): Iterable<Finding> {
+  for (const { field, variable, value } of variableFields(context)) {
+    if (!field.setupOnly?.includes(value)) continue;
+    const better = field.enum?.find((candidate) => !field.setupOnly?.includes(candidate));
+    const exposed = isPublic(context);
+    const finding = exposed ? blocking : warning;
+    yield finding(
+      `setup-only:${variable}`,
+      `"${field.name}" is ${value}, which is for setting up only${exposed ? ', and the component can be reached publicly' : ''}.`,
+      better === undefined ? 'Choose another value.' : `Use ${better}.`,
+      { rule: 'R23', remedy: setTo(variable, better) },
+    );
+  }
+}
+
+/** The largest packet for a tunnel over a path MTU of 1500 bytes (R77). */
+const tunnelMtu = 1420;
+
+export function* checkMtu({ entry, values }: PreflightContext): Iterable<Finding> {
+  const isSet = (value: string) => !/^(?:|0|no|off|false)$/i.test(value);
+  if (entry.fields.some(({ name }) => /(?:^|[^a-z])mss/i.test(name) && isSet(valueInForce(entry, name, values)))) return;
+  for (const { name } of entry.fields) {
+    const value = Number(valueInForce(entry, name, values));
+    if (!/(?:^|[^a-z])mtu$/i.test(name) || !(value > tunnelMtu)) continue;
+    yield warning(
+      `mtu:${name}`,
+      `"${name}" is ${value}: with the tunnel's own header large packets do not fit the usual 1500 bytes and are dropped.`,
+      `Use ${tunnelMtu}, less where the path is narrower, or clamp the MSS.`,
+      { rule: 'R77', remedy: setTo(variableOf(entry, name), String(tunnelMtu)) },
+    );
+  }
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** Such a token is only used by the first start. */
+export function* checkTokenAge(context: PreflightContext): Iterable<Finding> {
+  const { plan, answers, secretsMadeMs = {}, nowMs, deployment } = context;
+  if (plan.kind !== 'deploy' || deployment?.record !== undefined) return;
+  for (const { field, variable } of variableFields(context)) {
+    if (field.validFor === undefined || answers.secrets[variable]?.from !== 'keep') continue;
+    const madeMs = secretsMadeMs[variable];
+    const validMs = Number.parseInt(field.validFor, 10) * (unitMs[field.validFor.slice(-1)] ?? 0);
+    if (madeMs !== undefined && nowMs - madeMs <= validMs) continue;
+    yield blocking(
+      `token-age:${variable}`,
+      `"${field.name}" is valid for ${field.validFor} only, and ${madeMs === undefined ? 'its age is not known' : `was stored ${agoText(nowMs - madeMs)}`}.`,
+      'Get a new one and type it just before it is deployed.',
+      { rule: 'R76' },
+    );
+  }
+}
+
+export function* checkProviders({ entry, values, deployments }: PreflightContext): Iterable<Finding> {
+  const deployed = deployments.map(({ component }) => component);
+  for (const { component, address } of missingProviders(entry, values, deployed))
+    yield warning(
+      `provider-missing:${component}`,
+      `${entry.id} looks for ${address}, and ${component} is not deployed on this host.`,
+      `Deploy ${component}, in either order: they find each other. Or name another address.`,
+      { remedy: deployFirst(component) },
+    );
+}
+
+/** A language model of so many billion parameters requires this memory (R78). */
+export function modelMemoryBytes(billions: number): number {
+  const gibibytes = billions <= 7 ? 8 : billions <= 13 ? 16 : billions <= 70 ? 40 : (billions / 70) * 40;
+  return gibibytes * 1024 ** 3;
+}
+
+/** Parses billions of parameters from a model's name: `llama3.1:8b`, `qwen2.5-coder:32b-instruct`, `phi3:3.8b`. */
+export function modelSize(name: string): number | undefined {
+  const found = /(?:^|[:/_-])(\d+(?:\.\d+)?)b(?=$|[^a-z0-9])/i.exec(name);
+  return found ? Number(found[1]) : undefined;
+}
+
+export function modelsOf(entry: CatalogEntry, values: Readonly<Record<string, string>>): string[] {
+  const named = entry.fields.filter(({ name }) => /model/i.test(name));
+  return named.map(({ name }) => valueInForce(entry, name, values)).filter((value) => value !== '');
+}

@@ -1,0 +1,179 @@
+import { isCollection, isScalar, type Node, visit } from 'yaml';
+import { positionAt } from '../text/position.ts';
+import type { YamlProblem } from './document.ts';
+import { parseYamlDocument } from './text.ts';
+
+/** Number of errors that are examined individually; a text that is not YAML at all has thousands. */
+const errorLimit = 20;
+
+interface ParserError {
+  code: string;
+  message: string;
+  offset: number;
+  /** For an open quote or bracket: the character that closes it. */
+  closing?: string | undefined;
+}
+
+/** Returns the first error that makes a text invalid YAML. One quote or space can make the parser fail at each line that follows. */
+export function yamlSlips(text: string): YamlProblem[] {
+  const errors = errorsOf(text);
+  const [first] = errors;
+  if (first === undefined) return [];
+  const { offset, message, remedy } = slipOfFile(text, errors) ?? slipAt(text, first);
+  return [{ ...positionAt(text, offset), message, remedy }];
+}
+
+const slip = (offset: number, message: string, remedy: string) => ({ offset, message, remedy });
+
+type Slip = ReturnType<typeof slip>;
+
+/** Returns the errors in the order of the text; an open quote at its start. Of several at one position, the first is the most specific. */
+function errorsOf(text: string): ParserError[] {
+  const document = parseYamlDocument(text, { prettyErrors: false, logLevel: 'error' });
+  const all = [...document.errors, ...document.warnings].sort((one, other) => one.pos[0] - other.pos[0]);
+  const errors = all.map(({ code, message, pos: [offset] }, index): ParserError => {
+    const mayBeOpen = index < errorLimit && (code === 'MISSING_CHAR' || code === 'BAD_INDENT');
+    return { code, message, offset, ...(mayBeOpen && openedAt(document.contents, text, message, offset)) };
+  });
+  // An open quote swallows the bracket after it.
+  const quotes = errors.filter(({ closing = '' }) => /["']/.test(closing)).map(({ offset }) => offset);
+  for (const error of errors)
+    if (error.closing && !quotes.includes(error.offset)) error.offset = quotes.find((quote) => quote > error.offset) ?? error.offset;
+  return errors.sort((one, other) => one.offset - other.offset);
+}
+
+/** Returns the position of the quote or bracket that is not closed. */
+function openedAt(contents: unknown, text: string, message: string, at: number): Pick<ParserError, 'offset' | 'closing'> | undefined {
+  const quote = /^Missing closing (["'])/.exec(message)?.[1];
+  const bracket = /must be sufficiently indented and end with a ([\]}])|^Flow .* expected .*([\]}])/.exec(message);
+  const closing = quote ?? bracket?.[1] ?? bracket?.[2];
+  if (closing === undefined) return undefined;
+  const opening = { ']': '[', '}': '{' }[closing] ?? closing;
+  let found: number | undefined;
+  visit(contents as Node, {
+    Node(_, node) {
+      const [from = 0, , to = 0] = node.range ?? [];
+      const isKind = quote === undefined ? isCollection(node) && node.flow === true : isScalar(node);
+      if (isKind && text[from] === opening && from <= at && at <= to + 1) found = from;
+    },
+  });
+  return found === undefined ? undefined : { offset: found, closing };
+}
+
+/** Returns an error of the whole file, which makes the parser fail at any position. */
+function slipOfFile(text: string, errors: readonly ParserError[]): Slip | undefined {
+  const tab = errors.find(({ code }) => code === 'TAB_AS_INDENT');
+  if (tab) return slip(tab.offset, 'Tabs are not allowed as indentation.', 'Indent with spaces, here and below.');
+  const [before = '', indent = ''] = /^(?:\s*#.*\n|[^\S\n]*\n)*( +)(?=[^\s#])/.exec(text) ?? [];
+  if (indent !== '' && /^[^\s#]/m.test(text))
+    return slip(before.length, 'The first line is indented, and others are not.', 'Begin it where the others begin.');
+  const conflict = /^<{7} .*$/m.exec(text);
+  if (conflict && /^>{7} /m.test(text)) {
+    const remedy = 'Choose one, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>.';
+    return slip(conflict.index, 'Two versions of this file stand in one another here.', remedy);
+  }
+  const odd = /^ *([\u00a0\u2000-\u200b\u202f\u3000\ufeff])/m.exec(text.slice(1));
+  if (!odd || odd.index >= lineAt(text, errors[0]?.offset ?? 0).to) return undefined;
+  const message = 'What looks like a space here is another character.';
+  return slip(odd.index + odd[0].length, message, 'Type this indentation again, with the space bar.');
+}
+
+function slipAt(text: string, { code, message, offset, closing }: ParserError): Slip {
+  if (closing !== undefined) {
+    const what = { ']': 'A bracket', '}': 'A brace' }[closing];
+    const remedy = `Put ${closing} behind what ${what === undefined ? 'it begins' : 'belongs into it'}.`;
+    return slip(offset, `${what ?? 'A quote'} is opened here and not closed.`, remedy);
+  }
+  const line = lineAt(text, offset);
+  if (code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'MULTILINE_IMPLICIT_KEY') return slipOfKey(text, offset, line);
+  if (code === 'UNEXPECTED_TOKEN' && /^Unexpected scalar at node end/.test(message)) return slipBehind(text, offset, line);
+  if (code === 'BAD_SCALAR_START') return slip(offset, `Text cannot begin with ${text.charAt(offset)}.`, 'Put it into quotes.');
+  if (code === 'DUPLICATE_KEY') {
+    const key = /^(?:"[^"\n]*"|'[^'\n]*'|[^:\s][^:\n]{0,60})/.exec(text.slice(offset, offset + 80))?.[0].replaceAll(/^["']|["']$/g, '');
+    return slip(offset, `"${key}" is there twice.`, key === '<<' ? 'Name both in one: <<: [*one, *other].' : 'Keep one of the two.');
+  }
+  const [plain = '', remedy = 'Check the spelling, quotes and indentation here.'] = words[code] ?? [];
+  return slip(code === 'BAD_INDENT' ? line.from + line.indent : offset, plain === '' ? sentence(message) : plain, remedy);
+}
+
+/** Describes text that is not a key, or not alone in its line. */
+function slipOfKey(text: string, offset: number, line: Line): Slip {
+  const from = line.from + line.indent;
+  const above = nextLine(text, line, -1);
+  // `key: |` and similar: a text of several lines follows.
+  if (above && /[:-]\s+[|>][+-]?\d*\s*$/.test(above.text)) {
+    const message = 'The lines of a text are indented deeper than the key above them.';
+    return slip(from, message, 'Indent this line, and those that belong to it.');
+  }
+  if (/^\s*-(?:\s|$)/.test(line.text)) {
+    const message = 'A dash begins an entry of a list here, where keys are expected.';
+    return slip(from, message, 'Remove the dash, or make all of it a list.');
+  }
+  if (!/:(?:\s|$)/.test(line.text)) {
+    const [, key = 'KEY', rest] = /^\s*(?:- +)?([A-Za-z_][\w.-]*)(.*?)\s*$/.exec(line.text) ?? [];
+    if (rest?.startsWith(':')) return slip(from, `There is no space behind the colon of "${key}".`, `Write ${key}: and then the value.`);
+    return slip(from, 'There is no colon in this line.', `Write ${key}: value, or remove it.`);
+  }
+  if (/:\s/.test(text.slice(offset, line.to)))
+    return slip(offset, 'A second key and its colon stand in the line of another.', 'Put text that holds ": " into quotes.');
+  const next = nextLine(text, line, 1);
+  if (next === undefined || next.indent <= line.indent) {
+    const remedy = 'Put a colon behind the key, or check the quotes and the indentation around this line.';
+    return slip(offset, 'A key and its colon stand on one line.', remedy);
+  }
+  const message = 'This line is indented deeper than the one above, which has its value already.';
+  return slip(next.from + next.indent, message, 'Line it up with its neighbours, or remove the value above.');
+}
+
+/** Describes text that continues after the end of a value. */
+function slipBehind(text: string, offset: number, { from }: Line): Slip {
+  const before = text.slice(from, offset).trimEnd();
+  if (/["']$/.test(before)) {
+    const remedy = 'Put all of it into quotes of the other kind, or double those inside.';
+    return slip(offset, 'The text goes on behind its closing quote.', remedy);
+  }
+  const sign = /(?:^|[:-] +)([*&!])\S*$/.exec(before)?.[1];
+  if (sign !== undefined) return slip(from + before.lastIndexOf(sign), `Text cannot begin with ${sign}.`, 'Put it into quotes.');
+  return slip(offset, 'Something follows where the value has ended.', 'Put all of it into quotes.');
+}
+
+/** Message, where the parser's is for programmers, and remedy. */
+const words: Readonly<Record<string, readonly [message: string, remedy: string]>> = {
+  BAD_INDENT: ['This line does not line up with those above.', 'Line it up with its neighbours.'],
+  BLOCK_IN_FLOW: [
+    'A comma is missing, or a quote: a second key begins inside of brackets.',
+    'Put a comma between the two, or quotes around text that holds a colon.',
+  ],
+  BAD_DQ_ESCAPE: ['', 'Use single quotes, or write each backslash twice.'],
+  MISSING_CHAR: ['A key and its colon stand on one line.', 'Close the quote, bracket or brace, or put a colon behind the key.'],
+  MULTIPLE_DOCS: ['There is a second document in this file.', 'Keep one document per file: remove the line ---.'],
+  BAD_ALIAS: ['', 'Define the anchor before it is used.'],
+  TAG_RESOLVE_FAILED: ['', 'Remove the tag: the word that begins with an exclamation mark.'],
+};
+
+export function sentence(message: string): string {
+  const first = message.split('\n', 1)[0]?.trim() ?? '';
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
+type Line = ReturnType<typeof lineAt>;
+
+/** `to` is the position of its line feed. */
+function lineAt(text: string, offset: number) {
+  // From -1, the search would still include the first character.
+  const from = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
+  const end = text.indexOf('\n', offset);
+  const to = end < 0 ? text.length : end;
+  const own = text.slice(from, to);
+  return { from, to, text: own, indent: own.length - own.trimStart().length };
+}
+
+/** Returns the nearest line below or above that is neither empty nor a comment. */
+function nextLine(text: string, line: Line, step: 1 | -1): Line | undefined {
+  for (let next = line; ; ) {
+    const at = step > 0 ? next.to + 1 : next.from - 1;
+    if (at < 0 || at >= text.length) return undefined;
+    next = lineAt(text, at);
+    if (/^\s*[^\s#]/.test(next.text)) return next;
+  }
+}

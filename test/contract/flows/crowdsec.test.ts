@@ -1,0 +1,4 @@
+import { crowdsecFlows } from './crowdsec.ts';
+import { describeFlows } from './flow.contract.ts';
+
+describeFlows(crowdsecFlows);

@@ -1,0 +1,4 @@
+import { changeFlows } from './changes.ts';
+import { describeFlows } from './flow.contract.ts';
+
+describeFlows(changeFlows('edit'));

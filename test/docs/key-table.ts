@@ -1,0 +1,16 @@
+import { createKeymap } from '../../source/console/keymap.ts';
+
+/** The README's table of keys. */
+export function keyTableMarkdown(): string {
+  const safe = (text: string) => text.replaceAll('|', '\\|');
+  const rows = createKeymap()
+    .rows()
+    .map(({ keys, context, title }) => {
+      const shown = keys
+        .split(' ')
+        .map((key) => `\`${safe(key)}\``)
+        .join(' ');
+      return `| ${shown} | ${context} | ${safe(title)} |`;
+    });
+  return ['| Key | Where | What it does |', '| --- | --- | --- |', ...rows].join('\n');
+}
