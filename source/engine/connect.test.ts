@@ -87,14 +87,16 @@ describe('negotiation', () => {
       operatingSystem: 'debian 12',
       swarmManager: false,
     });
-    expect(recorded.requests.find(({ path }) => path === '/libpod/info')?.version).toBe('4.3.1');
+    // Each answer about the system takes Podman a quarter of a second and more.
+    expect(recorded.requests.map(({ path, version }) => [path, version])).toEqual([
+      ['/_ping', undefined],
+      ['/libpod/info', '4.3.1'],
+    ]);
     engine.close();
   });
 
-  test('a socket proxy that hides /info and /version is no reason to give up', async () => {
-    await using recorded = await serve(
-      docker20({ 'GET /info': json(403, '<html><body><h1>403 Forbidden</h1></body></html>'), 'GET /version': json(403, '') }),
-    );
+  test('a socket proxy that hides /info is no reason to give up', async () => {
+    await using recorded = await serve(docker20({ 'GET /info': json(403, '<html><body><h1>403 Forbidden</h1></body></html>') }));
     const engine = openEngine(recorded.address, host);
     expect(await engine.connect(signal())).toMatchObject({ kind: 'docker', version: '20.10.24+dfsg1', rootless: false });
     engine.close();

@@ -24,12 +24,8 @@ export interface EngineTraits extends EngineFacts {
   countsUsage: boolean;
 }
 
-interface VersionAnswer {
-  Version?: string;
-  Components?: { Name?: string; Version?: string }[] | null;
-}
-
 interface InfoAnswer {
+  ServerVersion?: string;
   OperatingSystem?: string;
   OSVersion?: string;
   MemTotal?: number;
@@ -40,7 +36,12 @@ interface InfoAnswer {
 }
 
 interface LibpodInfo {
-  host?: { security?: { rootless?: boolean }; distribution?: { distribution?: string; version?: string }; memTotal?: number };
+  host?: {
+    security?: { rootless?: boolean };
+    distribution?: { distribution?: string; version?: string };
+    memTotal?: number;
+    cgroupManager?: string;
+  };
   version?: { Version?: string };
   store?: { graphRoot?: string };
 }
@@ -75,35 +76,51 @@ export async function traitsOf(
   { kind, apiVersion, libpodVersion, server }: Greeting,
   signal: AbortSignal,
 ): Promise<EngineTraits> {
-  const [version, info, libpod, bridge] = await Promise.all([
-    unlessRefused(link.get<VersionAnswer>('/version', { signal, limitMs: factsLimitMs })),
-    unlessRefused(link.get<InfoAnswer>('/info', { signal, limitMs: factsLimitMs })),
-    libpodVersion ? unlessRefused(link.get<LibpodInfo>('/libpod/info', { signal, limitMs: factsLimitMs, libpodVersion })) : undefined,
-    libpodVersion ? undefined : unlessRefused(link.get<{ Created?: string }>('/networks/bridge', { signal, limitMs: factsLimitMs })),
-  ]);
-  const rootFolder = libpod?.store?.graphRoot || info?.DockerRootDir;
-  const podman = version?.Components?.find((component) => component.Name === 'Podman Engine')?.Version;
+  const read = <T>(path: string) => unlessRefused(link.get<T>(path, { signal, limitMs: factsLimitMs, libpodVersion }));
+  const own = libpodVersion ? podmanTraits(await read<LibpodInfo>('/libpod/info')) : await dockerTraits(read);
   return {
+    ...own,
     kind,
-    version: cleanLine(
-      (kind === 'podman' ? (libpod?.version?.Version ?? podman) : undefined) ?? version?.Version ?? /^\w+\/(\S+)/.exec(server)?.[1] ?? '',
-    ),
+    version: cleanLine(own.version ?? libpodVersion ?? /^\w+\/(\S+)/.exec(server)?.[1] ?? ''),
     apiVersion,
-    rootless: libpod?.host?.security?.rootless ?? info?.SecurityOptions?.some((option) => /^name=rootless\b/.test(option)) ?? false,
-    operatingSystem: cleanLine(operatingSystemOf(info, libpod)),
-    rootFolder: rootFolder?.startsWith('/') ? rootFolder : undefined,
+    operatingSystem: cleanLine(own.operatingSystem),
+    rootFolder: own.rootFolder?.startsWith('/') ? own.rootFolder : undefined,
+    libpodVersion,
+  };
+}
+
+type OwnTraits = Omit<EngineTraits, 'kind' | 'version' | 'apiVersion' | 'libpodVersion'> & { version: string | undefined };
+
+async function dockerTraits(read: <T>(path: string) => Promise<T | undefined>): Promise<OwnTraits> {
+  const [info, bridge] = await Promise.all([read<InfoAnswer>('/info'), read<{ Created?: string }>('/networks/bridge')]);
+  return {
+    version: info?.ServerVersion,
+    rootless: info?.SecurityOptions?.some((option) => /^name=rootless\b/.test(option)) ?? false,
+    operatingSystem: systemName(info?.OperatingSystem, info?.OSVersion),
+    rootFolder: info?.DockerRootDir,
     startedMs: momentOf(bridge?.Created),
     swarmManager: info?.Swarm?.ControlAvailable === true,
-    libpodVersion,
     countsUsage: info?.CgroupDriver !== 'none',
-    memoryBytes: info?.MemTotal ?? libpod?.host?.memTotal ?? 0,
+    memoryBytes: info?.MemTotal ?? 0,
+  };
+}
+
+/** Podman runs dpkg or rpm for each of these answers, a quarter of a second or more: one is enough. */
+function podmanTraits(info: LibpodInfo | undefined): OwnTraits {
+  return {
+    version: info?.version?.Version,
+    rootless: info?.host?.security?.rootless ?? false,
+    operatingSystem: systemName(info?.host?.distribution?.distribution, info?.host?.distribution?.version),
+    rootFolder: info?.store?.graphRoot,
+    startedMs: undefined,
+    swarmManager: false,
+    countsUsage: info?.host?.cgroupManager !== 'none',
+    memoryBytes: info?.host?.memTotal ?? 0,
   };
 }
 
 /** Podman reports `debian` and `12` separately. */
-function operatingSystemOf(info: InfoAnswer | undefined, libpod: LibpodInfo | undefined): string {
-  const system = info?.OperatingSystem || libpod?.host?.distribution?.distribution || '';
-  const version = info?.OSVersion || libpod?.host?.distribution?.version || '';
+function systemName(system = '', version = ''): string {
   return version && !system.includes(version) ? `${system} ${version}` : system;
 }
 

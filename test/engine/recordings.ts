@@ -38,19 +38,8 @@ export function docker20(answers: Recording['answers'] = {}, upgrades: Recording
     upgrades,
     answers: {
       'GET /_ping': (_, response) => response.writeHead(200, { 'Content-Type': 'text/plain; charset=utf-8' }).end('OK'),
-      'GET /version': {
-        Platform: { Name: '' },
-        Components: [
-          { Name: 'Engine', Version: '20.10.24+dfsg1', Details: { ApiVersion: '1.41', MinAPIVersion: '1.12' } },
-          { Name: 'containerd', Version: '1.6.20~ds1' },
-        ],
-        Version: '20.10.24+dfsg1',
-        ApiVersion: '1.41',
-        MinAPIVersion: '1.12',
-        Os: 'linux',
-        Arch: 'amd64',
-      },
       'GET /info': {
+        ServerVersion: '20.10.24+dfsg1',
         OperatingSystem: 'Debian GNU/Linux 12 (bookworm)',
         OSVersion: '12',
         MemTotal: memoryBytes,
@@ -130,13 +119,8 @@ export function docker29(answers: Recording['answers'] = {}): Recording {
         : refusesNewerThan(52)(version),
     answers: {
       ...base.answers,
-      'GET /version': {
-        Components: [{ Name: 'Engine', Version: '29.0.1', Details: { ApiVersion: '1.52', MinAPIVersion: '1.44' } }],
-        Version: '29.0.1',
-        ApiVersion: '1.52',
-        MinAPIVersion: '1.44',
-      },
       'GET /info': {
+        ServerVersion: '29.0.1',
         OperatingSystem: 'Debian GNU/Linux 14 (forky)',
         OSVersion: '14',
         MemTotal: memoryBytes,
@@ -196,25 +180,6 @@ export function podman4(answers: Recording['answers'] = {}, upgrades: Recording[
             'Libpod-Buildah-Version': '1.28.2',
           })
           .end('OK'),
-      'GET /version': {
-        Platform: { Name: 'linux/amd64/debian-12' },
-        Components: [
-          { Name: 'Podman Engine', Version: '4.3.1', Details: { APIVersion: '4.3.1', MinAPIVersion: '4.0.0' } },
-          { Name: 'Conmon', Version: 'conmon version 2.1.6, commit: unknown' },
-        ],
-        Version: '4.3.1',
-        ApiVersion: '1.41',
-        MinAPIVersion: '1.24',
-        Os: 'linux',
-        Arch: 'amd64',
-      },
-      'GET /info': {
-        OperatingSystem: 'debian',
-        OSVersion: '12',
-        MemTotal: memoryBytes,
-        SecurityOptions: ['name=seccomp,profile=default'],
-        Swarm: { LocalNodeState: 'inactive', ControlAvailable: false },
-      },
       'GET /libpod/info': {
         host: { security: { rootless: true }, distribution: { distribution: 'debian', version: '12' }, memTotal: memoryBytes },
         version: { APIVersion: '4.3.1', Version: '4.3.1' },
