@@ -40,9 +40,7 @@ export function examineConfig(text: string, file: CheckedFile, schema?: string, 
   const chosen = documents === 'each' ? kubernetesObjects(read.parts, known?.node) : { parts: read.parts, unjudged: [] };
   const found = chosen.parts.flatMap((written) => {
     if (known === undefined) return brokenRules(written, rules, [], elsewhere);
-    const spelled = anyCase === true ? spelledAsIn(known.node, written) : written;
-    const value = emptyIsUnset === true ? withoutEmpty(spelled.value, known.node, nodesAt(known.node, [])) : spelled.value;
-    const part = { ...spelled, value };
+    const part = anyCase || emptyIsUnset ? asTheProductReads(written, known.node, { anyCase, emptyIsUnset }) : written;
     const misfits = misfitsOf(part, known);
     return [...misfits.map(({ problem }) => problem), ...oldNames(part, known.node), ...brokenRules(part, rules, misfits, elsewhere)];
   });
@@ -102,17 +100,6 @@ function misfitsOf({ value, doubts, position }: ConfigPart, { node, shape }: Ret
     }));
 }
 
-/** Names of maps that people choose themselves stay, even if empty: a library without settings is valid. */
-function withoutEmpty(value: unknown, root: SchemaNode, nodes: readonly SchemaNode[]): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const inner = (member: unknown, key: PropertyKey) => withoutEmpty(member, root, insideOf(root, nodes, key));
-  if (Array.isArray(value)) return value.map(inner);
-  const isSetting = (key: string) => nodes.some(({ properties }) => typeof properties === 'object' && Object.hasOwn(properties ?? {}, key));
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, member]) => (member === null && isSetting(key) ? [] : [[key, inner(member, key)]])),
-  );
-}
-
 /** Returns the settings that the schema marks as `deprecated`: the product still accepts them. */
 function oldNames({ value, position }: ConfigPart, schema: SchemaNode): ConfigProblem[] {
   const found = new Map<string, ConfigProblem>();
@@ -139,8 +126,11 @@ function oldNames({ value, position }: ConfigPart, schema: SchemaNode): ConfigPr
   return [...found.values()];
 }
 
-/** Returns the same with the schema's spelling of settings, for products with case-insensitive names. */
-function spelledAsIn(schema: SchemaNode, part: ConfigPart): ConfigPart {
+/**
+ * Returns the same with the schema's spelling of settings, for products with case-insensitive names, and without settings that are empty.
+ * Names of maps that people choose themselves stay, even if empty: a library without settings is valid.
+ */
+function asTheProductReads(part: ConfigPart, schema: SchemaNode, { anyCase, emptyIsUnset }: Omit<CheckedFile, 'rules'>): ConfigPart {
   const original = new Map<string, YamlPath>();
   const spelled = (value: unknown, nodes: readonly SchemaNode[], path: YamlPath, from: YamlPath): unknown => {
     original.set(fieldText(path), from);
@@ -148,11 +138,14 @@ function spelledAsIn(schema: SchemaNode, part: ConfigPart): ConfigPart {
     const inner = (key: string | number, written: string | number, member: unknown) =>
       spelled(member, insideOf(schema, nodes, key), [...path, key], [...from, written]);
     if (Array.isArray(value)) return value.map((member, index) => inner(index, index, member));
-    const known = new Map(nodes.flatMap(({ properties }) => Object.keys(properties ?? {}).map((key) => [key.toLowerCase(), key])));
+    const settings = nodes.flatMap(({ properties }) => Object.keys(properties ?? {}));
+    const known = new Map(settings.map((key) => [anyCase ? key.toLowerCase() : key, key]));
     return Object.fromEntries(
-      Object.entries(value).map(([written, member]) => {
-        const key = known.get(written.toLowerCase()) ?? written;
-        return [key, inner(key, written, member)];
+      Object.entries(value).flatMap(([written, member]) => {
+        const setting = known.get(anyCase ? written.toLowerCase() : written);
+        if (emptyIsUnset && member === null && setting !== undefined) return [];
+        const key = setting ?? written;
+        return [[key, inner(key, written, member)]];
       }),
     );
   };
@@ -198,7 +191,7 @@ function kubernetesObjects(
       }),
     );
   });
-  const wanted = wantedKind(schema);
+  const wanted = textOf(objectOf(objectOf(schema?.['properties'])?.['kind'])?.['const']);
   const kindOf = ({ value }: ConfigPart) => textOf(objectOf(value)?.['kind']);
   const isOther = (one: ConfigPart) => {
     const kind = kindOf(one);
@@ -214,8 +207,4 @@ function kubernetesObjects(
       message: `An object of kind ${kindOf(one)} was not judged here.`,
     })),
   };
-}
-
-function wantedKind(schema: JsonObject | undefined): string {
-  return textOf(objectOf(objectOf(schema?.['properties'])?.['kind'])?.['const']);
 }

@@ -39,7 +39,7 @@ function duplicatesIn(node: Node): Node[] {
 }
 
 /** Returns the position of the value at this path, or of its key; for a missing value, that of its nearest parent. */
-function offsetOf(root: Node, path: YamlPath, part: 'key' | 'value'): number {
+export function offsetOf(root: Node, path: YamlPath, part: 'key' | 'value'): number {
   for (let length = path.length; length > 0; length--) {
     const node = findNodeAtLocation(root, path.slice(0, length) as (string | number)[]);
     if (!node) continue;

@@ -1,4 +1,5 @@
 import type { Node } from 'jsonc-parser';
+import { positionAt } from '../../text/position.ts';
 import {
   checkAcls,
   checkAutoApprovers,
@@ -7,6 +8,7 @@ import {
   checkSsh,
   checkUser,
   isAddress,
+  objectIn,
   type PolicyNames,
   type Reach,
   textIn,
@@ -54,9 +56,14 @@ export function checkPolicy(text: string, { minor, users }: PolicySurroundings):
   return policy.findings.toSorted((one, other) => one.line - other.line || one.column - other.column);
 }
 
-/** Returns an error message of the server, with the position in the text that it refers to. */
+/** Returns an error message of the server, with the position of the text that it quotes: the server reports positions only for syntax. */
 export function locateComplaint(text: string, line: string): PolicyFinding {
-  return new PolicyText(text).reported(line);
+  const syntax = /line (\d+), column (\d+)/.exec(line);
+  if (syntax) return { level: 'error', message: line, line: Number(syntax[1]), column: Number(syntax[2]) };
+  // A destination is quoted without its ports.
+  const written = [...line.matchAll(/"([^"]{1,200})"/g)].flatMap(([, word = '']) => [`"${word}"`, `"${word}:`]);
+  const quoted = written.map((one) => text.indexOf(one)).find((offset) => offset >= 0);
+  return { level: 'error', message: line, ...positionAt(text, quoted ?? 0) };
 }
 
 export function deniesAll(text: string): boolean {
@@ -148,12 +155,6 @@ function checkTagOwners(policy: PolicyText, names: PolicyNames): void {
       if (owner !== undefined) checkName(policy, node, owner, 'owner', names);
     }
   }
-}
-
-function objectIn(policy: PolicyText, name: string) {
-  const node = memberOf(policy.root, name);
-  if (node && node.type !== 'object') policy.wrong(node, `"${name}" is an object in { }.`);
-  return node;
 }
 
 const everybody =

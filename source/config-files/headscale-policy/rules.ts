@@ -133,8 +133,7 @@ export function checkSsh(policy: PolicyText, names: PolicyNames): void {
 }
 
 export function checkAutoApprovers(policy: PolicyText, names: PolicyNames): void {
-  const node = memberOf(policy.root, 'autoApprovers');
-  if (node && node.type !== 'object') policy.wrong(node, '"autoApprovers" is an object in { }.');
+  const node = objectIn(policy, 'autoApprovers');
   for (const { name, key, value } of membersOf(node)) {
     if (name === 'exitNode') checkNames(policy, partsOf(value), 'owner', names);
     else if (name !== 'routes') policy.wrong(key, `"${name}" is nothing that autoApprovers has: routes, exitNode.`);
@@ -233,6 +232,13 @@ function portsProblem(ports: string): string | undefined {
       return `"${range}" are no ports: * or numbers from 1 to 65535, as 80,443 or 8000-8999.`;
   }
   return undefined;
+}
+
+/** Returns a part of the policy that must be an object; any other value is reported. */
+export function objectIn(policy: PolicyText, name: string): Node | undefined {
+  const node = memberOf(policy.root, name);
+  if (node && node.type !== 'object') policy.wrong(node, `"${name}" is an object in { }.`);
+  return node;
 }
 
 /** Returns a part of a list that must be a text; any other value is reported. */

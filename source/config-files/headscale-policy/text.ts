@@ -48,16 +48,6 @@ export class PolicyText {
     this.findings.push({ level, message: cleanLine(message), ...positionAt(this.text, offset) });
   }
 
-  /** Returns an error message of the server, with the position of the text that it quotes: the server reports positions only for syntax. */
-  reported(line: string): PolicyFinding {
-    const syntax = /line (\d+), column (\d+)/.exec(line);
-    if (syntax) return { level: 'error', message: line, line: Number(syntax[1]), column: Number(syntax[2]) };
-    // A destination is quoted without its ports.
-    const written = [...line.matchAll(/"([^"]{1,200})"/g)].flatMap(([, word = '']) => [`"${word}"`, `"${word}:`]);
-    const quoted = written.map((text) => this.text.indexOf(text)).find((offset) => offset >= 0);
-    return { level: 'error', message: line, ...positionAt(this.text, quoted ?? 0) };
-  }
-
   /** A missing sign is detected at the next token, which may be lines away: report the end of the previous token. */
   #position({ error, offset }: ParseError): number {
     const isMissing = /Expected$/.test(printParseErrorCode(error));

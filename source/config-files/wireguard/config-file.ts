@@ -16,19 +16,17 @@ export interface ConfigSection {
 
 type Finding = [at: TextPosition, name: string, message: string, remedy: string, rule?: string];
 
-export class Findings {
-  readonly problems: ConfigProblem[] = [];
-  readonly error = this.#adder('error');
-  readonly warning = this.#adder('warning');
+export type Findings = ReturnType<typeof reportTo>;
 
-  constructor(private readonly kind?: ConfigSection['kind']) {}
-
-  #adder(level: ConfigProblem['level']) {
-    return (...[at, name, message, remedy, rule]: Finding): void => {
-      const field = this.kind === undefined ? name : `[${this.kind}] ${name}`;
-      this.problems.push({ ...errorAt(at, message, remedy, field), level, ...(rule !== undefined && { rule }) });
+/** Adds problems with the fields of a section; without one, with the file. */
+export function reportTo(problems: ConfigProblem[], kind?: ConfigSection['kind']) {
+  const adder =
+    (level: ConfigProblem['level']) =>
+    (...[at, name, message, remedy, rule]: Finding): void => {
+      const field = kind === undefined ? name : `[${kind}] ${name}`;
+      problems.push({ ...errorAt(at, message, remedy, field), level, ...(rule !== undefined && { rule }) });
     };
-  }
+  return { error: adder('error'), warning: adder('warning') };
 }
 
 /** wg(8), wg-quick(8). */
@@ -40,7 +38,7 @@ const commands: ReadonlySet<string> = new Set(['PreUp', 'PostUp', 'PreDown', 'Po
 const lists: ReadonlySet<string> = new Set(['Address', 'DNS', 'AllowedIPs', ...appNames, ...commands]);
 
 /** Parses a configuration as wg-quick does: sections and names are case-insensitive, `#` begins a comment. Never throws. */
-export function readConfig(text: string): { sections: readonly ConfigSection[]; problems: readonly ConfigProblem[] } {
+export function readConfig(text: string): { sections: readonly ConfigSection[]; problems: ConfigProblem[] } {
   const sections: (ConfigSection & { entries: ConfigEntry[] })[] = [];
   const problems: ConfigProblem[] = [];
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);

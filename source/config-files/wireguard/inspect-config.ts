@@ -1,6 +1,6 @@
 import { isAddress } from '../../text/address-span.ts';
 import type { TextPosition } from '../../text/position.ts';
-import { type ConfigEntry, type ConfigSection, Findings, isCommand, partsOf, readConfig, valuesOf } from './config-file.ts';
+import { type ConfigEntry, type ConfigSection, type Findings, isCommand, partsOf, readConfig, reportTo, valuesOf } from './config-file.ts';
 import { checkPeers } from './inspect-peers.ts';
 import { checkKillSwitch, findKillSwitch } from './kill-switch.ts';
 import { isDomain, isNetwork } from './network-words.ts';
@@ -16,19 +16,17 @@ const leastMtuIpv6 = 1280;
  * compared. Never throws, and never includes a secret key.
  */
 export function inspectConfig(text: string) {
-  const { sections, problems: syntax } = readConfig(text);
+  const { sections, problems } = readConfig(text);
   const interfaces = sections.filter(({ kind }) => kind === 'Interface');
   const peers = sections.filter(({ kind }) => kind === 'Peer');
   const [own] = interfaces;
   const privateKey = valuesOf(own, 'PrivateKey')[0];
   const publicKey = privateKey && keyProblem(privateKey.value) === undefined ? publicKeyOf(privateKey.value.trim()) : undefined;
   const isFull = peers.some((peer) => partsOf(valuesOf(peer, 'AllowedIPs')).some(({ value }) => /\/0$/.test(value)));
-  const found = { Interface: new Findings('Interface'), Peer: new Findings('Peer'), file: new Findings() };
-  checkSections(interfaces, peers, found.file);
-  if (own) checkInterface(own, isFull, found.Interface);
-  checkPeers(peers, publicKey, found.Peer);
-  const all = [...syntax, ...found.file.problems, ...found.Interface.problems, ...found.Peer.problems];
-  const problems = all.sort((a, b) => a.line - b.line || a.column - b.column);
+  checkSections(interfaces, peers, reportTo(problems));
+  if (own) checkInterface(own, isFull, reportTo(problems, 'Interface'));
+  checkPeers(peers, publicKey, reportTo(problems, 'Peer'));
+  problems.sort((a, b) => a.line - b.line || a.column - b.column);
   return { problems, facts: own ? factsOf(own, peers, isFull) : [], publicKey };
 }
 

@@ -2,7 +2,8 @@ import ipaddr from 'ipaddr.js';
 import { isAddress } from '../../text/address-span.ts';
 
 export function isNetwork(text: string): boolean {
-  return text.includes('/') ? ipaddr.IPv6.isValidCIDR(text) || isIpv4Cidr(text) : isAddress(text);
+  if (!text.includes('/')) return isAddress(text);
+  return ipaddr.IPv6.isValidCIDR(text) || (ipaddr.IPv4.isValidCIDR(text) && isAddress(text.split('/')[0] ?? ''));
 }
 
 /**
@@ -11,10 +12,6 @@ export function isNetwork(text: string): boolean {
  */
 export function isOwnAddress(text: string): boolean {
   return isNetwork(text) && !text.includes('%') && !/\/0+$/.test(text);
-}
-
-function isIpv4Cidr(text: string): boolean {
-  return ipaddr.IPv4.isValidCIDR(text) && ipaddr.IPv4.isValidFourPartDecimal(text.split('/')[0] ?? '');
 }
 
 export function isDomain(text: string): boolean {
