@@ -1,6 +1,5 @@
 import { type JsonObject, listOf, objectOf, objectsOf, textOf } from '../../../text/json-value.ts';
-import type { FindPosition } from './json-position.ts';
-import { imageSubject, type ReportBuilder, readTime } from './report-builder.ts';
+import { type FindPosition, imageSubject, type ReportBuilder, readTime } from './report-builder.ts';
 
 /** Reads the output of `grype -o json`. Returns undefined for any other report. */
 export function readGrype(json: unknown, builder: ReportBuilder, positionOf: FindPosition): string | undefined {

@@ -1,11 +1,12 @@
-import { listOf, objectOf, parseJson, textOf } from '../../../text/json-value.ts';
-import { isTooDeep } from '../../../text/nesting.ts';
-import { readCsv, subjectOfFile } from './csv-report.ts';
+import { type ParseError, parseTree } from 'jsonc-parser';
+import { offsetOf } from '../../../config-files/json-text.ts';
+import { parseJson } from '../../../text/json-value.ts';
+import { tooDeepAt } from '../../../text/nesting.ts';
+import { positionAt } from '../../../text/position.ts';
 import { readGrype } from './grype-report.ts';
-import { type FindPosition, jsonPositions, positionOfJsonError } from './json-position.ts';
-import { ReportBuilder, type ScanReport, unreadableReport } from './report-builder.ts';
+import { type FindPosition, ReportBuilder, type ScanReport, unreadableReport } from './report-builder.ts';
 import { readSarif } from './sarif-report.ts';
-import { addRow, columnsOf } from './table-report.ts';
+import { readCsv, readRows } from './table-report.ts';
 import { readTrivy } from './trivy-report.ts';
 
 /** Skips and lists unusable entries. Throws `config.report` with line and column for an unreadable file. */
@@ -21,8 +22,12 @@ export async function readReport(bytes: Uint8Array, file: string): Promise<ScanR
   try {
     json = parseJson(whole);
   } catch {
-    const why = isTooDeep(whole) ? 'its JSON is nested too deep here' : 'its JSON is broken here';
-    throw unreadableReport(file, why, positionOfJsonError(whole));
+    const deep = tooDeepAt(whole);
+    if (deep !== undefined) throw unreadableReport(file, 'its JSON is nested too deep here', positionAt(whole, deep));
+    // The message of the thrown error has no position for a short text.
+    const errors: ParseError[] = [];
+    parseTree(whole, errors);
+    throw unreadableReport(file, 'its JSON is broken here', positionAt(whole, errors[0]?.offset ?? whole.trimEnd().length));
   }
   const positionOf = jsonPositions(whole);
   return builder.report(
@@ -33,20 +38,13 @@ export async function readReport(bytes: Uint8Array, file: string): Promise<ScanR
   );
 }
 
-/** Reads a list of objects with the same keys as a table. */
-function readRows(json: unknown, file: string, builder: ReportBuilder, positionOf: FindPosition): string {
-  const rows = listOf(json);
-  const names = [...new Set(rows.slice(0, 100).flatMap((row) => Object.keys(objectOf(row) ?? {})))];
-  const table = names.length === 0 ? 'no scanner is known that writes it' : columnsOf(names);
-  if (typeof table === 'string') throw unreadableReport(file, table);
-  for (const [index, row] of rows.entries()) {
-    const object = objectOf(row);
-    const cells = names.map((name) => textOf(object?.[name]));
-    const at = (column?: number) => positionOf(column === undefined ? [index] : [index, names[column] ?? '']);
-    if (object) addRow(cells, table, subjectOfFile(file), builder, at);
-    else builder.leaveOut('An entry of the list is no object.', at);
-  }
-  return table.format === '' ? 'JSON' : `JSON of ${table.format}`;
+/** Finds positions in one JSON text. Parses it a second time, and only when a position is required. */
+function jsonPositions(text: string): FindPosition {
+  let tree: ReturnType<typeof parseTree>;
+  return (path) => {
+    tree ??= parseTree(text);
+    return positionAt(text, tree ? offsetOf(tree, path, 'value') : 0);
+  };
 }
 
 function decoded(bytes: Uint8Array, file: string): string {

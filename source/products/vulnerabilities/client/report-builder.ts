@@ -8,7 +8,10 @@ import { bandOf, bandOfWord, keyOf, type Vulnerability } from './vulnerability.t
 const problemsKept = 20;
 const titleColumns = 160;
 
-export type FoundEntry = Pick<Vulnerability, 'subject' | 'package' | 'id'> & Partial<Omit<Vulnerability, 'band' | 'count'>>;
+type FoundEntry = Pick<Vulnerability, 'subject' | 'package' | 'id'> & Partial<Omit<Vulnerability, 'band' | 'count'>>;
+
+/** Returns the position of a value in the file of a report, or of its nearest existing parent. */
+export type FindPosition = (path: (string | number)[]) => TextPosition;
 
 /** The contents of a scanner's file. */
 export type ScanReport = ReturnType<ReportBuilder['report']>;

@@ -1,6 +1,5 @@
 import { type JsonObject, listOf, objectOf, objectsOf, textOf } from '../../../text/json-value.ts';
-import type { FindPosition } from './json-position.ts';
-import { imageSubject, type ReportBuilder, readScore, readTime } from './report-builder.ts';
+import { type FindPosition, imageSubject, type ReportBuilder, readScore, readTime } from './report-builder.ts';
 
 const silent: ReadonlySet<string> = new Set(['pass', 'notApplicable', 'open', 'informational']);
 

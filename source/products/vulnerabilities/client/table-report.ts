@@ -1,5 +1,89 @@
-import type { TextPosition } from '../../../text/position.ts';
-import { type FoundEntry, imageSubject, type ReportBuilder, readScore, readTime } from './report-builder.ts';
+import Papa from 'papaparse';
+import { cleanLine } from '../../../text/clean.ts';
+import { listOf, objectOf, textOf } from '../../../text/json-value.ts';
+import { positionAt, type TextPosition } from '../../../text/position.ts';
+import { type FindPosition, imageSubject, type ReportBuilder, readScore, readTime, unreadableReport } from './report-builder.ts';
+
+/** Reads a table with a heading, separated by commas, semicolons or tabs. Throws `config.report` with the position. */
+export function readCsv(text: string, file: string, builder: ReportBuilder): string {
+  const delimiter = delimiterOf(text);
+  const [first, ...rows] = rowsOf(text, file, delimiter);
+  if (!first) throw unreadableReport(file, 'it is empty');
+  const heading = first.cells;
+  const table = columnsOf(heading);
+  if (typeof table === 'string') {
+    const seen = heading.slice(0, 12).map((name) => cleanLine(name.slice(0, 30)));
+    throw unreadableReport(file, `${table}. Its columns: ${seen.join(', ')}`);
+  }
+  const subject = subjectOfFile(file);
+  for (const { cells, begin } of rows) {
+    const position = (column = 0) => cellPosition(text, delimiter, begin, column);
+    if (cells.length < heading.length || cells.slice(heading.length).some((cell) => cell.trim() !== ''))
+      builder.leaveOut(`The row has ${cells.length} fields, and the heading ${heading.length}.`, position);
+    else addRow(cells, table, subject, builder, position);
+  }
+  return table.format === '' ? 'CSV' : `CSV of ${table.format}`;
+}
+
+function rowsOf(text: string, file: string, delimiter: string): { cells: readonly string[]; begin: number }[] {
+  const rows: { cells: readonly string[]; begin: number }[] = [];
+  let end = 0;
+  Papa.parse<string[]>(text, {
+    ...{ delimiter, skipEmptyLines: true },
+    step({ data: cells, errors: [broken], meta }) {
+      if (broken) {
+        const why = broken.code === 'MissingQuotes' ? 'a quote that begins in this row never ends' : 'a quote stands where none can be';
+        throw unreadableReport(file, why, positionAt(text, broken.index ?? text.length));
+      }
+      // Empty lines before a row are skipped.
+      while (/[\r\n]/.test(text[end] ?? '')) end++;
+      rows.push({ cells, begin: end });
+      end = meta.cursor;
+    },
+  });
+  return rows;
+}
+
+/** Returns the separator that is most frequent in the heading, outside of quotes. */
+function delimiterOf(text: string): string {
+  const heading = (/^[^\r\n]*/.exec(text)?.[0] ?? '').replaceAll(/"[^"]*"/g, '');
+  const count = (one: string) => heading.split(one).length;
+  return [',', ';', '\t'].reduce((best, one) => (count(one) > count(best) ? one : best), ',');
+}
+
+/** `begin` is the offset of the row. */
+function cellPosition(text: string, delimiter: string, begin: number, column: number): TextPosition {
+  let offset = begin;
+  let isQuoted = false;
+  for (let left = column; left > 0 && offset < text.length; offset++) {
+    const character = text[offset];
+    if (character === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && character === delimiter) left--;
+    else if (!isQuoted && character === '\n') break;
+  }
+  return positionAt(text, offset);
+}
+
+function subjectOfFile(file: string): string {
+  const name = file.split(/[\\/]/).at(-1) ?? file;
+  return cleanLine(name.replace(/\.(?:csv|tsv|txt|json|sarif)$/gi, '')) || 'unnamed';
+}
+
+/** Reads a list of objects with the same keys as a table. */
+export function readRows(json: unknown, file: string, builder: ReportBuilder, positionOf: FindPosition): string {
+  const rows = listOf(json);
+  const names = [...new Set(rows.slice(0, 100).flatMap((row) => Object.keys(objectOf(row) ?? {})))];
+  const table = names.length === 0 ? 'no scanner is known that writes it' : columnsOf(names);
+  if (typeof table === 'string') throw unreadableReport(file, table);
+  for (const [index, row] of rows.entries()) {
+    const object = objectOf(row);
+    const cells = names.map((name) => textOf(object?.[name]));
+    const at = (column?: number) => positionOf(column === undefined ? [index] : [index, names[column] ?? '']);
+    if (object) addRow(cells, table, subjectOfFile(file), builder, at);
+    else builder.leaveOut('An entry of the list is no object.', at);
+  }
+  return table.format === '' ? 'JSON' : `JSON of ${table.format}`;
+}
 
 /** Known names of each column: lower case, only letters and digits. The first name that the table has is used. */
 const columnNames = {
@@ -17,37 +101,34 @@ const columnNames = {
 
 const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '');
 
-export function columnsOf(names: readonly string[]): TableColumns | string {
+type TableColumns = Exclude<ReturnType<typeof columnsOf>, string>;
+
+/** Returns what is missing if it is no table of vulnerabilities. */
+function columnsOf(names: readonly string[]) {
   const known = new Map(names.map((name, at) => [plain(name), at] as const).reverse());
   const columns = Object.fromEntries(
     Object.entries(columnNames).map(([name, candidates]) => [name, candidates.map((one) => known.get(one)).find((at) => at !== undefined)]),
-  ) as TableColumns['columns'];
+  ) as Record<keyof typeof columnNames, number | undefined>;
   const oid = known.get('nvtoid');
   if (oid !== undefined && known.has('nvtname')) {
     return {
-      ...{ format: 'OpenVAS', subjectNames: ['hostname', 'ip'].flatMap((name) => known.get(name) ?? []) },
-      ...{ columns: { ...columns, title: known.get('nvtname'), time: known.get('timestamp') } },
+      /** Name of the scanner; empty for a table in an unknown format. */
+      format: 'OpenVAS',
+      /** Columns that name the subject: the first non-empty one is used. */
+      subjectNames: ['hostname', 'ip'].flatMap((name) => known.get(name) ?? []),
+      columns: { ...columns, title: known.get('nvtname'), time: known.get('timestamp') },
       openVas: { oid, cves: known.get('cves'), port: known.get('port'), protocol: known.get('portprotocol') },
     };
   }
   if (columns.id === undefined) return 'no column names the vulnerability: CVE, VulnerabilityID or ID';
   if (columns.score === undefined && columns.severity === undefined) return 'no column says how bad it is: CVSS or Severity';
-  return { format: '', subjectNames: [], columns };
-}
-
-interface TableColumns {
-  /** Name of the scanner; empty for a table in an unknown format. */
-  format: string;
-  columns: Record<keyof typeof columnNames, number | undefined>;
-  /** Columns that name the subject: the first non-empty one is used. */
-  subjectNames: readonly number[];
-  openVas?: Record<'cves' | 'port' | 'protocol', number | undefined> & { oid: number };
+  return { format: '', subjectNames: [], columns, openVas: undefined };
 }
 
 type Cell = (column: number | undefined) => string;
 
 /** `fallback` is the subject if no column has it. `position` returns that of a cell; without a column, that of the row. */
-export function addRow(
+function addRow(
   row: readonly string[],
   table: TableColumns,
   fallback: string,
@@ -93,7 +174,7 @@ function subjectOf(cell: Cell, { columns, subjectNames }: TableColumns): string 
 }
 
 /** A test that finds several vulnerabilities is listed under its own id, a test for a single one under that of the vulnerability. */
-function openVasEntry(cell: Cell, openVas: NonNullable<TableColumns['openVas']>): Pick<FoundEntry, 'id' | 'package' | 'aliases'> {
+function openVasEntry(cell: Cell, openVas: NonNullable<TableColumns['openVas']>) {
   const cves = cell(openVas.cves).match(/CVE-\d{4}-\d{4,}/g) ?? [];
   const oid = cell(openVas.oid);
   const port = cell(openVas.port);

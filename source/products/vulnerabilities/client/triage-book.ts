@@ -40,17 +40,13 @@ type ImportChange = ReturnType<typeof merged>['change'];
 
 /** The findings and the decisions about them, in two files: a report replaces the first, and never changes the second. */
 export class TriageBook {
-  readonly #folder: string;
-
-  constructor(folder: string) {
-    this.#folder = folder;
-  }
+  constructor(private readonly folder: string) {}
 
   get decisionsFile(): string {
-    return join(this.#folder, 'decisions.json');
+    return join(this.folder, 'decisions.json');
   }
   get #foundFile(): string {
-    return join(this.#folder, 'found.json');
+    return join(this.folder, 'found.json');
   }
 
   /** Returns all vulnerabilities, the most urgent first. Throws `config.unreadable`. */

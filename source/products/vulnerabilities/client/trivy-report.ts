@@ -1,6 +1,5 @@
 import { type JsonObject, listOf, objectOf, textOf } from '../../../text/json-value.ts';
-import type { FindPosition } from './json-position.ts';
-import { imageSubject, type ReportBuilder, readTime } from './report-builder.ts';
+import { type FindPosition, imageSubject, type ReportBuilder, readTime } from './report-builder.ts';
 
 /** Reads the output of `trivy image|fs|rootfs --format json`. Returns undefined for any other report. */
 export function readTrivy(json: unknown, builder: ReportBuilder, positionOf: FindPosition): string | undefined {
