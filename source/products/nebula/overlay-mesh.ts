@@ -1,21 +1,11 @@
 import { Fault } from '../../faults/fault.ts';
 import type { FlowContext } from '../../flows/flow.ts';
-import { openLocalHost } from '../../hosts/local-host.ts';
 import { durationText } from '../../text/quantities.ts';
 import { OverlayBook, type OverlayMesh } from './client/overlay-book.ts';
-import { type OverlayCertificate, OverlayCertificates } from './client/overlay-certificates.ts';
+import type { OverlayCertificate } from './client/overlay-certificates.ts';
 
 /** Enough time to renew the certificate during working hours. */
 export const soonMs = 30 * 86_400_000;
-
-export async function onThisMachine<T>(use: (certificates: OverlayCertificates) => Promise<T>): Promise<T> {
-  const host = openLocalHost();
-  try {
-    return await use(new OverlayCertificates(host));
-  } finally {
-    await host.close();
-  }
-}
 
 export function bookOf({ dataFolder }: FlowContext, engineName: string): OverlayBook {
   if (dataFolder === undefined) throw new Error('the data folder belongs to the app');

@@ -4,8 +4,8 @@ import { type Columns, showList } from '../../flows/list-table.ts';
 import { fileWord, readNamedFile } from '../../flows/named-file.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
-import type { OverlayCertificate } from './client/overlay-certificates.ts';
-import { bookOf, dayText, endText, jsonOf, onThisMachine, soonMs } from './overlay-mesh.ts';
+import { inspectCertificates, type OverlayCertificate, verifyCertificate } from './client/overlay-certificates.ts';
+import { bookOf, dayText, endText, jsonOf, soonMs } from './overlay-mesh.ts';
 
 export const overlayList: Procedure = async (session, input, context) => {
   const mesh = await bookOf(context, input.engineName).read();
@@ -44,28 +44,26 @@ export const overlayInspect: Procedure = async (session, input, context) => {
   const { text, file } = await certificateFile(session, input);
   const mesh = await bookOf(context, input.engineName).read();
   const nowMs = Date.now();
-  return onThisMachine(async (certificates) => {
-    const found = await certificates.inspect(text, session.signal);
-    const [first] = found;
-    if (!first) throw new Fault('usage.file', `${file} holds no certificate.`, 'Name a file with BEGIN NEBULA CERTIFICATE.');
-    const authority = first.isAuthority ? undefined : mesh?.authority;
-    for (const [at, one] of found.entries()) showCertificate(session, one, at, nowMs);
-    const problem = authority && (await certificates.verify(authority.certificate, text, session.signal));
-    if (authority)
-      session.show({
-        kind: 'item',
-        id: 'authority',
-        title: `Signed by ${cleanLine(authority.name)}`,
-        state: problem === undefined ? 'ok' : 'blocked',
-        ...(problem !== undefined && { evidence: problem }),
-      });
-    const isBad = problem !== undefined || found.some((one) => isOver(one, nowMs));
-    return {
-      message: isBad ? `${first.name}: it is not good.` : `${first.name}: it is good.`,
-      data: { certificates: found.map(jsonOf), ...(problem !== undefined && { problem }) },
-      exitCode: isBad ? 1 : 0,
-    };
-  });
+  const found = await inspectCertificates(text, session.signal);
+  const [first] = found;
+  if (!first) throw new Fault('usage.file', `${file} holds no certificate.`, 'Name a file with BEGIN NEBULA CERTIFICATE.');
+  const authority = first.isAuthority ? undefined : mesh?.authority;
+  for (const [at, one] of found.entries()) showCertificate(session, one, at, nowMs);
+  const problem = authority && (await verifyCertificate(authority.certificate, text, session.signal));
+  if (authority)
+    session.show({
+      kind: 'item',
+      id: 'authority',
+      title: `Signed by ${cleanLine(authority.name)}`,
+      state: problem === undefined ? 'ok' : 'blocked',
+      ...(problem !== undefined && { evidence: problem }),
+    });
+  const isBad = problem !== undefined || found.some((one) => isOver(one, nowMs));
+  return {
+    message: isBad ? `${first.name}: it is not good.` : `${first.name}: it is good.`,
+    data: { certificates: found.map(jsonOf), ...(problem !== undefined && { problem }) },
+    exitCode: isBad ? 1 : 0,
+  };
 };
 
 const isOver = ({ fromMs, untilMs }: OverlayCertificate, nowMs: number) => untilMs < nowMs || fromMs > nowMs;

@@ -14,8 +14,8 @@ import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { wordsOf } from '../../text/words.ts';
 import type { OverlayMesh } from './client/overlay-book.ts';
-import type { NodeWanted } from './client/overlay-certificates.ts';
-import { bookOf, dayText, endText, jsonOf, meshOf, onThisMachine } from './overlay-mesh.ts';
+import { inspectCertificates, makeAuthority, type NodeWanted, type OverlayCertificate, signNode } from './client/overlay-certificates.ts';
+import { bookOf, dayText, endText, jsonOf, meshOf } from './overlay-mesh.ts';
 
 const component = 'overlay-mesh';
 const usualAuthority = '1095d';
@@ -32,31 +32,28 @@ export const overlayCa: Procedure = async (session, input, context) => {
     );
   }
   const name = await wordOr(session, input, { id: 'name', label: 'What is the mesh called?', initial: 'home mesh' });
-  const seconds = await secondsOf(session, input, usualAuthority, 'When it ends, every node needs a new certificate at once.');
-  if (seconds === undefined) throw new Error('an authority has an end');
+  const help = 'When it ends, every node needs a new certificate at once.';
+  const seconds =
+    forOption(input) ?? (await session.ask.duration({ id: 'for', label: 'How long is it good?', initial: usualAuthority, help }));
   const vault = await context.vault(session);
   if (!isOurs) await session.note('authority', name);
-  const made = await onThisMachine(async (certificates) => {
-    const answer = await session.act({
-      id: 'authority',
-      right: 'operate',
-      request: `nebula-cert ca -name ${name} -duration ${seconds}s; keep its key as ${input.engineName}/${component}/CA_KEY`,
-      target: { host: input.engineName, component },
-      done: async () => (await book.read()) !== undefined,
-      run: async (grant) => {
-        const { certificate, key } = await certificates.makeAuthority(grant, { name, seconds });
-        session.hide(key);
-        const [read] = await certificates.inspect(certificate, grant.signal);
-        // The key is stored first: a certificate without it is useless.
-        await vault.write(grant, secretName(input.engineName, component, 'CA_KEY'), key, 'generated');
-        await book.start(grant, { name, certificate, untilMs: read?.untilMs ?? 0 });
-        return read;
-      },
-    });
-    if (answer || session.dryRun) return answer;
-    // An earlier run was interrupted after it created the authority.
-    return (await certificates.inspect((await meshOf(book)).authority.certificate, session.signal))[0];
+  const signed = await session.act({
+    id: 'authority',
+    right: 'operate',
+    request: `nebula-cert ca -name ${name} -duration ${seconds}s; keep its key as ${input.engineName}/${component}/CA_KEY`,
+    target: { host: input.engineName, component },
+    done: async () => (await book.read()) !== undefined,
+    run: async (grant) => {
+      const { certificate, key } = await makeAuthority(grant, { name, seconds });
+      session.hide(key);
+      const [read] = await inspectCertificates(certificate, grant.signal);
+      // The key is stored first: a certificate without it is useless.
+      await vault.write(grant, secretName(input.engineName, component, 'CA_KEY'), key, 'generated');
+      await book.start(grant, { name, certificate, untilMs: read?.untilMs ?? 0 });
+      return read;
+    },
   });
+  const made = await thisOrEarlier(session, signed, async () => (await meshOf(book)).authority.certificate);
   if (!made) return { message: 'Dry run: no authority was made.' };
   return {
     message: `${name} can sign nodes, and ends ${dayText(made.untilMs)}. Its key is in the vault: back it up (quarterdeck secrets export). Sign a node: quarterdeck overlay sign NAME`,
@@ -94,44 +91,40 @@ export const overlaySign: Procedure = async (session, input, context) => {
   const [begun = new Date(nowMs).toISOString()] = session.noted('begun');
   if (session.noted('begun').length === 0) await session.note('begun', begun);
   const signedNow = async () => (await meshOf(book)).nodes.find(({ name, signedAt }) => name === wanted.name && signedAt >= begun);
-  const made = await onThisMachine(async (certificates) => {
-    const answer = await session.act({
-      id: 'sign',
-      right: 'reveal',
-      request: [
-        `nebula-cert sign -name ${wanted.name} -ip ${wanted.network}${wanted.groups.length > 0 ? ` -groups ${wanted.groups.join(',')}` : ''}; keep its key as ${nodeKeyName}`,
-        out === undefined ? '' : `write ca.crt, ${wanted.name}.crt and ${wanted.name}.key into ${cleanLine(out)}`,
-        installed === undefined ? '' : `write ca.crt, host.crt and host.key into ${cleanLine(installed.folder)}`,
-      ]
-        .filter(Boolean)
-        .join('; '),
-      target: { host: input.engineName, component },
-      done: async () => (await signedNow()) !== undefined,
-      run: async (grant) => {
-        const { certificate, key } = await certificates.sign(grant, { certificate: authority.certificate, key: authorityKey }, wanted);
-        session.hide(key);
-        const [read] = await certificates.inspect(certificate, grant.signal);
-        await vault.write(grant, nodeKeyName, key, 'generated');
-        const files = (own: string) => [
-          { name: 'ca.crt', text: authority.certificate, mode: 0o644 },
-          { name: `${own}.crt`, text: certificate, mode: 0o644 },
-          { name: `${own}.key`, text: key, mode: 0o600 },
-        ];
-        if (out !== undefined) await writeFiles(grant, localFiles, out, files(wanted.name));
-        if (installed !== undefined) {
-          await installed.host.files.makeFolder(grant, installed.own, { mode: 0o700 });
-          await writeFiles(grant, installed.host.files, installed.folder, files('host'), 0o755);
-        }
-        // Recorded last: the files of a recorded node have been delivered.
-        const { seconds: _, ...node } = wanted;
-        await book.add(grant, { ...node, certificate, signedAt: new Date().toISOString(), untilMs: read?.untilMs ?? 0 });
-        return read;
-      },
-    });
-    if (answer || session.dryRun) return answer;
-    const [read] = await certificates.inspect((await signedNow())?.certificate ?? '', session.signal);
-    return read;
+  const signed = await session.act({
+    id: 'sign',
+    right: 'reveal',
+    request: [
+      `nebula-cert sign -name ${wanted.name} -ip ${wanted.network}${wanted.groups.length > 0 ? ` -groups ${wanted.groups.join(',')}` : ''}; keep its key as ${nodeKeyName}`,
+      out === undefined ? '' : `write ca.crt, ${wanted.name}.crt and ${wanted.name}.key into ${cleanLine(out)}`,
+      installed === undefined ? '' : `write ca.crt, host.crt and host.key into ${cleanLine(installed.folder)}`,
+    ]
+      .filter(Boolean)
+      .join('; '),
+    target: { host: input.engineName, component },
+    done: async () => (await signedNow()) !== undefined,
+    run: async (grant) => {
+      const { certificate, key } = await signNode(grant, { certificate: authority.certificate, key: authorityKey }, wanted);
+      session.hide(key);
+      const [read] = await inspectCertificates(certificate, grant.signal);
+      await vault.write(grant, nodeKeyName, key, 'generated');
+      const files = (own: string) => [
+        { name: 'ca.crt', text: authority.certificate, mode: 0o644 },
+        { name: `${own}.crt`, text: certificate, mode: 0o644 },
+        { name: `${own}.key`, text: key, mode: 0o600 },
+      ];
+      if (out !== undefined) await writeFiles(grant, localFiles, out, files(wanted.name));
+      if (installed !== undefined) {
+        await installed.host.files.makeFolder(grant, installed.own, { mode: 0o700 });
+        await writeFiles(grant, installed.host.files, installed.folder, files('host'), 0o755);
+      }
+      // Recorded last: the files of a recorded node have been delivered.
+      const { seconds: _, ...node } = wanted;
+      await book.add(grant, { ...node, certificate, signedAt: new Date().toISOString(), untilMs: read?.untilMs ?? 0 });
+      return read;
+    },
   });
+  const made = await thisOrEarlier(session, signed, async () => (await signedNow())?.certificate ?? '');
   if (!made) return { message: `Dry run: ${wanted.name} was not signed.` };
   const next =
     installed !== undefined
@@ -144,6 +137,12 @@ export const overlaySign: Procedure = async (session, input, context) => {
     data: { certificate: jsonOf(made), ...(out !== undefined && { folder: out }) },
   };
 };
+
+/** Returns the certificate that was signed in this run, or by an earlier run of the same that was interrupted. */
+async function thisOrEarlier(session: Session, signed: OverlayCertificate | undefined, recorded: () => Promise<string>) {
+  if (signed || session.dryRun) return signed;
+  return (await inspectCertificates(await recorded(), session.signal))[0];
+}
 
 async function writeFiles(
   grant: Grant,
@@ -225,7 +224,7 @@ async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Pr
   const subnetsGiven = optionOf(input, 'subnets');
   const subnets = subnetsGiven === undefined ? (before?.subnets ?? []) : wordsOf(subnetsGiven);
   for (const one of subnets) throwIf('--subnets', one.includes('/') && isNetwork(one) ? undefined : `"${cleanLine(one)}" is no network.`);
-  const seconds = optionOf(input, 'for') !== undefined ? await secondsOf(session, input, '', '') : undefined;
+  const seconds = forOption(input);
   if (seconds !== undefined && Date.now() + seconds * 1000 > mesh.authority.untilMs)
     throw new Fault(
       'usage.duration',
@@ -268,9 +267,10 @@ async function groupsOf(session: Session, input: FlowInput, before: readonly str
   return wordsOf(given ?? (await session.ask.text({ id: 'groups', label: 'Groups', help, initial: before.join(', '), check })));
 }
 
-async function secondsOf(session: Session, input: FlowInput, initial: string, help: string): Promise<number | undefined> {
+/** Returns the seconds of `--for`. */
+function forOption(input: FlowInput): number | undefined {
   const given = optionOf(input, 'for');
-  if (given === undefined) return session.ask.duration({ id: 'for', label: 'How long is it good?', initial, help });
+  if (given === undefined) return undefined;
   throwIf('--for', durationProblem(given) ?? (parseDuration(given) === 0 ? 'It would be over at once.' : undefined));
   return parseDuration(given);
 }

@@ -1,100 +1,86 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { Fault } from '../../../faults/fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
-import type { ExecOutcome, Host } from '../../../hosts/host.ts';
+import type { ExecOptions, ExecOutcome } from '../../../hosts/host.ts';
+import { runProgram } from '../../../hosts/program.ts';
 import { cleanLine, cleanLines } from '../../../text/clean.ts';
 import { listOf, objectOf, parsedJson, textOf } from '../../../text/json-value.ts';
+import type { OverlayMesh } from './overlay-book.ts';
 
 const limitMs = 20_000;
 const keyBytes = 32;
 
 export type OverlayCertificate = ReturnType<typeof certificatesOf>[number];
 
-export interface NodeWanted {
-  name: string;
-  network: string;
-  groups: readonly string[];
-  subnets: readonly string[];
+export interface NodeWanted extends Pick<OverlayMesh['nodes'][number], 'name' | 'network' | 'groups' | 'subnets'> {
   /** Lifetime; undefined for that of the authority. */
   seconds: number | undefined;
 }
 
+/* nebula-cert of Nebula runs on this machine, wherever the mesh is: the authority's key is not sent to another machine. */
+
 /**
- * Runs `nebula-cert` of Nebula on this machine. Private keys of nodes are created here and never passed to it; that of the authority is
- * passed through a pipe. Throws `refused.noProgram` and `failed.overlay`.
+ * Creates an authority: its certificate and its private key, which is in a memory folder only while the program runs. Throws
+ * `refused.noProgram` and `failed.overlay`, as all of these do.
  */
-export class OverlayCertificates {
-  readonly #host: Host;
-
-  /** `host` is this machine, wherever the mesh is: the authority's key is not sent to another machine. */
-  constructor(host: Host) {
-    this.#host = host;
-  }
-
-  /** Creates an authority: its certificate and its private key, which is in a memory folder only while the program runs. */
-  async makeAuthority(grant: Grant, { name, seconds }: { name: string; seconds: number }): Promise<{ certificate: string; key: string }> {
-    const script = `${inMemory}
+export async function makeAuthority(
+  { signal }: Grant,
+  { name, seconds }: { name: string; seconds: number },
+): Promise<{ certificate: string; key: string }> {
+  const script = `${inMemory}
 nebula-cert ca -name "$1" -duration "$2" -out-crt "$d/ca.crt" -out-key "$d/ca.key" >&2 && cat "$d/ca.crt" "$d/ca.key"`;
-    const text = await this.#run(grant, script, [name, `${seconds}s`], {});
-    const [certificate, key] = [blockOf(text, 'CERTIFICATE'), blockOf(text, 'ED25519 PRIVATE KEY')];
-    if (certificate === undefined || key === undefined) throw failed('make the authority', text.includes('PRIVATE') ? '' : text);
-    return { certificate, key };
-  }
+  const text = await outputOf('do it', script, { signal }, [name, `${seconds}s`]);
+  const [certificate, key] = [blockOf(text, 'CERTIFICATE'), blockOf(text, 'ED25519 PRIVATE KEY')];
+  if (certificate === undefined || key === undefined) throw failed('make the authority', text.includes('PRIVATE') ? '' : text);
+  return { certificate, key };
+}
 
-  async sign(
-    grant: Grant,
-    authority: { certificate: string; key: string },
-    { name, network, groups, subnets, seconds }: NodeWanted,
-  ): Promise<{ certificate: string; key: string }> {
-    const pair = makeNodeKey();
-    const script = `${inMemory}
+/** Signs a node, whose private key is created here and never passed to the program; that of the authority is passed through a pipe. */
+export async function signNode(
+  { signal }: Grant,
+  authority: { certificate: string; key: string },
+  { name, network, groups, subnets, seconds }: NodeWanted,
+): Promise<{ certificate: string; key: string }> {
+  const pair = makeNodeKey();
+  const script = `${inMemory}
 printf '%s\\n' "$OVERLAY_CA" >"$d/ca.crt" && printf '%s\\n' "$OVERLAY_PUBLIC" >"$d/host.pub" || exit
 cat | nebula-cert sign -ca-key /dev/stdin -ca-crt "$d/ca.crt" -in-pub "$d/host.pub" -out-crt "$d/host.crt" "$@" >&2 && cat "$d/host.crt"`;
-    const argv = [
-      ...['-name', name, '-ip', network],
-      ...(groups.length > 0 ? ['-groups', groups.join(',')] : []),
-      ...(subnets.length > 0 ? ['-subnets', subnets.join(',')] : []),
-      ...(seconds === undefined ? [] : ['-duration', `${seconds}s`]),
-    ];
-    const text = await this.#run(grant, script, argv, {
-      stdin: `${authority.key}\n`,
-      env: { OVERLAY_CA: authority.certificate, OVERLAY_PUBLIC: pair.publicKey },
-    });
-    const certificate = blockOf(text, 'CERTIFICATE');
-    if (certificate === undefined) throw failed('sign the certificate', text);
-    return { certificate, key: pair.privateKey };
-  }
+  const words = [
+    ...['-name', name, '-ip', network],
+    ...(groups.length > 0 ? ['-groups', groups.join(',')] : []),
+    ...(subnets.length > 0 ? ['-subnets', subnets.join(',')] : []),
+    ...(seconds === undefined ? [] : ['-duration', `${seconds}s`]),
+  ];
+  const env = { OVERLAY_CA: authority.certificate, OVERLAY_PUBLIC: pair.publicKey };
+  const text = await outputOf('do it', script, { signal, stdin: `${authority.key}\n`, env }, words);
+  const certificate = blockOf(text, 'CERTIFICATE');
+  if (certificate === undefined) throw failed('sign the certificate', text);
+  return { certificate, key: pair.privateKey };
+}
 
-  async inspect(pem: string, signal: AbortSignal): Promise<OverlayCertificate[]> {
-    const outcome = await ran(this.#host.exec(['sh', '-c', readingScript], { signal, limitMs, stdin: pem }));
-    if (outcome.exitCode !== 0) throw failed('read the certificate', wordsOf(outcome));
-    return certificatesOf(new TextDecoder().decode(outcome.stdout));
-  }
+export async function inspectCertificates(pem: string, signal: AbortSignal): Promise<OverlayCertificate[]> {
+  return certificatesOf(await outputOf('read the certificate', readingScript, { signal, stdin: pem }));
+}
 
-  /** Checks that the certificate was signed by this authority and is valid now. Returns a sentence if not. */
-  async verify(authority: string, certificate: string, signal: AbortSignal): Promise<string | undefined> {
-    const script = `${inMemory}
+/** Checks that the certificate was signed by this authority and is valid now. Returns a sentence if not. */
+export async function verifyCertificate(authority: string, certificate: string, signal: AbortSignal): Promise<string | undefined> {
+  const script = `${inMemory}
 printf '%s\\n' "$OVERLAY_CA" >"$d/ca.crt" && printf '%s\\n' "$OVERLAY_NODE" >"$d/host.crt" && nebula-cert verify -ca "$d/ca.crt" -crt "$d/host.crt"`;
-    const env = { OVERLAY_CA: authority, OVERLAY_NODE: certificate };
-    const outcome = await ran(this.#host.exec(['sh', '-c', script, 'sh'], { signal, limitMs, env }));
-    return outcome.exitCode === 0 ? undefined : wordsOf(outcome) || 'it is not good';
-  }
+  const outcome = await runScript(script, { signal, env: { OVERLAY_CA: authority, OVERLAY_NODE: certificate } });
+  return outcome.exitCode === 0 ? undefined : wordsOf(outcome) || 'it is not good';
+}
 
-  async #run(
-    grant: Grant,
-    script: string,
-    words: readonly string[],
-    given: { stdin?: string; env?: Record<string, string> },
-  ): Promise<string> {
-    const outcome = await ran(this.#host.run(grant, ['sh', '-c', script, 'sh', ...words], { signal: grant.signal, limitMs, ...given }));
-    if (outcome.exitCode !== 0) throw failed('do it', wordsOf(outcome));
-    return new TextDecoder().decode(outcome.stdout);
-  }
+type ScriptOptions = Pick<ExecOptions, 'signal' | 'stdin' | 'env'>;
+
+async function outputOf(what: string, script: string, options: ScriptOptions, words?: readonly string[]): Promise<string> {
+  const outcome = await runScript(script, options, words);
+  if (outcome.exitCode !== 0) throw failed(what, wordsOf(outcome));
+  return new TextDecoder().decode(outcome.stdout);
 }
 
 /** Throws `refused.noProgram` if the program or its shell is missing. */
-async function ran(running: Promise<ExecOutcome>): Promise<ExecOutcome> {
-  const outcome = await running.catch((thrown: unknown) => {
+async function runScript(script: string, options: ScriptOptions, words: readonly string[] = []): Promise<ExecOutcome> {
+  const outcome = await runProgram(['sh', '-c', script, 'sh', ...words], { ...options, limitMs }).catch((thrown: unknown) => {
     throw thrown instanceof Fault && thrown.kind === 'unreachable' ? missing(thrown) : thrown;
   });
   if (outcome.exitCode === 127) throw missing();
