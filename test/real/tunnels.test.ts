@@ -47,7 +47,9 @@ describeUnless(requiredProgram('wg', 'wireguard-tools'), "WireGuard's own tools"
         dns: ['10.8.0.1'],
         domains: ['lan'],
         killSwitch: true,
+        mtu: 1420,
         keepalive: 25,
+        presharedKey: true,
       } as const;
       const config = clientConfig(wanted, keys);
       expect(inspectConfig(config).problems).toEqual([]);

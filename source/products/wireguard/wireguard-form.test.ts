@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { clientConfig } from './client/client-config.ts';
-import { clientForm, wantedOf } from './wireguard-form.ts';
+import { clientConfig, wantedOf } from './client/client-config.ts';
+import { clientForm } from './wireguard-form.ts';
 
 const good = {
   name: 'phone',

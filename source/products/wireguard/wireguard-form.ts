@@ -6,7 +6,7 @@ import type { Form, FormField } from '../../session/session.ts';
 import { isAddress } from '../../text/address-span.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { wordsOf } from '../../text/words.ts';
-import { type ClientWanted, type Device, isFullTunnel, killSwitchProblem } from './client/client-config.ts';
+import { isFullTunnel, killSwitchProblem, wantedOf } from './client/client-config.ts';
 
 /** The minimum of RFC 8200, and the maximum of Ethernet. */
 const mtuRange = { least: 1280, most: 1500 };
@@ -127,23 +127,4 @@ function problemsBetween(values: Readonly<Record<string, string>>): Partial<Reco
         : undefined,
   };
   return Object.fromEntries(Object.entries(problems).flatMap(([id, problem]) => (problem === undefined ? [] : [[id, problem]])));
-}
-
-export function wantedOf(values: Readonly<Record<string, string>>): ClientWanted & { presharedKey: boolean } {
-  const text = (id: string) => (values[id] ?? '').trim();
-  return {
-    name: text('name'),
-    device: text('device') as Device,
-    addresses: wordsOf(text('addresses')),
-    serverPublicKey: text('serverPublicKey'),
-    endpoint: text('endpoint'),
-    networks: wordsOf(text('networks')),
-    dns: wordsOf(text('dns')),
-    // resolvectl writes ~ in front of such a domain; it is added later where it is required.
-    domains: wordsOf(text('domains')).map((domain) => domain.replace(/^~/, '')),
-    killSwitch: text('killSwitch') === 'yes',
-    mtu: Number(text('mtu')),
-    keepalive: Number(text('keepalive')),
-    presharedKey: text('presharedKey') === 'yes',
-  };
 }

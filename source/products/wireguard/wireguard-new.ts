@@ -8,8 +8,8 @@ import { qrCode } from '../../flows/qr-code.ts';
 import { localFiles } from '../../hosts/local-files.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { type ClientKeys, type ClientWanted, clientConfig, isFullTunnel, serverPeer } from './client/client-config.ts';
-import { clientForm, wantedOf } from './wireguard-form.ts';
+import { type ClientKeys, type ClientWanted, clientConfig, isFullTunnel, serverPeer, wantedOf } from './client/client-config.ts';
+import { clientForm } from './wireguard-form.ts';
 
 /** Step name under which a run records the file that it writes, in case it is interrupted. */
 const fileStep = 'file-made';
@@ -39,7 +39,7 @@ export const wireguardMake: Procedure = async (session, input) => {
       if (keys.presharedKey !== undefined) session.hide(keys.presharedKey);
       const config = clientConfig(wanted, keys);
       const peer = serverPeer(wanted, keys);
-      if (file === undefined) show(session, wanted, { config, peer, hasSecret: wanted.presharedKey }, input.options['plain'] === true);
+      if (file === undefined) show(session, wanted, { config, peer }, input.options['plain'] === true);
       else {
         await localFiles.write(grant, file, Buffer.from(config), { mode: 0o600 });
         await localFiles.write(grant, peerFile(file), Buffer.from(peer), { mode: 0o600 });
@@ -106,8 +106,8 @@ async function askFile(session: Session, { name }: ClientWanted): Promise<string
 
 function show(
   session: Session,
-  { name, device }: ClientWanted,
-  { config, peer, hasSecret }: { config: string; peer: string; hasSecret: boolean },
+  { name, device, presharedKey }: ClientWanted,
+  { config, peer }: { config: string; peer: string },
   plain: boolean,
 ): void {
   session.show({
@@ -119,7 +119,7 @@ function show(
     ...(device === 'phone' && { code: qrCode(config) }),
   });
   if (plain) return;
-  if (hasSecret) session.show({ kind: 'secret', label: 'What the server gets', value: peer.trimEnd(), secondsLeft: shownSeconds });
+  if (presharedKey) session.show({ kind: 'secret', label: 'What the server gets', value: peer.trimEnd(), secondsLeft: shownSeconds });
   else session.show({ kind: 'text', text: `What the server gets:\n${peer}` });
 }
 
@@ -140,7 +140,7 @@ function publicPart({ name, device, addresses, endpoint, networks, dns, domains,
   return { name, device, addresses, endpoint, networks, dns, domains, killSwitch, mtu };
 }
 
-function outcome(wanted: ClientWanted & { presharedKey: boolean }, publicKey: string, file: string | undefined): FlowOutcome {
+function outcome(wanted: ClientWanted, publicKey: string, file: string | undefined): FlowOutcome {
   const single = wanted.addresses.map((address) => address.split('/')[0]).join(', ');
   const server = wanted.presharedKey ? 'with its preshared key' : 'with its public key';
   return {

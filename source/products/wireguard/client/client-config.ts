@@ -1,24 +1,34 @@
-import { tunnelMtu } from '../../../config-files/wireguard/inspect-config.ts';
 import { killSwitchDown, killSwitchUp } from '../../../config-files/wireguard/kill-switch.ts';
+import { wordsOf } from '../../../text/words.ts';
 
 /** `linux` is wg-quick. The apps of other devices run no commands: a phone refuses a file that contains some. */
 export type Device = 'linux' | 'phone' | 'desktop';
 
-export interface ClientWanted {
-  name: string;
-  device: Device;
-  /** Addresses in the tunnel: `10.8.0.2/32`. */
-  addresses: readonly string[];
-  serverPublicKey: string;
-  endpoint: string;
-  networks: readonly string[];
-  dns: readonly string[];
-  /** Domains that they resolve; empty for all. */
-  domains: readonly string[];
-  killSwitch: boolean;
-  mtu?: number;
-  /** Interval in seconds; keeps the NAT mapping open. */
-  keepalive?: number;
+export type ClientWanted = ReturnType<typeof wantedOf>;
+
+/** Reads the values of the form, which were checked there. */
+export function wantedOf(values: Readonly<Record<string, string>>) {
+  const text = (id: string) => (values[id] ?? '').trim();
+  const words = (id: string): readonly string[] => wordsOf(text(id));
+  // resolvectl writes ~ in front of such a domain; it is added later where it is required.
+  const domains: readonly string[] = words('domains').map((domain) => domain.replace(/^~/, ''));
+  return {
+    name: text('name'),
+    device: text('device') as Device,
+    /** Addresses in the tunnel: `10.8.0.2/32`. */
+    addresses: words('addresses'),
+    serverPublicKey: text('serverPublicKey'),
+    endpoint: text('endpoint'),
+    networks: words('networks'),
+    dns: words('dns'),
+    /** Domains that they resolve; empty for all. */
+    domains,
+    killSwitch: text('killSwitch') === 'yes',
+    mtu: Number(text('mtu')),
+    /** Interval in seconds, which keeps the NAT mapping open; 0 for none. */
+    keepalive: Number(text('keepalive')),
+    presharedKey: text('presharedKey') === 'yes',
+  };
 }
 
 export type ClientKeys = Record<'privateKey' | 'publicKey', string> & { presharedKey: string | undefined };
@@ -27,19 +37,18 @@ export function isFullTunnel(networks: readonly string[]): boolean {
   return networks.some((network) => network.endsWith('/0'));
 }
 
-/** Returns the client's configuration file. All values were checked before. */
+/** Returns the client's configuration file. */
 export function clientConfig(wanted: ClientWanted, keys: Pick<ClientKeys, 'privateKey' | 'presharedKey'>): string {
-  const { up, down } = commandsOf(wanted);
-  const dns = dnsLine(wanted);
+  const { dns, domains } = wanted;
+  const servers = isSplitDns(wanted) ? [] : [...dns, ...(dns.length > 0 ? domains : [])];
   const lines = [
     `# ${wanted.name}`,
     '[Interface]',
     `PrivateKey = ${keys.privateKey}`,
     `Address = ${wanted.addresses.join(', ')}`,
-    ...(dns === '' ? [] : [`DNS = ${dns}`]),
-    `MTU = ${wanted.mtu ?? tunnelMtu}`,
-    ...up.map((command) => `PostUp = ${command}`),
-    ...down.map((command) => `PreDown = ${command}`),
+    ...(servers.length === 0 ? [] : [`DNS = ${servers.join(', ')}`]),
+    `MTU = ${wanted.mtu}`,
+    ...commandLines(wanted),
     '',
     '[Peer]',
     `PublicKey = ${wanted.serverPublicKey}`,
@@ -70,22 +79,14 @@ function isSplitDns({ device, dns, domains, networks }: ClientWanted): boolean {
   return device === 'linux' && dns.length > 0 && domains.length > 0 && !isFullTunnel(networks);
 }
 
-function dnsLine(wanted: ClientWanted): string {
-  return isSplitDns(wanted) ? '' : [...wanted.dns, ...(wanted.dns.length > 0 ? wanted.domains : [])].join(', ');
-}
-
-function commandsOf(wanted: ClientWanted): { up: string[]; down: string[] } {
-  const up: string[] = [];
-  const down: string[] = [];
-  if (isSplitDns(wanted)) {
-    up.push(`resolvectl dns %i ${wanted.dns.join(' ')}; resolvectl domain %i ${wanted.domains.map((domain) => `~${domain}`).join(' ')}`);
-    down.push('resolvectl revert %i');
-  }
-  if (wanted.killSwitch && wanted.device === 'linux') {
-    up.push(killSwitchUp);
-    down.push(killSwitchDown);
-  }
-  return { up, down };
+function commandLines(wanted: ClientWanted): string[] {
+  const { dns, domains, killSwitch, device } = wanted;
+  const resolved = `resolvectl dns %i ${dns.join(' ')}; resolvectl domain %i ${domains.map((domain) => `~${domain}`).join(' ')}`;
+  const commands = [
+    ...(isSplitDns(wanted) ? [{ up: resolved, down: 'resolvectl revert %i' }] : []),
+    ...(killSwitch && device === 'linux' ? [{ up: killSwitchUp, down: killSwitchDown }] : []),
+  ];
+  return [...commands.map(({ up }) => `PostUp = ${up}`), ...commands.map(({ down }) => `PreDown = ${down}`)];
 }
 
 /** Returns why a configuration file cannot provide a kill switch; undefined if it can. */

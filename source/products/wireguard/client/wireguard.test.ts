@@ -132,7 +132,9 @@ const wanted: ClientWanted = {
   dns: ['10.8.0.1'],
   domains: [],
   killSwitch: true,
+  mtu: 1420,
   keepalive: 25,
+  presharedKey: true,
 };
 
 describe('what is made here', () => {
