@@ -65,10 +65,10 @@ export async function factsOf(store: ObjectStore, name: ObjectName, signal: Abor
   );
 }
 
-export function objectNamed(word: string | undefined, usage: string): ObjectName {
-  const { bucket, key } = splitName(word ?? '', usage);
-  if (key === '') throw wrong(`"${cleanLine(word ?? '')}" names no object.`, usage);
-  return { bucket, key };
+export function objectNamed(word: string, usage: string): ObjectName {
+  const name = splitName(word, usage);
+  if (name.key === '') throw wrong(`"${cleanLine(word)}" names no object.`, usage);
+  return name;
 }
 
 /** Splits the bucket from the rest: a name, a prefix, or nothing. Throws `usage.object`. */

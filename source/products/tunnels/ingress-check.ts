@@ -3,7 +3,7 @@ import { Fault } from '../../faults/fault.ts';
 import { showProblems } from '../../flows/catalog/config-problems.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { type Columns, showList } from '../../flows/list-table.ts';
-import { fileWord, type NamedFile, readNamedFile } from '../../flows/named-file.ts';
+import { fileWord, readNamedFile } from '../../flows/named-file.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
@@ -43,10 +43,6 @@ export const ingressCheck: Procedure = async (session, input, context) => {
   };
 };
 
-function ownFile(session: Session, word: string): Promise<NamedFile> {
-  return readNamedFile(session, word, 'Name the configuration of the tunnel, or nothing for the deployed one.');
-}
-
 async function configFile(
   session: Session,
   input: FlowInput,
@@ -57,13 +53,14 @@ async function configFile(
   const [word, ...addresses] = words;
   // The argument is an address, not a file: the deployed tunnel is used.
   const isAddress = word !== undefined && /^https?:\/\//i.test(word);
-  if (word !== undefined && !isAddress) return { ...(await ownFile(session, word)), addresses };
+  const remedy = 'Name the configuration of the tunnel, or nothing for the deployed one.';
+  if (word !== undefined && !isAddress) return { ...(await readNamedFile(session, word, remedy)), addresses };
   const path = posix.join(await context.stackFolderOf(input.engineName, session.signal), deployedFile);
   const bytes = await context.hostOf(input.engineName).files.read(path, { signal: session.signal, limitBytes });
   if (!bytes && session.attended) {
     const help = `A file of this machine, as cloudflared reads it. On ${input.engineName} no outbound tunnel is deployed.`;
     const written = await fileWord(session, undefined, { label: 'Which configuration?', help });
-    return { ...(await ownFile(session, written)), addresses: words };
+    return { ...(await readNamedFile(session, written, remedy)), addresses: words };
   }
   if (!bytes)
     throw new Fault(

@@ -156,36 +156,27 @@ async function reveal(session: Session, input: FlowInput, { ui, target }: OpenTu
   });
 }
 
-async function newName(session: Session, input: FlowInput, clients: readonly TunnelClient[]): Promise<string> {
-  const [noted] = session.noted(deviceStep);
-  if (noted !== undefined) return noted;
-  const name = await askName(session, input, clients);
-  await session.note(deviceStep, name);
-  return name;
-}
-
 function jsonOf({ lastHandshakeMs, ...client }: TunnelClient): object {
   return { ...client, ...(lastHandshakeMs !== undefined && { lastHandshake: new Date(lastHandshakeMs).toISOString() }) };
 }
 
 const oneWord = { takes: 'One device at a time', remedy: 'Put a name with spaces into quotes.' };
 
-async function askName(session: Session, input: FlowInput, clients: readonly TunnelClient[]): Promise<string> {
-  const problem = (text: string) => {
+async function newName(session: Session, input: FlowInput, clients: readonly TunnelClient[]): Promise<string> {
+  const [noted] = session.noted(deviceStep);
+  if (noted !== undefined) return noted;
+  const check = (text: string) => {
     const name = text.trim();
     if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,39}$/u.test(name)) return 'A name has up to 40 letters, digits, dots and dashes.';
     return clients.some((one) => one.name === name) ? `${name} is there already.` : undefined;
   };
   const [given] = wordsUpTo(1, input, oneWord);
-  const question = {
-    id: 'name',
-    label: 'What is the device called?',
-    help: 'alice-phone. Sends POST /api/wireguard/client.',
-    check: problem,
-  };
-  return unlessCancelled(session, 'Nobody was let in: the devices are as before.', () =>
+  const question = { id: 'name', label: 'What is the device called?', help: 'alice-phone. Sends POST /api/wireguard/client.', check };
+  const name = await unlessCancelled(session, 'Nobody was let in: the devices are as before.', () =>
     givenOrAsked(session, { ...question, given, code: 'usage.client', remedy: 'Take another name.' }),
   );
+  await session.note(deviceStep, name);
+  return name;
 }
 
 const device = { noun: 'device', idOf: ({ id }: TunnelClient) => id, nameOf: ({ name }: TunnelClient) => name };

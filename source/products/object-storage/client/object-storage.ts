@@ -48,16 +48,14 @@ interface Asking {
  * `refused.expired`, `refused.object`, `usage.bucket`, `usage.object` and `failed.objects`.
  */
 export class ObjectStore {
-  readonly endpoint: HttpEndpoint;
   readonly #http: HttpClient;
-  readonly #keys: SigningKeys;
-  readonly #now: () => number;
 
-  constructor(endpoint: HttpEndpoint, keys: SigningKeys, now: () => number = Date.now) {
-    this.endpoint = endpoint;
+  constructor(
+    readonly endpoint: HttpEndpoint,
+    private readonly keys: SigningKeys,
+    private readonly now: () => number = Date.now,
+  ) {
     this.#http = clientOf(endpoint);
-    this.#keys = keys;
-    this.#now = now;
   }
 
   async buckets(signal: AbortSignal): Promise<{ name: string; madeMs: number | undefined }[]> {
@@ -96,7 +94,7 @@ export class ObjectStore {
       await this.#expect({ method: 'HEAD', path: `/${encodedPath(name.bucket)}`, signal }, `look at ${name.bucket}`, name);
       return undefined;
     }
-    if (answer.status !== 200) throw this.#refusal(answer, `look at ${shown(name)}`, name);
+    if (answer.status !== 200) throw refusalOf(this.endpoint, answer, `look at ${shown(name)}`, name);
     return {
       key: name.key,
       sizeBytes: Number(answer.headers['content-length'] ?? 0),
@@ -108,7 +106,7 @@ export class ObjectStore {
   /** Streams the object to `take`; it is complete if that ends without a fault. */
   async read<T>(name: ObjectName, signal: AbortSignal, take: (body: Readable, sizeBytes: number) => Promise<T>): Promise<T> {
     return this.#send({ method: 'GET', path: pathOf(name), signal }, async (response) => {
-      if (response.status !== 200) throw this.#refusal(await response.all(), `read ${shown(name)}`, name);
+      if (response.status !== 200) throw refusalOf(this.endpoint, await response.all(), `read ${shown(name)}`, name);
       return take(response.body, Number(response.headers['content-length'] ?? 0));
     });
   }
@@ -159,20 +157,21 @@ export class ObjectStore {
       name,
     );
     // The server sends 200 before it joins the parts, and may fail afterwards.
-    if (textIn(answer.text, 'Code') !== undefined) throw this.#refusal({ status: 500, text: answer.text }, what, name);
+    if (textIn(answer.text, 'Code') !== undefined) throw refusalOf(this.endpoint, { status: 500, text: answer.text }, what, name);
   }
 
   /** Aborts an upload, which deletes its parts. Returns without a fault if it no longer exists. */
   async giveUp(grant: Grant, name: ObjectName, upload: string): Promise<void> {
     const answer = await this.#ask({ method: 'DELETE', path: pathOf(name), query: { uploadId: upload }, signal: grant.signal });
-    if (answer.status !== 204 && answer.status !== 404) throw this.#refusal(answer, `give up the upload of ${shown(name)}`, name);
+    if (answer.status !== 204 && answer.status !== 404)
+      throw refusalOf(this.endpoint, answer, `give up the upload of ${shown(name)}`, name);
   }
 
   /** Returns a link with which anyone can read the object. `base` is the address of the server for its users, without a path. */
   link(name: ObjectName, seconds: number, base: URL): { url: string; untilMs: number } {
-    const nowMs = this.#now();
+    const nowMs = this.now();
     const path = pathOf(name);
-    const query = linkQuery({ method: 'GET', path, query: {}, headers: { host: base.host } }, this.#keys, { nowMs, seconds });
+    const query = linkQuery({ method: 'GET', path, query: {}, headers: { host: base.host } }, this.keys, { nowMs, seconds });
     return { url: `${base.protocol}//${base.host}${path}?${query}`, untilMs: Math.floor(nowMs / 1000) * 1000 + seconds * 1000 };
   }
 
@@ -194,7 +193,7 @@ export class ObjectStore {
   async #expect(asking: Asking, what: string, name?: ObjectName): Promise<HttpAnswer> {
     const answer = await this.#ask(asking);
     if (answer.status >= 200 && answer.status <= 299) return answer;
-    throw this.#refusal(answer, what, name);
+    throw refusalOf(this.endpoint, answer, what, name);
   }
 
   #ask(asking: Asking): Promise<HttpAnswer> {
@@ -206,16 +205,12 @@ export class ObjectStore {
     const part = { method, path, query, headers: { host: authority(this.endpoint.address) } };
     const hash = source?.hash ?? (body && body.length > 0 ? hashOf(body) : emptyHash);
     const headers = {
-      ...signedHeaders(part, this.#keys, hash, this.#now()),
+      ...signedHeaders(part, this.keys, hash, this.now()),
       ...(source && { 'content-length': String(source.sizeBytes) }),
     };
     const asked = queryText(query);
     const request = { method, path: asked === '' ? path : `${path}?${asked}`, headers, body, source: source?.open };
     return this.#http.stream(request, asking.stillMs ?? stillLimitMs, signal, take);
-  }
-
-  #refusal(answer: Pick<HttpAnswer, 'status' | 'text'>, what: string, name?: ObjectName): Fault {
-    return refusalOf(this.endpoint, answer, what, name);
   }
 
   #strange(what: string, why: string): Fault {

@@ -9,18 +9,15 @@ export type TunnelClient = ReturnType<typeof clientOf>;
 
 /** The HTTP API of wg-easy in its dialects (reference/http-apis.md). Throws `unreachable.component`, `refused.login`, `failed.tunnelUi`. */
 export class TunnelUi {
-  readonly endpoint: HttpEndpoint;
-  /** `session`: up to 14, a password for a cookie. `basic`: 15, user and password with each request. */
-  readonly dialect: 'session' | 'basic';
-  /** No login is required: anyone who can reach the page has access. */
-  readonly isOpen: boolean;
   #authority: Readonly<Record<string, string>> = {};
 
-  private constructor(endpoint: HttpEndpoint, dialect: TunnelUi['dialect'], isOpen: boolean) {
-    this.endpoint = endpoint;
-    this.dialect = dialect;
-    this.isOpen = isOpen;
-  }
+  private constructor(
+    readonly endpoint: HttpEndpoint,
+    /** `session`: up to 14, a password for a cookie. `basic`: 15, user and password with each request. */
+    readonly dialect: 'session' | 'basic',
+    /** No login is required: anyone who can reach the page has access. */
+    readonly isOpen: boolean,
+  ) {}
 
   /** Detects the dialect. Sends nothing secret. */
   static async greet(endpoint: HttpEndpoint, signal: AbortSignal): Promise<TunnelUi> {
