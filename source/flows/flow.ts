@@ -150,15 +150,13 @@ export type Procedure = (session: Session, input: FlowInput, context: FlowContex
 
 export type FlowMeta = Omit<Flow, 'run'>;
 
-/** Returns a flow whose procedure is loaded when it runs: every module that the first frame needs is read on each start. */
-export function lazyFlow(meta: FlowMeta, load: () => Promise<Flow>): Flow {
-  return { ...meta, run: async (session, input, context) => (await load()).run(session, input, context) };
-}
-
 /** One flow of a list. Missing properties come from the common ones, and its id from its verb (`vault read`: `vault-read`). */
 type LazyFlow<Common> = Omit<FlowMeta, 'id' | keyof Common> & Partial<FlowMeta> & { load: () => Promise<Procedure> };
 
-/** The procedures are loaded when they run. Common flags are listed after a flow's own. */
+/**
+ * The procedures are loaded when they run: every module that the first frame needs is read on each start. Common flags are listed after a
+ * flow's own.
+ */
 export function lazyFlows<Common extends Partial<FlowMeta>>(common: Common, entries: readonly LazyFlow<Common>[]): readonly Flow[] {
   return entries.map(({ load, ...entry }) => {
     const meta = { ...common, ...entry } as Omit<FlowMeta, 'id'> & Partial<Pick<FlowMeta, 'id'>>;

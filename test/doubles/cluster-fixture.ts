@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Flow, FlowContext, FlowInput, FlowOutcome } from '../../source/flows/flow.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
-import { upgradeMeta } from '../../source/products/kubernetes/flows.ts';
+import { kubernetesFlows } from '../../source/products/kubernetes/flows.ts';
 import {
   type ClusterOptions,
   clusterPort,
@@ -168,8 +168,10 @@ export class ClusterFixture {
     options: FlowInput['options'] = {},
     signal = new AbortController().signal,
   ): Promise<FlowOutcome> {
+    const [upgrade] = kubernetesFlows;
+    if (!upgrade) throw new Error('there is the flow for upgrades');
     const flow: Flow = {
-      ...upgradeMeta,
+      ...upgrade,
       run: (session, input, context) => upgradeCluster(session, input, context, input.words[0], { ...pace, backMs: this.backMs }),
     };
     const { session } = openSession({

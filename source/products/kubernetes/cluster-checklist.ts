@@ -1,10 +1,9 @@
 import type { FlowContext, FlowInput } from '../../flows/flow.ts';
 import type { Checklist } from '../../session/checklist.ts';
-import type { Session } from '../../session/session.ts';
+import type { Act, Session } from '../../session/session.ts';
 import type { ClusterApi } from './client/api-client.ts';
 import type { CheckResult } from './client/check-result.ts';
 import type { ClusterFacts, ClusterNode } from './client/cluster-facts.ts';
-import { isOneProgram } from './client/distribution.ts';
 import { drainPace } from './client/drain.ts';
 import type { NodeCommands } from './client/node-commands.ts';
 import type { Release } from './client/release.ts';
@@ -49,47 +48,40 @@ export const planeItem = (name: string) => `control-plane ${name}`;
 /** Reports whether this checklist, in this run or an earlier one, cordoned a node and did not uncordon it. */
 export const isCordonedByUs = ({ list }: ClusterChecklist, node: string): boolean => list.note(nodeItem(node))?.data?.['cordoned'] === 1;
 
-/** Returns an id that is unique in a run: `drain worker-1`, `drain worker-1 (2)`. */
-export function actId({ tries }: ClusterChecklist, name: string): string {
+/**
+ * Acts on the cluster. The id is unique in a run: `drain worker-1`, `drain worker-1 (2)`. The target for the audit is the host that the
+ * action goes through, and the cluster.
+ */
+export function actOn<T>({ session, tries, input, context }: ClusterChecklist, name: string, act: Omit<Act<T>, 'id' | 'target'>) {
   const count = (tries.get(name) ?? 0) + 1;
   tries.set(name, count);
-  return count === 1 ? name : `${name} (${count})`;
+  const id = count === 1 ? name : `${name} (${count})`;
+  return session.act({ ...act, id, target: { host: input.engineName, component: context } });
 }
-
-/** Returns the target of an action for the audit: the host that it goes through, and the cluster. */
-export const targetOf = ({ input, context }: ClusterChecklist) => ({ host: input.engineName, component: context });
 
 export async function tellCheck(
   { list }: ClusterChecklist,
   item: { id: string; section: string; title: string },
-  result: CheckResult,
+  { unseen: _, ...result }: CheckResult,
 ): Promise<void> {
-  const { state, summary, evidence = [], advice } = result;
-  await list.set(item.id, { ...item, state, summary, evidence, ...(advice !== undefined && { advice }) });
+  await list.set(item.id, { ...item, evidence: [], ...result });
 }
 
 /** Returns the releases that a node is upgraded to, one minor at a time (R73). */
 export function roundsOf({ target, between }: Pick<ClusterChecklist, 'target' | 'between'>, { kubelet }: ClusterNode): Release[] {
-  const { minor, patch } = kubelet;
-  if (minor === target.minor) return patch < target.patch || (patch === target.patch && isNewerBuild(kubelet, target)) ? [target] : [];
-  if (minor > target.minor) return [];
-  const through = Array.from({ length: target.minor - minor - 1 }, (_, index) => between.get(minor + 1 + index) ?? []);
-  return [...through.flat(), target];
+  if (isAt(kubelet, target)) return [];
+  return [...minorsAfter(kubelet.minor, target).flatMap((minor) => between.get(minor) ?? []), target];
 }
 
-/** Returns the minors that nodes are upgraded to in between and for which no release is known yet. */
-export function minorsWithoutRelease({ facts, target, between }: Pick<ClusterChecklist, 'facts' | 'target' | 'between'>): number[] {
-  return minorsBetween(facts, target).filter((minor) => !between.has(minor));
+function minorsAfter(lowest: number, target: Release): number[] {
+  return Array.from({ length: Math.max(0, target.minor - lowest - 1) }, (_, index) => lowest + 1 + index);
 }
 
 export const lowestMinor = ({ nodes }: ClusterFacts, target: Release): number =>
   Math.min(target.minor, ...nodes.map(({ kubelet }) => kubelet.minor));
 
 /** Returns the minors that nodes are upgraded to in between. */
-export function minorsBetween(facts: ClusterFacts, target: Release): number[] {
-  const lowest = lowestMinor(facts, target);
-  return Array.from({ length: Math.max(0, target.minor - lowest - 1) }, (_, index) => lowest + 1 + index);
-}
+export const minorsBetween = (facts: ClusterFacts, target: Release): number[] => minorsAfter(lowestMinor(facts, target), target);
 
 function isNewerBuild(now: Release, target: Release): boolean {
   return target.vendor !== '' && now.vendor !== '' && now.vendor < target.vendor;
@@ -104,9 +96,11 @@ export const isPlaneAt = ({ apiServers }: Pick<ClusterFacts, 'apiServers'>, targ
 
 export const fromTo = (from: Release, to: Release): string => `${from.text} to ${to.text}`;
 
+/** Reports whether the node is a server of k3s or RKE2: its kubelet is upgraded with it. */
+export const isServer = ({ distribution }: ClusterFacts, { controlPlane }: ClusterNode) => distribution.isOneProgram && controlPlane;
+
 /** Servers of k3s and RKE2 restart in place, and Talos upgrades its kubelets itself: neither is drained. */
-export const isDrained = ({ distribution }: ClusterFacts, { controlPlane }: ClusterNode): boolean =>
-  distribution.kind !== 'talos' && !(isOneProgram(distribution) && controlPlane);
+export const isDrained = (facts: ClusterFacts, node: ClusterNode): boolean => facts.distribution.kind !== 'talos' && !isServer(facts, node);
 
 export const planeAddress = ({ nodes }: ClusterFacts): string | undefined => nodes.find(({ controlPlane }) => controlPlane)?.addresses[0];
 

@@ -14,8 +14,8 @@ import {
 } from './client/api-checks.ts';
 import { blocked, type CheckResult, looked, ok, skipped, warning } from './client/check-result.ts';
 import { blindSpots, checkerCommand, checkers, inSightOf, judgeChecker } from './client/checkers.ts';
-import { type Distribution, isOneProgram } from './client/distribution.ts';
-import { dryRunDrain, planDrain } from './client/drain.ts';
+import type { Distribution } from './client/distribution.ts';
+import { dryRunDrain, lossesOf, planDrain } from './client/drain.ts';
 import {
   checkCertificates,
   checkHealth,
@@ -25,18 +25,9 @@ import {
   checkSkew,
   checkSupport,
   checkTalos,
-  readKubectl,
 } from './client/node-checks.ts';
 import type { NodeOutcome } from './client/node-exec.ts';
-import {
-  type ClusterChecklist,
-  isCordonedByUs,
-  isDrained,
-  minorsWithoutRelease,
-  roundsOf,
-  sections,
-  tellCheck,
-} from './cluster-checklist.ts';
+import { type ClusterChecklist, isCordonedByUs, isDrained, minorsBetween, roundsOf, sections, tellCheck } from './cluster-checklist.ts';
 import { observeSnapshot, snapshotTitle } from './cluster-snapshot.ts';
 import { outcomeOf } from './node-exec.ts';
 import { viaText } from './upgrade-target.ts';
@@ -56,7 +47,7 @@ async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
   const ours = new Set(facts.nodes.map(({ name }) => name).filter((name) => isCordonedByUs(checklist, name)));
   const first = facts.nodes.find(({ controlPlane }) => controlPlane);
   const nodeExec = first && (await nodeExecs.to(first));
-  const between = minorsWithoutRelease(checklist);
+  const unknown = minorsBetween(facts, target).filter((minor) => !checklist.between.has(minor));
   const checked = once(() => runCheckers(checklist));
   const onlyIf = (applies: boolean, ...item: Item): Item[] => (applies ? [item] : []);
   const certificates: Look = () => {
@@ -74,8 +65,8 @@ async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
     ['kubectl', where, 'kubectl on this host', () => lookAtKubectl(checklist)],
     ['support', where, 'Support', () => checkSupport(facts, Date.now())],
     ...onlyIf(distribution.kind === 'talos', 'talos', where, 'Talos itself', () => checkTalos(facts, target.minor)),
-    ...onlyIf(isOneProgram(distribution), 'plans', where, 'Upgrades by themselves', () => checkUpgradePlans(api, signal)),
-    ...onlyIf(between.length > 0, 'via', where, 'Releases in between', () => withoutRelease(between)),
+    ...onlyIf(distribution.isOneProgram, 'plans', where, 'Upgrades by themselves', () => checkUpgradePlans(api, signal)),
+    ...onlyIf(unknown.length > 0, 'via', where, 'Releases in between', () => withoutRelease(unknown)),
     ['rights', where, 'Rights', () => checkRights(api, signal)],
     ['health', health, 'API server and etcd', () => checkHealth(api, signal)],
     ['nodes', health, 'Nodes', () => checkNodes(facts, ours)],
@@ -107,17 +98,14 @@ export async function observe(checklist: ClusterChecklist): Promise<void> {
     session.signal.throwIfAborted();
     const item = list.item(id);
     await list.set(id, { state: 'running', summary: item?.summary ?? '' });
-    const result = await looked(look);
-    if (result.state === 'skipped')
-      await list.set(id, { section, title, state: 'skipped', summary: result.summary, reason: result.summary });
-    else await tellCheck(checklist, { id, section, title }, result);
+    await tellCheck(checklist, { id, section, title }, await looked(look));
   }
   session.progress({ id: 'pods', label: 'Pods read', done: true });
   await list.keepSeen();
 }
 
 const ownCertificates = (distribution: Distribution) =>
-  isOneProgram(distribution)
+  distribution.isOneProgram
     ? `${distribution.name} renews its own when it is restarted, within the last 90 days of them`
     : `${distribution.name} looks after its own`;
 
@@ -138,9 +126,7 @@ function withoutRelease(minors: readonly number[]): CheckResult {
 async function lookAtKubectl({ flowContext, input, session, facts, target }: ClusterChecklist): Promise<CheckResult> {
   const limits = { signal: session.signal, limitMs: kubectlLimitMs };
   const outcome = await runHere(flowContext.hostOf(input.engineName), ['kubectl', 'version', '--client', '-o', 'json'], limits);
-  if (!outcome) return skipped('kubectl is not on this host');
-  const kubectl = outcome.exitCode === 0 ? readKubectl(outcome.stdout) : undefined;
-  return kubectl ? checkKubectl(kubectl, facts, target) : warning('kubectl on this host does not report its version');
+  return outcome ? checkKubectl(outcome, facts, target) : skipped('kubectl is not on this host');
 }
 
 /** Returns undefined if the host does not have the program. */
@@ -177,7 +163,7 @@ function addons({ facts, target }: ClusterChecklist): CheckResult {
     ...facts.addons.map(({ name, image }) => `${name}  ${image}`),
     ...new Set(facts.nodes.map(({ runtime }) => `container runtime  ${runtime}`)),
   ];
-  if (facts.addons.length === 0) return warning(facts.unseen[0] ?? 'none seen in kube-system', undefined, evidence);
+  if (facts.addons.length === 0) return warning(facts.unseen ?? 'none seen in kube-system', undefined, evidence);
   return warning(
     `${countText(facts.addons.length, 'add-on')}: ${facts.addons.map(({ name }) => name).join(', ')}`,
     `Nothing reports whether they fit 1.${target.minor}: read their notes (network, storage, ingress, certificates).`,
@@ -187,17 +173,16 @@ function addons({ facts, target }: ClusterChecklist): CheckResult {
 
 async function dryRunResult({ api, session, facts }: ClusterChecklist, node: string): Promise<CheckResult> {
   const plan = await planDrain(api, node, session.signal);
-  const refused = await dryRunDrain(api, plan.evicted, session.signal);
+  const refused = (await dryRunDrain(api, plan.evicted, session.signal)).map(({ pod, why }) => `${pod}: ${why}`);
   const lost = [
-    ...plan.withData.map((pod) => `${pod} loses what it keeps in emptyDir`),
-    ...plan.bare.map((pod) => `${pod} is not made anew: nothing controls it`),
+    ...lossesOf(plan),
     ...(facts.nodes.length === 1 && plan.evicted.length > 0 ? ['there is no other node: nothing runs until this one is back'] : []),
   ];
-  const evidence = [...refused.map(({ pod, why }) => `${pod}: ${why}`), ...lost];
+  const evidence = [...refused, ...lost];
   const moved = `${countText(plan.evicted.length, 'pod')} to move`;
   if (refused.length > 0)
     return blocked(
-      `${moved}; ${refused.map(({ pod, why }) => `${pod}: ${why}`).join('; ')}`,
+      `${moved}; ${refused.join('; ')}`,
       'Give the budget more room (another replica, maxUnavailable) before this node is drained.',
       evidence,
     );

@@ -5,8 +5,7 @@ import { refuseTypedPath } from '../../flows/named-file.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { ClusterApi } from './client/api-client.ts';
-import { checkLogin, runPlugin } from './client/credentials.ts';
-import { type ClusterLogin, type Kubeconfig, loginOf, readKubeconfig } from './client/kubeconfig.ts';
+import { type ClusterLogin, checkLogin, type Kubeconfig, loginOf, readKubeconfig, runPlugin } from './client/kubeconfig.ts';
 
 async function contextOf(session: Session, config: Kubeconfig, named: string | undefined): Promise<string> {
   if (named !== undefined) return named;

@@ -5,7 +5,7 @@ import type { ClusterNode } from './client/cluster-facts.ts';
 import { whereItLogs } from './client/distribution.ts';
 import type { NodeCommands } from './client/node-commands.ts';
 import { failureText } from './client/node-exec.ts';
-import { actId, type ClusterChecklist, commandText, targetOf } from './cluster-checklist.ts';
+import { actOn, type ClusterChecklist, commandText } from './cluster-checklist.ts';
 
 const commandsLimitMs = 1_800_000;
 
@@ -26,12 +26,10 @@ export async function runCommands(checklist: ClusterChecklist, node: ClusterNode
   const nodeExec = commands.hand === undefined && !checklist.hand ? await nodeExecs.to(node) : undefined;
   if (!nodeExec) return runByHand(checklist, node, step);
   if (!session.dryRun && !(await seen())) session.show({ kind: 'text', text: commandList(`Runs ${where}${nodeExec.shown}:`, commands) });
-  await session.act({
-    id: actId(checklist, what),
+  await actOn(checklist, what, {
     right: destroys ? 'destroy' : 'operate',
     title: what,
     request: `${where}${nodeExec.shown}: ${commandText(commands)}`,
-    target: targetOf(checklist),
     ...(destroys && { consequences: destroys }),
     limitMs: commandsLimitMs,
     done: seen,
@@ -84,27 +82,24 @@ export async function untilSeen(
   const { session, pace } = checklist;
   if (session.dryRun) return;
   const endMs = performance.now() + pace.backMs;
-  let last = '';
-  for (;;) {
-    try {
-      const waiting = await look();
-      if (waiting === undefined) break;
-      last = waiting;
-    } catch (thrown) {
-      session.signal.throwIfAborted();
-      if (!(thrown instanceof Fault) || thrown.kind !== 'unreachable') throw thrown;
-      last = 'the cluster does not answer just now';
+  try {
+    for (;;) {
+      const waiting = await look().catch((thrown: unknown) => {
+        session.signal.throwIfAborted();
+        if (!(thrown instanceof Fault) || thrown.kind !== 'unreachable') throw thrown;
+        return 'the cluster does not answer just now';
+      });
+      if (waiting === undefined) return;
+      session.progress({ id: 'wait', label: `${label}: ${waiting}` });
+      if (performance.now() > endMs)
+        throw new Fault(
+          'failed.node',
+          `${label}: ${waiting}, for ${Math.round(pace.backMs / 60_000)} minutes.`,
+          `The node says why (${whereItLogs(checklist.facts.distribution, controlPlane)}). The walk goes on from there.`,
+        );
+      await pauseFor(pace.lookMs, session.signal);
     }
-    session.progress({ id: 'wait', label: `${label}: ${last}` });
-    if (performance.now() > endMs) {
-      session.progress({ id: 'wait', label, done: true });
-      throw new Fault(
-        'failed.node',
-        `${label}: ${last}, for ${Math.round(pace.backMs / 60_000)} minutes.`,
-        `The node says why (${whereItLogs(checklist.facts.distribution, controlPlane)}). The walk goes on from there.`,
-      );
-    }
-    await pauseFor(pace.lookMs, session.signal);
+  } finally {
+    session.progress({ id: 'wait', label, done: true });
   }
-  session.progress({ id: 'wait', label, done: true });
 }

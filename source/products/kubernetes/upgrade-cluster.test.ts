@@ -99,6 +99,14 @@ describe('looking (R73)', () => {
     await expect(readdir(join(fixture.folder, 'checklists'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
+  test('the path to the newest release counts a step for each minor of each part (R73)', async () => {
+    await fixture.run(['practice'], { to, check: true });
+    const shown = fixture.operator.shown.flatMap((one) => (one.kind === 'text' ? [one.text] : [])).join('\n');
+    const [, newest, steps] = /1\.31 -> 1\.32 -> .* -> 1\.(\d+), one walk for each\. (\d+) steps in all\./.exec(shown) ?? [];
+    const minors = Object.values(await fixture.nodes()).map(({ kubelet }) => Number(kubelet.split('.')[1]));
+    expect(Number(steps)).toBe([31, ...minors].reduce((sum, minor) => sum + Number(newest) - minor, 0));
+  });
+
   test.each([
     ['1.33.0', 'refused.skip', /From 1\.31 to 1\.33 skips 1\.32.*1\.31 -> 1\.32 -> 1\.33/],
     ['1.35.1', 'refused.skip', /skips 1\.32 to 1\.34/],

@@ -4,17 +4,15 @@ import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { askChecklist, type ChecklistAction, checklistData, inTheWay, skipsOf, writeReport } from '../../flows/checklist-questions.ts';
 import { upgradeComponent } from '../../flows/deploy/upgrade-component.ts';
-import type { Flow, FlowContext, FlowInput, FlowOutcome } from '../../flows/flow.ts';
+import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { wordsUpTo } from '../../flows/flow-options.ts';
 import { Checklist, storedChecklist } from '../../session/checklist.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
-import { type ClusterFacts, type ClusterNode, oldestApiServer, readCluster, readNode } from './client/cluster-facts.ts';
-import { isOneProgram } from './client/distribution.ts';
-import { skewOf } from './client/node-checks.ts';
+import { type ClusterFacts, oldestApiServer, readCluster, readNode } from './client/cluster-facts.ts';
 import { minorText, newestMinorAt, type Release } from './client/release.ts';
-import { pathText, pathTo } from './client/skew.ts';
+import { pathText, skewProblems } from './client/skew.ts';
 import {
   type ClusterChecklist,
   checklistPace,
@@ -22,15 +20,15 @@ import {
   isAt,
   isCordonedByUs,
   isPlaneAt,
+  isServer,
   nodeItem,
   planeItem,
   roundsOf,
   sections,
 } from './cluster-checklist.ts';
 import { announce, observe } from './cluster-items.ts';
-import { canSnapshot, lookAtSnapshot, snapshotNow, snapshotTitle } from './cluster-snapshot.ts';
+import { canSnapshot, lookAtSnapshot, snapshotNow, storageOf } from './cluster-snapshot.ts';
 import { openCluster } from './cluster-target.ts';
-import { upgradeMeta } from './flows.ts';
 import { findNodeExecs } from './node-exec.ts';
 import { upgradeControlPlane } from './upgrade-control-plane.ts';
 import { upgradeNode } from './upgrade-nodes.ts';
@@ -79,12 +77,11 @@ function showWhere(session: Session, facts: ClusterFacts): void {
 function pathLine({ apiServer, nodes }: ClusterFacts): string {
   const newest = newestMinorAt(Date.now());
   if (apiServer.minor >= newest) return `It is at ${minorText(apiServer)}, the newest minor that is known here.`;
-  const steps = pathTo(
-    { apiServer: apiServer.minor, nodes: nodes.map(({ name, kubelet, controlPlane }) => ({ name, minor: kubelet.minor, controlPlane })) },
-    newest,
-  );
   const reported = `The path to the newest: ${pathText(apiServer.minor, newest)}, one walk for each.`;
-  return steps ? `${reported} ${countText(steps.length, 'step')} in all.` : reported;
+  // The skew check reports a kubelet that is newer than the API server; it would have to go back first.
+  if (nodes.some(({ kubelet }) => kubelet.minor > apiServer.minor)) return reported;
+  const steps = [apiServer, ...nodes.map(({ kubelet }) => kubelet)].reduce((sum, { minor }) => sum + newest - minor, 0);
+  return `${reported} ${countText(steps, 'step')} in all.`;
 }
 
 export async function upgradeCluster(
@@ -146,8 +143,7 @@ async function checklistThrough(checklist: ClusterChecklist): Promise<FlowOutcom
   const { session, input, list, target } = checklist;
   await announce(checklist);
   for (const { id, title, done } of steps(checklist)) {
-    const result = done ? ({ state: 'ok', summary: `at ${done.text}` } as const) : ({ state: 'todo', summary: '' } as const);
-    await list.set(id, { section: sections.steps, title, ...result });
+    await list.set(id, { section: sections.steps, title, state: done ? 'ok' : 'todo', summary: done ? `at ${done.text}` : '' });
   }
   await observe(checklist);
   if (input.options.check === true) {
@@ -195,9 +191,6 @@ function steps(checklist: ClusterChecklist): { id: string; title: string; done: 
   ];
 }
 
-/** Reports whether the node is a server of k3s or RKE2: its kubelet is upgraded with it. */
-const isServer = ({ distribution }: ClusterFacts, { controlPlane }: ClusterNode) => isOneProgram(distribution) && controlPlane;
-
 /** Returns nodes that this run left cordoned first, then those of the control plane, then the others. */
 function order(checklist: ClusterChecklist): string[] {
   const { facts } = checklist;
@@ -210,7 +203,7 @@ function order(checklist: ClusterChecklist): string[] {
 
 function goText({ facts, target }: ClusterChecklist): string {
   if (facts.distribution.kind === 'talos') return 'Go on: all nodes together, as talosctl does it';
-  const first = isOneProgram(facts.distribution) ? 'one server after the other first, then' : 'the control plane first, then';
+  const first = facts.distribution.isOneProgram ? 'one server after the other first, then' : 'the control plane first, then';
   return `Go on: ${isPlaneAt(facts, target) ? '' : `${first} `}one node after the other`;
 }
 
@@ -240,7 +233,7 @@ async function untilClear(checklist: ClusterChecklist): Promise<void> {
 }
 
 function snapshotAction(checklist: ClusterChecklist): ChecklistAction {
-  const what = snapshotTitle(checklist) === 'etcd snapshot' ? 'an etcd snapshot' : 'a copy of its state';
+  const what = storageOf(checklist) === 'state' ? 'a copy of its state' : 'an etcd snapshot';
   return { value: 'snapshot', label: `Take ${what} now`, detail: 'and verify it', first: true };
 }
 
@@ -249,7 +242,7 @@ async function finish(checklist: ClusterChecklist): Promise<FlowOutcome> {
   if (session.dryRun) return { message: `Dry run: ${context} is still at ${checklist.facts.apiServer.text}.`, data: checklistData(list) };
   checklist.facts = await readCluster(api, session.signal);
   const { nodes } = checklist.facts;
-  const problems = skewOf(checklist.facts);
+  const problems = skewProblems(checklist.facts);
   const behind = nodes.filter((node) => roundsOf(checklist, node).length > 0).map(({ name }) => name);
   const notReady = nodes.filter(({ ready }) => !ready).map(({ name }) => name);
   const left = [...problems, ...behind.map((name) => `${name} is behind`), ...notReady.map((name) => `${name} is not ready`)];
@@ -303,25 +296,22 @@ async function leftFault(checklist: ClusterChecklist, thrown: unknown, report: s
 }
 
 /** An argument that is the name of a component selects it; any other is a context of the kubeconfig. */
-export const upgrade: Flow = {
-  ...upgradeMeta,
-  async run(session, input, flowContext) {
-    const [named] = wordsUpTo(1, input, { takes: 'One context or component at a time', remedy: 'Walk through one after the other.' });
-    const component = named === undefined ? undefined : componentNamed(flowContext, input, named);
-    const checklist = (chosen: ComponentView) =>
-      upgradeComponent(session, { ...input, engineName: chosen.host, component: chosen, words: [] }, flowContext);
-    if (component) return checklist(component);
-    try {
-      return await upgradeCluster(session, input, flowContext, named);
-    } catch (thrown) {
-      if (!(thrown instanceof Fault) || thrown.code !== 'usage.kubeconfig') throw thrown;
-      if (named !== undefined) {
-        const message = `There is no component "${cleanLine(named)}" here, and no cluster either. ${thrown.message}`;
-        throw new Fault('usage.component', message, `quarterdeck status lists the components. ${thrown.remedy}`, { cause: thrown });
-      }
-      return checklist(await chooseComponent(session, flowContext, thrown));
+export const upgrade: Procedure = async (session, input, flowContext) => {
+  const [named] = wordsUpTo(1, input, { takes: 'One context or component at a time', remedy: 'Walk through one after the other.' });
+  const component = named === undefined ? undefined : componentNamed(flowContext, input, named);
+  const checklist = (chosen: ComponentView) =>
+    upgradeComponent(session, { ...input, engineName: chosen.host, component: chosen, words: [] }, flowContext);
+  if (component) return checklist(component);
+  try {
+    return await upgradeCluster(session, input, flowContext, named);
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.code !== 'usage.kubeconfig') throw thrown;
+    if (named !== undefined) {
+      const message = `There is no component "${cleanLine(named)}" here, and no cluster either. ${thrown.message}`;
+      throw new Fault('usage.component', message, `quarterdeck status lists the components. ${thrown.remedy}`, { cause: thrown });
     }
-  },
+    return checklist(await chooseComponent(session, flowContext, thrown));
+  }
 };
 
 /** In practice all components count as deployed from here, and are recorded when that is first needed. */

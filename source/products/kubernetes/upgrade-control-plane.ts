@@ -1,5 +1,5 @@
+import type { KubePod } from './client/api-shapes.ts';
 import { type ClusterNode, oldestApiServer, readNode, tagOf } from './client/cluster-facts.ts';
-import { isOneProgram } from './client/distribution.ts';
 import { controlPlaneCommands } from './client/node-commands.ts';
 import { type Release, releaseOf } from './client/release.ts';
 import { type ClusterChecklist, fromTo, isAt, planeAddress, planeItem, sections } from './cluster-checklist.ts';
@@ -9,14 +9,14 @@ const answeringRelease = async ({ api, session }: Pick<ClusterChecklist, 'api' |
   releaseOf((await api.get<{ gitVersion?: string }>('/version', session.signal)).gitVersion);
 
 async function planeRelease({ api, session, facts }: ClusterChecklist, node: ClusterNode): Promise<Release | undefined> {
-  const pod = await api.find<{ spec?: { containers?: { image?: string }[] } }>(
+  const pod = await api.find<KubePod>(
     `/api/v1/namespaces/kube-system/pods/kube-apiserver-${encodeURIComponent(node.name)}`,
     session.signal,
   );
   const image = pod?.spec?.containers?.[0]?.image;
   if (image !== undefined) return releaseOf(tagOf(image));
   // k3s and RKE2 are one program.
-  if (isOneProgram(facts.distribution)) return (await readNode(api, node.name, session.signal))?.kubelet;
+  if (facts.distribution.isOneProgram) return (await readNode(api, node.name, session.signal))?.kubelet;
   // Otherwise only the API server that answers can be read: with several of them it says nothing about this one.
   if (facts.distribution.kind === 'kubeadm' && facts.nodes.filter(({ controlPlane }) => controlPlane).length > 1) return undefined;
   return answeringRelease({ api, session });
@@ -29,7 +29,7 @@ async function settled({ api, session, facts, target }: ClusterChecklist, { name
   const { status } = await api.text('/readyz', session.signal);
   if (status !== 200) return `/readyz answers ${status}`;
   // The kubelet of such a program becomes ready last.
-  return isOneProgram(facts.distribution) && !isAt(node.kubelet, target) ? 'its kubelet is behind yet' : undefined;
+  return facts.distribution.isOneProgram && !isAt(node.kubelet, target) ? 'its kubelet is behind yet' : undefined;
 }
 
 /** Upgrades the nodes of the control plane one after the other: the first also upgrades the cluster-wide part. */

@@ -3,11 +3,11 @@ import { countText } from '../../text/quantities.ts';
 import { namesText } from '../../text/words.ts';
 import { podName } from './client/api-shapes.ts';
 import { type ClusterFacts, type ClusterNode, oldestApiServer, readCluster, readNode } from './client/cluster-facts.ts';
-import { type DrainProgress, deletePods, drainNode, dryRunDrain, planDrain, setSchedulable } from './client/drain.ts';
+import { type DrainProgress, deletePods, drainNode, dryRunDrain, lossesOf, planDrain, setSchedulable } from './client/drain.ts';
 import { nodeCommands } from './client/node-commands.ts';
 import type { Release } from './client/release.ts';
 import {
-  actId,
+  actOn,
   type ClusterChecklist,
   isAt,
   isCordonedByUs,
@@ -16,7 +16,6 @@ import {
   planeAddress,
   roundsOf,
   sections,
-  targetOf,
 } from './cluster-checklist.ts';
 import { runCommands, untilSeen } from './run-on-node.ts';
 
@@ -28,36 +27,23 @@ function drainText(node: string, { total, left, refused }: DrainProgress): strin
 
 async function drain(checklist: ClusterChecklist, name: string): Promise<void> {
   const { api, session, pace } = checklist;
+  const tell = (progress: DrainProgress) => {
+    const fraction = progress.total === 0 ? 1 : 1 - progress.left / progress.total;
+    session.progress({ id: 'drain', label: drainText(name, progress), fraction });
+  };
   for (;;) {
     const plan = await planDrain(api, name, session.signal);
     if (plan.evicted.length === 0) return;
-    const lost = [
-      ...plan.withData.map((pod) => `${pod} loses what it keeps in emptyDir.`),
-      ...plan.bare.map((pod) => `${pod} is not made anew: nothing controls it.`),
-    ];
+    const lost = lossesOf(plan).map((each) => `${each}.`);
     try {
-      await session.act({
-        id: actId(checklist, `drain ${name}`),
+      await actOn(checklist, `drain ${name}`, {
         right: lost.length > 0 ? 'destroy' : 'operate',
         title: `Drain ${name}: move ${countText(plan.evicted.length, 'pod')}`,
         request: `POST /api/v1/namespaces/*/pods/*/eviction for ${plan.evicted.map(podName).join(', ')}`,
-        target: targetOf(checklist),
         ...(lost.length > 0 && { consequences: lost }),
         limitMs: Number.POSITIVE_INFINITY,
         done: async () => (await planDrain(api, name, session.signal)).evicted.length === 0,
-        run: (grant) =>
-          drainNode(
-            grant,
-            api,
-            name,
-            (progress) =>
-              session.progress({
-                id: 'drain',
-                label: drainText(name, progress),
-                fraction: progress.total === 0 ? 1 : 1 - progress.left / progress.total,
-              }),
-            pace.drain,
-          ),
+        run: (grant) => drainNode(grant, api, name, tell, pace.drain),
       });
       session.progress({ id: 'drain', label: name, done: true });
       return;
@@ -73,15 +59,14 @@ async function afterStall(checklist: ClusterChecklist, name: string, fault: Faul
   const { api, session } = checklist;
   const plan = await planDrain(api, name, session.signal);
   const refused = await dryRunDrain(api, plan.evicted, session.signal);
+  const names = refused.map(({ pod }) => pod);
   const asked = session.ask.choice({
     id: `stalled ${name}`,
     label: fault.message,
     help: fault.remedy,
     choices: [
       { value: 'again', label: 'Try again', detail: 'when its budget has room' },
-      ...(refused.length > 0
-        ? [{ value: 'delete', label: 'Delete them without asking their budgets', detail: refused.map(({ pod }) => pod).join(', ') }]
-        : []),
+      ...(refused.length > 0 ? [{ value: 'delete', label: 'Delete them without asking their budgets', detail: names.join(', ') }] : []),
       { value: 'leave', label: 'Leave it here', detail: `${name} stays cordoned` },
     ],
     initial: 'again',
@@ -94,20 +79,13 @@ async function afterStall(checklist: ClusterChecklist, name: string, fault: Faul
   });
   if (answer === 'leave') return false;
   if (answer === 'again') return true;
-  const stuck = new Set(refused.map(({ pod }) => pod));
-  await session.act({
-    id: actId(checklist, `delete on ${name}`),
+  const stuck = plan.evicted.filter((pod) => names.includes(podName(pod)));
+  await actOn(checklist, `delete on ${name}`, {
     right: 'destroy',
-    title: `Delete ${[...stuck].join(', ')}`,
-    request: [...stuck].map((pod) => `DELETE /api/v1/namespaces/${pod.replace('/', '/pods/')}`).join(', '),
-    target: targetOf(checklist),
+    title: `Delete ${names.join(', ')}`,
+    request: names.map((pod) => `DELETE /api/v1/namespaces/${pod.replace('/', '/pods/')}`).join(', '),
     consequences: refused.map(({ pod, why }) => `${pod} ends although its budget forbids it: ${why}`),
-    run: (grant) =>
-      deletePods(
-        grant,
-        api,
-        plan.evicted.filter((pod) => stuck.has(podName(pod))),
-      ),
+    run: (grant) => deletePods(grant, api, stuck),
   });
   return true;
 }
@@ -171,11 +149,9 @@ async function goThrough(checklist: ClusterChecklist, node: ClusterNode, rounds:
 
 async function schedule(checklist: ClusterChecklist, name: string, schedulable: boolean): Promise<void> {
   const { api, session } = checklist;
-  await session.act({
-    id: actId(checklist, `${schedulable ? 'uncordon' : 'cordon'} ${name}`),
+  await actOn(checklist, `${schedulable ? 'uncordon' : 'cordon'} ${name}`, {
     right: 'operate',
     request: `PATCH /api/v1/nodes/${name} {"spec":{"unschedulable":${schedulable ? null : true}}}`,
-    target: targetOf(checklist),
     limitMs: patchLimitMs,
     done: async () => !(schedulable && session.dryRun) && (await readNode(api, name, session.signal))?.cordoned === !schedulable,
     run: (grant) => setSchedulable(grant, api, name, schedulable),

@@ -5,9 +5,8 @@ import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { objectOf, objectsOf, parsedJson, textOf } from '../../text/json-value.ts';
 import { type ClusterFacts, newestApiServer, oldestApiServer } from './client/cluster-facts.ts';
-import { isVendorOf, vendorOf } from './client/distribution.ts';
 import type { NodeExec } from './client/node-exec.ts';
-import { compareReleases, isPrerelease, minorText, newestMinorAt, type Release, releaseOf, typedRelease } from './client/release.ts';
+import { compareReleases, isPrerelease, minorText, newestMinorAt, type Release, typedRelease, wholeRelease } from './client/release.ts';
 import { kubeletLag, pathText } from './client/skew.ts';
 import { lowestMinor, minorsBetween } from './cluster-checklist.ts';
 
@@ -19,7 +18,7 @@ export function targetProblem(facts: ClusterFacts, typed: string): string | unde
   const example = nextRelease(facts);
   if (!wanted) return `"${cleanLine(typed)}" is not a release of Kubernetes, such as ${example}.`;
   if (isPrerelease(typed)) return `${cleanLine(typed)} is a pre-release. Use a final one, such as ${example}.`;
-  if (!isVendorOf(facts.distribution, newest, wanted.vendor))
+  if (!isOurs(facts, wanted.vendor))
     return `${cleanLine(typed)} is not a release for this cluster (${facts.distribution.name}), such as ${example}.`;
   if (wanted.major !== oldest.major) return `Kubernetes ${wanted.major} is none that is known here.`;
   if (wanted.minor > oldest.minor + 1) {
@@ -30,12 +29,16 @@ export function targetProblem(facts: ClusterFacts, typed: string): string | unde
   return undefined;
 }
 
+/** Reports whether the suffix is one of this cluster's distribution; other builds of Kubernetes may have any. A missing one is added. */
+const isOurs = (facts: ClusterFacts, vendor: string): boolean =>
+  vendor === '' || (facts.distribution.suffix?.test(vendor) ?? newestApiServer(facts).vendor !== '');
+
 /** Returns a possible release without network access: the target of a half-completed upgrade, or the first of the next minor. */
 function nextRelease(facts: ClusterFacts): string {
   const [oldest, newest] = [oldestApiServer(facts), newestApiServer(facts)];
   if (newest.minor > oldest.minor) return newest.text.replace(/^v/, '');
-  const vendor = vendorOf(facts.distribution);
-  return `1.${oldest.minor + 1}.0${vendor === '' ? '' : `+${vendor}`}`;
+  const { firstSuffix } = facts.distribution;
+  return `1.${oldest.minor + 1}.0${firstSuffix === '' ? '' : `+${firstSuffix}`}`;
 }
 
 const newestPatches = 'The newest patch releases are listed at https://kubernetes.io/releases/patch-releases/.';
@@ -47,7 +50,7 @@ async function planned(nodeExec: NodeExec | undefined, minor: number, signal: Ab
   const plan = exitCode === 0 ? objectOf(parsedJson(stdout.slice(Math.max(0, stdout.indexOf('{'))))) : undefined;
   return objectsOf(plan?.['availableUpgrades'])
     .flatMap(({ components }) => objectsOf(components))
-    .flatMap(({ name, newVersion }) => (name === 'kube-apiserver' ? (releaseOf(textOf(newVersion)) ?? []) : []))
+    .flatMap(({ name, newVersion }) => (name === 'kube-apiserver' ? (wholeRelease(textOf(newVersion)) ?? []) : []))
     .filter((release) => release.minor === minor && !isPrerelease(release.text))
     .sort(compareReleases)
     .at(-1);
@@ -66,7 +69,6 @@ export async function chooseTarget(
   // A checklist that was overtaken by another upgrade is obsolete.
   const goesOn = begun !== undefined && targetProblem(facts, begun) === undefined;
   const given = optionOf(input, 'to') ?? (goesOn ? begun : undefined);
-  const vendor = vendorOf(facts.distribution);
   const oldest = oldestApiServer(facts);
   const suggest = async () => {
     const found = await planned(nodeExec, oldest.minor + 1, session.signal);
@@ -91,7 +93,7 @@ export async function chooseTarget(
     );
   }
   const wanted = typedRelease(typed);
-  if (wanted?.patch !== undefined) return whole(wanted.minor, wanted.patch, wanted.vendor || vendor, apiServer);
+  if (wanted?.patch !== undefined) return whole(wanted.minor, wanted.patch, wanted.vendor || facts.distribution.firstSuffix, apiServer);
   const found = await planned(nodeExec, wanted?.minor ?? 0, session.signal);
   if (found && targetProblem(facts, found.text) === undefined) return found;
   const newest = newestApiServer(facts);
@@ -129,7 +131,7 @@ export async function releasesBetween(
   for (const minor of minorsBetween(facts, target)) {
     const known =
       given.find((release) => release.minor === minor) ??
-      releaseOf(String(kept[String(minor)] ?? '')) ??
+      wholeRelease(String(kept[String(minor)] ?? '')) ??
       running.findLast((release) => release.minor === minor);
     if (known) between.set(minor, known);
     else missing.push(minor);
@@ -159,10 +161,9 @@ function givenBetween(input: FlowInput, facts: ClusterFacts, target: Release, ke
   const given: Release[] = [];
   for (const typed of optionsOf(input, 'via') ?? []) {
     const text = cleanLine(typed);
-    const release = releaseOf(`v${typed.trim().replace(/^v/, '')}`);
+    const release = wholeRelease(typed);
     if (!release || isPrerelease(typed)) throw fault(`--via ${text} is not a final release of Kubernetes.`);
-    if (!isVendorOf(facts.distribution, newestApiServer(facts), release.vendor))
-      throw fault(`--via ${text} is not a release for this cluster (${facts.distribution.name}).`);
+    if (!isOurs(facts, release.vendor)) throw fault(`--via ${text} is not a release for this cluster (${facts.distribution.name}).`);
     if (kept[String(release.minor)] === release.text) continue;
     if (release.major !== target.major || release.minor < first || release.minor > last) {
       const through = first > last ? 'directly' : `through ${pathText(first, last).replaceAll(' -> ', ', ')}`;
@@ -180,19 +181,18 @@ export const viaText = (minors: readonly number[]): string => minors.map((minor)
 
 async function askBetween(session: Session, facts: ClusterFacts, minor: number): Promise<Release> {
   const waiting = facts.nodes.filter(({ kubelet }) => kubelet.minor < minor).map(({ name }) => name);
-  const isWhole = (text: string) => {
-    const { minor: typedMinor, patch, vendor = '' } = typedRelease(text) ?? {};
-    const isOurs = isVendorOf(facts.distribution, newestApiServer(facts), vendor);
-    return typedMinor === minor && patch !== undefined && !isPrerelease(text) && isOurs;
+  const wholeOf = (text: string) => {
+    const release = wholeRelease(text);
+    return release?.minor === minor && !isPrerelease(text) && isOurs(facts, release.vendor) ? release : undefined;
   };
   const typed = await session.ask.text({
     id: `via 1.${minor}`,
     label: `Which release of 1.${minor} do ${waiting.join(', ')} go through?`,
     help: `No minor is skipped, and no node runs that one. On the command line: --via 1.${minor}.0`,
     initial: `v1.${minor}.0`,
-    check: (text) => (isWhole(text) ? undefined : `A release of 1.${minor}, whole: 1.${minor}.0`),
+    check: (text) => (wholeOf(text) ? undefined : `A release of 1.${minor}, whole: 1.${minor}.0`),
   });
-  const release = releaseOf(`v${typed.trim().replace(/^v/, '')}`);
+  const release = wholeOf(typed);
   if (!release) throw new Error('checked above');
   return release;
 }

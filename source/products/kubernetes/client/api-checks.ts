@@ -1,6 +1,6 @@
 import { agoText, countText } from '../../../text/quantities.ts';
 import type { ClusterApi } from './api-client.ts';
-import { type Condition, conditionOf, type Named } from './api-shapes.ts';
+import { type Condition, conditionOf, type KubeObject, type Named } from './api-shapes.ts';
 import { blocked, type CheckResult, ok, warning } from './check-result.ts';
 
 const labelsIn = (text: string): Readonly<Record<string, string>> =>
@@ -96,10 +96,7 @@ async function hasEndpoints(api: ClusterApi, namespace: string, service: string,
   return slices.some(({ endpoints = [] }) => endpoints.some(({ conditions }) => conditions?.ready !== false));
 }
 
-interface KubeApiService extends Named {
-  spec?: { service?: unknown };
-  status?: { conditions?: readonly Condition[] };
-}
+type KubeApiService = KubeObject<{ service?: unknown }, { conditions?: readonly Condition[] }>;
 
 export async function checkApiServices(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
   const services = await api.list<KubeApiService>('/apis/apiregistration.k8s.io/v1/apiservices', signal);
@@ -117,10 +114,7 @@ export async function checkApiServices(api: ClusterApi, signal: AbortSignal): Pr
   );
 }
 
-interface KubeCrd extends Named {
-  spec?: { versions?: readonly { name?: string; served?: boolean }[] };
-  status?: { storedVersions?: readonly string[] };
-}
+type KubeCrd = KubeObject<{ versions?: readonly { name?: string; served?: boolean }[] }, { storedVersions?: readonly string[] }>;
 
 /** Checks for custom resources that are stored under a version that is no longer served. */
 export async function checkStoredVersions(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
@@ -174,10 +168,10 @@ export async function checkRights(api: ClusterApi, signal: AbortSignal): Promise
   );
 }
 
-interface UpgradePlan extends Named {
-  spec?: { version?: string; channel?: string; concurrency?: number };
-  status?: { applying?: readonly string[]; latestVersion?: string };
-}
+type UpgradePlan = KubeObject<
+  { version?: string; channel?: string; concurrency?: number },
+  { applying?: readonly string[]; latestVersion?: string }
+>;
 
 /** Checks for plans of the system-upgrade-controller, which upgrade nodes of k3s and RKE2 on their own. */
 export async function checkUpgradePlans(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
@@ -196,10 +190,7 @@ export async function checkUpgradePlans(api: ClusterApi, signal: AbortSignal): P
   );
 }
 
-interface VeleroObject extends Named {
-  spec?: { paused?: boolean };
-  status?: { phase?: string; completionTimestamp?: string; errors?: number };
-}
+type VeleroObject = KubeObject<{ paused?: boolean }, { phase?: string; completionTimestamp?: string; errors?: number }>;
 
 const dayMs = 86_400_000;
 

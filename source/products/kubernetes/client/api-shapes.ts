@@ -14,27 +14,29 @@ export interface Named {
   };
 }
 
-export interface KubeNode extends Named {
-  spec?: { unschedulable?: boolean };
-  status?: {
+export type KubeObject<Spec, Status> = Named & { spec?: Spec; status?: Status };
+
+export type KubeNode = KubeObject<
+  { unschedulable?: boolean },
+  {
     conditions?: readonly Condition[];
     addresses?: readonly { type?: string; address?: string }[];
-    nodeInfo?: { kubeletVersion?: string; kubeProxyVersion?: string; containerRuntimeVersion?: string; osImage?: string };
-  };
-}
+    nodeInfo?: Partial<Record<'kubeletVersion' | 'kubeProxyVersion' | 'containerRuntimeVersion' | 'osImage', string>>;
+  }
+>;
 
-export interface KubePod extends Named {
-  spec?: {
+export type KubePod = KubeObject<
+  {
     nodeName?: string;
     volumes?: readonly { emptyDir?: unknown }[];
     containers?: readonly { name?: string; image?: string }[];
-  };
-  status?: {
+  },
+  {
     phase?: string;
     conditions?: readonly Condition[];
     containerStatuses?: readonly { restartCount?: number; state?: { waiting?: { reason?: string } } }[];
-  };
-}
+  }
+>;
 
 export const conditionOf = (conditions: readonly Condition[] | undefined, type: string): Condition | undefined =>
   conditions?.find((each) => each.type === type);

@@ -2,7 +2,7 @@ import { Fault } from '../../../faults/fault.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import type { ClusterApi } from './api-client.ts';
 import { isControlPlane, isReady, type KubeNode, type KubePod } from './api-shapes.ts';
-import { distributionOf, isOneProgram } from './distribution.ts';
+import { distributionOf } from './distribution.ts';
 import { compareReleases, type Release, releaseOf } from './release.ts';
 
 export type ClusterNode = NonNullable<ReturnType<typeof nodeOf>>;
@@ -19,38 +19,35 @@ export async function readCluster(api: ClusterApi, signal: AbortSignal) {
     throw new Fault('failed.cluster', message, 'Look at the address in the kubeconfig.');
   }
   const nodes = (await api.list<KubeNode>('/api/v1/nodes', signal)).flatMap((node) => nodeOf(node) ?? []);
-  const unseen: string[] = [];
+  let unseen: string | undefined;
   const system = await api.list<KubePod>('/api/v1/namespaces/kube-system/pods', signal).catch((thrown: unknown) => {
     signal.throwIfAborted();
     if (!(thrown instanceof Fault)) throw thrown;
-    unseen.push(`add-ons and the control plane's pods: ${thrown.message}`);
+    unseen = `add-ons and the control plane's pods: ${thrown.message}`;
     return [];
   });
   const parts = system.flatMap((pod) =>
     (pod.spec?.containers ?? []).flatMap(({ name: own = '', image = '' }) => {
       // RKE2 has all components in one image, `hardened-kubernetes`.
       const name = (component.exec(image) ?? component.exec(own))?.[1];
-      return name ? [{ name, pod: pod.metadata.name, node: pod.spec?.nodeName, image }] : [];
+      const tag = tagOf(image);
+      return name ? [{ name, pod: pod.metadata.name, node: pod.spec?.nodeName, tag, release: releaseOf(tag) }] : [];
     }),
   );
-  const releases = (wanted: (name: string) => boolean) =>
-    parts.flatMap(({ name, pod, node, image }) => {
-      const release = wanted(name) ? releaseOf(tagOf(image)) : undefined;
-      return release ? [{ name: pod, node, release }] : [];
-    });
+  const released = parts.flatMap(({ release, ...part }) => (release ? [{ ...part, release }] : []));
   const objects = nodes.map(({ object }) => object);
   const distribution = distributionOf(apiServer, objects);
-  const pods = releases((name) => name === 'kube-apiserver');
+  const pods = released.filter(({ name }) => name === 'kube-apiserver');
   // If all components are one program, the kubelet reports the release: its pods, if any, have another tag.
   const planes = new Map(
-    isOneProgram(distribution)
+    distribution.isOneProgram
       ? nodes.flatMap(({ name, controlPlane, kubelet }) => (controlPlane ? [[name, kubelet] as const] : []))
       : pods.flatMap(({ node, release }) => (node === undefined ? [] : [[node, release] as const])),
   );
   const seen = [...planes.values(), ...pods.map(({ release }) => release)].sort(compareReleases);
   const isOther = (release: Release, other: Release | undefined) => !other || compareReleases(release, other) !== 0;
   const others = seen.filter((release, index) => isOther(release, apiServer) && isOther(release, seen[index - 1]));
-  const controllers = releases((name) => name !== 'kube-apiserver' && name !== 'etcd');
+  const controllers = released.filter(({ name }) => name !== 'kube-apiserver' && name !== 'etcd');
   return {
     /** Release of the API server that answered. */
     apiServer,
@@ -61,10 +58,10 @@ export async function readCluster(api: ClusterApi, signal: AbortSignal) {
     distribution,
     /** Control plane first, then by name. */
     nodes: nodes.sort((one, other) => Number(other.controlPlane) - Number(one.controlPlane) || (one.name < other.name ? -1 : 1)),
-    etcd: parts.flatMap(({ name, image }) => (name === 'etcd' ? [tagOf(image)] : []))[0],
-    controllers: controllers.map(({ name, node, release }) => ({ name, release, apiServer: planes.get(node ?? '') })),
+    etcd: parts.find(({ name }) => name === 'etcd')?.tag,
+    controllers: controllers.map(({ pod, node, release }) => ({ name: pod, release, apiServer: planes.get(node ?? '') })),
     addons: addonsOf(system),
-    /** Parts that could not be read, with the reason. */
+    /** The parts that could not be read, with the reason. */
     unseen,
   };
 }

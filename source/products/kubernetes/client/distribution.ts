@@ -1,20 +1,29 @@
 import { holdsEtcd, type KubeNode } from './api-shapes.ts';
 import type { Release } from './release.ts';
 
-type Kind = { name: string; vendor?: RegExp; first?: string };
+interface KnownDistribution {
+  name: string;
+  /** Form of the suffix of its releases. */
+  suffix?: RegExp;
+  /** Suffix of the first release of a patch. */
+  firstSuffix?: string;
+  /** The control plane is run by a provider: no etcd, no certificates, no kubeadm. */
+  managed?: true;
+  /** A server is one program: control plane and kubelet are upgraded together. */
+  isOneProgram?: true;
+}
 
-/** Name of each distribution, the form of its release suffix (`vendor`), and the suffix of the first release of a patch. */
-const kinds = {
+export const distributions = {
   kubeadm: { name: 'kubeadm' },
-  k3s: { name: 'k3s', vendor: /^k3s\d+$/, first: 'k3s1' },
-  rke2: { name: 'RKE2', vendor: /^rke2r\d+$/, first: 'rke2r1' },
+  k3s: { name: 'k3s', suffix: /^k3s\d+$/, firstSuffix: 'k3s1', isOneProgram: true },
+  rke2: { name: 'RKE2', suffix: /^rke2r\d+$/, firstSuffix: 'rke2r1', isOneProgram: true },
   talos: { name: 'Talos' },
-  eks: { name: 'Amazon EKS', vendor: /^eks/ },
-  gke: { name: 'Google GKE', vendor: /^gke/ },
-  aks: { name: 'Azure AKS' },
+  eks: { name: 'Amazon EKS', suffix: /^eks/, managed: true },
+  gke: { name: 'Google GKE', suffix: /^gke/, managed: true },
+  aks: { name: 'Azure AKS', managed: true },
   unknown: { name: 'of an unknown kind' },
-} satisfies Record<string, Kind>;
-export type DistributionKind = keyof typeof kinds;
+} as const satisfies Record<string, KnownDistribution>;
+export type DistributionKind = keyof typeof distributions;
 
 export type Distribution = ReturnType<typeof distributionOf>;
 
@@ -27,22 +36,6 @@ function kindOf({ vendor }: Release, nodes: readonly KubeNode[]): DistributionKi
   return 'unknown';
 }
 
-/** Reports whether a server is one program, as in k3s and RKE2: control plane and kubelet are upgraded together. */
-export const isOneProgram = ({ kind }: { kind: DistributionKind }): boolean => kind === 'k3s' || kind === 'rke2';
-
-export const vendorOf = ({ kind }: { kind: DistributionKind }): string => {
-  const known: Kind = kinds[kind];
-  return known.first ?? '';
-};
-
-/** Reports whether the suffix is one of this cluster's distribution. A release without a suffix is completed. */
-export function isVendorOf({ kind }: { kind: DistributionKind }, running: Release, vendor: string): boolean {
-  if (vendor === '') return true;
-  const known: Kind = kinds[kind];
-  // Other builds of Kubernetes may have any suffix.
-  return known.vendor?.test(vendor) ?? running.vendor !== '';
-}
-
 export function whereItLogs({ kind }: Distribution, controlPlane: boolean): string {
   if (kind === 'k3s') return `journalctl -u ${controlPlane ? 'k3s' : 'k3s-agent'}`;
   if (kind === 'rke2') return `journalctl -u ${controlPlane ? 'rke2-server' : 'rke2-agent'}`;
@@ -51,12 +44,11 @@ export function whereItLogs({ kind }: Distribution, controlPlane: boolean): stri
 
 export function distributionOf(apiServer: Release, nodes: readonly KubeNode[]) {
   const kind = kindOf(apiServer, nodes);
+  const known: KnownDistribution = distributions[kind];
+  const { isOneProgram = false, managed = false, firstSuffix = '' } = known;
   return {
-    kind,
-    name: kinds[kind].name,
-    /** The control plane is run by a provider: no etcd, no certificates, no kubeadm. */
-    managed: kind === 'eks' || kind === 'gke' || kind === 'aks',
+    ...{ kind, name: known.name, suffix: known.suffix, firstSuffix, managed, isOneProgram },
     /** For k3s and RKE2: true if etcd is embedded, false for SQLite or an external database. */
-    embeddedEtcd: isOneProgram({ kind }) && nodes.some(holdsEtcd),
+    embeddedEtcd: isOneProgram && nodes.some(holdsEtcd),
   };
 }

@@ -6,9 +6,8 @@ import { pauseFor } from '../../../faults/waits.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { countText } from '../../../text/quantities.ts';
-import type { ClusterApi } from './api-client.ts';
-import { apiFault, statusOf } from './api-faults.ts';
-import { type KubePod, type Named, podName } from './api-shapes.ts';
+import { apiFault, type ClusterApi, statusOf } from './api-client.ts';
+import { type KubeObject, type KubePod, podName } from './api-shapes.ts';
 
 export interface Refused {
   pod: string;
@@ -17,9 +16,7 @@ export interface Refused {
   forGood: boolean;
 }
 
-interface KubeBudget extends Named {
-  status?: { expectedPods?: number; currentHealthy?: number };
-}
+type KubeBudget = KubeObject<unknown, { expectedPods?: number; currentHealthy?: number }>;
 
 const dryRunsAtOnce = 8;
 
@@ -36,6 +33,12 @@ export async function planDrain(api: ClusterApi, node: string, signal: AbortSign
   const bare = evicted.filter((pod) => controllerOf(pod) === undefined);
   return { evicted, withData: withData.map(podName), bare: bare.map(podName) };
 }
+
+/** Returns what a drain loses, a clause for each pod. */
+export const lossesOf = ({ withData, bare }: Awaited<ReturnType<typeof planDrain>>): string[] => [
+  ...withData.map((pod) => `${pod} loses what it keeps in emptyDir`),
+  ...bare.map((pod) => `${pod} is not made anew: nothing controls it`),
+];
 
 const pathOf = ({ metadata: { namespace = '', name } }: KubePod) =>
   `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}`;

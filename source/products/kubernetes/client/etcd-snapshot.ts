@@ -3,6 +3,7 @@ import type { Grant } from '../../../grants/grant.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { objectOf, parsedJson } from '../../../text/json-value.ts';
 import type { ClusterApi } from './api-client.ts';
+import type { KubeObject } from './api-shapes.ts';
 import { failureText, type NodeExec, type NodeOutcome } from './node-exec.ts';
 
 /** The endpoint of etcd on its own node and the client certificates, as kubeadm configures them. */
@@ -106,11 +107,10 @@ export async function verifySnapshot(nodeExec: NodeExec, { prefix, verifier }: E
   return { file, hash: hash.toString(16), revision, keys, sizeBytes };
 }
 
-interface SnapshotFile {
-  metadata: { name: string };
-  spec?: { snapshotName?: string; nodeName?: string; location?: string };
-  status?: { creationTime?: string; readyToUse?: boolean; size?: string };
-}
+type SnapshotFile = KubeObject<
+  { snapshotName?: string; nodeName?: string; location?: string },
+  { creationTime?: string; readyToUse?: boolean; size?: string }
+>;
 type ListedFile = Partial<Record<'name' | 'location' | 'nodeName' | 'createdAt' | 'status', string>> & { size?: number };
 
 /** Parses `3145728`, as these products write it; returns undefined for a quantity with a unit. */

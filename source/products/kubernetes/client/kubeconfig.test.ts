@@ -7,8 +7,7 @@ import { expiredClient } from '../../../../test/doubles/expired-client.ts';
 import { selfSigned } from '../../../../test/doubles/self-signed.ts';
 import { mintGrant } from '../../../grants/mint.ts';
 import { openLocalHost } from '../../../hosts/local-host.ts';
-import { checkLogin, runPlugin } from './credentials.ts';
-import { loginOf, readKubeconfig } from './kubeconfig.ts';
+import { checkLogin, loginOf, readKubeconfig, runPlugin } from './kubeconfig.ts';
 
 const signal = new AbortController().signal;
 let home: string;

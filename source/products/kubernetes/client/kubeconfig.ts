@@ -1,8 +1,10 @@
+import { X509Certificate } from 'node:crypto';
 import { posix } from 'node:path';
 import { Fault } from '../../../faults/fault.ts';
+import type { Grant } from '../../../grants/grant.ts';
 import type { Host } from '../../../hosts/host.ts';
 import { cleanLine } from '../../../text/clean.ts';
-import { type JsonObject, listOf, objectOf, objectsOf } from '../../../text/json-value.ts';
+import { type JsonObject, listOf, objectOf, objectsOf, parsedJson } from '../../../text/json-value.ts';
 import { nameRemedy } from '../../../text/nearest-name.ts';
 import { parseYamlDocument } from '../../../yaml/text.ts';
 
@@ -15,14 +17,6 @@ interface Entry {
   value: JsonObject;
 }
 
-/** A program that returns credentials (`users[].user.exec`). */
-export interface ExecPlugin {
-  argv: readonly string[];
-  env: Readonly<Record<string, string>>;
-  apiVersion: string;
-  installHint: string;
-}
-
 /** The connection to a cluster and its credentials. Certificates and keys are PEM. */
 export interface ClusterLogin extends Partial<Record<'ca' | 'serverName' | 'cert' | 'key' | 'token', string>> {
   context: string;
@@ -33,7 +27,7 @@ export interface ClusterLogin extends Partial<Record<'ca' | 'serverName' | 'cert
   /** Path before `/api`, usually empty. */
   basePath: string;
   unchecked?: boolean;
-  exec?: ExecPlugin;
+  exec?: NonNullable<ReturnType<typeof pluginOf>>;
 }
 
 const sizeLimitBytes = 4 * 1024 * 1024;
@@ -151,6 +145,7 @@ export async function loginOf(host: Host, config: Kubeconfig, name: string, sign
   if ((cert === undefined) !== (key === undefined))
     throw broken(user?.file ?? context.file, `the user "${userName}" has a certificate or a key, and needs both`);
   const token = user && (textIn(user.value, 'token') ?? (await fileOf(host, user, 'tokenFile', signal))?.trim());
+  const plugin = user && cert === undefined && token === undefined ? pluginOf(user, userName) : undefined;
   return {
     context: name,
     user: userName,
@@ -158,7 +153,7 @@ export async function loginOf(host: Host, config: Kubeconfig, name: string, sign
     ...(ca !== undefined && { ca }),
     ...(cert !== undefined && key !== undefined && { cert, key }),
     ...(token !== undefined && { token }),
-    ...(user && cert === undefined && token === undefined && pluginOf(user, userName)),
+    ...(plugin && { exec: plugin }),
   };
 }
 
@@ -200,13 +195,14 @@ async function fileOf(host: Host, { file, value }: Entry, key: string, signal: A
   return Buffer.from(bytes).toString('utf8');
 }
 
-function pluginOf({ file, value }: Entry, user: string): { exec?: ExecPlugin } {
+/** Returns the program that returns credentials (`users[].user.exec`), if there is one. */
+function pluginOf({ file, value }: Entry, user: string) {
   const refused = (what: string) => broken(file, `the user "${user}" logs in with ${what}`);
   if (value['auth-provider'] !== undefined)
     throw refused('an auth-provider, which Kubernetes 1.26 has removed: use an exec plugin or a token');
   if (value['username'] !== undefined) throw refused('a password, which Kubernetes 1.19 has removed: use a certificate or a token');
   const exec = objectOf(value['exec']);
-  if (!exec) return {};
+  if (!exec) return undefined;
   const command = textIn(exec, 'command');
   if (command === undefined) throw broken(file, `the exec plugin of the user "${user}" has no command`);
   if (exec['interactiveMode'] === 'Always')
@@ -214,11 +210,76 @@ function pluginOf({ file, value }: Entry, user: string): { exec?: ExecPlugin } {
   // A path with a slash is relative to the file; a bare name is searched in PATH.
   const program = command.includes('/') ? posix.resolve(posix.dirname(file), command) : command;
   return {
-    exec: {
-      argv: [program, ...listOf(exec['args']).map(String)],
-      env: Object.fromEntries(objectsOf(exec['env']).map((each) => [String(each['name'] ?? ''), String(each['value'] ?? '')])),
-      apiVersion: textIn(exec, 'apiVersion') ?? 'client.authentication.k8s.io/v1',
-      installHint: textIn(exec, 'installHint') ?? '',
-    },
+    argv: [program, ...listOf(exec['args']).map(String)],
+    env: Object.fromEntries(objectsOf(exec['env']).map((each) => [String(each['name'] ?? ''), String(each['value'] ?? '')])),
+    apiVersion: textIn(exec, 'apiVersion') ?? 'client.authentication.k8s.io/v1',
+    installHint: textIn(exec, 'installHint') ?? '',
   };
+}
+
+const pluginLimitMs = 60_000;
+const outputLimitBytes = 1024 * 1024;
+
+/** Returns the subject and end of the first certificate of a PEM text; undefined if it is not a certificate. */
+function certificateEnd(pem: string): { subject: string; endsMs: number; day: string } | undefined {
+  try {
+    const { subject, validTo } = new X509Certificate(pem);
+    const endsMs = Date.parse(validTo);
+    return { subject: cleanLine(/CN=([^\n]+)/.exec(subject)?.[1] ?? subject), endsMs, day: new Date(endsMs).toISOString().slice(0, 10) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Throws `refused.certificate` for a client certificate that has expired or cannot be read: a server would only answer "Unauthorized". */
+export function checkLogin({ context, cert, ca }: ClusterLogin, nowMs: number): void {
+  const name = cleanLine(context);
+  const end = cert === undefined ? undefined : certificateEnd(cert);
+  if (cert !== undefined && !end) {
+    const message = `The client certificate of context ${name} cannot be read.`;
+    throw new Fault('config.kubeconfig', message, 'Take the kubeconfig anew from the cluster.');
+  }
+  if (end && end.endsMs <= nowMs)
+    throw new Fault(
+      'refused.certificate',
+      `The client certificate of context ${name} (${end.subject}) ended on ${end.day}: the cluster lets it in no more.`,
+      'On a control-plane node: "kubeadm certs renew admin.conf", then take /etc/kubernetes/admin.conf anew. k3s and RKE2 renew theirs when they are restarted; take their kubeconfig anew.',
+    );
+  const authority = ca === undefined ? undefined : certificateEnd(ca);
+  if (authority && authority.endsMs <= nowMs)
+    throw new Fault(
+      'refused.certificate',
+      `The authority (${authority.subject}) that context ${name} trusts ended on ${authority.day}.`,
+      'The cluster needs a new certificate authority before anything else: "kubeadm certs check-expiration" tells which.',
+    );
+}
+
+/** Runs the plugin for credentials (`client.authentication.k8s.io`). Its output is secret. Throws `refused.plugin`. */
+export async function runPlugin(grant: Grant, host: Host, login: ClusterLogin): Promise<Pick<ClusterLogin, 'token' | 'cert' | 'key'>> {
+  const { exec } = login;
+  if (!exec) return {};
+  const info = { kind: 'ExecCredential', apiVersion: exec.apiVersion, spec: { interactive: false } };
+  const name = cleanLine(exec.argv[0] ?? '');
+  const failed = (why: string, cause?: unknown) =>
+    new Fault(
+      'refused.plugin',
+      `${name}, which context ${cleanLine(login.context)} logs in with, ${why}`,
+      cleanLine(exec.installHint) || 'Log in with it in a shell first, or use a context with a token or a certificate.',
+      { cause },
+    );
+  const outcome = await host.run(grant, exec.argv, {
+    signal: grant.signal,
+    limitMs: pluginLimitMs,
+    limitBytes: outputLimitBytes,
+    env: { ...exec.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
+  });
+  const reported = Buffer.from(outcome.stderr).toString('utf8').trim().split('\n').at(-1) ?? '';
+  if (outcome.exitCode !== 0) throw failed(`ended with ${outcome.exitCode}: ${cleanLine(reported).slice(0, 200)}`);
+  const answer = objectOf(parsedJson(Buffer.from(outcome.stdout).toString('utf8'))) ?? {};
+  const status = objectOf(answer['status']) as { token?: string; clientCertificateData?: string; clientKeyData?: string } | undefined;
+  const { token, clientCertificateData: cert, clientKeyData: key } = status ?? {};
+  const pair = cert !== undefined && key !== undefined && { cert, key };
+  if (answer['kind'] === 'ExecCredential' && (token !== undefined || pair)) return { ...(token !== undefined && { token }), ...pair };
+  // The plugin's messages could contain a secret, so they are not repeated.
+  throw failed('answered with no credentials.');
 }

@@ -4,8 +4,7 @@ import type { ClusterApi } from './api-client.ts';
 import { conditionOf, isReady, type KubePod, podName } from './api-shapes.ts';
 import { blocked, type CheckResult, ok, warning } from './check-result.ts';
 import type { ClusterFacts, ClusterNode } from './cluster-facts.ts';
-import { isOneProgram } from './distribution.ts';
-import { lastWords, type NodeExec } from './node-exec.ts';
+import { lastWords, type NodeExec, type NodeOutcome } from './node-exec.ts';
 import { minorText, newestMinorAt, type Release, releaseOf, supportedMinors } from './release.ts';
 import { kubectlProblem, skewProblems } from './skew.ts';
 
@@ -42,13 +41,14 @@ export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): 
   return ok(`${countText(nodes.length, 'node')} ready, none short of disk, memory or processes`, evidence);
 }
 
-/** Parses `kubectl version --client -o json` of the host that the operator works on. Returns undefined for any other output. */
-export function readKubectl(stdout: string): Release | undefined {
-  return releaseOf(textOf(objectOf(objectOf(parsedJson(stdout))?.['clientVersion'])?.['gitVersion']));
-}
-
-/** kubectl may differ by one minor from the API servers, before and after the upgrade. */
-export function checkKubectl(kubectl: Release, { apiServers }: Pick<ClusterFacts, 'apiServers'>, target: Release): CheckResult {
+/**
+ * Checks the output of `kubectl version --client -o json` on the host that the operator works on. It may differ by one minor from the API
+ * servers, before and after the upgrade.
+ */
+export function checkKubectl({ exitCode, stdout }: NodeOutcome, { apiServers }: ClusterFacts, target: Release): CheckResult {
+  const version = objectOf(objectOf(parsedJson(stdout))?.['clientVersion'])?.['gitVersion'];
+  const kubectl = exitCode === 0 ? releaseOf(textOf(version)) : undefined;
+  if (!kubectl) return warning('kubectl on this host does not report its version');
   const now = kubectlProblem(kubectl, apiServers);
   if (now !== undefined) return warning(now, `Install kubectl ${minorText(target)} on this host.`);
   const later = kubectlProblem(kubectl, [target]);
@@ -60,22 +60,9 @@ export function checkKubectl(kubectl: Release, { apiServers }: Pick<ClusterFacts
   return ok(kubectl.text);
 }
 
-export function skewOf({ apiServers, nodes, controllers, planes, distribution }: ClusterFacts): string[] {
-  return skewProblems({
-    apiServers,
-    controllers,
-    nodes: nodes.map(({ name, kubelet, proxy }) => ({
-      name,
-      kubelet,
-      proxy,
-      ...(isOneProgram(distribution) && { apiServer: planes.get(name) }),
-    })),
-  });
-}
-
 export function checkSkew(facts: ClusterFacts): CheckResult {
   const { apiServers, apiServer, nodes } = facts;
-  const problems = skewOf(facts);
+  const problems = skewProblems(facts);
   if (problems.length > 0)
     return blocked(
       problems.join(' '),
@@ -144,12 +131,7 @@ export async function checkPods(api: ClusterApi, signal: AbortSignal, each: (cou
   );
 }
 
-interface KubeadmCertificate {
-  name?: string;
-  residualTime?: number;
-  externallyManaged?: boolean;
-  missing?: boolean;
-}
+type KubeadmCertificate = Partial<{ name: string; residualTime: number; externallyManaged: boolean; missing: boolean }>;
 
 /** `kubeadm upgrade apply` renews all certificates, but requires valid ones until then. */
 const soonDays = 30;

@@ -1,4 +1,4 @@
-import { type DistributionKind, vendorOf } from './distribution.ts';
+import { type DistributionKind, distributions } from './distribution.ts';
 import { minorText, type Release } from './release.ts';
 
 /** Commands for a node. `hand` is the reason why they are not run from here; the text is then for the operator. */
@@ -17,39 +17,37 @@ export interface UpgradeTarget {
   address?: string | undefined;
 }
 
-type Family = 'apt' | 'dnf' | 'zypper' | 'other';
-
-export function packagesOf(osImage: string): Family {
-  if (/debian|ubuntu|raspbian/i.test(osImage)) return 'apt';
-  if (/red hat|centos|rocky|alma|fedora|oracle|amazon/i.test(osImage)) return 'dnf';
-  return /suse/i.test(osImage) ? 'zypper' : 'other';
+interface PackageManager {
+  systems: RegExp;
+  /** Each minor of Kubernetes has its own repository, which this file names. */
+  repository: string;
+  install(packages: readonly string[], version: string): string[][];
 }
 
-const repositoryFiles = {
-  apt: '/etc/apt/sources.list.d/kubernetes.list',
-  dnf: '/etc/yum.repos.d/kubernetes.repo',
-  zypper: '/etc/zypp/repos.d/kubernetes.repo',
-};
-
-/** Each minor has its own repository. The file may name another minor than the one that runs, after an interrupted run for example. */
-function repository(family: Exclude<Family, 'other'>, from: Release, to: Release): string[][] {
-  if (from.minor === to.minor) return [];
-  return [['sed', '-i', `s#/v1\\.[0-9]*/#/v${minorText(to)}/#`, repositoryFiles[family]]];
-}
-
-function install(family: Family, packages: readonly string[], { major, minor, patch }: Release): string[][] {
-  const version = `${major}.${minor}.${patch}`;
-  if (family === 'apt')
-    return [
+const packageManagers: readonly PackageManager[] = [
+  {
+    systems: /debian|ubuntu|raspbian/i,
+    repository: '/etc/apt/sources.list.d/kubernetes.list',
+    install: (packages, version) => [
       ['apt-mark', 'unhold', ...packages],
       ['apt-get', 'update'],
       ['apt-get', 'install', '-y', ...packages.map((name) => `${name}=${version}-*`)],
       ['apt-mark', 'hold', ...packages],
-    ];
-  if (family === 'dnf')
-    return [['dnf', 'install', '-y', ...packages.map((name) => `${name}-${version}-*`), '--disableexcludes=kubernetes']];
-  return [['zypper', '--non-interactive', 'install', ...packages.map((name) => `${name}=${version}`)]];
-}
+    ],
+  },
+  {
+    systems: /red hat|centos|rocky|alma|fedora|oracle|amazon/i,
+    repository: '/etc/yum.repos.d/kubernetes.repo',
+    install: (packages, version) => [
+      ['dnf', 'install', '-y', ...packages.map((name) => `${name}-${version}-*`), '--disableexcludes=kubernetes'],
+    ],
+  },
+  {
+    systems: /suse/i,
+    repository: '/etc/zypp/repos.d/kubernetes.repo',
+    install: (packages, version) => [['zypper', '--non-interactive', 'install', ...packages.map((name) => `${name}=${version}`)]],
+  },
+];
 
 const shown = (argv: readonly (readonly string[])[]): string[] =>
   argv.map((words) => words.map((word) => (/^[\w@%+=:,./*-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' '));
@@ -72,8 +70,7 @@ export function controlPlaneCommands(target: UpgradeTarget, first: boolean): Nod
     ['kubeadm', 'upgrade', 'apply', version, '-y'],
   ];
   const own = first ? apply : [['kubeadm', 'upgrade', 'node']];
-  if (target.kind === 'kubeadm')
-    return kubeadmCommands(target, 'kubeadm', own, (family) => [...install(family, ['kubeadm'], target.to), ...own]);
+  if (target.kind === 'kubeadm') return kubeadmCommands(target, 'kubeadm', own, (install) => [...install('kubeadm'), ...own]);
   return otherCommands(target, 'server', {
     provider: providers[target.kind]?.(minorText(target.to), version.slice(1)) ?? '',
     unknown: `# bring the control plane to ${version}, as whoever made the cluster says`,
@@ -93,10 +90,10 @@ export function nodeCommands(target: UpgradeTarget, controlPlane: boolean): Node
   ];
   // Nodes of the control plane already have the new kubeadm.
   const own = controlPlane ? [] : [['kubeadm', 'upgrade', 'node']];
-  return kubeadmCommands(target, 'kubeadm, kubelet and kubectl', [...own, ...restart], (family) => [
-    ...(controlPlane ? [] : install(family, ['kubeadm'], to)),
+  return kubeadmCommands(target, 'kubeadm, kubelet and kubectl', [...own, ...restart], (install) => [
+    ...(controlPlane ? [] : install('kubeadm')),
     ...own,
-    ...install(family, ['kubelet', 'kubectl'], to),
+    ...install('kubelet', 'kubectl'),
     ...restart,
   ]);
 }
@@ -106,12 +103,18 @@ function kubeadmCommands(
   { from, to, osImage }: UpgradeTarget,
   packages: string,
   own: string[][],
-  all: (family: Family) => string[][],
+  all: (install: (...packages: string[]) => string[][]) => string[][],
 ): NodeCommands {
-  const family = packagesOf(osImage);
-  if (family !== 'other') return run([...repository(family, from, to), ...all(family)]);
-  const text = [`# install ${packages} ${releaseText(to)}`, ...shown(own)];
-  return byHand(`how packages are installed on ${osImage || 'it'} is not known here`, text);
+  const version = releaseText(to);
+  const manager = packageManagers.find(({ systems }) => systems.test(osImage));
+  if (!manager)
+    return byHand(`how packages are installed on ${osImage || 'it'} is not known here`, [
+      `# install ${packages} ${version}`,
+      ...shown(own),
+    ]);
+  // The file may name another minor than the one that runs, after an interrupted run for example.
+  const repository = from.minor === to.minor ? [] : [['sed', '-i', `s#/v1\\.[0-9]*/#/v${minorText(to)}/#`, manager.repository]];
+  return run([...repository, ...all((...names) => manager.install(names, version.slice(1)))]);
 }
 
 function otherCommands(
@@ -132,7 +135,7 @@ function talos(to: Release, address = 'CONTROL-PLANE'): NodeCommands {
 
 /** The installer is downloaded from the network, and drops options that are in no file, so the operator runs it. */
 function installer(kind: 'k3s' | 'rke2', to: Release, role: 'server' | 'agent'): NodeCommands {
-  const version = to.vendor === '' ? `${releaseText(to)}+${vendorOf({ kind })}` : to.text;
+  const version = to.vendor === '' ? `${releaseText(to)}+${distributions[kind].firstSuffix}` : to.text;
   if (kind === 'k3s')
     return byHand('its installer forgets options that are not in /etc/rancher/k3s/config.yaml: give them again', [
       `curl -sfL https://get.k3s.io | INSTALL_K3S_VERSION='${version}' sh -s - ${role}`,

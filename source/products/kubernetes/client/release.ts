@@ -20,11 +20,14 @@ export function releaseOf(text: string | undefined): Release | undefined {
   return { major, minor, patch, vendor, text: text?.trim() ?? '' };
 }
 
-/** Parses `v1.32.4`, `1.32.4` and `1.32`, as operators write them. */
+/** Parses `v1.32.4` and `1.32.4`, as operators write them. */
+export const wholeRelease = (text: string): Release | undefined => releaseOf(text.trim().replace(/^(?=\d)/, 'v'));
+
+/** Parses also `1.32`, which names no patch. */
 export function typedRelease(text: string): { major: number; minor: number; patch: number | undefined; vendor: string } | undefined {
   const short = /^v?(\d{1,3})\.(\d{1,4})$/.exec(text.trim());
   if (short) return { major: Number(short[1]), minor: Number(short[2]), patch: undefined, vendor: '' };
-  return releaseOf(text.trim().replace(/^(?=\d)/, 'v'));
+  return wholeRelease(text);
 }
 
 /** Reports whether it is a prerelease such as `v1.33.0-rc.1`, also with a vendor's suffix: clusters are not upgraded to those. */
