@@ -61,11 +61,8 @@ function flagsReaching(): (file: string) => ReadonlySet<string> {
     for (const { index, 1: verb } of code.matchAll(/^ +verb: '([^']+)',$/gm)) {
       const flow = flows.find((one) => one.verb === verb);
       if (!flow) continue;
-      const name = [...code.slice(0, index).matchAll(/export const (\w+)/g)].at(-1)?.[1] ?? '';
-      const named = new RegExp(`lazyFlow\\(\\s*${name},\\s*async \\(\\) =>\\s*\\(await import\\('([^']+)'`);
       // In a list, the procedure is the last member of the entry.
-      const own = /\bload: async \(\) => \(await import\('([^']+)'/.exec(code.slice(index).split(/^ +verb: /m)[1] ?? '');
-      const procedure = (named.exec(code) ?? own)?.[1];
+      const [, procedure] = /\bload: async \(\) => \(await import\('([^']+)'/.exec(code.slice(index).split(/^ +verb: /m)[1] ?? '') ?? [];
       const home = procedure === undefined ? file : join(dirname(file), procedure);
       if (procedure !== undefined) procedures.push(home);
       flagsOfFile.set(home, [...(flagsOfFile.get(home) ?? []), ...Object.keys(flow.flags ?? {})]);
