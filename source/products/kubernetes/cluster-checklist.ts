@@ -5,7 +5,6 @@ import type { ClusterApi } from './client/api-client.ts';
 import type { CheckResult } from './client/check-result.ts';
 import type { ClusterFacts, ClusterNode } from './client/cluster-facts.ts';
 import { drainPace } from './client/drain.ts';
-import type { NodeCommands } from './client/node-commands.ts';
 import type { Release } from './client/release.ts';
 import type { NodeExecs } from './node-exec.ts';
 
@@ -103,5 +102,3 @@ export const isServer = ({ distribution }: ClusterFacts, { controlPlane }: Clust
 export const isDrained = (facts: ClusterFacts, node: ClusterNode): boolean => facts.distribution.kind !== 'talos' && !isServer(facts, node);
 
 export const planeAddress = ({ nodes }: ClusterFacts): string | undefined => nodes.find(({ controlPlane }) => controlPlane)?.addresses[0];
-
-export const commandText = ({ text }: NodeCommands): string => text.join(' && ');

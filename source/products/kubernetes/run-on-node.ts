@@ -5,7 +5,7 @@ import type { ClusterNode } from './client/cluster-facts.ts';
 import { whereItLogs } from './client/distribution.ts';
 import type { NodeCommands } from './client/node-commands.ts';
 import { failureText } from './client/node-exec.ts';
-import { actOn, type ClusterChecklist, commandText } from './cluster-checklist.ts';
+import { actOn, type ClusterChecklist } from './cluster-checklist.ts';
 
 const commandsLimitMs = 1_800_000;
 
@@ -17,6 +17,7 @@ interface NodeStep {
   destroys?: readonly string[];
 }
 
+const commandText = ({ text }: NodeCommands): string => text.join(' && ');
 const commandList = (heading: string, { text }: NodeCommands) => [heading, ...text.map((line) => `  ${line}`)].join('\n');
 
 export async function runCommands(checklist: ClusterChecklist, node: ClusterNode, step: NodeStep): Promise<void> {
