@@ -20,6 +20,9 @@ const lasting = (units: string, example: string) => {
 };
 /** `512MB`, `4GB`: powers of 1024. */
 const size = z.string().regex(/^\d+(MB|GB)$/, 'use a number and MB or GB');
+const texts = z.array(z.string()).default([]);
+const entries = <S extends z.core.$ZodLooseShape>(shape: S) => z.array(z.strictObject(shape)).default([]);
+const named = <S extends z.core.$ZodLooseShape>(shape: S) => z.record(z.string(), z.strictObject(shape)).default({});
 
 const port = z.strictObject({
   /** The service in compose.yaml, if several publish under this name. */
@@ -58,7 +61,7 @@ const field = z.strictObject({
   pattern: z.string().optional(),
   length: z.number().int().positive().optional(),
   /** Fields that may not be set together with this one (R21). */
-  excludes: z.array(z.string()).default([]),
+  excludes: texts,
   rule: z.string().optional(),
   description: z.string().optional(),
   /**
@@ -167,31 +170,31 @@ const probe = z.strictObject({
    * Read-only calls whose responses `version` and `states` use, as `calls.<name>`. Of a failed or forbidden one only `ok`, false, exists:
    * conditions that refer to its response are not true.
    */
-  also: z.array(z.string()).default([]),
+  also: texts,
   every: lasting('s|m', '30s').optional(),
   /** CEL that returns the product's version from the response, or an empty string. */
   version: condition.optional(),
-  /** For responses that match none of `states`: `calls/default-states.ts`. Without them the state of the container is shown. */
+  /** For responses that match none of `states`: `calls/conditions.ts`. Without them the state of the container is shown. */
   defaults: z.boolean().default(true),
   states: z.array(probedState).min(1),
 });
 
-const check = z.strictObject({
+const checks = entries({
   id: name,
   when: condition,
   /** Only read-only ones. */
-  calls: z.array(z.string()).default([]),
+  calls: texts,
   level: z.enum(['error', 'warning', 'notice']),
   message: template,
   remedy: template,
 });
 
-const operation = z.strictObject({
+const operations = entries({
   id: name,
   title: z.string(),
   call: z.string(),
   right: z.enum(['read', 'reveal', 'operate', 'destroy']),
-  consequences: z.array(z.string()).default([]),
+  consequences: texts,
 });
 
 const backupItem = z
@@ -211,7 +214,7 @@ const backupItem = z
     dump: z.array(z.string()).min(1).optional(),
     /** From stdin; replaces the data, while the component's other services are stopped. */
     restore: z.array(z.string()).min(1).optional(),
-    with: z.array(z.string()).default([]),
+    with: texts,
     /** Excluded paths: caches, and files that are recreated. */
     exclude: z.array(z.string().regex(/^[^/]/, 'relative to the mount')).default([]),
     /** Shown to the operator. */
@@ -245,43 +248,33 @@ export const componentSchema = z.strictObject({
   image: z.string().optional(),
   product: z.strictObject({
     name: z.string(),
-    alternatives: z.array(z.strictObject({ name: z.string(), image: z.string().optional() })).default([]),
+    alternatives: entries({ name: z.string(), image: z.string().optional() }),
     homepage: z.url().optional(),
   }),
-  services: z
-    .record(
-      z.string(),
-      z.strictObject({
-        main: z.boolean().default(false),
-        role: z.string(),
-        /** Exits by itself; exit code 0 is success. */
-        oneShot: z.boolean().default(false),
-        optional: z.boolean().default(false),
-        /** Required for every pin that the specification does not state (R82). */
-        tagReason: z.string().optional(),
-        /** Why no other image works (R30). */
-        irreplaceable: z.string().min(1).optional(),
-        /** In engines' names; default: whatever the host has. */
-        architectures: z.array(z.enum(['amd64', 'arm64', 'arm', '386', 'riscv64', 'ppc64le', 's390x'])).optional(),
-        /** Forks, other publishers. Without tags. */
-        images: z.array(z.string()).default([]),
-      }),
-    )
-    .default({}),
+  services: named({
+    main: z.boolean().default(false),
+    role: z.string(),
+    /** Exits by itself; exit code 0 is success. */
+    oneShot: z.boolean().default(false),
+    optional: z.boolean().default(false),
+    /** Required for every pin that the specification does not state (R82). */
+    tagReason: z.string().optional(),
+    /** Why no other image works (R30). */
+    irreplaceable: z.string().min(1).optional(),
+    /** In engines' names; default: whatever the host has. */
+    architectures: z.array(z.enum(['amd64', 'arm64', 'arm', '386', 'riscv64', 'ppc64le', 's390x'])).optional(),
+    /** Forks, other publishers. Without tags. */
+    images: texts,
+  }),
   ports: z.record(name, port).default({}),
   fields: z.array(field).default([]),
   /** Exactly one of each set may be set (R21). */
   oneOf: z.array(z.array(z.string()).min(2)).default([]),
-  volumes: z
-    .record(
-      z.string(),
-      z.strictObject({
-        description: z.string(),
-        /** Downloads and libraries must be on one filesystem, all downloads in one folder (R27). */
-        content: z.enum(['downloads', 'library']).optional(),
-      }),
-    )
-    .default({}),
+  volumes: named({
+    description: z.string(),
+    /** Downloads and libraries must be on one filesystem, all downloads in one folder (R27). */
+    content: z.enum(['downloads', 'library']).optional(),
+  }),
   /**
    * The file that the product reads, as it is delivered: `files/config.yml`. `schema` is a JSON Schema beside component.yaml; `verify` is the
    * product's own check, run in a temporary container of that service, without secrets in argv.
@@ -304,22 +297,18 @@ export const componentSchema = z.strictObject({
         .regex(/^[\w.-]+\.json$/, 'name a .json file of this folder')
         .optional(),
       /** CEL over `config`, the parsed file: an error if true. One that uses a missing value, or one that the schema refuses, is not true. */
-      rules: z
-        .array(
-          z.strictObject({
-            when: z.string().min(1),
-            /**
-             * `[limits, 0, max]`, or its nearest parent. `*` is each entry of a list or a map: the condition is evaluated for each, with the
-             * entry at the last star as `one` and its name or index as `key`.
-             */
-            at: z.array(z.union([z.string(), z.number().int()])).default([]),
-            message: z.string(),
-            remedy: z.string(),
-            /** `deployed`: an error in a deployment of this entry, a warning in a user's own file. */
-            level: z.enum(['error', 'warning', 'deployed']).default('error'),
-          }),
-        )
-        .default([]),
+      rules: entries({
+        when: condition,
+        /**
+         * `[limits, 0, max]`, or its nearest parent. `*` is each entry of a list or a map: the condition is evaluated for each, with the
+         * entry at the last star as `one` and its name or index as `key`.
+         */
+        at: z.array(z.union([z.string(), z.number().int()])).default([]),
+        message: z.string(),
+        remedy: z.string(),
+        /** `deployed`: an error in a deployment of this entry, a warning in a user's own file. */
+        level: z.enum(['error', 'warning', 'deployed']).default('error'),
+      }),
       verify: z
         .strictObject({
           service: z.string(),
@@ -346,26 +335,22 @@ export const componentSchema = z.strictObject({
     .array(z.strictObject({ component: name, what: name, field: z.string().optional(), services: z.array(z.string()).min(1).optional() }))
     .optional(),
   /** The stages from a release to the library that it serves (R55). `optional`: the chain works without it. */
-  chain: z.array(z.strictObject({ stage: z.enum(chainStages), does: z.string().min(1), optional: z.boolean().default(false) })).default([]),
+  chain: entries({ stage: z.enum(chainStages), does: z.string().min(1), optional: z.boolean().default(false) }),
   /** Settings of the reverse proxy for it, if there are more than the port marked `web` (R11). */
   site: z
     .strictObject({
       port: name.optional(),
       /** `otherwise` receives what nothing responds to at the other port (R51). */
-      routes: z
-        .array(
-          z.strictObject({
-            path: z.string().regex(/^\/[\w./-]*\*?$/, 'write a path, such as /api/*'),
-            port: name,
-            otherwise: name.optional(),
-          }),
-        )
-        .default([]),
+      routes: entries({
+        path: z.string().regex(/^\/[\w./-]*\*?$/, 'write a path, such as /api/*'),
+        port: name,
+        otherwise: name.optional(),
+      }),
       /**
        * Further sites, whose host names are values of fields; `suggest` is the prefix to the site's own name. The portal protects those with
        * the same port as the site; programs at another one cannot log in there.
        */
-      names: z.array(z.strictObject({ field: z.string(), port: name, suggest: name.optional() })).default([]),
+      names: entries({ field: z.string(), port: name, suggest: name.optional() }),
       /** For the portal that authorizes requests (R36): the field with its address for browsers. */
       portal: z.string().optional(),
     })
@@ -382,89 +367,67 @@ export const componentSchema = z.strictObject({
   auth: z.string().default('none'),
   calls: z.record(name, call).default({}),
   probe: probe.optional(),
-  operations: z.array(operation).default([]),
-  checks: z.array(check).default([]),
+  operations,
+  checks,
   /** As the specification or the product names them; nothing is invented (R64). */
-  transitions: z
-    .array(
-      z.strictObject({
-        from: z.string(),
-        trigger: z.string(),
-        condition: z.string().optional(),
-        to: z.string(),
-        also: z.string().optional(),
-      }),
-    )
-    .default([]),
-  limits: z
-    .array(z.strictObject({ item: z.string(), value: z.string(), kind: z.enum(['stated', 'example', 'suggested', 'guidance']) }))
-    .default([]),
+  transitions: entries({
+    from: z.string(),
+    trigger: z.string(),
+    condition: z.string().optional(),
+    to: z.string(),
+    also: z.string().optional(),
+  }),
+  limits: entries({ item: z.string(), value: z.string(), kind: z.enum(['stated', 'example', 'suggested', 'guidance']) }),
   /** Commands that an operator runs inside the container, not HTTP (R32). */
-  cli: z.array(z.string()).default([]),
-  objects: z
-    .array(
-      z.strictObject({
-        name: z.string(),
-        fields: z
-          .array(
-            z.strictObject({
-              name: z.string(),
-              type: z.string(),
-              required: z.boolean().default(false),
-              secret: z.boolean().default(false),
-              rule: z.string().optional(),
-            }),
-          )
-          .default([]),
-        note: z.string().optional(),
-      }),
-    )
-    .default([]),
+  cli: texts,
+  objects: entries({
+    name: z.string(),
+    fields: entries({
+      name: z.string(),
+      type: z.string(),
+      required: z.boolean().default(false),
+      secret: z.boolean().default(false),
+      rule: z.string().optional(),
+    }),
+    note: z.string().optional(),
+  }),
   /** `check`: the id of the check that detects it: its own, or one of `built-in-checks.ts`. */
-  errors: z.array(z.strictObject({ condition: z.string(), outcome: z.string(), check: z.string().optional() })).default([]),
-  events: z.array(z.string()).default([]),
+  errors: entries({ condition: z.string(), outcome: z.string(), check: z.string().optional() }),
+  events: texts,
   /** Required files that no catalog can deliver: nothing is started before they exist. */
-  beforeStart: z
-    .array(
-      z.strictObject({
-        id: name,
-        /** Paths in the main service: absolute paths below a mounted folder, or names of fields with such paths. */
-        files: z.array(z.string().min(1)).min(1),
-        message: z.string(),
-        remedy: z.string(),
-        /** The procedure that creates them (`source/flows/`), with options of its verb. */
-        flow: z
-          .strictObject({ id: name, title: z.string(), options: z.record(z.string(), z.union([z.string(), z.boolean()])).default({}) })
-          .optional(),
-      }),
-    )
-    .default([]),
-  firstRun: z
-    .array(
-      z.strictObject({
-        id: name,
-        title: z.string(),
-        detail: z.string().default(''),
-        /** Without it, an operator confirms it by hand. */
-        done: condition.optional(),
-        bySite: z.boolean().optional(),
-        /** Its own page where it is done (R38). */
-        page: z.string().startsWith('/').optional(),
-        /** Until it is done, anyone can log in: a default password, or none (R47). */
-        urgent: z.boolean().default(false),
-      }),
-    )
-    .default([]),
+  beforeStart: entries({
+    id: name,
+    /** Paths in the main service: absolute paths below a mounted folder, or names of fields with such paths. */
+    files: z.array(z.string().min(1)).min(1),
+    message: z.string(),
+    remedy: z.string(),
+    /** The procedure that creates them (`source/flows/`), with options of its verb. */
+    flow: z
+      .strictObject({ id: name, title: z.string(), options: z.record(z.string(), z.union([z.string(), z.boolean()])).default({}) })
+      .optional(),
+  }),
+  firstRun: entries({
+    id: name,
+    title: z.string(),
+    detail: z.string().default(''),
+    /** Without it, an operator confirms it by hand. */
+    done: condition.optional(),
+    bySite: z.boolean().optional(),
+    /** Its own page where it is done (R38). */
+    page: z.string().startsWith('/').optional(),
+    /** Until it is done, anyone can log in: a default password, or none (R47). */
+    urgent: z.boolean().default(false),
+  }),
   upgrade: z
     .strictObject({
       rollback: z.enum(['safe', 'unsafe']).default('unsafe'),
-      steps: z.array(z.string()).default([]),
-      notes: z.array(z.string()).default([]),
+      steps: texts,
+      notes: texts,
     })
     .optional(),
   backup: z.array(backupItem).default([]),
   dependsOn: z.array(name).default([]),
-  notes: z.array(z.string()).default([]),
+  notes: texts,
   /** Why compose.yaml uses an unusual key (R3, R4): the key to the reason. */
   justifies: z.record(z.string(), z.string().min(1)).default({}),
 });
