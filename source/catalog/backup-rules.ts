@@ -1,5 +1,5 @@
 import type { YamlPath } from '../yaml/document.ts';
-import { type Draft, inComponent, inCompose, type RuleFinding, servicesOf, unknown } from './draft.ts';
+import { type Draft, inComponent, inCompose, type RuleFinding, servicesOf, unknown, warningIfOwn } from './draft.ts';
 
 /** A variable that is a secret by its name, passed to a program as an argument: every user of the host could read it there. */
 const secretArgument = /(?<![A-Z_]=["']?)\$\{?[A-Z_]*(?:PASSWORD|PASSWD|SECRET|TOKEN)/;
@@ -14,19 +14,15 @@ export function volumeNameOf({ source, target }: { source: string; target: strin
   return source === '' || /^[./~]/.test(source) ? target : source;
 }
 
-/** Files in `files/` are part of the component's folder, which a backup always contains. */
-function isOwnFile(source: string): boolean {
-  return /^(?:\.\/)?files(?:\/|$)/.test(source);
-}
-
 /** A forgotten volume would only be noticed on restore. */
 export function* checkBackup(draft: Draft): Generator<RuleFinding> {
   const { component, compose } = draft;
   if (!compose) return;
   const services = servicesOf(draft);
+  // Files in `files/` are part of the component's folder, which a backup always contains.
   const mounts = services.flatMap(({ name, mounts: all }) =>
     all
-      .filter(({ source }) => !isOwnFile(source) && !/(?:^|\/)\.\.(?:\/|$)/.test(source))
+      .filter(({ source }) => !/^(?:\.\/)?files(?:\/|$)|(?:^|\/)\.\.(?:\/|$)/.test(source))
       .map((mount) => ({ ...mount, service: name, volume: volumeNameOf(mount) })),
   );
   const volumes = [...new Set(mounts.map(({ volume }) => volume))];
@@ -50,18 +46,11 @@ export function* checkBackup(draft: Draft): Generator<RuleFinding> {
     const remedy = 'Give it in the environment of that program: PGPASSWORD="$POSTGRES_PASSWORD" pg_dump.';
     for (const kind of ['dump', 'restore'] as const) yield* secretArguments([...path, kind], item[kind], remedy);
   }
-  // An operator's own catalog may be older than backups: this is reported, and the entry still works.
   const seen = new Set<string>();
   for (const { volume, path, inMemory } of mounts) {
     if (inMemory || covered.has(volume) || seen.has(volume)) continue;
     seen.add(volume);
-    yield {
-      ...inCompose(
-        path,
-        `Nothing says how "${volume}" is backed up.`,
-        `Add it in component.yaml: backup: [{id: data, volume: ${volume}, method: stop}], or method: skip and why.`,
-      ),
-      level: draft.own ? 'warning' : 'error',
-    };
+    const remedy = `Add it in component.yaml: backup: [{id: data, volume: ${volume}, method: stop}], or method: skip and why.`;
+    yield warningIfOwn(draft, inCompose(path, `Nothing says how "${volume}" is backed up.`, remedy));
   }
 }

@@ -13,15 +13,9 @@ const called = { whole: 1, begins: 0.4, inside: 0.2 };
 /** Shorter words are part of too many others, or one letter away from them. */
 const insideFrom = 3;
 const misspeltFrom = 5;
-const strewnFrom = 5;
-
-interface Word {
-  text: string;
-  weight: number;
-}
 
 interface Searched {
-  words: readonly Word[];
+  words: readonly { text: string; weight: number }[];
   names: readonly string[];
   keywords: readonly string[];
 }
@@ -63,7 +57,7 @@ function fitOf(typed: string, known: string): number {
   if (typed.length < misspeltFrom) return 0;
   const steps = typed.length < 8 ? 1 : 2;
   if (Math.abs(known.length - typed.length) <= steps && distance(typed, known) <= steps) return fits.misspelt;
-  return typed.length >= strewnFrom && isStrewn(typed, known) ? fits.strewn : 0;
+  return isStrewn(typed, known) ? fits.strewn : 0;
 }
 
 /** All letters occur in the word, in order, starting with its first letter: `immch` in `immich`. */

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
-import { compileCatalog, problemText, readWidePorts } from './compile.ts';
+import { problemText, readWidePorts } from './compile.ts';
 import { writeCompiled } from './compiled-file.ts';
+import { loadFolder } from './load-folder.ts';
 import { componentSchema } from './schema.ts';
 
 // A step of the build, run from the top of the checkout: catalog/ becomes dist/catalog.json, the schema dist/component.schema.json.
 
 const widePorts = readWidePorts((await readOwnFile('test/spec/port-conflicts.md')) ?? '');
-const { entries, problems } = await compileCatalog('catalog', widePorts.size > 0 ? widePorts : undefined);
+const { entries, problems } = await loadFolder('catalog', { own: false, ...(widePorts.size > 0 && { widePorts }) });
 for (const problem of problems) process.stderr.write(`${problem.level}: ${problemText(problem)}\n`);
 if (problems.some(({ level }) => level === 'error')) {
   process.stderr.write('The catalog has errors; nothing was built.\n');

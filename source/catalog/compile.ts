@@ -1,12 +1,4 @@
-import type { CatalogEntry, CatalogProblem } from './catalog.ts';
-import { loadFolder } from './load-folder.ts';
-
-export async function compileCatalog(
-  folder: string,
-  widePorts?: ReadonlySet<string>,
-): Promise<{ entries: CatalogEntry[]; problems: CatalogProblem[] }> {
-  return loadFolder(folder, { own: false, widePorts });
-}
+import type { CatalogProblem } from './catalog.ts';
 
 /** The specification lists them in the annex of its port list: `| 53/tcp | \`dns-filter\` | all |` becomes `dns-filter 53/tcp` (R7). */
 export function readWidePorts(markdown: string): Set<string> {

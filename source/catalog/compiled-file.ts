@@ -45,12 +45,12 @@ export function readCompiled(bytes: Buffer): CatalogEntry[] {
   if (schema !== 2 || !Array.isArray(entries)) throw new Error('it has another version');
   if (lines.length !== entries.length + 1) throw new Error('its end is missing');
 
-  const unread = new WeakMap<object, Buffer>();
-  const read = new WeakMap<object, Record<string, unknown>>();
+  const rests = new WeakMap<object, Buffer | Record<string, unknown>>();
   const restOf = (entry: object): Record<string, unknown> => {
-    const known = read.get(entry) ?? (JSON.parse(unread.get(entry)?.toString('utf8') ?? '{}') as Record<string, unknown>);
-    read.set(entry, known);
-    return known;
+    const known = rests.get(entry) ?? {};
+    const rest = Buffer.isBuffer(known) ? (JSON.parse(known.toString('utf8')) as Record<string, unknown>) : known;
+    rests.set(entry, rest);
+    return rest;
   };
   const shape: object = Object.create(null);
   for (const key of further) {
@@ -62,8 +62,7 @@ export function readCompiled(bytes: Buffer): CatalogEntry[] {
   }
   return entries.map((head, index) => {
     const entry = Object.assign(Object.create(shape), head) as CatalogEntry;
-    const line = lines[index];
-    if (line) unread.set(entry, line);
+    rests.set(entry, lines[index] ?? {});
     return entry;
   });
 }

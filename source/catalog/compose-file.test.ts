@@ -55,7 +55,7 @@ volumes:
     expect(db).toMatchObject({ profiles: ['database'], networkMode: 'host' });
     expect([...(db?.environment.keys() ?? [])]).toEqual(['POSTGRES_PASSWORD', 'PASSED']);
     expect([...compose.variables.keys()]).toEqual(['TAG', 'A', 'DB_PASSWORD']);
-    expect(compose.topLevel).toEqual(['services', 'volumes']);
+    expect(Object.keys(compose.written)).toEqual(['services', 'volumes']);
   });
 
   it.each([

@@ -33,12 +33,12 @@ export interface ComposeService {
   devices: readonly string[];
   capAdd: readonly string[];
   command: readonly string[];
-  keys: readonly string[];
+  written: JsonObject;
 }
 
 export interface ComposeFile {
   services: ReadonlyMap<string, ComposeService>;
-  topLevel: readonly string[];
+  written: JsonObject;
   variables: ReadonlyMap<string, readonly { operator: string; word: string; path: YamlPath }[]>;
 }
 
@@ -76,7 +76,7 @@ class Reader {
         );
       }
     }
-    return { services, topLevel: Object.keys(file), variables };
+    return { services, written: file, variables };
   }
 
   #variables(): ComposeFile['variables'] {
@@ -109,7 +109,7 @@ class Reader {
       devices: namesIn(service['devices']).map((device) => interpolate(device)),
       capAdd: namesIn(service['cap_add']),
       command: typeof service['command'] === 'string' ? [service['command']] : namesIn(service['command']),
-      keys: Object.keys(service),
+      written: service,
     };
   }
 

@@ -6,9 +6,7 @@ import { interpolate } from './interpolation.ts';
 export function* checkMeaning(draft: Draft): Generator<RuleFinding> {
   yield* portsTwice(draft);
   yield* portsSaidTwice(draft);
-  const services = mapOf(mapOf(draft.composeDocument?.value)['services']);
-  for (const { name, networkMode } of servicesOf(draft)) {
-    const value = mapOf(services[name]);
+  for (const { name, networkMode, written: value } of servicesOf(draft)) {
     const path = ['services', name];
     if (!/^[\w.-]+$/.test(name))
       yield inCompose(path, `"${name}" cannot be the name of a service.`, 'Use letters, digits, dots, dashes and underscores.', 'key');

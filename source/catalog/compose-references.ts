@@ -3,40 +3,33 @@ import { type JsonObject, mapOf } from '../text/json-value.ts';
 import { nameRemedy, nearRemedy } from '../text/nearest-name.ts';
 import type { YamlPath } from '../yaml/document.ts';
 import { circlesOf } from './component-circles.ts';
-import { type Draft, inCompose, type RuleFinding, servicesOf } from './draft.ts';
+import type { ComposeService } from './compose-file.ts';
+import { type Draft, inCompose, type RuleFinding, servicesOf, warningIfOwn } from './draft.ts';
 import { interpolate } from './interpolation.ts';
 
 const asList = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]);
 
 /** References to parts of compose.yaml and to files beside it: otherwise compose refuses the file, or fails during start-up. */
 export function* checkCompose(draft: Draft): Generator<RuleFinding> {
-  const file = mapOf(draft.composeDocument?.value);
+  const file = draft.compose?.written ?? {};
   yield* circles(draft);
   yield* readElsewhere(draft);
   yield* resources(draft, file);
   for (const service of servicesOf(draft)) {
-    const path = ['services', service.name];
-    const value = mapOf(mapOf(file['services'])[service.name]);
-    yield* mounts(draft, service.name);
-    yield* neighbours(draft, value, path);
+    yield* mounts(service);
+    yield* neighbours(draft, service);
   }
   yield* besides(draft, file);
 }
 
 /** The first docker-compose and podman-compose read YAML 1.1: they refuse `MODE: on`, and publish port 1342 for `22:22`. */
-function* readElsewhere({ composeDocument, own }: Draft): Generator<RuleFinding> {
+function* readElsewhere(draft: Draft): Generator<RuleFinding> {
+  const { composeDocument } = draft;
   for (const { path } of composeDocument?.scalars() ?? []) {
     const scalar = path[0] === 'services' ? composeDocument?.scalar(path) : undefined;
     if (scalar?.elsewhere !== true) continue;
-    yield {
-      ...inCompose(
-        path,
-        `"${scalar.written}" is text for docker compose, and something else for compose programs in Python.`,
-        `Put it into quotes: "${scalar.written}".`,
-      ),
-      // Harmless if every host has a newer program.
-      level: own ? 'warning' : 'error',
-    };
+    const message = `"${scalar.written}" is text for docker compose, and something else for compose programs in Python.`;
+    yield warningIfOwn(draft, inCompose(path, message, `Put it into quotes: "${scalar.written}".`));
   }
 }
 
@@ -44,7 +37,7 @@ function* circles(draft: Draft): Generator<RuleFinding> {
   const services = new Map(servicesOf(draft).map((service) => [service.name, service]));
   const needs = (name: string) => {
     const service = services.get(name);
-    const host = /^service:(.*)$/.exec(service?.networkMode ?? '')?.[1];
+    const host = networkHostOf(service);
     return [...(service?.dependsOn ?? []), ...(host === undefined ? [] : [host])];
   };
   for (const circle of circlesOf(services.keys(), needs)) {
@@ -58,9 +51,14 @@ function* circles(draft: Draft): Generator<RuleFinding> {
   }
 }
 
-function* mounts({ compose }: Draft, name: string): Generator<RuleFinding> {
+/** The service whose network this one uses. */
+function networkHostOf(service: ComposeService | undefined): string | undefined {
+  return /^service:(.*)$/.exec(service?.networkMode ?? '')?.[1];
+}
+
+function* mounts(service: ComposeService): Generator<RuleFinding> {
   const seen = new Set<string>();
-  for (const { target, path } of compose?.services.get(name)?.mounts ?? []) {
+  for (const { target, path } of service.mounts) {
     if (target !== '' && !target.startsWith('/') && !/^[A-Za-z]:[\\/]/.test(target))
       yield inCompose(path, `"${target}" is no place in a container.`, `Write an absolute path: /${target.replace(/^\.?\//, '')}.`);
     if (seen.has(target)) yield inCompose(path, `Something is mounted at ${target} already.`, 'Keep one of the two.');
@@ -71,8 +69,8 @@ function* mounts({ compose }: Draft, name: string): Generator<RuleFinding> {
 function* resources(draft: Draft, file: JsonObject): Generator<RuleFinding> {
   for (const kind of ['volumes', 'networks', 'secrets', 'configs'] as const) {
     const names = Object.keys(mapOf(file[kind]));
-    for (const { name: service, mounts: mounted } of servicesOf(draft)) {
-      const value = mapOf(mapOf(file['services'])[service])[kind];
+    for (const { name: service, mounts: mounted, written } of servicesOf(draft)) {
+      const value = written[kind];
       const used: { name: unknown; path: YamlPath }[] =
         kind === 'volumes'
           ? mounted
@@ -98,16 +96,17 @@ const isPath = (source: string) => /^[./~]|^[A-Za-z]:[\\/]|\\/.test(source);
 const isBind = ({ composeDocument }: Draft, path: YamlPath) =>
   !['volume', undefined].includes(composeDocument?.scalar([...path, 'type'])?.value as string | undefined);
 
-function* neighbours({ compose }: Draft, value: JsonObject, path: YamlPath): Generator<RuleFinding> {
-  const mode = value['network_mode'];
-  const host = typeof mode === 'string' ? /^service:(.*)$/.exec(interpolate(mode))?.[1] : undefined;
+function* neighbours({ compose }: Draft, service: ComposeService): Generator<RuleFinding> {
+  const { name, written } = service;
+  const path = ['services', name];
+  const host = networkHostOf(service);
   if (host !== undefined && compose && !compose.services.has(host))
     yield inCompose([...path, 'network_mode'], `There is no service "${host}".`, nameRemedy(host, compose.services.keys(), 'Remove this.'));
-  if (value['extends'] !== undefined) {
+  if (written['extends'] !== undefined) {
     const message = 'What "extends" brings is not read here, so nothing would be known of it.';
     yield inCompose([...path, 'extends'], message, 'Write it out, or share it with an anchor: <<: *name.', 'key');
   }
-  if (value['build'] !== undefined && value['image'] !== undefined) {
+  if (written['build'] !== undefined && written['image'] !== undefined) {
     const message = 'Nothing is built here, and what it is built from does not come along.';
     yield inCompose([...path, 'build'], message, 'Remove build: the image is what runs.', 'key');
   }
@@ -115,16 +114,16 @@ function* neighbours({ compose }: Draft, value: JsonObject, path: YamlPath): Gen
 
 /** Files that compose reads itself: besides compose.yaml, a host receives only the files in `files/` and the generated `.env`. */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: compose names files in three forms, by several keys
-function* besides({ files, compose }: Draft, file: JsonObject): Generator<RuleFinding> {
+function* besides(draft: Draft, file: JsonObject): Generator<RuleFinding> {
   if (file['include'] !== undefined)
     yield inCompose(['include'], 'What "include" brings is not read here, so nothing would be known of it.', 'Write it out.', 'key');
   const read: { path: YamlPath; file: unknown }[] = [];
   for (const kind of ['secrets', 'configs'])
     for (const [name, value] of Object.entries(mapOf(file[kind])))
       if (mapOf(value)['file'] !== undefined) read.push({ path: [kind, name, 'file'], file: mapOf(value)['file'] });
-  for (const name of compose?.services.keys() ?? []) {
+  for (const { name, written: service } of servicesOf(draft)) {
     const path = ['services', name, 'env_file'];
-    const written = mapOf(mapOf(file['services'])[name])['env_file'];
+    const written = service['env_file'];
     for (const [index, one] of asList(written).entries()) {
       if (mapOf(one)['required'] === false) continue;
       const at = Array.isArray(written) ? [...path, index] : path;
@@ -138,6 +137,7 @@ function* besides({ files, compose }: Draft, file: JsonObject): Generator<RuleFi
     if (!source.startsWith('files/')) {
       const message = `${source} does not come along: beside compose.yaml a host gets only what lies in files/.`;
       yield inCompose(path, message, `Put it there: ./files/${posix.basename(source)}.`);
-    } else if (!files.has(source)) yield inCompose(path, `There is no ${source} in this folder.`, nearRemedy(source, files, 'Add it.'));
+    } else if (!draft.files.has(source))
+      yield inCompose(path, `There is no ${source} in this folder.`, nearRemedy(source, draft.files, 'Add it.'));
   }
 }

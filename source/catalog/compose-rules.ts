@@ -1,15 +1,9 @@
 import { nearRemedy } from '../text/nearest-name.ts';
-import { type Draft, inComponent, inCompose, type LintRule, type RuleFinding, servicesOf } from './draft.ts';
+import { type Draft, inComponent, inCompose, type RuleFinding, servicesOf } from './draft.ts';
 import { parseImage } from './images.ts';
 import { readInterpolation } from './interpolation.ts';
 
-export const composeRules: readonly LintRule[] = [
-  { id: 'R2', check: placeholders },
-  { id: 'R3', check: topLevelKeys },
-  { id: 'R4', check: serviceKeys },
-  { id: 'oneShot', check: oneShots },
-  { id: 'optional', check: optionalServices },
-];
+export const composeRules = { R2: placeholders, R3: topLevelKeys, R4: serviceKeys, oneShot: oneShots, optional: optionalServices };
 
 function* placeholders({ composeDocument }: Draft): Generator<RuleFinding> {
   for (const { path, text } of composeDocument?.scalars() ?? []) {
@@ -25,7 +19,7 @@ function* placeholders({ composeDocument }: Draft): Generator<RuleFinding> {
 }
 
 function* topLevelKeys({ component, compose }: Draft): Generator<RuleFinding> {
-  for (const key of compose?.topLevel ?? []) {
+  for (const key of Object.keys(compose?.written ?? {})) {
     if (key === 'services' || key === 'volumes' || Object.hasOwn(component.justifies, key)) continue;
     const remedy = `Remove it, or say in component.yaml why it is needed: justifies: {${key}: ...}.`;
     yield inCompose([key], `"${key}" is not usual at the top of a compose file here.`, remedy, 'key');
@@ -56,7 +50,7 @@ function* serviceKeys(draft: Draft): Generator<RuleFinding> {
         `The service "${service.name}" does not restart unless stopped.`,
         `${action} restart: unless-stopped, or mark it oneShot: true in component.yaml when it ends by itself.`,
       );
-    for (const key of service.keys) {
+    for (const key of Object.keys(service.written)) {
       if (usualKeys.has(key) || Object.hasOwn(component.justifies, key)) continue;
       const remedy = nearRemedy(key, usualKeys, `Remove it, or say in component.yaml why it is needed: justifies: {${key}: ...}.`);
       yield inCompose([...path, key], `"${key}" is not usual in a service here.`, remedy, 'key');

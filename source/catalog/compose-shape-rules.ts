@@ -5,9 +5,9 @@ import { nameRemedy, nearestName } from '../text/nearest-name.ts';
 import { shownValue } from '../text/shown-value.ts';
 import type { YamlPath } from '../yaml/document.ts';
 import { keysOf, nodesAt, type SchemaNode } from '../yaml/json-schema.ts';
-import { valueAt } from '../yaml/schema-issues.ts';
+import { kindWords, valueAt } from '../yaml/schema-issues.ts';
 import { olderFindings, podman, python } from './compose-older.ts';
-import { type Draft, inCompose, type RuleFinding, warning } from './draft.ts';
+import { type Draft, inCompose, type RuleFinding, warning, warningIfOwn } from './draft.ts';
 import { interpolate, variablesIn } from './interpolation.ts';
 
 /** With another name for its draft, zod would look for `$defs`. */
@@ -29,7 +29,7 @@ export function* checkShapes(draft: Draft): Generator<RuleFinding> {
     const written = valueAt(value, path);
     if (path[0] === 'name' && path.length === 1 && written !== id)
       yield inCompose(path, `A project called ${shownValue(written)} would not be recognised as "${id}" once it runs.`, remedy);
-    else yield older(draft, path, message, remedy, part);
+    else yield warningIfOwn(draft, inCompose(path, message, remedy, part));
   }
 }
 
@@ -69,26 +69,18 @@ function* plainTexts(value: unknown, path: YamlPath = []): Generator<RuleFinding
   }
 }
 
-/** Harmless if every host has a newer program. */
-function older({ own }: Draft, path: YamlPath, message: string, remedy: string, part: 'key' | 'value' = 'value'): RuleFinding {
-  return { ...inCompose(path, message, remedy, part), level: own ? 'warning' : 'error' };
-}
-
 /** Interpolation that older programs do not support. 1.29 ends a default at its first brace, and treats a dollar sign in it literally. */
 function* variables(draft: Draft): Generator<RuleFinding> {
   for (const { path, text } of draft.composeDocument?.scalars() ?? []) {
+    const older = (message: string, remedy: string) => warningIfOwn(draft, inCompose(path, message, remedy));
     for (const { name, operator, word } of variablesIn(text)) {
       if (operator === '+')
         yield older(
-          draft,
-          path,
           `${python} refuses the whole file over \${${name}:+...}, and ${podman} leaves it as it stands.`,
           'Use a default, or a variable that is set.',
         );
       else if (operator === '-' && variablesIn(word).length > 0)
         yield older(
-          draft,
-          path,
           `${python} and ${podman} do not fill in a variable inside the default of ${name}.`,
           'Write the default out, or use two variables.',
         );
@@ -117,7 +109,7 @@ function* mistake(draft: Draft, all: readonly Mistake[], value: unknown): Genera
     return;
   }
   if (first.code === 'custom') {
-    yield older(draft, path, `${python} refuses the whole file: this stands there twice.`, 'Keep one of the two.');
+    yield warningIfOwn(draft, inCompose(path, `${python} refuses the whole file: this stands there twice.`, 'Keep one of the two.'));
     return;
   }
   const written = valueAt(value, path);
@@ -155,19 +147,8 @@ function* unknownKey({ component }: Draft, path: YamlPath): Generator<RuleFindin
   yield warning(inCompose(path, message, meant ?? otherwise, 'key'));
 }
 
-const kinds: Readonly<Record<string, string>> = {
-  string: 'text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'a map of names to values',
-  record: 'a map of names to values',
-  null: 'empty',
-};
-
 function wordsOf(issue: Mistake): string {
-  if (issue.code === 'invalid_type') return kinds[issue.expected] ?? issue.expected;
+  if (issue.code === 'invalid_type') return issue.expected === 'null' ? 'empty' : (kindWords[issue.expected] ?? issue.expected);
   if (issue.code === 'invalid_value') return `one of ${issue.values.join(', ')}`;
   return issue.message.replace(/^Invalid \w+: must /, 'text that must ');
 }

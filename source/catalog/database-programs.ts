@@ -1,10 +1,5 @@
 /** Programs for every component with such a database. They run in its container, with its environment; a new password comes on stdin. */
-interface DatabasePrograms {
-  dump: readonly string[];
-  restore: readonly string[];
-  rotate: readonly string[];
-  verify: readonly string[];
-}
+type DatabasePrograms = Readonly<Record<'dump' | 'restore' | 'rotate' | 'verify', readonly string[]>>;
 
 export const databasePrograms = ['postgresql', 'mysql', 'mysql-root'] as const;
 

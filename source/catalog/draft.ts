@@ -49,6 +49,8 @@ const finding =
 export const inComponent = finding('component');
 export const inCompose = finding('compose');
 export const warning = (reported: RuleFinding): RuleFinding => ({ ...reported, level: 'warning' });
+/** In an operator's own catalog only a warning: it may be older than a rule, and every host may have a newer compose program. */
+export const warningIfOwn = ({ own }: Draft, reported: RuleFinding): RuleFinding => ({ ...reported, level: own ? 'warning' : 'error' });
 
 export function unknown(path: YamlPath, what: string, written: string, known: Iterable<string>, part?: Part): RuleFinding {
   return inComponent(path, `There is no ${what} "${written}".`, nameRemedy(written, known, 'Declare it first, or remove this.'), part);

@@ -1,14 +1,9 @@
-import { type Draft, inComponent, inCompose, type LintRule, type RuleFinding, servicesOf, variableOf } from './draft.ts';
+import { type Draft, inComponent, inCompose, type RuleFinding, servicesOf, variableOf } from './draft.ts';
 import { checkValue } from './field-types.ts';
 import { generate } from './generators.ts';
 import { isReserved } from './variable-names.ts';
 
-export const fieldRules: readonly LintRule[] = [
-  { id: 'R2', check: secretsOutOfFiles },
-  { id: 'R17', check: fieldValues },
-  { id: 'R18', check: stringBooleans },
-  { id: 'R21', check: exclusiveDefaults },
-];
+export const fieldRules = { R2: secretsOutOfFiles, R17: fieldValues, R18: stringBooleans, R21: exclusiveDefaults };
 
 const isRequired = (name: string) => `Write \${${name}:?kept by Quarterdeck, use quarterdeck compose}.`;
 

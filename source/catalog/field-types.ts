@@ -63,16 +63,16 @@ const ofItems =
     return wrong === undefined ? undefined : `holds ${secret ? 'an entry' : shownValue(wrong)} that is ${misfit}`;
   };
 
-const checkDuration = ofText((text) =>
-  unless(/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d|w|y))+$/.test(text), 'must be a duration, such as 24h or 30d'),
-);
+const ofForm = (form: RegExp, otherwise: string) => ofText((text) => unless(form.test(text), otherwise));
+const ofLine = ofForm(/^[^\n]*$/, 'must be one line');
+const checkDuration = ofForm(/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d|w|y))+$/, 'must be a duration, such as 24h or 30d');
 
 const checks = {
   string: (value) =>
     textOf(value) === undefined
       ? 'must be text'
       : unless(!/[\u0000-\u0008\u000b-\u001f\u007f]/.test(textOf(value) ?? ''), 'holds control characters'),
-  'secret-string': ofText((text) => unless(!text.includes('\n'), 'must be one line')),
+  'secret-string': ofLine,
   'string-boolean': (value) => unless(value === 'true' || value === 'false', 'must be the text "true" or "false"'),
   boolean: (value) => unless(typeof value === 'boolean' || value === 'true' || value === 'false', 'must be true or false'),
   integer: checkInteger,
@@ -88,7 +88,7 @@ const checks = {
       : 'must begin with jdbc:, such as jdbc:postgresql://db/app',
   ),
   'database-url': ofText((text) => checkUrl(text, databaseSchemes)),
-  path: ofText((text) => unless(/^(?:\/|\.{1,2}\/)/.test(text) && !text.includes('\n'), 'must be a path that begins with a slash')),
+  path: ofForm(/^\.{0,2}\/[^\n]*$/, 'must be a path that begins with a slash'),
   hostname: ofText((text) => unless(isHostname(text) || isIp(text), 'must be a host name: letters, digits, dashes and dots')),
   domain: ofText((text) => unless(isHostname(text), 'must be a domain name, such as example.org')),
   address: ofText((text) => unless(isAddress(text), 'must be an address with an optional port, such as 0.0.0.0:8080 or :8080')),
@@ -124,18 +124,16 @@ const checks = {
       return unless(isDuration(text.slice('@every '.length)), 'must name a duration after @every, such as @every 1h');
     return isDuration(text) ? undefined : checkCron(text) && 'must be a cron schedule, such as 0 2 * * *, or a duration, such as 1h';
   }),
-  command: ofText((text) => unless(!text.includes('\n'), 'must be one line')),
-  line: ofText((text) => unless(!text.includes('\n'), 'must be one line')),
+  command: ofLine,
+  line: ofLine,
   lines: (value) =>
     unless(
       Array.isArray(value) ? value.every((item) => (textOf(item) ?? '') !== '') && value.length > 0 : (textOf(value) ?? '').trim() !== '',
       'must be one line or several',
     ),
-  credentials: ofText((text) => unless(/^[^:\s]+:\S+$/.test(text), 'must be a name and a password with a colon between them')),
+  credentials: ofForm(/^[^:\s]+:\S+$/, 'must be a name and a password with a colon between them'),
   // The kernel's own limit (IFNAMSIZ).
-  'interface-name': ofText((text) =>
-    unless(/^[^\s/:]{1,15}$/.test(text) && text !== '.' && text !== '..', 'must be the name of a network interface, such as eth0'),
-  ),
+  'interface-name': ofForm(/^(?!\.{1,2}$)[^\s/:]{1,15}$/, 'must be the name of a network interface, such as eth0'),
   group: () => 'names several settings at once: set each by its own name',
 } satisfies Record<string, Check>;
 
@@ -148,16 +146,12 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }
 
-function isInteger(text: string | undefined): boolean {
-  return text !== undefined && /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text));
-}
-
 /** The specification has no type for ports: they are integers, or strings of one, with a port name. */
 function checkInteger(value: unknown, { name, env }: FieldRule): string | undefined {
   const text = textOf(value);
-  if (!isInteger(text)) return 'must be a whole number';
+  if (text === undefined || !/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) return 'must be a whole number';
   // In YAML, 010 is 8, and JSON has no such numbers.
-  if (/^-?0\d/.test(text ?? '')) return 'must be a whole number without zeros in front';
+  if (/^-?0\d/.test(text)) return 'must be a whole number without zeros in front';
   const isPort = [name, env].some((called) => called !== undefined && /port$/i.test(called));
   return unless(!isPort || (Number(text) >= 1 && Number(text) <= 65535), 'must be a port, from 1 to 65535');
 }

@@ -1,10 +1,7 @@
-import { type Draft, inCompose, type LintRule, type RuleFinding, servicesOf } from './draft.ts';
+import { type Draft, inCompose, type RuleFinding, servicesOf } from './draft.ts';
 import { parseImage } from './images.ts';
 
-export const imageRules: readonly LintRule[] = [
-  { id: 'R82', check: tags },
-  { id: 'R83', check: sameVersion },
-];
+export const imageRules = { R82: tags, R83: sameVersion };
 
 const pins: readonly (readonly [RegExp, string])[] = [
   [/^docker\.io\/library\/postgres$/, '16'],

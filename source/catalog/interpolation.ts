@@ -8,13 +8,8 @@ export interface Variable {
   word: string;
 }
 
-export interface Interpolation {
-  parts: readonly (string | Variable)[];
-  error?: { offset: number; message: string };
-}
-
 /** Parses compose interpolation. `$$` is a dollar sign. Never throws. */
-export function readInterpolation(text: string): Interpolation {
+export function readInterpolation(text: string): { parts: readonly (string | Variable)[]; error?: { offset: number; message: string } } {
   const parts: (string | Variable)[] = [];
   let plain = '';
   let at = 0;

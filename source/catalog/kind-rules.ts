@@ -1,14 +1,7 @@
-import { type Draft, inComponent, inCompose, type LintRule, type RuleFinding, repositoryOf, servicesOf, variableOf } from './draft.ts';
+import { type Draft, inComponent, inCompose, type RuleFinding, repositoryOf, servicesOf, variableOf } from './draft.ts';
 import type { Component } from './schema.ts';
 
-export const kindRules: readonly LintRule[] = [
-  { id: 'R28', check: mediaServers },
-  { id: 'R29', check: databases },
-  { id: 'R30', check: vectorSearch },
-  { id: 'R31', check: writingTools },
-  { id: 'R42', check: openModels },
-  { id: 'R55', check: chainFolders },
-];
+export const kindRules = { R28: mediaServers, R29: databases, R30: vectorSearch, R31: writingTools, R42: openModels, R55: chainFolders };
 
 const libraryMount = /^\/(?:data\/|mnt\/)?(?:media|movies|films|tv|tvshows|shows|series|music|videos?|photos|books|library)(?:\/|$)/;
 

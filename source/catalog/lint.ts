@@ -9,19 +9,20 @@ import { imageRules } from './image-rules.ts';
 import { kindRules } from './kind-rules.ts';
 import { portRules } from './port-rules.ts';
 
-/** Rules of the specification that a catalog entry can violate, one each. Every rule has a test with an entry that violates it. */
-export const lintRules: readonly LintRule[] = [
-  { id: 'R1', check: groupAndName },
-  ...composeRules,
-  { id: 'shapes', check: checkShapes },
-  { id: 'meaning', check: checkMeaning },
-  ...portRules,
-  ...fieldRules,
-  { id: 'defaults', check: checkDefaults },
-  ...kindRules,
-  ...imageRules,
-  { id: 'multipart', check: multipartFiles },
+const tables: readonly Readonly<Record<string, LintRule['check']>>[] = [
+  { R1: groupAndName },
+  composeRules,
+  { shapes: checkShapes, meaning: checkMeaning },
+  portRules,
+  fieldRules,
+  { defaults: checkDefaults },
+  kindRules,
+  imageRules,
+  { multipart: multipartFiles },
 ];
+
+/** Rules of the specification that a catalog entry can violate, one each. Every rule has a test with an entry that violates it. */
+export const lintRules: readonly LintRule[] = tables.flatMap((rules) => Object.entries(rules).map(([id, check]) => ({ id, check })));
 
 function* groupAndName({ component, folderName, groupName }: Draft): Generator<RuleFinding> {
   if (component.id !== folderName)

@@ -150,14 +150,17 @@ async function loadComponent(
     }
     const paths = files.map(({ path }) => path);
     problems.push(...(await Promise.all(files.map((one) => problemsOfFile(own, one)))).flat());
+    const templates = paths.filter((path) => path.endsWith(templateEnding));
+    const beside = (await listOwnFolder(own)) ?? [];
+    const schemas = beside.flatMap(({ name, kind }) => (kind === 'file' && name.endsWith('.json') ? [name] : []));
     const draft: Draft = {
       component,
       componentDocument,
       compose: read?.compose,
       composeDocument,
       files: new Set(paths.map(deliveredPath)),
-      templates: await readTemplates(own, paths),
-      schemas: await readSchemas(own),
+      templates: await readTexts(own, templates),
+      schemas: await readTexts(own, schemas),
       own: options.own,
       folderName: folderNameOf(root, position),
       groupName: position.groupName,
@@ -169,8 +172,7 @@ async function loadComponent(
     const unread = new Set(read?.problems.map(({ field }) => field));
     for (const rule of rules) {
       for (const finding of rule.check(draft))
-        if (finding.file !== 'compose' || !unread.has(fieldText(finding.path)))
-          problems.push(ruleProblem(rule.id, finding, { component: file, compose, folder: own }, draft));
+        if (finding.file !== 'compose' || !unread.has(fieldText(finding.path))) problems.push(ruleProblem(rule.id, finding, own, draft));
     }
     if (problems.some(({ level }) => level === 'error')) return { id: component.id, problems };
     const entry = joinEntry(component, read?.compose, options.own ? own : position.folder, options.own);
@@ -192,21 +194,6 @@ async function problemsOfFile(folder: string, { path, kind }: Awaited<ReturnType
   return readOwnText(file).then(
     () => [],
     (thrown: unknown) => [unreadable(file, thrown)],
-  );
-}
-
-async function readTemplates(folder: string, files: readonly string[]): Promise<Map<string, string>> {
-  return readTexts(
-    folder,
-    files.filter((path) => path.endsWith(templateEnding)),
-  );
-}
-
-async function readSchemas(folder: string): Promise<Map<string, string>> {
-  const files = (await listOwnFolder(folder)) ?? [];
-  return readTexts(
-    folder,
-    files.flatMap(({ name, kind }) => (kind === 'file' && name.endsWith('.json') ? [name] : [])),
   );
 }
 
@@ -234,22 +221,11 @@ function schemaProblem(file: string, problem: ComposeProblem, document: YamlDocu
   return { level: 'error', file, ...document.position(path, part), field, message, remedy };
 }
 
-function ruleProblem(
-  rule: string,
-  finding: RuleFinding,
-  files: { component: string; compose: string; folder: string },
-  draft: Draft,
-): CatalogProblem {
-  const document = finding.file === 'compose' ? draft.composeDocument : draft.componentDocument;
-  const scalar = finding.offset === undefined ? undefined : document?.scalar(finding.path);
-  const position = scalar?.positionOf(finding.offset ?? 0) ?? document?.position(finding.path, finding.part) ?? { line: 1, column: 1 };
-  return {
-    level: finding.level ?? 'error',
-    file: finding.below === undefined ? files[finding.file] : join(files.folder, finding.below.path),
-    ...(finding.below === undefined ? position : { line: finding.below.line, column: finding.below.column }),
-    field: fieldText(finding.path),
-    message: finding.message,
-    remedy: finding.remedy,
-    rule,
-  };
+function ruleProblem(rule: string, finding: RuleFinding, folder: string, draft: Draft): CatalogProblem {
+  const { file, below, path, part, offset, level = 'error', message, remedy } = finding;
+  const document = file === 'compose' ? draft.composeDocument : draft.componentDocument;
+  const scalar = offset === undefined ? undefined : document?.scalar(path);
+  const { line, column } = below ?? scalar?.positionOf(offset ?? 0) ?? document?.position(path, part) ?? { line: 1, column: 1 };
+  const name = below?.path ?? (file === 'compose' ? composeFile : componentFile);
+  return { level, file: join(folder, name), line, column, field: fieldText(path), message, remedy, rule };
 }

@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
 import { writeOwnFile } from '../config/own-files.ts';
 import type { CatalogEntry } from './catalog.ts';
-import { compileCatalog } from './compile.ts';
 import { writeCompiled } from './compiled-file.ts';
+import { loadFolder } from './load-folder.ts';
 import { openCatalog } from './open-catalog.ts';
 
 const removals: (() => Promise<void>)[] = [];
@@ -21,7 +21,7 @@ async function prepare(own: Record<string, string> = {}) {
     ...Object.fromEntries(Object.entries(own).map(([path, text]) => [`own/${path}`, text])),
   });
   removals.push(remove);
-  const { entries } = await compileCatalog(`${folder}/built-in`);
+  const { entries } = await loadFolder(`${folder}/built-in`, { own: false });
   const compiledFile = `${folder}/catalog.json`;
   await writeOwnFile(compiledFile, writeCompiled(entries));
   return { compiledFile, ownFolder: `${folder}/own` };
@@ -39,7 +39,7 @@ describe('openCatalog', () => {
 
   it('has every entry whole, though it reads most of it when it is asked for', async () => {
     const folder = await prepare();
-    const { entries } = await compileCatalog(dirname(folder.ownFolder).concat('/built-in'));
+    const { entries } = await loadFolder(dirname(folder.ownFolder).concat('/built-in'), { own: false });
     const [opened] = (await openCatalog({ compiledFile: folder.compiledFile })).entries;
     for (const [key, value] of Object.entries(entries[0] ?? {}))
       expect({ [key]: opened?.[key as keyof CatalogEntry] }).toEqual({ [key]: value });

@@ -4,14 +4,11 @@ import type { Catalog, CatalogEntry, CatalogProblem } from './catalog.ts';
 import { readCompiled } from './compiled-file.ts';
 import { byGroupThenId } from './groups.ts';
 
-export interface CatalogSources {
-  compiledFile: string;
-  /** The operator's own catalog folder. Not set in read-only mode. */
-  ownFolder?: string;
-}
-
-/** Own entries replace built-in ones, and alone load the YAML parser and the validator. Throws `failed.catalog`. */
-export async function openCatalog({ compiledFile, ownFolder }: CatalogSources): Promise<Catalog> {
+/**
+ * Own entries replace built-in ones, and alone load the YAML parser and the validator. The operator's own folder is not set in read-only
+ * mode. Throws `failed.catalog`.
+ */
+export async function openCatalog({ compiledFile, ownFolder }: { compiledFile: string; ownFolder?: string }): Promise<Catalog> {
   const builtIn = await readBuiltIn(compiledFile);
   if (ownFolder === undefined) return catalogOf(builtIn, []);
   try {

@@ -1,14 +1,8 @@
 import { isLoopback } from '../text/loopback.ts';
-import { type Draft, inComponent, inCompose, type LintRule, portAnnotation, portsOf, type RuleFinding, servicesOf } from './draft.ts';
+import { type Draft, inComponent, inCompose, portAnnotation, portsOf, type RuleFinding, servicesOf } from './draft.ts';
 import { neverWide } from './never-wide.ts';
 
-export const portRules: readonly LintRule[] = [
-  { id: 'R6', check: loopbackByDefault },
-  { id: 'R7', check: widePorts },
-  { id: 'R8', check: alwaysLoopback },
-  { id: 'R9', check: loginsInTheClear },
-  { id: 'R16', check: hostNetwork },
-];
+export const portRules = { R6: loopbackByDefault, R7: widePorts, R8: alwaysLoopback, R9: loginsInTheClear, R16: hostNetwork };
 
 function* loopbackByDefault(draft: Draft): Generator<RuleFinding> {
   for (const port of portsOf(draft)) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { quantityValue } from './quantity.ts';
+import { quantityValue } from './expressions.ts';
 
 it.each([
   ['500m', 0.5],

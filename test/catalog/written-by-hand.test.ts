@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
-import { compileCatalog } from '../../source/catalog/compile.ts';
+import { loadFolder } from '../../source/catalog/load-folder.ts';
 import { checkConfig, examineConfig } from '../../source/config-files/config-check.ts';
 import { readConfigSchema } from '../../source/stack/component-source.ts';
 
@@ -9,7 +9,7 @@ import { readConfigSchema } from '../../source/stack/component-source.ts';
 
 let entries: ReadonlyMap<string, CatalogEntry>;
 beforeAll(async () => {
-  entries = new Map((await compileCatalog('catalog')).entries.map((entry) => [entry.id, entry]));
+  entries = new Map((await loadFolder('catalog', { own: false })).entries.map((entry) => [entry.id, entry]));
 });
 const schemaOf = (entry: CatalogEntry) => readConfigSchema(entry, join(process.cwd(), 'catalog'));
 async function check(id: string, text: string) {

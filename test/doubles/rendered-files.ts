@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
-import { compileCatalog } from '../../source/catalog/compile.ts';
+import { loadFolder } from '../../source/catalog/load-folder.ts';
 import { type ComponentSource, readComponentSource } from '../../source/stack/component-source.ts';
 import { answersOf } from '../../source/stack/plan/answers.ts';
 import { renderComponent } from '../../source/stack/plan/render.ts';
@@ -16,7 +16,7 @@ export interface CatalogFiles {
 export async function catalogFiles(): Promise<CatalogFiles> {
   const entries = new Map<string, CatalogEntry>();
   const sources = new Map<string, ComponentSource>();
-  for (const entry of (await compileCatalog('catalog')).entries) {
+  for (const entry of (await loadFolder('catalog', { own: false })).entries) {
     entries.set(entry.id, entry);
     if (entry.deploy === 'compose') sources.set(entry.id, await readComponentSource(entry, join(process.cwd(), 'catalog')));
   }

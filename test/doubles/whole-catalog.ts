@@ -4,7 +4,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CatalogEntry, CatalogProblem } from '../../source/catalog/catalog.ts';
-import { compileCatalog } from '../../source/catalog/compile.ts';
+import { loadFolder } from '../../source/catalog/load-folder.ts';
 
 interface WholeCatalog {
   entries: CatalogEntry[];
@@ -29,7 +29,7 @@ async function read(): Promise<WholeCatalog> {
   const file = join(tmpdir(), `quarterdeck-test-catalog-${process.getuid?.() ?? ''}-${made.update(root).digest('hex').slice(0, 20)}.json`);
   const kept = await readFile(file, 'utf8').catch(() => undefined);
   if (kept !== undefined) return JSON.parse(kept) as WholeCatalog;
-  const compiled = await compileCatalog(join(root, 'catalog'));
+  const compiled = await loadFolder(join(root, 'catalog'), { own: false });
   const whole: WholeCatalog = { entries: [...compiled.entries], problems: [...compiled.problems] };
   const text = JSON.stringify(whole);
   await writeFile(`${file}.${process.pid}`, text, { mode: 0o600 });

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { compileCatalog } from '../../source/catalog/compile.ts';
+import { loadFolder } from '../../source/catalog/load-folder.ts';
 import { catalogOf } from '../../source/catalog/open-catalog.ts';
 import { openEngine } from '../../source/engine/dockerode-engine.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
@@ -13,7 +13,7 @@ import { describeReal } from './real-engines.ts';
 
 describeReal('docker', 'preflight on a real host', (real) => {
   it('finds a real socket, knows the room and the engine’s folder, and is quick (R88)', async () => {
-    const { entries } = await compileCatalog(fileURLToPath(new URL('../../catalog', import.meta.url)));
+    const { entries } = await loadFolder(fileURLToPath(new URL('../../catalog', import.meta.url)), { own: false });
     const entry = entries.find(({ id }) => id === 'rss-reader') ?? expect.fail('no rss-reader');
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { connect as connectSecurely } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
-import { compileCatalog } from '../../source/catalog/compile.ts';
+import { loadFolder } from '../../source/catalog/load-folder.ts';
 import { catalogOf } from '../../source/catalog/open-catalog.ts';
 import type { Deployment } from '../../source/stack/model.ts';
 import { publishedBy } from '../../source/stack/plan/component-ports.ts';
@@ -112,7 +112,7 @@ describeBeside('docker', 'sites of the reverse proxy, served by Caddy', (engine)
   }
 
   beforeAll(async () => {
-    catalog = catalogOf((await compileCatalog(catalogFolder)).entries, []);
+    catalog = catalogOf((await loadFolder(catalogFolder, { own: false })).entries, []);
     home = await mkdtemp('/tmp/qd-proxy-');
     await cp(join(catalogFolder, 'networking/reverse-proxy'), home, { recursive: true });
     const [http, admin] = [await findFreePort(), await findFreePort()];
