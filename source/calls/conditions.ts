@@ -10,7 +10,6 @@ import {
 } from '../catalog/expressions.ts';
 import { type State, stateId } from '../catalog/state.ts';
 import type { CallAnswer } from './call.ts';
-import { defaultStates } from './default-states.ts';
 
 /** Variables of conditions and templates in component.yaml. Checks have the same, without the response of a call of their own. */
 export interface ConditionFacts {
@@ -30,14 +29,8 @@ export interface ConditionFacts {
   services: Readonly<Record<string, { state: string; health: string; uptime: number }>>;
 }
 
-interface Verdict {
-  holds: boolean;
-  /** Why the condition could not be evaluated; then it is not true. */
-  reason?: string;
-}
-
 /** Evaluates a condition. One that cannot be evaluated, takes too long or is not a boolean is not true, and has a reason. Never throws. */
-export function holds(source: string, facts: ConditionFacts): Verdict {
+export function holds(source: string, facts: ConditionFacts): { holds: boolean; reason?: string } {
   const { value, reason } = evaluate(source, facts);
   if (reason !== undefined) return { holds: false, reason };
   if (typeof value !== 'boolean') return { holds: false, reason: `"${source}" is neither true nor false` };
@@ -85,6 +78,49 @@ export function probedState(entry: CatalogEntry, facts: ConditionFacts): (State 
       detail: fillTemplate(found.detail, facts),
     }
   );
+}
+
+type ProbeState = NonNullable<CatalogEntry['probe']>['states'][number];
+
+const silent: readonly ProbeState[] = [
+  { when: '!ok && age < 120', state: 'starting', severity: 'busy', detail: 'Started {age} seconds ago.' },
+  { when: '!ok', state: 'not answering', id: 'unreachable', severity: 'error', detail: '{failure}' },
+];
+
+/** R34: a component that requires a login or is overloaded is up. */
+const answering: readonly ProbeState[] = [
+  {
+    when: 'status == 401 || status == 403',
+    state: 'up, login needed',
+    severity: 'ok',
+    detail: 'It answers, and wants a login for this question.',
+  },
+  {
+    when: 'status == 404',
+    state: 'up, other path',
+    severity: 'warning',
+    detail: 'It answers, but not at this path; it is another version, or something else has this port.',
+  },
+  {
+    when: 'status == 429 || status == 503',
+    state: 'busy',
+    severity: 'warning',
+    detail: 'It turns requests away for now (status {status}).',
+  },
+  { when: 'status >= 500', state: 'failing', severity: 'error', detail: 'It answers with status {status}; its log says why.' },
+];
+
+/**
+ * For responses that match none of a probe's own states, unless it sets `defaults: false`. For an opened port: only for a missing response;
+ * for a call inside a container: none, because it is skipped in read-only mode.
+ */
+function defaultStates({ probe, calls, product }: Pick<CatalogEntry, 'probe' | 'calls' | 'product'>): readonly ProbeState[] {
+  if (!probe?.defaults) return [];
+  const call = calls[probe.call];
+  if (call?.tcp) return silent;
+  if (!call?.http) return [];
+  const detail = `Something answers on its port with status {status}, but not as ${product.name.replaceAll(/[{}]/g, '')} does.`;
+  return [...silent, ...answering, { when: 'true', state: 'strange answer', severity: 'warning', detail }];
 }
 
 const variables = new WeakMap<ConditionFacts, Record<string, unknown>>();

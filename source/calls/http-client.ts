@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { Fault, messageOf } from '../faults/fault.ts';
 import { limited } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';
@@ -26,12 +26,7 @@ export interface HttpLimits {
   limitBytes?: number;
 }
 
-export interface StreamedAnswer {
-  status: number;
-  headers: Readonly<Record<string, string>>;
-  body: Readable;
-  all(): Promise<HttpAnswer>;
-}
+export type StreamedAnswer = ReturnType<typeof streamed>;
 
 /** Any status counts as a response, also a redirect: none is followed. Throws `unreachable.component`, or the fault of the terms. */
 export class HttpClient {
@@ -130,7 +125,7 @@ export function wantsTls({ status, text }: Pick<HttpAnswer, 'status' | 'text'>):
   return status === 400 && /https server/i.test(text);
 }
 
-function streamed(response: IncomingMessage, limitBytes: number): StreamedAnswer {
+function streamed(response: IncomingMessage, limitBytes: number) {
   const all = async () => {
     const answer = await collect(response, limitBytes);
     if (!answer.whole) throw new Error('its answer is too long');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { buildRequest } from '../../source/calls/http-call.ts';
 import { Inputs } from '../../source/calls/inputs.ts';
+import { buildRequest } from '../../source/calls/run-call.ts';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
 import { wholeCatalog } from '../doubles/whole-catalog.ts';
 
