@@ -15,7 +15,7 @@ import { OverlayBook } from '../products/nebula/client/overlay-book.ts';
 import { byUrgency } from '../products/vulnerabilities/client/triage.ts';
 import { TriageBook } from '../products/vulnerabilities/client/triage-book.ts';
 import { triageMs } from '../products/vulnerabilities/client/vulnerability.ts';
-import { readBackendRecord } from '../secrets/backend-record.ts';
+import { readBackendRecord } from '../secrets/migrate.ts';
 import { readKeyFile } from '../secrets/sealed-backend.ts';
 import { readSealed } from '../secrets/sealed-format.ts';
 import { keyFile } from '../secrets/secret-store.ts';

@@ -134,10 +134,7 @@ export async function refuseForeignFiles({ state, data, cache }: Pick<OwnPaths, 
   }
 }
 
-interface Owner {
-  uid: number;
-  gid: number;
-}
+type Owner = Pick<Stats, 'uid' | 'gid'>;
 
 const isRoot = process.geteuid?.() === 0;
 const throughHandle = process.platform === 'linux';

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
-import type { Checklist, ChecklistItem } from '../session/checklist.ts';
-import { checklistReport } from '../session/checklist-report.ts';
+import { type Checklist, type ChecklistItem, checklistReport } from '../session/checklist.ts';
 import type { Choice, Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';

@@ -1,6 +1,5 @@
 import { cleanLine } from '../text/clean.ts';
-import type { Modules } from '../text/module-blocks.ts';
-import { modulePicture } from '../text/module-picture.ts';
+import { type Modules, modulePicture } from '../text/module-blocks.ts';
 import type { Flow } from './flow.ts';
 import { fileStamp, saveFile } from './save-file.ts';
 

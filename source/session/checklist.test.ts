@@ -2,8 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Checklist, type ChecklistOptions } from './checklist.ts';
-import { checklistReport } from './checklist-report.ts';
+import { Checklist, type ChecklistOptions, checklistReport } from './checklist.ts';
 import type { Session, Shown } from './session.ts';
 
 let folder: string;

@@ -26,6 +26,12 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 }
 
+/** Returns a time in milliseconds. Go's zero time (year 1) means "not set". */
+export function timeOf(value: unknown): number | undefined {
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(ms) || ms < 0 ? undefined : ms;
+}
+
 /** `JSON.parse` for external text: nesting that is too deep is a syntax error, and not a stack overflow in code that walks the value. */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) throw new SyntaxError(nestingProblem);

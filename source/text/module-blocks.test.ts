@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { codeInPicture, seenCode } from '../../test/doubles/seen-code.ts';
 import { qrCode } from '../flows/qr-code.ts';
-import { blockSize, moduleBlocks } from './module-blocks.ts';
-import { modulePicture } from './module-picture.ts';
+import { blockSize, moduleBlocks, modulePicture } from './module-blocks.ts';
 
 const text = 'tailscale up --login-server https://mesh.example.org --auth-key hskey-auth-0123456789ab-0123456789abcdef';
 

@@ -1,6 +1,7 @@
 /** Black on white regardless of the terminal's colours: cameras require it. In the form that Ink writes itself. */
 const open = '\x1b[30m\x1b[107m';
 const close = '\x1b[49m\x1b[39m';
+const modulePixels = 8;
 const halves = { '00': ' ', '10': '▀', '01': '▄', '11': '█' } as const;
 
 /** The modules of a two-dimensional code, row by row, true for dark. */
@@ -36,4 +37,17 @@ export function moduleBlocks(code: Modules, { ascii, colour, background }: Block
     lines.push(paint(upper.map((_, column) => halves[`${drawn(upper, column)}${drawn(lower, column)}`]).join('')));
   }
   return lines;
+}
+
+/** As SVG, black on white: every browser opens it. */
+export function modulePicture(code: Modules): string {
+  const [width, height] = [code[0]?.length ?? 0, code.length];
+  const dark = code.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : []))).join('');
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width * modulePixels}" height="${height * modulePixels}" shape-rendering="crispEdges">`,
+    `<rect width="${width}" height="${height}" fill="#fff"/>`,
+    `<path d="${dark}" fill="#000"/>`,
+    '</svg>',
+    '',
+  ].join('\n');
 }
