@@ -11,6 +11,8 @@ const expiration = (usual: string) => ({
   expiration: { meaning: `how long it is valid: 12h, 30d (default: ${usual})`, value: 'DURATION' },
 });
 
+const change = { right: 'operate', resumes: true } as const;
+const removal = { right: 'destroy', resumes: true } as const;
 const plain = { plain: { meaning: 'the key alone, into a pipe' } };
 
 export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale', offered }, [
@@ -45,8 +47,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     title: 'Change a node: routes, tags, expiry, delete',
     summary:
       'Goes through the nodes of the mesh and does with one what is needed: approve its routes, tag it, expire it, set when it expires, rename it, delete it. NODE is a name or a number; ACTION one of routes, tags, expire, expires, keep, rename, delete.',
-    right: 'destroy',
-    resumes: true,
+    ...removal,
     usage: '[NODE [ACTION [VALUE]]]',
     load: async () => (await import('./mesh-node.ts')).meshNode,
   },
@@ -55,11 +56,10 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     title: 'Register a node that waits',
     summary:
       'Lets in a node that was told to log in: takes what its client shows (the address, the command, or the key alone), and whose it is to be.',
-    right: 'operate',
-    resumes: true,
+    ...change,
     usage: '[KEY]',
     flags: { user: { meaning: 'whose node it will be', value: 'NAME' } },
-    load: async () => (await import('./mesh-register.ts')).meshRegister,
+    load: async () => (await import('./mesh-node.ts')).meshRegister,
   },
   {
     verb: 'mesh users',
@@ -73,8 +73,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     title: 'Create, rename or delete a user of the mesh',
     summary:
       'Creates a user (create USER), renames one (rename USER NEW), or deletes one that has no nodes (delete USER). A user that the policy names stays until the policy does not.',
-    right: 'destroy',
-    resumes: true,
+    ...removal,
     usage: '[ACTION [USER [NEW]]]',
     load: async () => (await import('./mesh-user.ts')).meshUser,
   },
@@ -89,8 +88,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'mesh expire-key',
     title: 'Expire a pre-auth key',
     summary: 'From then on no node joins with the key. Nodes that joined with it stay.',
-    right: 'destroy',
-    resumes: true,
+    ...removal,
     usage: '[ID]',
     load: async () => (await import('./mesh-key.ts')).meshExpireKey,
   },
@@ -107,24 +105,22 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     title: 'Edit the policy of the mesh',
     summary:
       'Opens the policy in your editor, comments and all, checks what you wrote, shows what would change, sets it, and reads it back. With --stdin the new policy is piped in.',
-    right: 'operate',
-    resumes: true,
+    ...change,
     flags: { stdin: { meaning: 'take the new policy from a pipe' } },
-    load: async () => (await import('./mesh-edit-policy.ts')).meshEditPolicy,
+    load: async () => (await import('./mesh-policy.ts')).meshEditPolicy,
   },
   {
     verb: 'mesh access',
     title: 'Let this console into the mesh control server',
     summary:
       'Makes an API key for this console with the command of the server, in its container, tries it, and keeps it among the secrets. One that it had before is expired. With --give it takes a key that you have.',
-    right: 'operate',
-    resumes: true,
+    ...change,
     flags: {
       give: { meaning: 'take a key that you have: typed, or piped in as an answer' },
       renew: { meaning: 'make a new one although the old one is still good' },
       ...expiration('90d'),
     },
-    load: async () => (await import('./mesh-access.ts')).meshAccess,
+    load: async () => (await import('./mesh-api-key.ts')).meshAccess,
   },
   {
     verb: 'mesh api-keys',
@@ -138,8 +134,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     title: 'Make or expire an API key of the mesh control server',
     summary:
       'Makes an API key for a program or the web page and shows it once (create), or expires one (expire ID). Whoever has one may change everything in the mesh.',
-    right: 'destroy',
-    resumes: true,
+    ...removal,
     usage: '[create|expire [ID]]',
     flags: { ...expiration('90d'), ...plain },
     load: async () => (await import('./mesh-api-key.ts')).meshApiKey,

@@ -1,6 +1,8 @@
 import { Fault } from '../../faults/fault.ts';
+import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { showSecret } from '../../flows/flow-options.ts';
+import { jsonTime } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -8,11 +10,61 @@ import { dateText } from '../../text/quantities.ts';
 import type { MeshApiKey } from './client/headscale-records.ts';
 import { apiKeyPrefix } from './client/mesh-keys.ts';
 import { newKeySeconds } from './flows.ts';
-import { actOn, type MeshAccess, meshOf, takeBackApiKeys } from './mesh-session.ts';
-import { apiKeyStatus, expirationOf, isOneOf, untilText, wordsOf } from './mesh-words.ts';
+import {
+  actOn,
+  dropApiKey,
+  enterWith,
+  entranceOf,
+  giveAccess,
+  type MeshAccess,
+  makeAccess,
+  onMesh,
+  takeBackApiKeys,
+  usualKeyDays,
+} from './mesh-session.ts';
+import { apiKeyStatus, expirationOf, isOneOf, isPast, untilText, wordsOf } from './mesh-words.ts';
 
-export const meshApiKey: Procedure = async (session, input, context) => {
-  const access = await meshOf(session, input, context);
+export const meshAccess: Procedure = async (session, input, context) => {
+  const seconds = expirationOf(input, `${usualKeyDays}d`);
+  const entrance = await entranceOf(session, input, context);
+  const { target, kept } = entrance;
+  const before = kept === undefined ? undefined : await enterWith(target, kept, session.signal);
+  const { give, renew } = input.options;
+  if (before && give !== true && renew !== true)
+    return outcomeOf(before, `This console is let in already, until ${dateText(before.ownKey?.expiryMs)}.`);
+  if (session.dryRun) {
+    const what = give === true ? 'ask for an API key' : 'make an API key in the container';
+    return dryRunOf(session, `${what}, try it, and keep it in ${entrance.vault.where}.`, 'nothing was made.');
+  }
+  const [earlier] = session.noted('own-key');
+  if (earlier === undefined) await session.note('own-key', before?.ownKey?.id ?? '');
+  // An interrupted run may have created the new key already: then only the previous key is left to expire.
+  const isNew = before !== undefined && earlier !== undefined && before.ownKey !== undefined && before.ownKey.id !== earlier;
+  const access = isNew
+    ? before
+    : await unlessCancelled(session, 'Nothing was made, and nothing was kept.', () =>
+        // The command has its own duration units; all its versions accept minutes.
+        give === true ? giveAccess(session, entrance) : makeAccess(session, entrance, `${Math.ceil(seconds / 60)}m`),
+      );
+  const old = await oldKeyOf(session, access, earlier ?? before?.ownKey?.id);
+  if (old && old.id !== access.ownKey?.id) {
+    const done = async () => isPast((await oldKeyOf(session, access, old.id))?.expiryMs, Date.now());
+    await dropApiKey(session, access, old, { id: 'expire-old', why: 'which this console had before', done });
+  }
+  return outcomeOf(access, `This console is let in, until ${dateText(access.ownKey?.expiryMs)}.`);
+};
+
+async function oldKeyOf(session: Session, { client }: MeshAccess, id: string | undefined): Promise<MeshApiKey | undefined> {
+  if (id === undefined || id === '') return undefined;
+  return (await client.apiKeys(session.signal)).find((one) => one.id === id);
+}
+
+function outcomeOf({ target, ownKey }: MeshAccess, message: string): FlowOutcome {
+  const expiresAt = jsonTime(ownKey?.expiryMs);
+  return { message, data: { component: target.component.id, version: target.version.shown, apiKey: ownKey?.prefix ?? null, expiresAt } };
+}
+
+export const meshApiKey = onMesh((access, session, input) => {
   const [written, id] = wordsOf(input);
   return unlessCancelled(session, 'No API key was changed.', async () => {
     const action =
@@ -29,7 +81,7 @@ export const meshApiKey: Procedure = async (session, input, context) => {
     if (action === 'expire') return expire(session, access, id);
     throw new Fault('usage.action', `"${cleanLine(action)}" is nothing that is done with an API key.`, 'One of create, expire.');
   });
-};
+});
 
 async function create(session: Session, input: FlowInput, access: MeshAccess): Promise<FlowOutcome> {
   const { client, ownKey } = access;
@@ -59,14 +111,7 @@ async function create(session: Session, input: FlowInput, access: MeshAccess): P
   } catch (thrown) {
     // If the key cannot be shown, it is expired, because no one could use it.
     const listed = (await client.apiKeys(session.signal)).find(({ prefix }) => prefix.includes(apiKeyPrefix(key) ?? key));
-    if (listed) {
-      await actOn(session, access, {
-        id: 'take-back',
-        right: 'operate',
-        request: `POST /api/v1/apikey/expire: ${listed.prefix}, which nobody saw`,
-        run: (grant) => client.expireApiKey(grant, listed),
-      });
-    }
+    if (listed) await dropApiKey(session, access, listed, { id: 'take-back', why: 'which nobody saw' });
     throw thrown;
   }
   return {

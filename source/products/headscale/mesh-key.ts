@@ -1,5 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
-import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
+import type { FlowContext, FlowInput } from '../../flows/flow.ts';
 import { optionOf } from '../../flows/flow-options.ts';
 import { jsonTime } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
@@ -13,7 +13,7 @@ import { countText, dateText } from '../../text/quantities.ts';
 import type { MeshKey, MeshUser } from './client/headscale-records.ts';
 import { tagProblem, tagsOf } from './client/mesh-keys.ts';
 import { newKeySeconds } from './flows.ts';
-import { actOn, type MeshAccess, meshOf } from './mesh-session.ts';
+import { actOn, type MeshAccess, onMesh } from './mesh-session.ts';
 import { loginServerOf } from './mesh-target.ts';
 import { createUser } from './mesh-user.ts';
 import { expirationProblem, isOneOf, isPast, keyKind, keyStatus, ownerText, tellAside, untilText, wordsOf } from './mesh-words.ts';
@@ -31,43 +31,20 @@ interface NewKey {
   listed: MeshKey;
 }
 
-export const key: Procedure = async (session, input, context) => {
-  const access = await meshOf(session, input, context);
-  const { client, target } = access;
+export const key = onMesh(async (access, session, input, context) => {
+  const { target } = access;
   const { id } = target.component;
   const wish = await unlessCancelled(session, 'No key was made.', async () => wishOf(session, input, access));
+  const { user, tags, reusable, ephemeral } = wish;
   throwIfNobodySees(session, input, wish, id);
   const server = await loginServerOf(target);
   const before = await earlierKey(session, context, access);
-  if (before) {
-    const isSeen = await showOnce(session, input, access, before, { server, kept: true });
-    return outcomeOf(id, wish, before, { server, kept: true, isSeen });
-  }
-  const expiryMs = Date.now() + wish.seconds * 1000;
-  await session.note(expiryStep, String(expiryMs));
-  const made = await actOn(session, access, {
-    id: 'make-key',
-    right: 'reveal',
-    request: `POST /api/v1/preauthkey: ${describe(wish)}, until ${dateText(expiryMs)}`,
-    run: async (grant) => {
-      const { secret, key: listed } = await client.createKey(grant, { ...wish, expiryMs });
-      session.hide(secret);
-      return { secret, listed } satisfies NewKey;
-    },
-  });
+  const made = before ?? (await makeKey(session, access, wish));
   if (!made) return { message: 'Dry run: no key was made.' };
-  if (wish.keep) await keep(session, context, access, made);
-  const isSeen = await showOnce(session, input, access, made, { server, kept: wish.keep });
-  return outcomeOf(id, wish, made, { server, kept: wish.keep, isSeen });
-};
-
-function outcomeOf(
-  id: string,
-  wish: Wish,
-  { listed }: NewKey,
-  { server, kept, isSeen }: { server: string | undefined; kept: boolean; isSeen: boolean },
-): FlowOutcome {
-  const { user, tags, reusable, ephemeral } = wish;
+  if (!before && wish.keep) await keep(session, context, access, made);
+  const kept = before !== undefined || wish.keep;
+  const isSeen = await showOnce(session, input, access, made, { server, kept });
+  const { listed } = made;
   const once = reusable ? '' : ', for one node';
   const rest = `${kept ? ' It is kept among the secrets.' : ''}${isSeen ? '' : ` It was not shown: quarterdeck secrets reveal ${id}.join KEY`}`;
   return {
@@ -77,6 +54,21 @@ function outcomeOf(
       ...{ expiresAt: jsonTime(listed.expiryMs), loginServer: server ?? null, kept },
     },
   };
+});
+
+async function makeKey(session: Session, access: MeshAccess, wish: Wish): Promise<NewKey | undefined> {
+  const expiryMs = Date.now() + wish.seconds * 1000;
+  await session.note(expiryStep, String(expiryMs));
+  return actOn(session, access, {
+    id: 'make-key',
+    right: 'reveal',
+    request: `POST /api/v1/preauthkey: ${describe(wish)}, until ${dateText(expiryMs)}`,
+    run: async (grant) => {
+      const { secret, key: listed } = await access.client.createKey(grant, { ...wish, expiryMs });
+      session.hide(secret);
+      return { secret, listed };
+    },
+  });
 }
 
 /** Returns the key that an interrupted run stored. A key that it created but did not store is expired. */
@@ -267,8 +259,7 @@ function describe(wish: Wish): string {
   return `${wish.user ? `user ${wish.user.name}` : 'no user'}, ${keyKind(wish)}${tags}`;
 }
 
-export const meshExpireKey: Procedure = async (session, input, context) => {
-  const access = await meshOf(session, input, context);
+export const meshExpireKey = onMesh(async (access, session, input) => {
   const { client } = access;
   const keys = await client.keys(session.signal);
   const valid = keys.filter((key) => keyStatus(key, Date.now()) === 'valid');
@@ -310,7 +301,7 @@ export const meshExpireKey: Procedure = async (session, input, context) => {
     }
     return { message: `Pre-auth key ${key.id} of ${ownerText(key)} is expired.`, data: { id: key.id } };
   });
-};
+});
 
 function labelOf(key: MeshKey): string {
   return `${key.id}  ${ownerText(key)}  ${keyKind(key)}, ends ${untilText(key.expiryMs, Date.now())}  ${key.masked}`;

@@ -1,13 +1,11 @@
-import type { Procedure } from '../../flows/flow.ts';
 import { type Columns, jsonTime, showList } from '../../flows/list-table.ts';
 import { countText, dateText } from '../../text/quantities.ts';
 import type { MeshApiKey, MeshKey, MeshNode } from './client/headscale-records.ts';
 import { waitingRoutes } from './client/headscale-records.ts';
-import { meshOf } from './mesh-session.ts';
+import { onMesh } from './mesh-session.ts';
 import { apiKeyStatus, isPast, keyKind, keyStatus, nodeState, ownerText, routesText, untilText } from './mesh-words.ts';
 
-export const meshNodes: Procedure = async (session, input, context) => {
-  const { client, target } = await meshOf(session, input, context);
+export const meshNodes = onMesh(async ({ client, target }, session) => {
   const nodes = await client.nodes(session.signal);
   const now = Date.now();
   const columns: Columns<MeshNode> = {
@@ -21,7 +19,7 @@ export const meshNodes: Procedure = async (session, input, context) => {
   };
   showList(session, nodes, columns, { title: `Nodes of ${target.component.id}`, right: ['NUMBER'] });
   return { message: nodesSentence(target.component.id, nodes, now), data: { nodes: nodes.map((node) => nodeData(node, now)) } };
-};
+});
 
 function nodesSentence(id: string, nodes: readonly MeshNode[], now: number): string {
   if (nodes.length === 0) return `The mesh has no nodes yet. A key lets the first one in: quarterdeck key ${id}`;
@@ -49,8 +47,7 @@ function nodeData({ owner, expiryMs, lastSeenMs, createdMs, ...node }: MeshNode,
   };
 }
 
-export const meshUsers: Procedure = async (session, input, context) => {
-  const { client, target } = await meshOf(session, input, context);
+export const meshUsers = onMesh(async ({ client, target }, session) => {
   const users = await client.users(session.signal);
   const [nodes, keys] = [await client.nodes(session.signal), await client.keys(session.signal)];
   const now = Date.now();
@@ -84,10 +81,9 @@ export const meshUsers: Procedure = async (session, input, context) => {
       })),
     },
   };
-};
+});
 
-export const meshKeys: Procedure = async (session, input, context) => {
-  const { client, target } = await meshOf(session, input, context);
+export const meshKeys = onMesh(async ({ client, target }, session) => {
   const keys = await client.keys(session.signal);
   const now = Date.now();
   const columns: Columns<MeshKey> = {
@@ -104,7 +100,7 @@ export const meshKeys: Procedure = async (session, input, context) => {
     message: keys.length === 0 ? 'There are no pre-auth keys.' : `${countText(keys.length, 'pre-auth key')}, ${valid} valid.`,
     data: { keys: keys.map((key) => keyData(key, now)) },
   };
-};
+});
 
 function keyData(key: MeshKey, now: number): object {
   const { owner, masked, expiryMs, createdMs, ...rest } = key;
@@ -118,8 +114,7 @@ function keyData(key: MeshKey, now: number): object {
   };
 }
 
-export const meshApiKeys: Procedure = async (session, input, context) => {
-  const { client, target, ownKey } = await meshOf(session, input, context);
+export const meshApiKeys = onMesh(async ({ client, target, ownKey }, session) => {
   const keys = await client.apiKeys(session.signal);
   const now = Date.now();
   const columns: Columns<MeshApiKey> = {
@@ -145,4 +140,4 @@ export const meshApiKeys: Procedure = async (session, input, context) => {
       })),
     },
   };
-};
+});

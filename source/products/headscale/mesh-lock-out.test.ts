@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { MeshNode } from './client/headscale-records.ts';
 import { nodeOf } from './client/headscale-records.ts';
-import { connectionFindings } from './mesh-edit-policy.ts';
 import { deleteNode, expireNode, type NodeStep } from './mesh-node-acts.ts';
+import { connectionFindings } from './mesh-policy.ts';
 
 const remote = nodeOf({ id: '3', name: 'nas', ipAddresses: ['100.64.0.3', 'fd7a:115c:a1e0::3'] });
 const near = nodeOf({ id: '1', name: 'laptop', ipAddresses: ['100.64.0.1', 'fd7a:115c:a1e0:0:0:0:0:1'] });

@@ -1,13 +1,17 @@
 import { Fault } from '../../faults/fault.ts';
-import type { FlowOutcome, Procedure } from '../../flows/flow.ts';
+import type { FlowOutcome } from '../../flows/flow.ts';
+import { optionOf } from '../../flows/flow-options.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Choice, Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { parseJson } from '../../text/json-value.ts';
 import { countText } from '../../text/quantities.ts';
 import { pad, textWidth } from '../../text/width.ts';
-import { type MeshNode, waitingRoutes } from './client/headscale-records.ts';
+import { type MeshNode, type MeshUser, waitingRoutes } from './client/headscale-records.ts';
+import { registrationKeyOf, registrationProblem } from './client/mesh-keys.ts';
 import { deleteNode, expireNode, keepNode, type NodeStep, renameNode, routeNode, setExpiry, tagNode } from './mesh-node-acts.ts';
-import { type MeshAccess, meshOf } from './mesh-session.ts';
+import { actOn, type MeshAccess, onMesh } from './mesh-session.ts';
+import { chosenUser, createUser } from './mesh-user.ts';
 import { isPast, itemNamed, keyOf, nodeState, ownerText, routesText, untilText, wordsOf } from './mesh-words.ts';
 
 interface NodeAction {
@@ -50,8 +54,7 @@ const actions: readonly NodeAction[] = [
   { id: 'delete', label: 'Delete it', detail: () => 'it has to join anew', does: deleteNode },
 ];
 
-export const meshNode: Procedure = async (session, input, context) => {
-  const access = await meshOf(session, input, context);
+export const meshNode = onMesh(async (access, session, input) => {
   const [written, action, ...values] = wordsOf(input);
   if (written !== undefined && action !== undefined) {
     const nodes = await access.client.nodes(session.signal);
@@ -70,7 +73,7 @@ export const meshNode: Procedure = async (session, input, context) => {
     return { message, data: { id: node.id, name: node.name, action } };
   }
   return goThrough(session, access, written);
-};
+});
 
 async function perform({ does }: NodeAction, step: NodeStep): Promise<string> {
   const done = await does(step);
@@ -206,4 +209,55 @@ function namedAction({ target, client }: MeshAccess, written: string, node: Mesh
     );
   }
   return action;
+}
+
+/** Lets in a node that was told to log in. */
+export const meshRegister = onMesh((access, session, input) => {
+  const { client } = access;
+  return unlessCancelled(session, 'No node was let in. It goes on waiting for a while.', async () => {
+    const key = await askKey(session, wordsOf(input));
+    const user = await askUser(session, access, optionOf(input, 'user'));
+    const [before] = session.noted('nodes');
+    const nodes = await client.nodes(session.signal);
+    // A new node of this user that was registered by hand is the one that the interrupted run registered.
+    const came =
+      before === undefined
+        ? undefined
+        : nodes.find(({ id, owner, joined }) => owner === user.name && joined === 'by hand' && !before.split(' ').includes(id));
+    if (before === undefined) await session.note('nodes', nodes.map(({ id }) => id).join(' '));
+    const made = await actOn(session, access, {
+      id: 'register',
+      right: 'operate',
+      request: `POST ${client.version.minor >= 29 ? '/api/v1/auth/register' : '/api/v1/node/register'}: ${key} for ${user.name}`,
+      done: async () => came !== undefined,
+      run: (grant) => client.register(grant, key, user),
+    });
+    const node = made ?? came;
+    if (!node) return { message: 'Dry run: no node was let in.' };
+    const address = node.addresses[0];
+    return {
+      message: `${node.name} is in the mesh${address === undefined ? '' : ` as ${address}`}, and belongs to ${user.name}.`,
+      data: { id: node.id, name: node.name, user: user.name, addresses: node.addresses },
+    };
+  });
+});
+
+async function askKey(session: Session, words: readonly string[]): Promise<string> {
+  const question = {
+    id: 'key',
+    label: 'What does the client show?',
+    help: 'The address that it names, the command of the page behind that, or the key alone. On the node: tailscale up --login-server ...',
+    check: registrationProblem,
+  };
+  const written = words.length > 0 ? words.join(' ') : await session.ask.text(question);
+  const key = registrationKeyOf(written);
+  if (key !== undefined) return key;
+  throw new Fault('usage.key', registrationProblem(written) ?? 'There is no key in that.', 'Copy it again.');
+}
+
+async function askUser(session: Session, access: MeshAccess, named: string | undefined): Promise<MeshUser> {
+  const users = await access.client.users(session.signal);
+  const isFirst = users.length === 0 && session.attended && !session.dryRun && named === undefined;
+  const name = isFirst ? await createUser(session, access, { label: 'There is no user yet. What is the first one called?' }) : named;
+  return chosenUser(session, access, name ?? (users.length === 1 ? users[0]?.id : undefined));
 }

@@ -1,19 +1,29 @@
-import { checkPolicy, locateComplaint } from '../../config-files/headscale-policy/policy.ts';
+import { textOfPeople } from '../../config/encoding.ts';
+import { checkPolicy, deniesAll, locateComplaint, policyTemplate } from '../../config-files/headscale-policy/policy.ts';
 import type { PolicyFinding } from '../../config-files/headscale-policy/text.ts';
-import type { Procedure } from '../../flows/flow.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { FlowInput, FlowOutcome } from '../../flows/flow.ts';
 import { jsonTime } from '../../flows/list-table.ts';
-import type { Session } from '../../session/session.ts';
+import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
+import { editText } from '../../hosts/local-editor.ts';
+import type { Review, Session } from '../../session/session.ts';
+import { diffLines } from '../../stack/plan/plan-text.ts';
 import { countText } from '../../text/quantities.ts';
-import { type MeshAccess, meshOf } from './mesh-session.ts';
+import { actOn, type MeshAccess, onMesh } from './mesh-session.ts';
+import { ownConnectionOf, settingOf } from './mesh-target.ts';
 
-export interface PolicyJudgement {
+const name = 'policy.hujson';
+const draftStep = 'draft';
+const largestBytes = 1024 * 1024;
+
+interface PolicyJudgement {
   findings: readonly PolicyFinding[];
   /** Undefined if the server's version has no check. */
   server: 'takes it' | 'refuses it' | undefined;
 }
 
 /** Checks a policy before it is set: first here, then on the server if its version has a check. */
-export async function judge(session: Session, { client }: MeshAccess, text: string): Promise<PolicyJudgement> {
+async function judge(session: Session, { client }: MeshAccess, text: string): Promise<PolicyJudgement> {
   const users = await client.users(session.signal);
   const own = checkPolicy(text, { minor: client.version.minor, users });
   const said = await client.checkPolicy(text, session.signal);
@@ -27,8 +37,7 @@ export async function judge(session: Session, { client }: MeshAccess, text: stri
   return { findings: isKnown ? [...own, ...theirs] : [...theirs, ...own], server: 'refuses it' };
 }
 
-export const meshPolicy: Procedure = async (session, input, context) => {
-  const access = await meshOf(session, input, context);
+export const meshPolicy = onMesh(async (access, session) => {
   const policy = await access.client.policy(session.signal);
   if (!policy) {
     return {
@@ -53,4 +62,144 @@ export const meshPolicy: Procedure = async (session, input, context) => {
     message: `The policy in force: ${said}.`,
     data: { policy: policy.text, updatedAt: jsonTime(policy.updatedMs), findings },
   };
-};
+});
+
+export const meshEditPolicy = onMesh(async (access, session, input) => {
+  await throwIfFile(access);
+  const before = await access.client.policy(session.signal);
+  const left = { message: 'The policy is as before.', remedy: 'Go on with what you wrote: quarterdeck run' };
+  return unlessCancelled(session, left, () => rounds(session, input, access, before?.text));
+});
+
+async function throwIfFile({ target }: MeshAccess): Promise<void> {
+  if ((await settingOf(target, 'HEADSCALE_POLICY_MODE', ['policy', 'mode'])) !== 'file') return;
+  const file = (await settingOf(target, 'HEADSCALE_POLICY_PATH', ['policy', 'path'])) ?? '';
+  throw new Fault(
+    'refused.policyFile',
+    `The policy of ${target.component.id} is a file${file === '' ? '' : ` (${file} in its container)`}: its configuration says policy.mode: file.`,
+    'Edit the file and restart it, or set policy.mode to database in its configuration: then it is set from here.',
+  );
+}
+
+async function rounds(session: Session, input: FlowInput, access: MeshAccess, before: string | undefined): Promise<FlowOutcome> {
+  const { client, target } = access;
+  const draft = session.noted(draftStep).at(-1);
+  if (draft !== undefined && draft === before && !input.stdin)
+    return { message: 'The policy is in force and reads back as written.', data: { changed: true } };
+  let text = draft ?? before ?? policyTemplate;
+  for (let round = 1; ; round++) {
+    text = input.stdin ? piped(input.stdin) : await edited(session, text);
+    if (text !== draft) await session.note(draftStep, text);
+    if (text === before) return { message: 'The policy is as before: nothing was changed in it.', data: { changed: false } };
+    const judgement = await judge(session, access, text);
+    const warnings = await connectionFindings(access, text);
+    const review = reviewOf({ before, text, judgement, warnings, isPiped: input.stdin !== undefined, minor: client.version.minor });
+    const choice = await session.review({ id: `policy-${round}`, ...review });
+    if (session.dryRun) return { message: 'Dry run: the policy is as before.', data: { changed: false, findings: judgement.findings } };
+    if (choice === 'edit') continue;
+    if (choice !== 'set') throw new Fault('interrupted.cancelled', 'The policy is as before.', 'Start it again.');
+    await actOn(session, access, {
+      id: 'set-policy',
+      right: 'operate',
+      request: `PUT /api/v1/policy: ${changeText(before, text)}`,
+      done: async () => (await client.policy(session.signal))?.text === text,
+      run: async (grant) => {
+        if ((await client.policy(grant.signal))?.text !== before) throw overtaken(target.component.id);
+        await client.setPolicy(grant, text);
+      },
+    });
+    const after = await client.policy(session.signal);
+    if (after?.text !== text) {
+      throw new Fault(
+        'failed.policy',
+        'The policy was set, and what the control server reads back is another one.',
+        `Look at it: quarterdeck mesh policy ${target.component.id}`,
+      );
+    }
+    return {
+      message: `The policy is in force and reads back as written (${changeText(before, text)}).`,
+      data: { changed: true, updatedAt: jsonTime(after.updatedMs), findings: judgement.findings },
+    };
+  }
+}
+
+function piped(bytes: Uint8Array): string {
+  if (bytes.length > largestBytes) throw new Fault('usage.policy', 'That is more than a megabyte, and no policy.', 'Pipe the policy in.');
+  const text = textOfPeople(bytes, 'the input', 'usage.policy');
+  if (text.trim() !== '') return text;
+  throw new Fault('usage.policy', 'Nothing was piped in.', 'For example: quarterdeck mesh edit-policy COMPONENT --stdin < policy.hujson');
+}
+
+async function edited(session: Session, text: string): Promise<string> {
+  if (!session.attended) {
+    throw new Fault(
+      'refused.noTerminal',
+      'An editor needs a terminal, and there is none.',
+      'Run it in a terminal, or pipe the new policy in with --stdin.',
+    );
+  }
+  return session.lend(() => editText(text, { name, env: process.env, signal: session.signal }));
+}
+
+/** Returns the effect of a policy on the operator's own connection, if that goes over the mesh. */
+export async function connectionFindings(access: MeshAccess, text: string): Promise<Review['findings']> {
+  const connection = await ownConnectionOf(access.target, await access.client.nodes(access.target.signal));
+  if (!connection) return [];
+  const own = `Your own connection goes over the mesh (${connection.node.name})`;
+  const finding = { id: 'way-0', advice: 'A connection that is cut off cannot mend the policy.' };
+  if (deniesAll(text)) return [{ ...finding, level: 'blocking', message: `${own}, and this policy lets nobody reach anybody.` }];
+  return [{ ...finding, level: 'warning', message: `${own}: see to it that a rule lets you in, or have another way at hand.` }];
+}
+
+interface Reviewed {
+  before: string | undefined;
+  text: string;
+  judgement: PolicyJudgement;
+  warnings: Review['findings'];
+  isPiped: boolean;
+  minor: number;
+}
+
+function reviewOf({ before, text, judgement, warnings, isPiped, minor }: Reviewed): Omit<Review, 'id'> {
+  const findings = [...judgement.findings.map(findingOf), ...warnings];
+  const mistakes = findings.filter(({ level }) => level === 'blocking').length;
+  const unasked = { text: `Headscale 0.${minor} cannot be asked before: it checks the policy when it is set.` };
+  const change = changeText(before, text);
+  return {
+    title: before === undefined ? 'Set the first policy of the mesh' : 'Change the policy of the mesh',
+    sections: [
+      { title: `${name}: ${change}`, lines: diffLines({ path: name, before, after: text }) },
+      ...(judgement.server === undefined ? [{ title: 'Not checked by the server', lines: [unasked] }] : []),
+    ],
+    findings,
+    summary: judgement.server === 'takes it' ? `The control server takes it; ${change}.` : `Changes the policy: ${change}.`,
+    actions: [
+      { id: 'set', label: 'Set it', ...(mistakes > 0 && { blocked: `${countText(mistakes, 'mistake')} to mend first` }) },
+      ...(isPiped ? [] : [{ id: 'edit', label: 'Edit it again' }]),
+      { id: 'cancel', label: 'Leave it as before' },
+    ],
+  };
+}
+
+function findingOf({ level, message, line, column }: PolicyFinding, at: number): Review['findings'][number] {
+  return {
+    id: `policy-${at}`,
+    level: level === 'error' ? 'blocking' : 'warning',
+    message: `Line ${line}, column ${column}: ${message}`,
+    advice: level === 'error' ? 'Mend that, and set it again.' : 'Look whether that is meant.',
+  };
+}
+
+function changeText(before: string | undefined, after: string): string {
+  const lines = diffLines({ path: name, before, after });
+  const count = (mark: string) => lines.filter((line) => line.mark === mark).length;
+  return `${countText(count('added'), 'line')} new, ${count('removed')} gone`;
+}
+
+function overtaken(id: string): Fault {
+  return new Fault(
+    'refused.overtaken',
+    'Somebody else changed the policy while you were editing: yours was not set.',
+    `Look at theirs, then edit again: quarterdeck mesh policy ${id}`,
+  );
+}

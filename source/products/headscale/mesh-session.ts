@@ -1,5 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
-import type { FlowContext, FlowInput } from '../../flows/flow.ts';
+import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import type { SecretName } from '../../secrets/secrets.ts';
 import { parseDuration } from '../../session/answer-checks.ts';
 import type { Act, Session } from '../../session/session.ts';
@@ -18,11 +18,6 @@ const actLimitMs = 120_000;
 /** Time before the expiry of the console's key at which a warning is shown. */
 const soonMs = 14 * dayMs;
 
-/** The API key is not among the secrets of the component: those are included in its backups and indicate whether it has data. */
-function ownKeyOf(host: string, component: string): SecretName {
-  return `${host}/${component}.login/API_KEY`;
-}
-
 export type MeshAccess = NonNullable<Awaited<ReturnType<typeof enterWith>>>;
 
 /** Runs an action on the control server. */
@@ -30,16 +25,21 @@ export function actOn<T>(session: Session, { target }: Pick<MeshAccess, 'target'
   return session.act({ ...act, target: { host: target.component.host, component: target.component.id } });
 }
 
+/** Expires an API key that is not needed any more. `why` ends the request that is shown. */
+export async function dropApiKey(
+  session: Session,
+  access: MeshAccess,
+  key: MeshApiKey,
+  { why, ...act }: Pick<Act<void>, 'id' | 'done'> & { why: string },
+): Promise<void> {
+  const request = `POST /api/v1/apikey/expire: ${key.prefix}, ${why}`;
+  await actOn(session, access, { ...act, right: 'operate', request, run: (grant) => access.client.expireApiKey(grant, key) });
+}
+
 /** Expires API keys that were never delivered: an interrupted run created them and could not show or store them. */
 export async function takeBackApiKeys(session: Session, access: MeshAccess, keys: readonly MeshApiKey[]): Promise<void> {
-  for (const key of keys) {
-    await actOn(session, access, {
-      id: `take-back-${key.id}`,
-      right: 'operate',
-      request: `POST /api/v1/apikey/expire: ${key.prefix}, which a run that broke off made, and nobody has`,
-      run: (grant) => access.client.expireApiKey(grant, key),
-    });
-  }
+  const why = 'which a run that broke off made, and nobody has';
+  for (const key of keys) await dropApiKey(session, access, key, { id: `take-back-${key.id}`, why });
 }
 
 type MeshEntrance = Awaited<ReturnType<typeof entranceOf>>;
@@ -49,7 +49,8 @@ export async function entranceOf(session: Session, input: FlowInput, context: Fl
   const { component } = target;
   if (target.version.note !== undefined) tellAside(session, target.version.note);
   const vault = await context.vault(session);
-  const name = ownKeyOf(component.host, component.id);
+  // Not among the secrets of the component: those are included in its backups and indicate whether it has data.
+  const name: SecretName = `${component.host}/${component.id}.login/API_KEY`;
   const kept = await vault.read(name, session.signal);
   if (kept !== undefined) session.hide(kept);
   return { target, vault, name, kept };
@@ -66,8 +67,12 @@ export async function enterWith(target: MeshTarget, key: string, signal: AbortSi
   }
 }
 
-/** If the console has no valid key, an attended session first prompts for one. Throws `refused.apiKey`. */
-export async function meshOf(session: Session, input: FlowInput, context: FlowContext): Promise<MeshAccess> {
+/** Creates a flow on the control server. If the console has no valid key, an attended session first prompts for one. Throws `refused.apiKey`. */
+export function onMesh(run: (access: MeshAccess, ...args: Parameters<Procedure>) => ReturnType<Procedure>): Procedure {
+  return async (session, input, context) => run(await meshOf(session, input, context), session, input, context);
+}
+
+async function meshOf(session: Session, input: FlowInput, context: FlowContext): Promise<MeshAccess> {
   const entrance = await entranceOf(session, input, context);
   const access = entrance.kept === undefined ? undefined : await enterWith(entrance.target, entrance.kept, session.signal);
   if (access) {

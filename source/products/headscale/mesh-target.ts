@@ -62,14 +62,10 @@ export async function ownConnectionOf(
 ): Promise<{ node: MeshNode; address: string } | undefined> {
   if (!host.link) return undefined;
   const [from = '', , to = ''] = ((await host.facts(signal)).env['SSH_CONNECTION'] ?? '').split(' ');
-  const own = [from, to].filter(ipaddr.isValid).map(canonical);
+  const own = [from, to].filter(ipaddr.isValid).map((each) => ipaddr.process(each).toString());
   for (const node of nodes) {
-    const address = node.addresses.find((each) => ipaddr.isValid(each) && own.includes(canonical(each)));
+    const address = node.addresses.find((each) => ipaddr.isValid(each) && own.includes(ipaddr.process(each).toString()));
     if (address !== undefined) return { node, address };
   }
   return undefined;
-}
-
-function canonical(address: string): string {
-  return ipaddr.process(address).toString();
 }

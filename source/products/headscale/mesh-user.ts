@@ -1,13 +1,12 @@
 import { namesUser } from '../../config-files/headscale-policy/policy.ts';
 import { Fault } from '../../faults/fault.ts';
-import type { Procedure } from '../../flows/flow.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { parseJson } from '../../text/json-value.ts';
 import { countText } from '../../text/quantities.ts';
 import type { MeshUser } from './client/headscale-records.ts';
-import { actOn, type MeshAccess, meshOf } from './mesh-session.ts';
+import { actOn, type MeshAccess, onMesh } from './mesh-session.ts';
 import { isPast, itemNamed, keyOf, wordsOf } from './mesh-words.ts';
 
 const actions = [
@@ -16,8 +15,7 @@ const actions = [
   { value: 'delete', label: 'Delete a user', detail: 'one that has no nodes' },
 ] as const;
 
-export const meshUser: Procedure = async (session, input, context) => {
-  const access = await meshOf(session, input, context);
+export const meshUser = onMesh((access, session, input) => {
   const [written, name, newName] = wordsOf(input);
   const outcome = (done: string, message: string, data: object) => ({
     message: session.dryRun ? `Dry run: nobody was ${done}.` : message,
@@ -48,7 +46,7 @@ export const meshUser: Procedure = async (session, input, context) => {
     await deleteUser(session, access, user);
     return outcome('deleted', `The user ${user.name} is gone.`, { user: user.name });
   });
-};
+});
 
 export async function chosenUser(session: Session, { client }: MeshAccess, written: string | undefined): Promise<MeshUser> {
   const users = await client.users(session.signal);

@@ -1,5 +1,5 @@
 import { cleanLine } from '../../../text/clean.ts';
-import { type JsonObject, objectOf, objectsOf, textOf as plainText, listOf as valuesOf } from '../../../text/json-value.ts';
+import { type JsonObject, mapOf, objectsOf, textOf as plainText, timeOf, listOf as valuesOf } from '../../../text/json-value.ts';
 import { maskedKey } from './mesh-keys.ts';
 
 export type MeshUser = ReturnType<typeof userOf>;
@@ -26,12 +26,8 @@ const joinedBy: Readonly<Record<string, string>> = {
   REGISTER_METHOD_OIDC: 'OIDC',
 };
 
-export function listOf<T>(json: unknown, name: string, read: (reported: JsonObject) => T): readonly T[] {
-  return objectsOf(reported(json)[name]).map(read);
-}
-
-export function reported(json: unknown): JsonObject {
-  return objectOf(json) ?? {};
+export function listOf<T>(json: unknown, name: string, read: (record: JsonObject) => T): readonly T[] {
+  return objectsOf(mapOf(json)[name]).map(read);
 }
 
 export function userOf(user: JsonObject) {
@@ -103,13 +99,13 @@ export function apiKeyOf(key: JsonObject) {
 /** Reads the routes of each node, by its id. Before 0.26 routes are listed separately, one by one. */
 export function routesByNode(json: unknown): ReadonlyMap<string, MeshRoutes> {
   const rows = listOf(json, 'routes', (route) => ({
-    node: textOf(reported(route['node'])['id']),
+    node: textOf(mapOf(route['node'])['id']),
     number: textOf(route['id']),
     prefix: textOf(route['prefix']),
     advertised: route['advertised'] === true,
     enabled: route['enabled'] === true,
     isPrimary: route['isPrimary'] === true,
-    online: reported(route['node'])['online'] === true,
+    online: mapOf(route['node'])['online'] === true,
   }));
   const byNode = Map.groupBy(rows, ({ node }) => node);
   return new Map(
@@ -131,15 +127,8 @@ export function waitingRoutes({ routes }: Pick<MeshNode, 'routes'>): readonly st
   return routes ? routes.available.filter((route) => !routes.approved.includes(route)) : [];
 }
 
-/** Returns a time. Go's zero time (year 1) means "not set". */
-export function timeOf(text: unknown): number | undefined {
-  if (typeof text !== 'string') return undefined;
-  const ms = Date.parse(text);
-  return Number.isNaN(ms) || ms < 0 ? undefined : ms;
-}
-
 function ownerOf(user: unknown): string {
-  const name = typeof user === 'string' ? cleanLine(user) : textOf(reported(user)['name']);
+  const name = typeof user === 'string' ? cleanLine(user) : textOf(mapOf(user)['name']);
   return name === nobody ? '' : name;
 }
 

@@ -1,5 +1,6 @@
 import { Fault } from '../../../faults/fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
+import { mapOf, timeOf } from '../../../text/json-value.ts';
 import type { HeadscaleApi, MeshAnswer, MeshMethod, MeshRequest } from './headscale-api.ts';
 import {
   apiKeyOf,
@@ -11,21 +12,13 @@ import {
   type MeshNode,
   type MeshUser,
   nodeOf,
-  reported,
   routesByNode,
-  timeOf,
   userOf,
 } from './headscale-records.ts';
 import { refusalOf } from './headscale-refusals.ts';
 import type { MeshVersion } from './headscale-version.ts';
 
-export interface KeyWish {
-  user: MeshUser | undefined;
-  reusable: boolean;
-  ephemeral: boolean;
-  expiryMs: number;
-  tags: readonly string[];
-}
+type KeyWish = Pick<MeshKey, 'reusable' | 'ephemeral' | 'tags'> & { user: MeshUser | undefined; expiryMs: number };
 
 /**
  * Headscale from 0.23 on, in the API dialect of its version (reference/headscale.md). Throws the faults of `HeadscaleApi`, `failed.mesh`
@@ -46,7 +39,7 @@ export class Headscale {
 
   async createUser(grant: Grant, wish: { name: string; displayName?: string; email?: string }): Promise<MeshUser> {
     const json = this.#since(24) ? wish : { name: wish.name };
-    return userOf(reported(reported(await this.#ask(`create the user ${wish.name}`, 'POST', 'user', { json }, grant.signal))['user']));
+    return userOf(mapOf(mapOf(await this.#ask(`create the user ${wish.name}`, 'POST', 'user', { json }, grant.signal))['user']));
   }
 
   async renameUser(grant: Grant, user: MeshUser, name: string): Promise<void> {
@@ -72,7 +65,7 @@ export class Headscale {
       expiration: new Date(expiryMs).toISOString(),
       aclTags: tags,
     };
-    const made = reported(reported(await this.#ask('make a pre-auth key', 'POST', 'preauthkey', { json }, grant.signal))['preAuthKey']);
+    const made = mapOf(mapOf(await this.#ask('make a pre-auth key', 'POST', 'preauthkey', { json }, grant.signal))['preAuthKey']);
     const secret = made['key'];
     if (typeof secret !== 'string' || secret === '') throw strange('It made a key, and did not tell it.');
     return { secret, key: keyOf(made) };
@@ -94,7 +87,7 @@ export class Headscale {
     const answer = this.#since(29)
       ? await this.#ask('register the node', 'POST', 'auth/register', { json: { authId: key, user: user.name } }, grant.signal)
       : await this.#ask('register the node', 'POST', 'node/register', { query: { user: user.name, key } }, grant.signal);
-    return nodeOf(reported(reported(answer)['node']));
+    return nodeOf(mapOf(mapOf(answer)['node']));
   }
 
   /** Expires a node now or at a future time. Up to 0.29 only the query is read. */
@@ -155,7 +148,7 @@ export class Headscale {
 
   async createApiKey(grant: Grant, expiryMs: number): Promise<string> {
     const json = { expiration: new Date(expiryMs).toISOString() };
-    const key = reported(await this.#ask('make an API key', 'POST', 'apikey', { json }, grant.signal))['apiKey'];
+    const key = mapOf(await this.#ask('make an API key', 'POST', 'apikey', { json }, grant.signal))['apiKey'];
     if (typeof key !== 'string' || key === '') throw strange('It made an API key, and did not tell it.');
     return key;
   }
@@ -169,7 +162,7 @@ export class Headscale {
   async policy(signal: AbortSignal) {
     const answer = await this.#api.send('GET', '/api/v1/policy', {}, signal);
     if (answer.status >= 400 && /policy not found/i.test(answer.words)) return undefined;
-    const { policy, updatedAt } = reported(this.#good(answer, 'tell its policy'));
+    const { policy, updatedAt } = mapOf(this.#good(answer, 'tell its policy'));
     if (typeof policy !== 'string') throw strange('It answers without a policy.');
     return { text: policy, updatedMs: timeOf(updatedAt) };
   }
