@@ -1,5 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
-import type { FlowInput, Procedure } from '../../flows/flow.ts';
+import type { FlowInput } from '../../flows/flow.ts';
 import { jsonTime } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
@@ -11,7 +11,7 @@ import { type Crowdsec, isAbout } from './client/crowdsec.ts';
 import { type Allowlist, allowlisting, allowlistsOf } from './client/crowdsec-lists.ts';
 import { goDurationText } from './client/go-duration.ts';
 import { changeOver, deleteNamed, flagSeconds, nameOf, noteName, oneNamed, remarkOf } from './prevention-questions.ts';
-import { onHostsThatHaveIt, type Prevention, preventionOf } from './prevention-target.ts';
+import { onHostsThatHaveIt, onPrevention, type Prevention } from './prevention-target.ts';
 
 export const allowlistsList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
   const lists = await allowlistsOf(crowdsec, session.signal);
@@ -37,17 +37,15 @@ export const allowlistsList = onHostsThatHaveIt(async ({ crowdsec }, session) =>
   };
 });
 
-export const allowlistsCheck: Procedure = async (session, input, context) => {
-  const { crowdsec } = await preventionOf(context, input, session);
+export const allowlistsCheck = onPrevention(async ({ crowdsec }, session, input) => {
   const [value] = await valuesOf(session, input.words.slice(0, 1));
   if (value === undefined) throw new Error('at least one is asked for');
   const found = await allowlisting(crowdsec, value, session.signal);
   const data = { value, allowlisted: found !== undefined, by: found === undefined ? null : cleanLine(found) };
   return { message: found === undefined ? `No allowlist has ${value}.` : `${value} is on an allowlist: ${cleanLine(found)}.`, data };
-};
+});
 
-export const allowlistsCreate: Procedure = async (session, input, context) => {
-  const prevention = await preventionOf(context, input, session);
+export const allowlistsCreate = onPrevention(async (prevention, session, input) => {
   const { name, description } = await unlessCancelled(session, 'No allowlist was created.', async () => {
     const chosen = await nameOf(session, input, { id: 'name', label: 'Name of the allowlist', help: 'Sends cscli allowlists create.' });
     return {
@@ -59,15 +57,14 @@ export const allowlistsCreate: Procedure = async (session, input, context) => {
   await create(session, prevention, name, description, done);
   if (session.dryRun) return { message: 'Dry run: no allowlist was created.' };
   return { message: `There is the allowlist ${name}. Put addresses on it: quarterdeck allowlists add ${name} ADDRESS`, data: { name } };
-};
+});
 
 async function create(session: Session, prevention: Prevention, name: string, description: string, done?: () => Promise<boolean>) {
   const words = ['allowlists', 'create', name, '--description', description];
   await changeOver(session, prevention, { id: 'create', words, what: `create the allowlist ${name}`, ...(done && { done }) });
 }
 
-export const allowlistsAdd: Procedure = async (session, input, context) => {
-  const prevention = await preventionOf(context, input, session);
+export const allowlistsAdd = onPrevention(async (prevention, session, input) => {
   const { crowdsec } = prevention;
   const seconds = flagSeconds(input);
   const left = 'Nothing was put on an allowlist.';
@@ -106,10 +103,9 @@ export const allowlistsAdd: Procedure = async (session, input, context) => {
     message: `${shown} ${values.length === 1 ? 'is' : 'are'} on ${name}.${out}`,
     data: { name, values, stillBanned },
   };
-};
+});
 
-export const allowlistsRemove: Procedure = async (session, input, context) => {
-  const prevention = await preventionOf(context, input, session);
+export const allowlistsRemove = onPrevention(async (prevention, session, input) => {
   const { crowdsec } = prevention;
   const lists = await allowlistsOf(crowdsec, session.signal);
   const { name, values } = await unlessCancelled(session, 'Nothing was taken off an allowlist.', async () => {
@@ -139,7 +135,7 @@ export const allowlistsRemove: Procedure = async (session, input, context) => {
   if (session.dryRun) return { message: 'Dry run: nothing was taken off.' };
   if (!(await isGone())) throw notSeen(`${name} still has ${shown}`);
   return { message: `${shown} ${values.length === 1 ? 'is' : 'are'} off ${name}.`, data: { name, values } };
-};
+});
 
 export const allowlistsDelete = deleteNamed<Allowlist>('allowlist', allowlistsOf, (list) => {
   refuseManaged(list);

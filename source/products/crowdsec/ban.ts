@@ -1,5 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
-import type { FlowInput, Procedure } from '../../flows/flow.ts';
+import type { FlowInput } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Grant } from '../../grants/grant.ts';
@@ -14,8 +14,7 @@ import { type Bouncer, bouncersOf } from './client/crowdsec-lists.ts';
 import { type Decision, isShared } from './client/crowdsec-records.ts';
 import { goDurationText } from './client/go-duration.ts';
 import { leftText } from './decision-words.ts';
-import { type Guarded, lockOutDoubts, lockOutReason, publicAddresses, refuseLockOut } from './lock-out.ts';
-import { guardsOf } from './lock-out-facts.ts';
+import { type Guarded, guardsOf, lockOutDoubts, lockOutReason, publicAddresses, refuseLockOut } from './lock-out.ts';
 import {
   answerOr,
   choiceOr,
@@ -26,7 +25,7 @@ import {
   spanProblem,
   spokenDuration,
 } from './prevention-questions.ts';
-import { preventionOf } from './prevention-target.ts';
+import { onPrevention } from './prevention-target.ts';
 
 const usualDuration = '4h';
 /** Tolerance between an order and the check of its result. */
@@ -36,9 +35,8 @@ const silentMs = 15 * 60_000;
 /** A ban of a range of this size or larger requires a second confirmation. */
 const wideAddresses = { 4: 1n << 16n, 6: 1n << 96n } as const;
 
-export const ban: Procedure = async (session, input, context) => {
+export const ban = onPrevention(async (prevention, session, input, context) => {
   const { engineName } = input;
-  const prevention = await preventionOf(context, input, session);
   const { crowdsec, target: about } = prevention;
   session.progress({ id: 'look', label: 'Looking who must not be locked out' });
   const guards = await guardsOf(context, engineName, crowdsec, session.signal);
@@ -85,7 +83,7 @@ export const ban: Procedure = async (session, input, context) => {
   for (const { id } of longer) await endDecision(session, prevention, id);
   if (session.dryRun) return { message: `Dry run: ${order.target.shown} was not banned.` };
   return reported(session, crowdsec, order, sent);
-};
+});
 
 async function chooseTarget(session: Session, input: FlowInput, guards: readonly Guarded[]): Promise<BanTarget> {
   const [written] = wordsUpTo(1, input, { takes: 'One address, range or country at a time', remedy: 'Run it once for each.' });

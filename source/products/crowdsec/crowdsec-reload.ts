@@ -6,7 +6,7 @@ import type { FlowContext, FlowInput, FlowOutcome } from '../../flows/flow.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { Host } from '../../hosts/host.ts';
 import type { Session } from '../../session/session.ts';
-import type { HubItem } from './client/crowdsec-hub.ts';
+import type { HubItem } from './client/crowdsec-lists.ts';
 import { refusalWords } from './client/cscli.ts';
 import { choiceOr } from './prevention-questions.ts';
 import type { Prevention } from './prevention-target.ts';
@@ -17,19 +17,13 @@ const answersLimitMs = 90_000;
 const againMs = 1_000;
 
 /** Reports whether a file changed after CrowdSec was started, as an interrupted run leaves it. Only a container reports its start. */
-export async function reloadIsDue(
-  context: FlowContext,
-  engineName: string,
-  { containerId }: Prevention,
-  items: readonly Pick<HubItem, 'enabled' | 'path'>[],
-  signal: AbortSignal,
-): Promise<boolean> {
+export async function reloadIsDue({ container }: Prevention, items: readonly HubItem[], signal: AbortSignal): Promise<boolean> {
   const paths = items.flatMap(({ enabled, path }) => (enabled && path.startsWith('/') ? [path] : []));
-  if (containerId === undefined || paths.length === 0) return false;
-  const engine = context.engineOf(engineName);
-  const startedMs = (await engine.inspect(containerId, signal))?.startedMs;
+  if (!container || paths.length === 0) return false;
+  const { engine, id } = container;
+  const startedMs = (await engine.inspect(id, signal))?.startedMs;
   // The item itself is a symbolic link into the hub.
-  const stat = engine.execReading(containerId, ['stat', '-L', '-c', '%Y', ...paths], { signal });
+  const stat = engine.execReading(id, ['stat', '-L', '-c', '%Y', ...paths], { signal });
   const said = await unlessFault(signal, stat);
   const changed = new TextDecoder()
     .decode(said?.stdout)
@@ -40,14 +34,8 @@ export async function reloadIsDue(
 }
 
 /** Reports whether a resumed run's change has no effect yet: CrowdSec is still the same process. On a machine that is unknown. */
-export async function isNotStartedSince(
-  session: Session,
-  input: FlowInput,
-  context: FlowContext,
-  { containerId }: Prevention,
-): Promise<boolean> {
-  const engine = context.engineOf(input.engineName);
-  const started = containerId === undefined ? undefined : (await engine.inspect(containerId, session.signal))?.startedMs;
+export async function isNotStartedSince(session: Session, { container }: Prevention): Promise<boolean> {
+  const started = container && (await container.engine.inspect(container.id, session.signal))?.startedMs;
   const [first] = session.noted('started');
   if (first === undefined) await session.note('started', String(started));
   return first === String(started);
@@ -72,12 +60,10 @@ async function reload(
   session: Session,
   input: FlowInput,
   context: FlowContext,
-  { crowdsec, target, component, containerId }: Prevention,
+  { crowdsec, target, container }: Prevention,
 ): Promise<boolean> {
   if (input.options['later'] === true) return false;
   const { signal } = session;
-  const engine = context.engineOf(input.engineName);
-  const container = component && containerId !== undefined ? { id: containerId, name: component.id, key: component.key } : undefined;
   const request = container ? `POST /containers/${container.name}/restart` : 'systemctl reload crowdsec';
   const when = await choiceOr(session, 'It is done, and takes effect with the next reload or restart of CrowdSec.', {
     id: 'reload',
@@ -90,18 +76,23 @@ async function reload(
     initial: 'now',
   });
   if (when === 'later') return false;
-  const before = container && (await engine.inspect(container.id, signal))?.startedMs;
+  const before = container && (await container.engine.inspect(container.id, signal))?.startedMs;
   await session.act({
     ...{ id: 'reload', right: 'operate', request, target, limitMs: reloadLimitMs },
     run: (grant) =>
       container
-        ? context.fleet.whileStopping(container.id, () => engine.writer(grant).restart(container.id, {}))
+        ? context.fleet.whileStopping(container.id, () => container.engine.writer(grant).restart(container.id, {}))
         : reloadOnMachine(grant, context.hostOf(input.engineName)),
   });
   if (container) {
-    await watchContainer({ engine, signal }, container, (detail) => detail?.state === 'running' && detail.startedMs !== before, {
-      ...{ limitMs: startLimitMs, otherwise: 'was not seen to start anew' },
-    });
+    await watchContainer(
+      { engine: container.engine, signal },
+      container,
+      (detail) => detail?.state === 'running' && detail.startedMs !== before,
+      {
+        ...{ limitMs: startLimitMs, otherwise: 'was not seen to start anew' },
+      },
+    );
     context.fleet.refresh(container.key);
   }
   const deadline = performance.now() + answersLimitMs;

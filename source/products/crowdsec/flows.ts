@@ -35,7 +35,7 @@ export const crowdsecFlows = lazyFlows(shared, [
       'Ends all decisions about an address, a range or a country, and says what is left. Decisions of shared lists come back with the next pull, unless an allowlist has the address.',
     ...change,
     usage: '[ADDRESS|RANGE|COUNTRY]',
-    load: async () => (await import('./unban.ts')).unban,
+    load: async () => (await import('./decisions.ts')).unban,
   },
   {
     verb: 'decisions',

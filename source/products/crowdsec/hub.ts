@@ -1,15 +1,15 @@
 import { Fault } from '../../faults/fault.ts';
-import type { FlowInput, Procedure } from '../../flows/flow.ts';
+import type { FlowInput } from '../../flows/flow.ts';
 import { showList } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
 import type { Crowdsec } from './client/crowdsec.ts';
-import { type HubItem, hubItems, upgradePlan } from './client/crowdsec-hub.ts';
+import { type HubItem, hubItems, upgradePlan } from './client/crowdsec-lists.ts';
 import { isNotStartedSince, reloadedOutcome, reloadIsDue } from './crowdsec-reload.ts';
 import { changeOver, choiceOr, notedName, noteName } from './prevention-questions.ts';
-import { onHostsThatHaveIt, type Prevention, preventionOf } from './prevention-target.ts';
+import { onHostsThatHaveIt, onPrevention, type Prevention } from './prevention-target.ts';
 
 const fetchLimitMs = 300_000;
 
@@ -46,9 +46,8 @@ async function isInstalled(crowdsec: Crowdsec, name: string, signal: AbortSignal
   return (await itemsOf(crowdsec, signal)).some((item) => item.kind === 'collections' && item.name === name);
 }
 
-export const collectionsInstall: Procedure = async (session, input, context) => {
-  const prevention = await preventionOf(context, input, session);
-  const { crowdsec, component } = prevention;
+export const collectionsInstall = onPrevention(async (prevention, session, input, context) => {
+  const { crowdsec, container } = prevention;
   const items = await hubItems(crowdsec, { all: true }, session.signal);
   const known = items.filter(({ kind }) => kind === 'collections');
   const offered = known.filter(({ enabled }) => !enabled);
@@ -65,25 +64,24 @@ export const collectionsInstall: Procedure = async (session, input, context) => 
   const done = () => isInstalled(crowdsec, name, session.signal);
   const was = await done();
   await noteName(session, name);
-  const isOld = await isNotStartedSince(session, input, context, prevention);
+  const isOld = await isNotStartedSince(session, prevention);
   const words = ['collections', 'install', name];
   await changeOver(session, prevention, { id: 'install', words, what: `install ${name}`, limitMs: fetchLimitMs, done });
   if (session.dryRun) return { message: `Dry run: ${name} was not installed.` };
-  if (was && !isOld && !(await reloadIsDue(context, input.engineName, prevention, items, session.signal)))
+  if (was && !isOld && !(await reloadIsDue(prevention, items, session.signal)))
     return { message: `${name} is installed already.`, data: { name, reloaded: false } };
   const outcome = await reloadedOutcome(session, input, context, prevention, `${name} is installed.`, { name });
-  const kept = component ? ` For a new container, COLLECTIONS has to name it too: quarterdeck edit ${component.id}.` : '';
+  const kept = container ? ` For a new container, COLLECTIONS has to name it too: quarterdeck edit ${container.name}.` : '';
   return { ...outcome, message: `${outcome.message}${kept}` };
-};
+});
 
-export const collectionsRemove: Procedure = async (session, input, context) => {
-  const prevention = await preventionOf(context, input, session);
+export const collectionsRemove = onPrevention(async (prevention, session, input, context) => {
   const { crowdsec } = prevention;
   const installed = (await itemsOf(crowdsec, session.signal)).filter(({ kind }) => kind === 'collections');
   const name = await unlessCancelled(session, 'Nothing was removed.', () =>
     collectionOf(session, input, installed, 'Which collection is removed?'),
   );
-  const isOld = await isNotStartedSince(session, input, context, prevention);
+  const isOld = await isNotStartedSince(session, prevention);
   const removed = () => reloadedOutcome(session, input, context, prevention, `${name} is removed.`, { name });
   if (!installed.some((item) => item.name === name)) {
     if (notedName(session) !== name) return { message: `${cleanLine(name)} is not installed.`, data: { name, reloaded: false } };
@@ -103,7 +101,7 @@ export const collectionsRemove: Procedure = async (session, input, context) => {
   if (await isInstalled(crowdsec, name, session.signal))
     throw new Fault('failed.crowdsec', `${name} is still installed.`, 'Another collection may need it, or it was changed by hand.');
   return removed();
-};
+});
 
 async function collectionOf(
   session: Session,
@@ -134,18 +132,16 @@ async function updateIndex(session: Session, prevention: Prevention): Promise<vo
 const namesOf = (items: readonly HubItem[]) => items.map(({ name }) => name).join(', ');
 const kindsAndNames = (items: readonly HubItem[]) => items.map(({ kind, name }) => ({ kind, name }));
 
-export const hubUpdate: Procedure = async (session, input, context) => {
-  const prevention = await preventionOf(context, input, session);
+export const hubUpdate = onPrevention(async (prevention, session) => {
   await updateIndex(session, prevention);
   if (session.dryRun) return { message: 'Dry run: the index was not fetched.' };
   const behind = (await itemsOf(prevention.crowdsec, session.signal)).filter((item) => item.behind);
   const newer =
     behind.length === 0 ? 'What is installed is up to date.' : `The hub has newer ones of ${namesOf(behind)}: quarterdeck hub upgrade`;
   return { message: `The index of the hub is here. ${newer}`, data: { behind: kindsAndNames(behind) } };
-};
+});
 
-export const hubUpgrade: Procedure = async (session, input, context) => {
-  const prevention = await preventionOf(context, input, session);
+export const hubUpgrade = onPrevention(async (prevention, session, input, context) => {
   const { crowdsec } = prevention;
   await updateIndex(session, prevention);
   const before = await itemsOf(crowdsec, session.signal);
@@ -155,11 +151,11 @@ export const hubUpgrade: Procedure = async (session, input, context) => {
       kind: 'text',
       text: `Left alone, it was changed by hand: ${name} (${kind}). To have the hub's again: cscli ${kind} upgrade --force ${name}`,
     });
-  const isOld = !session.dryRun && (await isNotStartedSince(session, input, context, prevention));
+  const isOld = !session.dryRun && (await isNotStartedSince(session, prevention));
   const none = { upgraded: [], left: [] };
   if (behind.length === 0) {
     const message = 'What is installed is up to date.';
-    const due = isOld || (!session.dryRun && (await reloadIsDue(context, input.engineName, prevention, before, session.signal)));
+    const due = isOld || (!session.dryRun && (await reloadIsDue(prevention, before, session.signal)));
     return due ? reloadedOutcome(session, input, context, prevention, message, none) : { message, data: { ...none, reloaded: false } };
   }
   const plan = await upgradePlan(crowdsec, session.signal);
@@ -191,7 +187,7 @@ export const hubUpgrade: Procedure = async (session, input, context) => {
   const message = `Upgraded ${namesOf(upgraded) || 'nothing'}.${rest}`;
   const data = { upgraded: kindsAndNames(upgraded), left: kindsAndNames(still) };
   return reloadedOutcome(session, input, context, prevention, message, data);
-};
+});
 
 export const metrics = onHostsThatHaveIt(async ({ crowdsec }, session) => {
   const [text, data] = await Promise.all([crowdsec.metrics(session.signal), crowdsec.metricsJson(session.signal).catch(() => null)]);

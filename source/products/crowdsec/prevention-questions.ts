@@ -8,10 +8,11 @@ import type { Grant } from '../../grants/grant.ts';
 import { durationProblem, parseDuration } from '../../session/answer-checks.ts';
 import type { Act, ChoiceQuestion, Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { quotedWord } from '../../text/quoted-word.ts';
 import type { Crowdsec } from './client/crowdsec.ts';
 import type { CscliAnswer } from './client/cscli.ts';
 import { goDurationText } from './client/go-duration.ts';
-import { type Prevention, preventionOf } from './prevention-target.ts';
+import { onPrevention, type Prevention } from './prevention-target.ts';
 
 export async function answerOr<T>(ask: () => Promise<T>, otherwise: T): Promise<T> {
   try {
@@ -121,7 +122,7 @@ export async function endDecision(session: Session, prevention: Prevention, id: 
 }
 
 export function requestText(words: readonly string[]): string {
-  return ['cscli', ...words].map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
+  return ['cscli', ...words].map(quotedWord).join(' ');
 }
 
 export function spokenDuration(seconds: number): string {
@@ -152,9 +153,8 @@ export function deleteNamed<T extends { name: string; description?: string }>(
   list: (crowdsec: Crowdsec, signal: AbortSignal) => Promise<readonly T[]>,
   consequences: (one: T, all: readonly T[]) => string[],
 ): Procedure {
-  return async (session, input, context) => {
-    const { crowdsec, target } = await preventionOf(context, input, session);
-    return deleteOne(session, {
+  return onPrevention(({ crowdsec, target }, session, input) =>
+    deleteOne(session, {
       noun,
       idOf: ({ name }) => name,
       list: () => list(crowdsec, session.signal),
@@ -165,6 +165,6 @@ export function deleteNamed<T extends { name: string; description?: string }>(
         return { request: requestText(words), target, consequences: consequences(one, all), run };
       },
       stillThere: { code: 'failed.crowdsec', remedy: 'Look at the log of CrowdSec.' },
-    });
-  };
+    }),
+  );
 }

@@ -1,6 +1,7 @@
 import { findAddress } from '../../calls/find-address.ts';
 import { httpEndpointAt } from '../../calls/http-client.ts';
 import type { HttpEndpoint } from '../../calls/http-exchange.ts';
+import type { Engine } from '../../engine/engine.ts';
 import { Fault } from '../../faults/fault.ts';
 import { unlessFault } from '../../faults/unless-fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
@@ -19,21 +20,25 @@ import { type CscliTarget, cscliInContainer, cscliOnHost, readVersion } from './
 export interface Prevention {
   crowdsec: Crowdsec;
   target: ActTarget;
-  /** Missing if CrowdSec runs on the machine itself. */
-  component?: ComponentView;
-  containerId?: string;
+  /** Missing if CrowdSec runs on the machine itself. `name` and `key` are those of the component. */
+  container?: { id: string; name: string; key: string; engine: Engine };
 }
 
 const credentialsPath = '/etc/crowdsec/local_api_credentials.yaml';
 const lookLimitMs = 15_000;
 
-type ListRun = (prevention: Prevention, ...args: Parameters<Procedure>) => ReturnType<Procedure>;
+type PreventionRun = (prevention: Prevention, ...args: Parameters<Procedure>) => ReturnType<Procedure>;
+
+/** Creates a flow on the CrowdSec of a host. */
+export function onPrevention(run: PreventionRun): Procedure {
+  return async (session, input, context) => run(await preventionOf(context, input, session), session, input, context);
+}
 
 /** Runs a listing flow for each of several hosts: a host without CrowdSec is reported and does not stop the others. */
-export function onHostsThatHaveIt(run: ListRun): Procedure {
+export function onHostsThatHaveIt(run: PreventionRun): Procedure {
   return async (session, input, context) => {
     try {
-      return await run(await preventionOf(context, input, session), session, input, context);
+      return await onPrevention(run)(session, input, context);
     } catch (thrown) {
       const several = context.fleet.snapshot().engines.filter(({ engine }) => engine.reachable).length > 1;
       if (!several || !(thrown instanceof Fault) || thrown.code !== 'refused.noCrowdsec') throw thrown;
@@ -88,7 +93,7 @@ async function inContainer(context: FlowContext, component: ComponentView, looki
   const published = findAddress({ entry, host, engine, engineFacts, containers, execAllowed: true }, port);
   const address = typeof published === 'string' ? undefined : published;
   const crowdsec = new Crowdsec(cscli, (signal) => apiOf(cscli, host, address, looking, signal));
-  return { crowdsec, target: { host: engineName, component: key }, component, containerId: container.id };
+  return { crowdsec, target: { host: engineName, component: key }, container: { id: container.id, name: id, key, engine } };
 }
 
 async function onHost(context: FlowContext, engineName: string, looking: Looking): Promise<Prevention> {

@@ -1,12 +1,11 @@
 import { Fault } from '../../faults/fault.ts';
-import type { Procedure } from '../../flows/flow.ts';
 import { showSecret } from '../../flows/flow-options.ts';
 import { jsonTime, showList } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import { agoText, countText } from '../../text/quantities.ts';
 import { addBouncer, type Bouncer, bouncersOf, type Machine, machinesOf } from './client/crowdsec-lists.ts';
 import { changeOver, deleteNamed, nameOf, notedName, noteName, oneNamed, requestText } from './prevention-questions.ts';
-import { onHostsThatHaveIt, preventionOf } from './prevention-target.ts';
+import { onHostsThatHaveIt, onPrevention } from './prevention-target.ts';
 
 const secretSeconds = 15;
 
@@ -29,8 +28,7 @@ export const bouncersList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
   };
 });
 
-export const bouncersAdd: Procedure = async (session, input, context) => {
-  const prevention = await preventionOf(context, input, session);
+export const bouncersAdd = onPrevention(async (prevention, session, input) => {
   const { crowdsec, target } = prevention;
   const known = await bouncersOf(crowdsec, session.signal);
   const name = await unlessCancelled(session, 'No bouncer was added.', () =>
@@ -80,7 +78,7 @@ export const bouncersAdd: Procedure = async (session, input, context) => {
     message: `The bouncer ${name} is registered. Put its key into its configuration; whoever loses it deletes the bouncer and adds it again.`,
     data: { name },
   };
-};
+});
 
 export const bouncersDelete = deleteNamed<Bouncer>('bouncer', bouncersOf, (bouncer, bouncers) => [
   'Its key opens nothing any more. What it enforces now it may keep or drop; it learns of no new decision.',
@@ -106,8 +104,7 @@ export const machinesList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
   };
 });
 
-export const machinesValidate: Procedure = async (session, input, context) => {
-  const prevention = await preventionOf(context, input, session);
+export const machinesValidate = onPrevention(async (prevention, session, input) => {
   const machines = await machinesOf(prevention.crowdsec, session.signal);
   const waiting = machines.filter(({ validated }) => !validated);
   const isNamed = (input.words[0] ?? notedName(session)) !== undefined;
@@ -124,7 +121,7 @@ export const machinesValidate: Procedure = async (session, input, context) => {
   });
   if (session.dryRun) return { message: 'Dry run: no machine was let in.' };
   return { message: `The machine ${name} may log in and report.`, data: { validated: name } };
-};
+});
 
 export const machinesDelete = deleteNamed<Machine>('machine', machinesOf, (_, machines) => [
   'What it reads leads to no decision any more, until it is registered anew.',

@@ -1,10 +1,9 @@
-import { YAMLParseError } from 'yaml';
 import { HttpClient } from '../../../calls/http-client.ts';
 import type { HttpEndpoint, HttpRequest } from '../../../calls/http-exchange.ts';
 import { Fault } from '../../../faults/fault.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { objectOf, textOf } from '../../../text/json-value.ts';
-import { parseYaml } from '../../../yaml/text.ts';
+import { parseYamlDocument } from '../../../yaml/text.ts';
 
 type MachineLogin = Record<'login' | 'password', string>;
 
@@ -63,13 +62,7 @@ export function alertReader(endpoint: HttpEndpoint, { login, password }: Machine
 }
 
 export function parseMachineLogin(text: string): (MachineLogin & { url: string }) | undefined {
-  let read: unknown;
-  try {
-    read = parseYaml(text);
-  } catch (thrown) {
-    if (thrown instanceof YAMLParseError) return undefined;
-    throw thrown;
-  }
-  const { url, login, password } = objectOf(read) ?? {};
+  const document = parseYamlDocument(text);
+  const { url, login, password } = objectOf(document.errors.length > 0 ? undefined : document.toJS()) ?? {};
   return typeof url === 'string' && typeof login === 'string' && typeof password === 'string' ? { url, login, password } : undefined;
 }

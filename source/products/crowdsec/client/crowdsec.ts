@@ -72,10 +72,6 @@ export class Crowdsec {
     return [...new Map(found.map((decision) => [decision.id, decision])).values()];
   }
 
-  async alert(id: number, signal: AbortSignal): Promise<unknown> {
-    return this.readJson(['alerts', 'inspect', String(id)], 'show the alert', signal);
-  }
-
   banWords({ target, seconds, reason, type, bypassAllowlist }: BanOrder): readonly string[] {
     return [
       ...['decisions', 'add', ...targetWords(target), '--duration', goDurationText(seconds)],

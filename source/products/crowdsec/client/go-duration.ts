@@ -1,14 +1,10 @@
-const unitMs: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+import parseDuration from 'parse-duration';
+
+const form = /^[+-]?(?:0|(?:\d+(?:\.\d+)?(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 
 /** Converts `3h59m59.63s`, `-202.733ms` or `0s` to milliseconds; returns undefined for anything but a Go duration. */
 export function goDurationMs(text: string): number | undefined {
-  const sign = text.startsWith('-') ? -1 : 1;
-  const rest = text.replace(/^[+-]/, '');
-  if (rest === '0') return 0;
-  if (!/^(?:\d+(?:\.\d+)?(?:ns|us|µs|μs|ms|s|m|h))+$/.test(rest)) return undefined;
-  let ms = 0;
-  for (const [, number, unit = ''] of rest.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|μs|ms|s|m|h)/g)) ms += Number(number) * (unitMs[unit] ?? 0);
-  return sign * ms;
+  return form.test(text) ? (parseDuration(text) ?? undefined) : undefined;
 }
 
 /** Formats `168h`, `1h30m` or `90s`: only newer versions support days (reference/crowdsec.md). */
