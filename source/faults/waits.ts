@@ -1,20 +1,12 @@
+import { addAbortListener } from 'node:events';
+
 /** Resolves after `ms`; rejects with the signal's reason. */
-export function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(signal.reason as Error);
-      return;
-    }
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    signal.addEventListener('abort', stop, { once: true });
-  });
+export async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  using _stop = addAbortListener(signal, () => reject(signal.reason));
+  await promise.finally(() => clearTimeout(timer));
 }
 
 /**
@@ -40,18 +32,14 @@ export async function limited<T>(signal: AbortSignal, limitMs: number, run: (sig
   const timer = new AbortController();
   const timeout = setTimeout(() => timer.abort(new DOMException(`no answer within ${limitMs} ms`, 'TimeoutError')), limitMs);
   const both = AbortSignal.any([signal, timer.signal]);
-  let stop: (() => void) | undefined;
+  const { promise: ended, reject } = Promise.withResolvers<never>();
   try {
-    return await new Promise<T>((resolve, reject) => {
-      both.throwIfAborted();
-      stop = () => reject(both.reason);
-      both.addEventListener('abort', stop, { once: true });
-      run(both).then(resolve, reject);
-    });
+    both.throwIfAborted();
+    // Removed at the end: Node keeps a joined signal, and with it the response, for as long as it has listeners.
+    using _stop = addAbortListener(both, () => reject(both.reason));
+    return await Promise.race([run(both), ended]);
   } finally {
     clearTimeout(timeout);
-    // Node keeps a joined signal, and with it the response, for as long as it has listeners.
-    if (stop) both.removeEventListener('abort', stop);
   }
 }
 
