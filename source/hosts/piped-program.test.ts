@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -52,4 +53,10 @@ it('blames the folder where that is what is missing', async () => {
     message: 'quarterdeck-no-such-program cannot be started: there is no such program.',
     remedy: expect.stringContaining('PATH'),
   });
+});
+
+it('leaves nothing on the signal of a program that cannot be started', async () => {
+  const { signal } = new AbortController();
+  await expect(pipeProgram({ signal }, ['quarterdeck-no-such-program'])).rejects.toMatchObject({ code: 'unreachable.program' });
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

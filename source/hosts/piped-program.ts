@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import type { Grant } from '../grants/grant.ts';
 import type { PipedProgram, PipeOptions } from './host.ts';
-import { graceMs, notStarted, signalGroup, startProgram } from './program.ts';
+import { endGroup, notStarted, startProgram } from './program.ts';
 
 /** Length of the end of stderr that is kept for the error message. */
 const keptBytes = 16 * 1024;
@@ -33,22 +33,16 @@ export async function pipeProgram(
   child.stdout.once('error', (cause) => stdout.destroy(cause));
   stdout.once('close', () => child.stdout.destroy());
 
-  let kill: NodeJS.Timeout | undefined;
-  const stop = () => {
-    signalGroup(child, 'SIGTERM');
-    kill = setTimeout(() => signalGroup(child, 'SIGKILL'), graceMs);
-    kill.unref();
-  };
-  signal.addEventListener('abort', stop, { once: true });
-
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', (cause: NodeJS.ErrnoException) => reject(notStarted(program, cwd, cause)));
   });
+  const stop = () => endGroup(child);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
   const ended = new Promise<{ exitCode: number; stderr: string }>((resolve, reject) => {
     child.once('close', (code) => {
       signal.removeEventListener('abort', stop);
-      if (code !== null) clearTimeout(kill);
       if (signal.aborted) reject(signal.reason as Error);
       else resolve({ exitCode: code ?? 128, stderr: said.toString('utf8') });
     });

@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { addAbortListener } from 'node:events';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -23,7 +23,10 @@ const drainMs = 1_000;
  * A program ended by a signal has the exit code 128 plus the signal's number, as in shells.
  * @throws Fault `unreachable.program` when it cannot be started, `failed.limit` when it ran too long; the signal's reason when aborted.
  */
-export async function runProgram(argv: readonly string[], options: ExecOptions & { bare?: boolean }): Promise<ExecOutcome> {
+export async function runProgram(
+  argv: readonly string[],
+  options: Omit<ExecOptions, 'env'> & Pick<StartOptions, 'env' | 'bare'>,
+): Promise<ExecOutcome> {
   const { signal, limitMs, limitBytes = defaultLimitBytes, stdin, cwd } = options;
   const [program, ...args] = argv;
   if (program === undefined || program === '') throw new TypeError('a program is needed to run one');
@@ -35,19 +38,15 @@ export async function runProgram(argv: readonly string[], options: ExecOptions &
   child.stderr.on('data', (chunk: Buffer) => stderr.add(chunk));
 
   let drain: NodeJS.Timeout | undefined;
-  let kill: NodeJS.Timeout | undefined;
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
-  const endGroup = (reason: unknown) => {
-    signalGroup(child, 'SIGTERM');
-    kill = setTimeout(() => signalGroup(child, 'SIGKILL'), graceMs);
+  const stop = (reason: unknown) => {
+    endGroup(child);
     reject(reason);
   };
-  const limit = setTimeout(() => endGroup(tooSlow(program, limitMs)), limitMs);
-  using _stop = addAbortListener(signal, () => endGroup(signal.reason));
+  const limit = setTimeout(() => stop(tooSlow(program, limitMs)), limitMs);
+  using _stop = addAbortListener(signal, () => stop(signal.reason));
   child.on('error', (cause) => reject(notStarted(program, cwd, cause)));
   child.on('exit', () => {
-    // Without children the group no longer exists, and its number may soon be reused.
-    if (kill && !groupLives(child.pid)) clearTimeout(kill);
     drain = setTimeout(resolve, drainMs);
   });
   child.on('close', () => resolve());
@@ -72,11 +71,17 @@ export async function runProgram(argv: readonly string[], options: ExecOptions &
   }
 }
 
+interface StartOptions {
+  cwd?: string | undefined;
+  env?: Readonly<Record<string, string | undefined>> | undefined;
+  bare?: boolean;
+}
+
 /** Starts a program of this machine with all its streams piped to us, in its own group and session. `bare`: without our own environment. */
 export function startProgram(
   program: string,
   args: readonly string[],
-  { cwd, env, bare = false }: { cwd?: string | undefined; env?: Readonly<Record<string, string | undefined>> | undefined; bare?: boolean },
+  { cwd, env, bare = false }: StartOptions,
 ): ChildProcessWithoutNullStreams {
   return spawn(program, args, {
     cwd,
@@ -88,20 +93,18 @@ export function startProgram(
   });
 }
 
-export function signalGroup({ pid }: { pid?: number | undefined }, name: 'SIGTERM' | 'SIGKILL'): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, name);
-  } catch {
-    // The group has already ended.
-  }
+/** Asks the program and everything that it started to end, and kills what is left after a moment. */
+export function endGroup(child: ChildProcess): void {
+  signalGroup(child, 'SIGTERM');
+  const kill = setTimeout(() => signalGroup(child, 'SIGKILL'), graceMs);
+  // Without children the group no longer exists, and its number may soon be reused.
+  child.once('exit', () => signalGroup(child, 0) || clearTimeout(kill));
 }
 
-function groupLives(pid: number | undefined): boolean {
-  if (pid === undefined) return false;
+/** Returns false if the group has already ended. */
+function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean {
   try {
-    process.kill(-pid, 0);
-    return true;
+    return pid !== undefined && process.kill(-pid, signal);
   } catch {
     return false;
   }
