@@ -9,7 +9,6 @@ export interface KernelSocket {
   address: string;
   port: number;
   protocol: 'tcp' | 'udp';
-  uid: number;
   /** Identifies the socket for its whole life. */
   inode: string;
 }
@@ -26,14 +25,14 @@ export function parseProcNet(text: string, file: ProcNetFile): KernelSocket[] {
   const protocol = file.startsWith('udp') ? 'udp' : 'tcp';
   const sockets: KernelSocket[] = [];
   for (const line of text.split('\n')) {
-    const [slot, local, remote, state, , , , uid, , inode] = line.trim().split(/\s+/);
+    const [slot, local, remote, state, , , , , , inode] = line.trim().split(/\s+/);
     if (!slot?.endsWith(':') || !local || !remote || !inode) continue;
     if (state !== (protocol === 'tcp' ? listening : unconnected)) continue;
     const port = portOf(local);
     if (!port || portOf(remote) !== 0) continue;
     const address = addressOf(local.slice(0, local.indexOf(':')));
     if (address === undefined) continue;
-    sockets.push({ address, port, protocol, uid: Number(uid), inode });
+    sockets.push({ address, port, protocol, inode });
   }
   return sockets;
 }

@@ -25,8 +25,7 @@ export interface TunnelWanted {
 
 export class Tunnel {
   readonly port: number;
-  /** Total connections, and those open now. */
-  connections = 0;
+  /** Connections that are open now. */
   open = 0;
   /** Why the last connection failed; cleared by the next one that succeeds. */
   trouble: Fault | undefined;
@@ -63,7 +62,6 @@ export class Tunnel {
     const { host, address } = this.wanted;
     near.on('error', () => undefined);
     this.#keep(near);
-    this.connections += 1;
     this.open += 1;
     near.once('close', () => {
       this.open -= 1;
