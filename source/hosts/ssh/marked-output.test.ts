@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Mark, MarkedOutput } from './marked-output.ts';
+import { type Mark, MarkedOutput } from './shell-session.ts';
 
 const token = '0123456789abcdef';
 

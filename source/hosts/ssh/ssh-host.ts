@@ -14,7 +14,7 @@ import { pipeRemote } from './remote-pipes.ts';
 import { execRemote } from './remote-programs.ts';
 import { SshConnection } from './ssh-connection.ts';
 import { measureLimits, type SshLimits } from './ssh-limits.ts';
-import { withSudo } from './sudo-host.ts';
+import { withSudo } from './sudo-relay.ts';
 
 export interface SshHostOptions {
   name: string;
@@ -56,17 +56,8 @@ async function socketFolderIn(runFolder: string): Promise<string> {
 }
 
 /** A machine over OpenSSH. Connects on first use; `link` reports the state of the connection. */
-export function openSshHost({
-  name,
-  destination,
-  runFolder,
-  askProgram,
-  env,
-  answer,
-  sudo = false,
-  shellLimitMs,
-  keyPriority,
-}: SshHostOptions): SshHost {
+export function openSshHost(options: SshHostOptions): SshHost {
+  const { name, destination, env, answer, shellLimitMs } = options;
   const asking = { count: 0 };
   /** Ends the attempt that prompts: ssh itself would continue with an empty answer, and that would count as a failed login. */
   let declined = new AbortController();
@@ -86,12 +77,12 @@ export function openSshHost({
     }
   };
   const connector: ReconnectingLink = new ReconnectingLink(async (signal) => {
-    const folder = await socketFolderIn(runFolder);
+    const folder = await socketFolderIn(options.runFolder);
     // Incremented before the next await, during which another host may use the following number.
     connections += 1;
     const prefix = `${connections.toString(36)}-`;
     declined = new AbortController();
-    const socket = await openAskSocket(folder, askProgram, asked);
+    const socket = await openAskSocket(folder, options.askProgram, asked);
     try {
       const connection = await SshConnection.open(
         {
@@ -124,7 +115,7 @@ export function openSshHost({
     },
   };
   const listeners = new RemoteListeners(shell);
-  const remote = new RemoteDial(name, shell, keyPriority);
+  const remote = new RemoteDial(name, shell, options.keyPriority);
   let facts: Promise<HostFacts> | undefined;
   let factsOf: SshConnection | undefined;
 
@@ -158,7 +149,7 @@ export function openSshHost({
       connector.close();
     },
   };
-  return sudo ? withSudo(host, { connection: (signal) => connector.connection(signal), answer }) : host;
+  return options.sudo ? withSudo(host, { connection: (signal) => connector.connection(signal), answer }) : host;
 }
 
 function unanswered(name: string): Fault {
