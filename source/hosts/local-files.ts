@@ -147,17 +147,22 @@ function codeOf(cause: unknown): string | undefined {
   return (cause as NodeJS.ErrnoException | undefined)?.code;
 }
 
-const reasons: Record<string, string> = {
+/** Problems with files: the system's code, its message as programs print it, and our words. */
+export const fileProblems: readonly (readonly [code: string, message: string, reason: string])[] = [
+  ['EACCES', 'Permission denied', 'permission denied'],
+  ['EPERM', 'not permitted', 'not permitted'],
+  ['ENOSPC', 'No space left on device', 'no space is left on the filesystem'],
+  ['EROFS', 'Read-only file system', 'the filesystem is read-only'],
+  ['EISDIR', 'Is a directory', 'it is a folder'],
+  ['ENOTDIR', 'Not a directory', 'a part of the path is no folder'],
+  ['ELOOP', 'Too many levels of symbolic links', 'its links go in a circle'],
+  ['ENAMETOOLONG', 'File name too long', 'the name is too long'],
+];
+
+const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such folder',
-  ENOTDIR: 'a part of the path is no folder',
-  EACCES: 'permission denied',
-  EPERM: 'not permitted',
-  EISDIR: 'it is a folder',
-  ELOOP: 'its links go in a circle',
-  ENAMETOOLONG: 'the name is too long',
-  ENOSPC: 'no space is left on the filesystem',
-  EROFS: 'the filesystem is read-only',
   ENXIO: 'it is a socket',
+  ...Object.fromEntries(fileProblems.map(([code, , reason]) => [code, reason])),
 };
 
 /** Returns why a file could not be used, as text. `ENOENT` refers to the parent folder. */

@@ -5,7 +5,8 @@ import { cleanLine } from '../../text/clean.ts';
 import type { DialAddress } from '../host.ts';
 import type { PacedConnection } from '../paced-connection.ts';
 import { addressText, notReached, systemError } from '../unreachable.ts';
-import { askProgram, controlArguments, type SshCommand } from './ssh-command.ts';
+import { askProgram, controlArguments } from './ssh-command.ts';
+import type { SshConnection } from './ssh-connection.ts';
 
 const forwardLimitMs = 5_000;
 const longestPathBytes = 107;
@@ -18,11 +19,9 @@ export class Forwards {
 
   /** @param prefix of the sockets' names: distinguishes the connections of one process */
   constructor(
-    private readonly host: string,
-    private readonly command: SshCommand,
+    private readonly connection: Pick<SshConnection, 'name' | 'command' | 'env' | 'verifyAlive' | 'listening'>,
     private readonly folder: string,
     private readonly prefix: string,
-    private readonly env: Readonly<Record<string, string | undefined>>,
   ) {}
 
   /** Returns the local path that is forwarded to a remote address. Whether anything listens at that address shows on first use. */
@@ -39,34 +38,20 @@ export class Forwards {
    * Connects to a remote address. ssh accepts the connection first, and closes it without an error if it cannot be forwarded: the first
    * connection to each address is watched until it is established.
    * @param connect opens a connection to the local path
-   * @param roundTrip of the same ssh connection: earlier requests are answered before it resolves
-   * @param listens true if the address is known to have a listener
    * @throws Fault `refused.forwarding`, or `unreachable.*` where the remote end refuses
    */
-  async openForwarded(
-    address: DialAddress,
-    signal: AbortSignal,
-    {
-      connect,
-      roundTrip,
-      listens,
-    }: {
-      connect: (path: string) => Promise<PacedConnection>;
-      roundTrip: () => Promise<void>;
-      listens: (socket: string) => Promise<boolean>;
-    },
-  ): Promise<PacedConnection> {
+  async open(address: DialAddress, signal: AbortSignal, connect: (path: string) => Promise<PacedConnection>): Promise<PacedConnection> {
     const path = await this.to(address, signal);
     if (this.#proven.has(path)) return connect(path);
     const before = (await this.refusals()).length;
     const led = await connect(path);
     try {
       // The second query runs when ssh has certainly seen the connection; a third if it was not opened, or another one was.
-      await roundTrip();
-      await roundTrip();
-      if ((await this.refusals()).length > before && !led.hasEnded) await roundTrip();
+      await this.connection.verifyAlive();
+      await this.connection.verifyAlive();
+      if ((await this.refusals()).length > before && !led.hasEnded) await this.connection.verifyAlive();
       const reason = (await this.refusals()).slice(before).findLast((one) => ofSocket.test(one) === 'socket' in address);
-      if (led.hasEnded && !led.hasSpoken && reason !== undefined) throw await forwardFault(this.host, address, { reason, listens });
+      if (led.hasEnded && !led.hasSpoken && reason !== undefined) throw await this.#refused(address, reason, signal);
       this.#proven.add(path);
       return led;
     } catch (thrown) {
@@ -77,45 +62,48 @@ export class Forwards {
 
   /** Reasons why ssh did not open a stream, in the order of its log. */
   async refusals(): Promise<string[]> {
-    const log = await readFile(this.command.log, 'utf8').catch(() => '');
+    const log = await readFile(this.connection.command.log, 'utf8').catch(() => '');
     return [...log.matchAll(/^channel \d+: open failed: ([^\r\n]*)/gm)].map(([, reason]) => reason ?? '');
   }
 
   async #make(target: string): Promise<string> {
     const path = join(this.folder, `${this.prefix}${this.#made.size + 1}`);
-    const args = controlArguments(this.command, 'forward', ['-L', `${path}:${target}`]);
-    const { exitCode, stderr } = await askProgram(this.command.program, args, this.env, new AbortController().signal, forwardLimitMs);
+    const { command, env } = this.connection;
+    const fault = (reason: string) =>
+      new Fault(
+        'unreachable.forward',
+        `ssh could not forward a connection to ${cleanLine(target)}: ${reason}.`,
+        'See whether the connection still stands: quarterdeck hosts check',
+      );
+    const argv = [command.program, ...controlArguments(command, 'forward', ['-L', `${path}:${target}`])];
+    const { exitCode, stderr } = await askProgram(argv, env, new AbortController().signal, {
+      limitMs: forwardLimitMs,
+      late: (seconds) => fault(`it did not finish within ${seconds} s and was ended`),
+    });
     if (exitCode === 0) return path;
-    throw new Fault(
-      'unreachable.forward',
-      `ssh could not forward a connection to ${cleanLine(target)}: ${cleanLine(stderr.trim().split('\n').at(-1) ?? '') || `exit code ${exitCode}`}.`,
-      'See whether the connection still stands: quarterdeck hosts check',
-    );
+    throw fault(cleanLine(stderr.trim().split('\n').at(-1) ?? '') || `exit code ${exitCode}`);
+  }
+
+  /** For a socket, sshd sends the same message when forwarding is forbidden and when nothing listens; for a port the messages differ. */
+  async #refused(address: DialAddress, reason: string, signal: AbortSignal): Promise<Fault> {
+    const { name: host } = this.connection;
+    const said = cleanLine(reason.replace(/^connect failed: /, ''));
+    const socket = 'socket' in address ? address.socket : undefined;
+    if (/administratively prohibited|unknown channel type/.test(reason)) return forbidden(host, address);
+    if (socket !== undefined) {
+      if ((await this.connection.listening(signal, socket)) !== undefined) return forbidden(host, address);
+      const says =
+        'nothing listens there, or the configuration of sshd forbids to forward there (AllowStreamLocalForwarding, AllowTcpForwarding, PermitOpen, DisableForwarding)';
+      return notReached(address, systemError('ECONNREFUSED', said), { host, says });
+    }
+    if (/refused/i.test(said)) return notReached(address, systemError('ECONNREFUSED'), { host });
+    if (/no route/i.test(said)) return notReached(address, systemError('EHOSTUNREACH'), { host });
+    return notReached(address, systemError('ECONNRESET', said), { host, says: said });
   }
 }
 
 /** The message that ssh logs for a socket, and never for a port. */
 const ofSocket = /^connect failed: open failed$/;
-
-/** For a socket, sshd sends the same message when forwarding is forbidden and when nothing listens; for a port the messages differ. */
-async function forwardFault(
-  host: string,
-  address: DialAddress,
-  { reason, listens }: { reason: string; listens: (socket: string) => Promise<boolean> },
-): Promise<Fault> {
-  const said = cleanLine(reason.replace(/^connect failed: /, ''));
-  const isSocket = 'socket' in address;
-  if (/administratively prohibited|unknown channel type/.test(reason) || (isSocket && (await listens(address.socket))))
-    return forbidden(host, address);
-  if (isSocket) {
-    const says =
-      'nothing listens there, or the configuration of sshd forbids to forward there (AllowStreamLocalForwarding, AllowTcpForwarding, PermitOpen, DisableForwarding)';
-    return notReached(address, systemError('ECONNREFUSED', said), { host, says });
-  }
-  if (/refused/i.test(said)) return notReached(address, systemError('ECONNREFUSED'), { host });
-  if (/no route/i.test(said)) return notReached(address, systemError('EHOSTUNREACH'), { host });
-  return notReached(address, systemError('ECONNRESET', said), { host, says: said });
-}
 
 function forbidden(host: string, address: DialAddress): Fault {
   return new Fault(

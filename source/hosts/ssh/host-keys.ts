@@ -47,7 +47,11 @@ export async function changedKey(
     `ConnectTimeout=${connectLimitSeconds}`,
   ].flatMap((option) => ['-o', option]);
   const args = ['-T', ...options, ...targetArguments(destination), 'exit'];
-  const { exitCode, stderr } = await askProgram(program, args, { ...env, LC_ALL: 'C' }, signal, checkLimitMs);
+  const { exitCode, stderr } = await askProgram([program, ...args], { ...env, LC_ALL: 'C' }, signal, {
+    limitMs: checkLimitMs,
+    late: (seconds) =>
+      new Fault('unreachable.silent', `${name} did not show its host key within ${seconds} s.`, `See what ssh waits for: ssh ${name}`),
+  });
   const [, type, shown] = /The fingerprint for the (\S+) key sent by the remote host is\s+(\S+?)\.\s/.exec(stderr) ?? [];
   const [, file] = /Offending (?:\S+ )?key in (.+):\d+\s*$/m.exec(stderr) ?? [];
   const [, known] = /Host key for (\S+) has changed/.exec(stderr) ?? [];
@@ -59,11 +63,20 @@ export async function changedKey(
   throw sshFailure(name, stderr, { exitCode: 255 }).fault;
 }
 
-const askKeygen = (args: readonly string[], env: Surroundings['env'], signal: AbortSignal) =>
-  askProgram('ssh-keygen', args, { ...env, LC_ALL: 'C' }, signal, keygenLimitMs);
+const askKeygen = (args: readonly string[], file: string, env: Surroundings['env'], signal: AbortSignal) =>
+  askProgram(['ssh-keygen', ...args, '-f', file], { ...env, LC_ALL: 'C' }, signal, {
+    limitMs: keygenLimitMs,
+    late: (seconds) =>
+      new Fault(
+        'refused.knownHosts',
+        `ssh-keygen did not finish within ${seconds} s and was ended: ${cleanLine(file)} was not read.`,
+        'Check the disk or network share that the file is on, then try again.',
+        { where: { file } },
+      ),
+  });
 
 async function fingerprints(name: string, file: string, env: Surroundings['env'], signal: AbortSignal): Promise<string[]> {
-  const { stdout } = await askKeygen(['-l', '-F', name, '-f', file], env, signal);
+  const { stdout } = await askKeygen(['-l', '-F', name], file, env, signal);
   return stdout
     .split('\n')
     .filter((line) => line.trim() !== '' && !line.startsWith('#'))
@@ -80,7 +93,7 @@ async function fingerprints(name: string, file: string, env: Surroundings['env']
  * @throws Fault `refused.knownHosts` when the file cannot be changed
  */
 export async function forgetKey(grant: Grant, { name, file }: ChangedKey, env: Surroundings['env']): Promise<void> {
-  const { exitCode, stdout, stderr } = await askKeygen(['-R', name, '-f', file], env, grant.signal);
+  const { exitCode, stdout, stderr } = await askKeygen(['-R', name], file, env, grant.signal);
   if (exitCode === 0) return;
   const said = cleanLine(`${stdout}\n${stderr}`.trim().split('\n').at(-1) ?? '');
   throw new Fault(

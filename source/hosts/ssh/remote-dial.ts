@@ -1,14 +1,16 @@
-import type { Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { Fault } from '../../faults/fault.ts';
+import { endingWith } from '../../faults/waits.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { isOwnAddress } from '../../text/loopback.ts';
 import { dialFromHere } from '../dial.ts';
-import type { DialAddress } from '../host.ts';
+import type { DialAddress, PipedProgram } from '../host.ts';
 import type { KeyPriority } from '../key-priority.ts';
 import { PacedConnection, usualRestMs } from '../paced-connection.ts';
 import { notReached, systemError } from '../unreachable.ts';
-import { findRelayProgram, openRelayed, type RelayProgram } from './relayed-dial.ts';
 import type { RemoteShell } from './remote-files.ts';
+import { pipeRemote } from './remote-pipes.ts';
+import { sessionLimitMs } from './shell-session-pool.ts';
 import { shellWord } from './shell-words.ts';
 import type { SshConnection } from './ssh-connection.ts';
 
@@ -20,18 +22,14 @@ const spareMs = 12_000;
 /** Below this round-trip time, a spare connection saves nothing noticeable. */
 const shortMs = 5;
 
-interface Spare {
-  connection: SshConnection;
-  through: PacedConnection;
-}
-
 /**
  * Opens connections to sockets and ports of a remote machine. Opening one costs a round trip, and its first request a second one: for an
  * engine, which is queried all the time, the next connection is opened in advance.
  */
 export class RemoteDial {
   readonly #checked = new Map<string, number>();
-  readonly #spares = new Map<string, Spare>();
+  /** Those of a connection that broke have ended with it. */
+  readonly #spares = new Map<string, PacedConnection>();
   readonly #preparing = new Set<string>();
   /** Addresses that sshd does not forward, and the relay used instead. */
   readonly #relayed = new WeakMap<SshConnection, Map<string, RelayProgram>>();
@@ -45,7 +43,7 @@ export class RemoteDial {
   async dial(connection: SshConnection, address: DialAddress, signal: AbortSignal, { paced = false } = {}): Promise<Duplex> {
     const key = JSON.stringify(address);
     const ending = new AbortController();
-    const spare = this.#take(connection, key);
+    const spare = this.#take(key);
     const opening = spare ?? this.#open(connection, address, AbortSignal.any([signal, ending.signal]));
     // Sent together with the connection, so that both cost one round trip. An established connection needs no check.
     const checking = spare || Date.now() - (this.#checked.get(key) ?? 0) <= checkedMs ? undefined : this.#check(address, signal);
@@ -70,7 +68,7 @@ export class RemoteDial {
   }
 
   close(): void {
-    for (const { through } of this.#spares.values()) through.destroy();
+    for (const spare of this.#spares.values()) spare.destroy();
     this.#spares.clear();
   }
 
@@ -92,7 +90,7 @@ export class RemoteDial {
   }
 
   #openForwarded(connection: SshConnection, address: DialAddress, signal: AbortSignal): Promise<PacedConnection> {
-    return connection.openForwarded(address, signal, async (socket) => {
+    return connection.forwards.open(address, signal, async (socket) => {
       const through = new PacedConnection({ gate: connection.sending, keyPriority: this.keyPriority });
       await dialFromHere({ socket }, signal, {
         through,
@@ -102,11 +100,11 @@ export class RemoteDial {
     });
   }
 
-  #take(connection: SshConnection, key: string): PacedConnection | undefined {
+  #take(key: string): PacedConnection | undefined {
     const spare = this.#spares.get(key);
     this.#spares.delete(key);
-    if (spare?.connection === connection && !spare.through.hasEnded && !spare.through.destroyed) return spare.through;
-    spare?.through.destroy();
+    if (spare && !spare.hasEnded && !spare.destroyed) return spare;
+    spare?.destroy();
     return undefined;
   }
 
@@ -114,17 +112,16 @@ export class RemoteDial {
     if (this.#spares.has(key) || this.#preparing.has(key)) return;
     this.#preparing.add(key);
     try {
-      const through = await this.#openForwarded(connection, address, AbortSignal.timeout(spareMs));
-      const spare: Spare = { connection, through };
+      const spare = await this.#openForwarded(connection, address, AbortSignal.timeout(spareMs));
       this.#spares.set(key, spare);
       const drop = (): void => {
         if (this.#spares.get(key) !== spare) return;
         this.#spares.delete(key);
-        through.destroy();
+        spare.destroy();
       };
-      through.once('close', drop);
+      spare.once('close', drop);
       // The spare has no user yet who could receive the error.
-      through.on('error', () => undefined);
+      spare.on('error', () => undefined);
       setTimeout(drop, spareMs).unref();
     } catch {
       // The caller that needs a connection opens one and gets the error.
@@ -137,7 +134,7 @@ export class RemoteDial {
   async #check(address: DialAddress, signal: AbortSignal): Promise<void> {
     const script = 'socket' in address ? socketCheck(address.socket) : portCheck(address.host, address.port);
     if (script === undefined) return;
-    const { ending, stdout } = await this.shell.ask((number) => `${script}\nqd_end ${number} "$?"`, { signal, limitMs: checkLimitMs });
+    const { ending, stdout } = await this.shell.ask(script, { signal, limitMs: checkLimitMs });
     const code = codes[Number(ending)];
     if (!code) return;
     const [owner, group] = cleanLine(Buffer.from(stdout).toString('utf8')).trim().split(' ');
@@ -160,4 +157,97 @@ function portCheck(host: string, port: number): string | undefined {
   if (!isOwnAddress(host)) return undefined;
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   return `( [ -r /proc/net/tcp ] || exit 0; cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q ":${hex} [0-9A-F]*:0000 0A " || exit 84 )`;
+}
+
+/** Connects its input and output to a remote socket: `unix PATH` or `tcp HOST PORT`. */
+const perl = `use strict; use Socket; $SIG{PIPE} = 'IGNORE'; my ($k, $a, $p) = @ARGV; my $s;
+if ($k eq 'unix') { socket($s, AF_UNIX, SOCK_STREAM, 0) && connect($s, sockaddr_un($a)) or exit 1; }
+else { my $i = inet_aton($a) or exit 1; socket($s, PF_INET, SOCK_STREAM, 0) && connect($s, sockaddr_in($p, $i)) or exit 1; }
+sub copy { my ($f, $o) = @_; my $b;
+  while (my $n = sysread $f, $b, 65536) {
+    my $w = 0;
+    while ($w < $n) { my $m = syswrite $o, $b, $n - $w, $w; return unless defined $m; $w += $m; }
+  } }
+my $c = fork; exit 1 unless defined $c;
+if (!$c) { copy(\\*STDIN, $s); shutdown $s, 1; exit 0; }
+copy($s, \\*STDOUT); kill 'TERM', $c; exit 0;`;
+
+const python = `import os, socket, sys, threading
+if sys.argv[1] == 'unix':
+    s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[2])
+else: s = socket.create_connection((sys.argv[2], int(sys.argv[3])))
+def up():
+    try:
+        while True:
+            b = os.read(0, 65536)
+            if not b: break
+            s.sendall(b)
+        s.shutdown(socket.SHUT_WR)
+    except OSError: pass
+threading.Thread(target=up, daemon=True).start()
+try:
+    while True:
+        b = s.recv(65536)
+        if not b: break
+        while b: b = b[os.write(1, b):]
+except OSError: pass
+os._exit(0)`;
+
+/** Not socat: when one side has finished sending, it either ends too early or never. */
+const relayPrograms = { perl: ['perl', '-e', perl], python3: ['python3', '-c', python] } as const;
+type RelayProgram = keyof typeof relayPrograms;
+
+async function findRelayProgram(connection: SshConnection, signal: AbortSignal): Promise<RelayProgram | undefined> {
+  const script = `for qd_p in ${Object.keys(relayPrograms).join(' ')}; do if command -v "$qd_p" >/dev/null 2>&1; then printf %s "$qd_p"; break; fi; done`;
+  const { stdout } = await connection.control(script, { signal, limitMs: sessionLimitMs });
+  const found = Buffer.from(stdout).toString();
+  return found in relayPrograms ? (found as RelayProgram) : undefined;
+}
+
+/** For an address to which sshd does not forward: a program there connects a session of its own to it. */
+async function openRelayed(
+  connection: SshConnection,
+  interpreter: RelayProgram,
+  address: DialAddress,
+  signal: AbortSignal,
+): Promise<Duplex> {
+  // A connection opened under the signal outlives the signal.
+  using closing = endingWith(signal);
+  const target = 'socket' in address ? ['unix', address.socket] : ['tcp', address.host, String(address.port)];
+  const program = await pipeRemote(connection, closing.signal, [...relayPrograms[interpreter], ...target]);
+  return new RelayedConnection(program, () => closing.abort(new DOMException('no longer needed', 'AbortError')));
+}
+
+class RelayedConnection extends Duplex {
+  constructor(
+    private readonly program: PipedProgram,
+    private readonly release: () => void,
+  ) {
+    super({ allowHalfOpen: false });
+    const { stdin, stdout } = program;
+    stdin.on('error', () => undefined);
+    stdout.on('data', (chunk: Buffer) => this.push(chunk) || stdout.pause());
+    stdout.once('end', () => this.push(null));
+    stdout.once('error', (cause) => this.destroy(cause));
+    stdout.once('close', () => stdout.readableEnded || this.destroy());
+  }
+
+  override _read(): void {
+    this.program.stdout.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    // For a peer that has closed: its remaining data is still to be read, followed by the end.
+    this.program.stdin.write(chunk, () => done());
+  }
+
+  override _final(done: () => void): void {
+    this.program.stdin.end(() => done());
+  }
+
+  override _destroy(cause: Error | null, done: (cause: Error | null) => void): void {
+    this.release();
+    this.program.stdout.destroy();
+    done(cause);
+  }
 }

@@ -41,7 +41,7 @@ const architectures: Record<string, string> = {
 };
 
 export async function remoteFacts(shell: RemoteShell, signal: AbortSignal): Promise<HostFacts> {
-  const { stdout } = await shell.ask((number) => `${factsScript}\nqd_end ${number} 0`, { signal, limitMs: factsLimitMs });
+  const { stdout } = await shell.ask(factsScript, { signal, limitMs: factsLimitMs });
   const heardMs = Date.now();
   const words = Buffer.from(stdout).toString('utf8').split('\0');
   const said = new Map<string, string>();

@@ -1,7 +1,9 @@
 import { posix } from 'node:path';
 import { Fault } from '../../faults/fault.ts';
+import type { Grant } from '../../grants/grant.ts';
 import { cleanLine } from '../../text/clean.ts';
-import type { FileFacts, Host, HostFiles } from '../host.ts';
+import type { ExecOptions, FileFacts, Host, HostFiles } from '../host.ts';
+import { fileProblems } from '../local-files.ts';
 import type { SessionAnswer } from './shell-session.ts';
 import { shellWord } from './shell-words.ts';
 import type { SshConnection } from './ssh-connection.ts';
@@ -30,6 +32,8 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
     const forbidden = denied || /not permitted/i.test(said);
     throw fileFault(path, reasonIn({ stderr }), forbidden ? 'Use a user there who may read it.' : 'Check the path.');
   };
+  const change = (grant: Grant, script: string, words: readonly string[], options?: Pick<ExecOptions, 'stdin'> & { limitMs: number }) =>
+    shell.run(grant, ['sh', '-c', script, 'sh', ...words], { limitMs: askLimitMs, ...options, signal: grant.signal });
   return {
     async read(path, { signal, limitBytes }) {
       const most = limitBytes ?? wholeFileLimitBytes;
@@ -48,26 +52,19 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
       return missingOr(path, outcome);
     },
     async facts(path, signal) {
-      const answer = await shell.ask((number) => `LC_ALL=C qd_stat ${shellWord(path)}\nqd_end ${number} "$?"`, {
-        signal,
-        limitMs: askLimitMs,
-      });
+      const answer = await shell.ask(`LC_ALL=C qd_stat ${shellWord(path)}`, { signal, limitMs: askLimitMs });
       if (answer.ending === '0') return factsIn(textOf(answer.stdout));
       return missingOr(path, answer);
     },
     async list(path, signal) {
-      const answer = await shell.ask((number) => `${listScript(shellWord(path))}\nqd_end ${number} "$?"`, {
-        signal,
-        limitMs: askLimitMs,
-        limitBytes: wholeFileLimitBytes,
-      });
+      const answer = await shell.ask(listScript(shellWord(path)), { signal, limitMs: askLimitMs, limitBytes: wholeFileLimitBytes });
       if (answer.ending === '0') return textOf(answer.stdout).split('\0').slice(0, -1).sort();
       if (answer.ending === String(exits.notFolder)) throw fileFault(path, 'it is not a folder', 'Name a folder.');
       return missingOr(path, answer);
     },
     async write(grant, path, content, { mode }) {
-      const argv = ['sh', '-c', writeScript, 'sh', path, mode.toString(8), String(content.length)];
-      const outcome = await shell.run(grant, argv, { signal: grant.signal, limitMs: copyLimitMs, stdin: content });
+      const words = [path, mode.toString(8), String(content.length)];
+      const outcome = await change(grant, writeScript, words, { limitMs: copyLimitMs, stdin: content });
       if (outcome.exitCode === 0) return;
       const missing = outcome.exitCode === exits.noFolder;
       throw new Fault(
@@ -80,10 +77,7 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
     async makeFolder(grant, path, { mode }) {
       const script = 'if [ -d "$1" ]; then exit 0; fi; umask "$3" && LC_ALL=C mkdir -p -- "$1" && chmod "$2" -- "$1"';
       const mask = (0o777 & ~mode).toString(8);
-      const outcome = await shell.run(grant, ['sh', '-c', script, 'sh', path, mode.toString(8), mask], {
-        signal: grant.signal,
-        limitMs: askLimitMs,
-      });
+      const outcome = await change(grant, script, [path, mode.toString(8), mask]);
       if (outcome.exitCode === 0) return;
       const taken = /File exists/i.test(textOf(outcome.stderr));
       throw new Fault(
@@ -96,7 +90,7 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
     async remove(grant, path) {
       // Removes a link, not its target.
       const script = 'if [ -d "$1" ] && ! [ -L "$1" ]; then LC_ALL=C rmdir -- "$1"; else LC_ALL=C rm -f -- "$1"; fi';
-      const outcome = await shell.run(grant, ['sh', '-c', script, 'sh', path], { signal: grant.signal, limitMs: askLimitMs });
+      const outcome = await change(grant, script, [path]);
       if (outcome.exitCode === 0 || /Not a directory|No such file/i.test(textOf(outcome.stderr))) return;
       const full = /not empty/i.test(textOf(outcome.stderr));
       throw new Fault(
@@ -158,23 +152,12 @@ function factsIn(line: string): FileFacts {
   return { kind, sizeBytes: Number(size), modifiedMs: Number(modified) * 1000, device: Number(device), inode: Number(inode) };
 }
 
-const reasons: readonly (readonly [RegExp, string])[] = [
-  [/Permission denied/i, 'permission denied'],
-  [/not permitted/i, 'not permitted'],
-  [/No space left on device/i, 'no space is left on the filesystem'],
-  [/quota exceeded/i, 'the quota there is used up'],
-  [/Read-only file system/i, 'the filesystem is read-only'],
-  [/Is a directory/i, 'it is a folder'],
-  [/Not a directory/i, 'a part of the path is no folder'],
-  [/Too many levels of symbolic links/i, 'its links go in a circle'],
-  [/File name too long/i, 'the name is too long'],
-];
-
 /** Returns the reason in the words of `reasonOf`, where the remote side's are known. */
 function reasonIn({ stderr }: { stderr: Uint8Array }, otherwise = 'the remote system gives no reason'): string {
   const said = textOf(stderr);
-  const known = reasons.find(([shape]) => shape.test(said));
-  return known?.[1] ?? (cleanLine(said.trim().split('\n').at(-1) ?? '') || otherwise);
+  if (/quota exceeded/i.test(said)) return 'the quota there is used up';
+  const known = fileProblems.find(([, message]) => said.toLowerCase().includes(message.toLowerCase()));
+  return known?.[2] ?? (cleanLine(said.trim().split('\n').at(-1) ?? '') || otherwise);
 }
 
 function remedyFor({ stderr }: { stderr: Uint8Array }, folder: string): string {

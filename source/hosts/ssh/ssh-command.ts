@@ -1,9 +1,7 @@
 import { type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from 'node:child_process';
-import { addAbortListener } from 'node:events';
-import type { Readable, Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { Fault, messageOf } from '../../faults/fault.ts';
-import { limited } from '../../faults/waits.ts';
-import { startProgram } from '../program.ts';
+import { runProgram } from '../program.ts';
 import type { SshDestination } from './destination.ts';
 
 export interface SshCommand {
@@ -31,6 +29,7 @@ export const newerOptions: Readonly<Record<string, string>> = {
  */
 const silentSeconds = 4;
 export const connectLimitSeconds = 10;
+const configLimitMs = 5_000;
 
 /** What the operator's own configuration must not switch on: the remote side could reach ports, agents and displays of this machine. */
 const closed = 'ForwardAgent=no ForwardX11=no PermitLocalCommand=no RemoteCommand=none RequestTTY=no EscapeChar=none Tunnel=no'.split(' ');
@@ -134,29 +133,32 @@ export function startKept(program: string, args: readonly string[], env: Readonl
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Runs a program to its end and collects its output, at most 64 KiB. @throws Fault `unreachable.ssh` when it cannot be started. */
-export function askProgram(program: string, args: readonly string[], env: Environment, signal: AbortSignal, limitMs: number) {
-  return limited(signal, limitMs, (limit) => collectOutput(program, args, env, limit));
+/** Limit for a program to finish, and the fault when it does not. */
+interface ProgramLimit {
+  limitMs: number;
+  late: (seconds: number) => Fault;
 }
 
-async function collectOutput(program: string, args: readonly string[], env: Environment, signal: AbortSignal) {
-  const child = startProgram(program, args, { env, bare: true });
-  child.stdin.on('error', () => undefined);
-  child.stdin.end();
-  const said = { stdout: '', stderr: '' };
-  const take = (name: 'stdout' | 'stderr', stream: Readable) =>
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      if (said[name].length < 64 * 1024) said[name] += text;
-    });
-  take('stdout', child.stdout);
-  take('stderr', child.stderr);
-  using _stop = addAbortListener(signal, () => child.kill('SIGKILL'));
-  const exitCode = await new Promise<number>((resolve, reject) => {
-    child.once('error', (cause) => reject(notStarted(program, cause)));
-    child.once('close', (code) => resolve(code ?? 128));
-  });
-  signal.throwIfAborted();
-  return { exitCode, ...said };
+/** Runs a program to its end and collects its output, at most 64 KiB. @throws Fault `unreachable.ssh` when it cannot be started. */
+export async function askProgram(argv: readonly string[], env: Environment, signal: AbortSignal, { limitMs, late }: ProgramLimit) {
+  const { exitCode, stdout, stderr } = await runProgram(argv, { env, bare: true, signal, limitMs, limitBytes: 64 * 1024 }).catch(
+    (thrown: unknown) => {
+      if (signal.aborted || !(thrown instanceof Fault)) throw thrown;
+      throw thrown.code === 'failed.limit' ? late(limitMs / 1000) : notStarted(argv[0] ?? '', thrown.cause as Error);
+    },
+  );
+  return { exitCode, stdout: Buffer.from(stdout).toString(), stderr: Buffer.from(stderr).toString() };
+}
+
+/** Has ssh print the configuration that it uses for a destination. */
+export function resolvedConfig(program: string, destination: SshDestination, env: Environment, signal: AbortSignal) {
+  const late = (seconds: number) =>
+    new Fault(
+      'unreachable.ssh',
+      `ssh -G ${destination.target} did not finish within ${seconds} s and was ended.`,
+      'Run it by hand to see what it waits for: a program of "Match exec", for example.',
+    );
+  return askProgram([program, '-G', ...targetArguments(destination)], env, signal, { limitMs: configLimitMs, late });
 }
 
 export function notStarted(program: string, cause: Error): Fault {

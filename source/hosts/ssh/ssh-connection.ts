@@ -3,27 +3,15 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault, isAbort } from '../../faults/fault.ts';
 import { limited, pauseFor } from '../../faults/waits.ts';
-import type { DialAddress } from '../host.ts';
-import type { PacedConnection } from '../paced-connection.ts';
 import type { SshDestination } from './destination.ts';
 import { Forwards } from './forwards.ts';
 import { SendWindow } from './send-window.ts';
 import { linkLost, type SessionAnswer, ShellSession, sessionCommand } from './shell-session.ts';
 import { ShellSessionPool, sessionLimitMs } from './shell-session-pool.ts';
 import { shellWord } from './shell-words.ts';
-import {
-  askProgram,
-  type KeptProgram,
-  masterArguments,
-  newerOptions,
-  notStarted,
-  type SshCommand,
-  startKept,
-  targetArguments,
-} from './ssh-command.ts';
+import { type KeptProgram, masterArguments, newerOptions, notStarted, resolvedConfig, type SshCommand, startKept } from './ssh-command.ts';
 import { brokenLink, type SshFailure, silentShell, slowShell, sshFailure } from './ssh-failures.ts';
 
-const configLimitMs = 5_000;
 /** Time from the login to the shell. sshd itself may take 25 s: it waits that long for a login service that does not answer. */
 const shellLimitMs = 30_000;
 /** After this time, the caller is told the reason for the wait. */
@@ -111,7 +99,7 @@ export class SshConnection {
     this.name = name;
     this.env = env;
     this.#onRoundTrip = onRoundTrip;
-    this.forwards = new Forwards(name, command, folder, prefix, env);
+    this.forwards = new Forwards(this, folder, prefix);
     this.shells = new ShellSessionPool(name, command, env);
     this.#first = new ShellSession(kept, name);
     this.#control = this.#first;
@@ -122,13 +110,13 @@ export class SshConnection {
     void this.ended.then(() => this.close());
   }
 
-  /** Runs one of our own short read-only scripts. It ends with `qd_end NUMBER CODE`. Several at once cost one round trip. */
+  /** Runs one of our own short read-only scripts; the ending is its exit code. Several at once cost one round trip. */
   async control(
-    script: (number: number) => string,
+    script: string,
     { signal, limitMs, limitBytes = 1024 * 1024 }: { signal: AbortSignal; limitMs: number; limitBytes?: number },
   ): Promise<SessionAnswer> {
     try {
-      return await limited(signal, limitMs, () => this.#control.ask(script, limitBytes));
+      return await limited(signal, limitMs, () => this.#control.ask((number) => `${script}\nqd_end ${number} "$?"`, limitBytes));
     } catch (thrown) {
       if (signal.aborted || !isAbort(thrown)) throw thrown;
       throw new Fault(
@@ -140,7 +128,7 @@ export class SshConnection {
   }
 
   async kill(pid: number, name: 'TERM' | 'KILL'): Promise<void> {
-    const script = (number: number) => `kill -${name} -${pid} 2>/dev/null || kill -${name} ${pid} 2>/dev/null\nqd_end ${number} 0`;
+    const script = `kill -${name} -${pid} 2>/dev/null || kill -${name} ${pid} 2>/dev/null`;
     await this.control(script, { signal: this.#closing.signal, limitMs: sessionLimitMs }).catch(() => undefined);
   }
 
@@ -157,19 +145,6 @@ export class SshConnection {
     return limited(this.#closing.signal, sessionLimitMs, () => this.#control.ask((number) => `qd_end ${number} 0`, 1024));
   }
 
-  /** Opens a connection to a remote address, through `connect` to the local path. As `Forwards.openForwarded`. */
-  async openForwarded(
-    address: DialAddress,
-    signal: AbortSignal,
-    connect: (path: string) => Promise<PacedConnection>,
-  ): Promise<PacedConnection> {
-    return this.forwards.openForwarded(address, signal, {
-      connect,
-      roundTrip: () => this.verifyAlive(),
-      listens: async (socket) => (await this.listening(signal, socket)) !== undefined,
-    });
-  }
-
   /**
    * Returns the path of a remote socket that is known to listen and that this user may use: the given one, or any. The kernel's table has
    * no sockets of other network namespaces, so a missing entry proves nothing.
@@ -178,7 +153,7 @@ export class SshConnection {
     const isIt = socket === undefined ? '[ -S "$qd_f" ] && [ -w "$qd_f" ]' : `[ "$qd_f" -ef ${shellWord(socket)} ]`;
     const script = `( sed -n 's/^[^ ]* [^ ]* [^ ]* 00010000 0001 .* \\(\\/[^ ]*\\)$/\\1/p' /proc/net/unix 2>/dev/null |
 while IFS= read -r qd_f; do if ${isIt}; then printf '%s' "$qd_f"; break; fi; done )`;
-    const { stdout } = await this.control((number) => `${script}\nqd_end ${number} 0`, { signal, limitMs: sessionLimitMs });
+    const { stdout } = await this.control(script, { signal, limitMs: sessionLimitMs });
     return Buffer.from(stdout).toString('utf8') || undefined;
   }
 
@@ -272,13 +247,7 @@ async function settingsOf(
   env: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal,
 ): Promise<{ strict: 'ask' | 'yes'; newer: string[] }> {
-  const { exitCode, stdout, stderr } = await askProgram(program, ['-G', ...targetArguments(destination)], env, signal, configLimitMs).catch(
-    (thrown: unknown) => {
-      if (!isAbort(thrown) || signal.aborted) throw thrown;
-      const message = `ssh -G ${destination.target} did not finish within ${configLimitMs / 1000} s and was ended.`;
-      throw new Fault('unreachable.ssh', message, 'Run it by hand to see what it waits for: a program of "Match exec", for example.');
-    },
-  );
+  const { exitCode, stdout, stderr } = await resolvedConfig(program, destination, env, signal);
   if (exitCode !== 0) throw new ConnectFailure(sshFailure(destination.target, stderr, { exitCode: 255 }));
   return {
     strict: /^stricthostkeychecking (?:yes|true)$/im.test(stdout) ? 'yes' : 'ask',

@@ -1,8 +1,6 @@
 import { connect } from 'node:net';
 import { limited } from '../../faults/waits.ts';
 import type { DialAddress } from '../host.ts';
-import { startProgram } from '../program.ts';
-import { sessionArguments } from './ssh-command.ts';
 import type { SshConnection } from './ssh-connection.ts';
 
 /** Limits of the remote sshd for one connection, found by trying. */
@@ -34,13 +32,11 @@ export async function measureLimits(connection: SshConnection, signal: AbortSign
   return { sessions, sockets, ports };
 }
 
-async function countSessions({ command, env }: SshConnection, signal: AbortSignal): Promise<number> {
-  const children = Array.from({ length: sessionsTried }, () =>
-    startProgram(command.program, sessionArguments(command, 'echo here; cat'), { env, bare: true }),
-  );
+async function countSessions({ shells }: SshConnection, signal: AbortSignal): Promise<number> {
+  const sessions = Array.from({ length: sessionsTried }, () => shells.startJoined('echo here; cat'));
   try {
     const opened = await Promise.all(
-      children.map((child) =>
+      sessions.map(({ child }) =>
         limited(
           signal,
           tryLimitMs,
@@ -57,9 +53,9 @@ async function countSessions({ command, env }: SshConnection, signal: AbortSigna
     signal.throwIfAborted();
     return opened.filter(Boolean).length;
   } finally {
-    for (const child of children) {
+    for (const { child, end } of sessions) {
       child.stdin.end();
-      child.kill('SIGTERM');
+      end();
     }
   }
 }
