@@ -40,9 +40,8 @@ class DockerodeEngine implements Engine {
   #greeting: Promise<Greeting> | undefined;
   #traits: EngineTraits | undefined;
   #connecting: Promise<EngineFacts> | undefined;
-  /** Podman's lists omit it; it never changes during a container's life. */
-  readonly #networkModes = new Map<string, string>();
-  readonly #imageNames = new Map<string, string>();
+  /** What only an inspect shows of some containers, and never changes during their life. */
+  readonly #inspected = new Map<string, { image: string; networkMode: string }>();
 
   constructor(address: EngineAddress, host: Host) {
     this.#link = new EngineLink(address, host);
@@ -111,49 +110,36 @@ class DockerodeEngine implements Engine {
       const byId = new Map(libpod?.map((one) => [one.Id, one]));
       return (listed ?? []).map((one) => listedFacts(one, byId.get(one.Id)));
     });
-    await this.#addImageNames(facts, signal);
-    if (libpodVersion) await this.#addNetworkModes(facts, signal);
+    await this.#addInspected(facts, libpodVersion !== undefined, signal);
     return this.#labels.withoutThoseOfImages(facts, signal);
   }
 
-  /** Containers with a network of their own use it; for the others, only an inspect shows whether they share the host's. */
-  async #addNetworkModes(containers: ContainerFacts[], signal: AbortSignal): Promise<void> {
-    const open = containers.filter(({ networkMode, networkAddresses }) => networkMode === '' && networkAddresses.length === 0);
-    await this.#inspectOnce(this.#networkModes, containers, open, async (id) => {
-      const raw = await this.#inspectRaw(id, signal);
-      return raw && (raw.HostConfig?.NetworkMode ?? '');
+  /**
+   * If a container's tag now points at another image, Docker lists it only with the image id; an inspect shows the original name. Podman's
+   * list omits the network mode: containers with a network of their own use it, the others may share the host's.
+   */
+  async #addInspected(containers: readonly ContainerFacts[], isPodman: boolean, signal: AbortSignal): Promise<void> {
+    const ids = new Set(containers.map(({ id }) => id));
+    for (const id of this.#inspected.keys()) if (!ids.has(id)) this.#inspected.delete(id);
+    const isNameless = ({ image }: ContainerFacts) => /^(?:sha256:)?[0-9a-f]{12,64}$/.test(image);
+    const isModeless = ({ networkMode, networkAddresses }: ContainerFacts) =>
+      isPodman && networkMode === '' && networkAddresses.length === 0;
+    const open = containers.filter((one) => !this.#inspected.has(one.id) && (isNameless(one) || isModeless(one)));
+    await eachOf(open, inspectsAtOnce, async (one) => {
+      const raw = await this.#inspectRaw(one.id, signal).catch((thrown: unknown) => {
+        // An id is a valid name too: it is good enough for a list.
+        if (signal.aborted || isModeless(one)) throw thrown;
+      });
+      if (raw) this.#inspected.set(one.id, { image: raw.Config?.Image ?? '', networkMode: raw.HostConfig?.NetworkMode ?? '' });
     });
     for (const one of containers) {
-      one.networkMode ||= this.#networkModes.get(one.id) ?? 'bridge';
+      const known = this.#inspected.get(one.id);
+      if (isNameless(one)) one.image = known?.image || one.image;
+      if (!isPodman) continue;
+      one.networkMode ||= known?.networkMode ?? 'bridge';
       // The list shows the ports of the container whose network this one uses.
       if (one.networkMode.startsWith('container:')) one.ports = [];
     }
-  }
-
-  /** If a container's tag now points at another image, Docker lists it only with the image id; an inspect shows the original name. */
-  async #addImageNames(containers: ContainerFacts[], signal: AbortSignal): Promise<void> {
-    const nameless = containers.filter(({ image }) => /^(?:sha256:)?[0-9a-f]{12,64}$/.test(image));
-    await this.#inspectOnce(this.#imageNames, containers, nameless, async (id) => {
-      // An id is a valid name too: it is good enough for a list.
-      const raw = await this.#inspectRaw(id, signal).catch(() => signal.throwIfAborted());
-      return raw ? (raw.Config?.Image ?? '') : undefined;
-    });
-    for (const one of nameless) one.image = this.#imageNames.get(one.id) || one.image;
-  }
-
-  async #inspectOnce(
-    known: Map<string, string>,
-    all: readonly ContainerFacts[],
-    open: readonly ContainerFacts[],
-    read: (id: string) => Promise<string | undefined>,
-  ): Promise<void> {
-    const ids = new Set(all.map(({ id }) => id));
-    for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
-    const unknown = open.filter(({ id }) => !known.has(id));
-    await eachOf(unknown, inspectsAtOnce, async ({ id }) => {
-      const value = await read(id);
-      if (value !== undefined) known.set(id, value);
-    });
   }
 
   async inspect(id: string, signal: AbortSignal) {
@@ -270,16 +256,19 @@ class DockerodeEngine implements Engine {
     }
   }
 
-  async images(signal: AbortSignal) {
+  async #read<Raw, Facts>(path: string, what: string, signal: AbortSignal, factsIn: (raw: Raw) => Facts): Promise<Facts> {
     await this.#ready(signal);
-    const images = await this.#link.get<ListedImage[] | null>('/images/json', { signal });
-    return this.#understood('its list of images', () => (images ?? []).map(imageFacts));
+    const raw = await this.#link.get<Raw>(path, { signal });
+    return this.#understood(what, () => factsIn(raw));
   }
 
-  async image(reference: string, signal: AbortSignal) {
-    await this.#ready(signal);
-    const raw = await unlessMissing(this.#link.get<InspectedImage>(`/images/${encodeURIComponent(reference)}/json`, { signal }));
-    return raw && this.#understood('what it says of an image', () => imageDetail(raw));
+  images(signal: AbortSignal) {
+    return this.#read('/images/json', 'its list of images', signal, (images: ListedImage[] | null) => (images ?? []).map(imageFacts));
+  }
+
+  image(reference: string, signal: AbortSignal) {
+    const path = `/images/${encodeURIComponent(reference)}/json`;
+    return unlessMissing(this.#read(path, 'what it says of an image', signal, (raw: InspectedImage) => imageDetail(raw)));
   }
 
   async registryDigest(reference: string, signal: AbortSignal): Promise<string | undefined> {
@@ -287,16 +276,12 @@ class DockerodeEngine implements Engine {
     return kind === 'podman' ? undefined : registryDigestOf(this.#link, wholeImageName(reference), signal);
   }
 
-  async networks(signal: AbortSignal) {
-    await this.#ready(signal);
-    const networks = await this.#link.get<ListedNetwork[] | null>('/networks', { signal });
-    return this.#understood('its list of networks', () => (networks ?? []).map(networkFacts));
+  networks(signal: AbortSignal) {
+    return this.#read('/networks', 'its list of networks', signal, (all: ListedNetwork[] | null) => (all ?? []).map(networkFacts));
   }
 
-  async volumes(signal: AbortSignal) {
-    await this.#ready(signal);
-    const volumes = await this.#link.get<ListedVolumes | null>('/volumes', { signal });
-    return this.#understood('its list of volumes', () => volumeFacts(volumes ?? {}));
+  volumes(signal: AbortSignal) {
+    return this.#read('/volumes', 'its list of volumes', signal, (volumes: ListedVolumes | null) => volumeFacts(volumes ?? {}));
   }
 
   async diskUsage(signal: AbortSignal) {

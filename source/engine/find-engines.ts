@@ -14,19 +14,20 @@ const configLimitBytes = 1024 * 1024;
  */
 export async function findEngines(host: Host, signal: AbortSignal): Promise<EngineAddress[]> {
   const facts = await host.facts(signal);
-  const [docker, podman] = [await chosenDocker(host, facts, signal), chosenPodman(facts)];
-  const candidates = docker ? [] : usualSockets(facts, podman !== undefined);
-  const sockets = await existing(host, candidates, signal);
-  const found = [docker, ...sockets.filter(({ kind }) => kind === 'docker'), podman, ...sockets.filter(({ kind }) => kind === 'podman')]
-    .filter((address) => address !== undefined)
-    .map(({ url, origin, tls }): EngineAddress => (tls ? { url, origin, tls } : { url, origin }));
-  const addresses = await distinct(host, found, signal);
+  const docker = await chosenDocker(host, facts, signal);
+  const podman = facts.env.CONTAINER_HOST ? addressOf(facts.env.CONTAINER_HOST, 'CONTAINER_HOST') : undefined;
+  const usual = docker ? [] : usualSockets(facts, podman !== undefined);
+  const chosen = (address: EngineAddress | undefined) => (address ? [{ address, isChosen: true }] : []);
+  const usualOf = (wanted: UsualSocket['kind']) =>
+    usual.flatMap(({ kind, path, origin }) => (kind === wanted ? [{ address: { url: `unix://${path}`, origin }, isChosen: false }] : []));
+  const candidates = [...chosen(docker), ...usualOf('docker'), ...chosen(podman), ...usualOf('podman')];
+  const addresses = await existing(host, candidates, signal);
   if (addresses.length > 0) return addresses;
   throw new Fault(
     'unreachable.noEngine',
     `No container engine was found on ${host.link ? cleanLine(host.name) : 'this host'}.`,
     'Install and start Docker or Podman, or set DOCKER_HOST; --verbose lists where it was looked for.',
-    { cause: new Error(`no socket at ${candidates.map(({ path }) => cleanLine(path)).join(', ')}`) },
+    { cause: new Error(`no socket at ${usual.map(({ path }) => cleanLine(path)).join(', ')}`) },
   );
 }
 
@@ -53,31 +54,26 @@ function usualSockets({ env, home, runtimeDir, uid, platform }: HostFacts, podma
   return sockets.flatMap(([kind, path, origin]) => (!path || (kind === 'podman' && podmanChosen) ? [] : [{ kind, path, origin }]));
 }
 
-type ExistingSocket = UsualSocket & { url: string; tls?: undefined };
-
-async function existing(host: Host, sockets: readonly UsualSocket[], signal: AbortSignal): Promise<ExistingSocket[]> {
+/** Those of the usual sockets that exist, and what was chosen; several paths to the same socket once. */
+async function existing(
+  host: Host,
+  candidates: readonly { address: EngineAddress; isChosen: boolean }[],
+  signal: AbortSignal,
+): Promise<EngineAddress[]> {
+  const seen = new Set<string>();
   const found = await Promise.all(
-    sockets.map(async (socket) => {
+    candidates.map(async ({ address, isChosen }) => {
+      const path = /^unix:\/\/(.*)$/.exec(address.url)?.[1];
       // Root's folder is not readable for others: a socket that we cannot see is not usable either.
-      const facts = await host.files.facts(socket.path, signal).catch(unlessAborted(signal));
-      return facts?.kind === 'socket' ? [{ ...socket, url: `unix://${socket.path}` }] : [];
+      const facts = path === undefined ? undefined : await host.files.facts(path, signal).catch(unlessAborted(signal));
+      return { address, isUsable: isChosen || facts?.kind === 'socket', identity: facts ? `${facts.device}:${facts.inode}` : address.url };
     }),
   );
-  return found.flat();
-}
-
-async function distinct(host: Host, addresses: readonly EngineAddress[], signal: AbortSignal): Promise<EngineAddress[]> {
-  const seen = new Set<string>();
-  const kept: EngineAddress[] = [];
-  for (const address of addresses) {
-    const path = address.url.startsWith('unix://') ? address.url.slice('unix://'.length) : undefined;
-    const facts = path === undefined ? undefined : await host.files.facts(path, signal).catch(unlessAborted(signal));
-    const identity = facts ? `${facts.device}:${facts.inode}` : address.url;
-    if (seen.has(identity)) continue;
+  return found.flatMap(({ address, isUsable, identity }) => {
+    if (!isUsable || seen.has(identity)) return [];
     seen.add(identity);
-    kept.push(address);
-  }
-  return kept;
+    return [address];
+  });
 }
 
 async function chosenDocker(host: Host, facts: HostFacts, signal: AbortSignal): Promise<EngineAddress | undefined> {
@@ -87,10 +83,6 @@ async function chosenDocker(host: Host, facts: HostFacts, signal: AbortSignal): 
   const named = env.DOCKER_CONTEXT || (await currentContext(host, `${folder}/config.json`, signal));
   if (!named || named === 'default') return undefined;
   return contextAddress(host, folder, named, env.DOCKER_CONTEXT ? 'DOCKER_CONTEXT' : `${folder}/config.json`, signal);
-}
-
-function chosenPodman({ env }: HostFacts): EngineAddress | undefined {
-  return env.CONTAINER_HOST ? addressOf(env.CONTAINER_HOST, 'CONTAINER_HOST') : undefined;
 }
 
 /** The docker CLI uses certificates if DOCKER_TLS_VERIFY is set, from its own folder unless DOCKER_CERT_PATH names another. */
@@ -108,7 +100,6 @@ async function currentContext(host: Host, path: string, signal: AbortSignal): Pr
 }
 
 interface ContextMeta {
-  Name?: string;
   Endpoints?: { docker?: { Host?: string; SkipTLSVerify?: boolean } };
 }
 

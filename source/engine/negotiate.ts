@@ -63,7 +63,7 @@ export async function greet(link: EngineLink, signal: AbortSignal): Promise<Gree
   if (!offered || !/^\d+\.\d+$/.test(offered)) {
     throw rubbishFault(link.address, text.trim() === 'OK' ? 'it names no API version' : 'its answer to a ping is something else');
   }
-  const apiVersion = lowerVersion(offered, newestApiVersion);
+  const apiVersion = atLeast(offered, newestApiVersion) ? newestApiVersion : offered;
   link.speakVersion(apiVersion);
 
   const server = cleanLine(one(headers.server) ?? '');
@@ -122,10 +122,6 @@ function podmanTraits(info: LibpodInfo | undefined): OwnTraits {
 /** Podman reports `debian` and `12` separately. */
 function systemName(system = '', version = ''): string {
   return version && !system.includes(version) ? `${system} ${version}` : system;
-}
-
-export function lowerVersion(a: string, b: string): string {
-  return atLeast(a, b) ? b : a;
 }
 
 /** `1.9` is before `1.41`. */

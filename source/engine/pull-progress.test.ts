@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type PullLine, PullSum } from './pull-progress.ts';
+import { type PullLine, PullSum } from './pull.ts';
 
 const line = (id: string, status: string, current?: number, total?: number): PullLine => ({
   id,
