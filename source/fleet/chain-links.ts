@@ -18,7 +18,7 @@ export interface Reached {
 
 export type Between = Pick<FindingView, 'level' | 'message' | 'remedy'>;
 
-const found = (level: Between['level'], message: string, remedy: string): Between => ({ level, message, remedy });
+export const found = (level: Between['level'], message: string, remedy: string): Between => ({ level, message, remedy });
 
 /** With `both`, also the reverse. A port that is published on loopback cannot be reached from a container (R14). */
 export function connectionsBetween(earlier: readonly Reached[], later: readonly Reached[], both: boolean): Between[] {

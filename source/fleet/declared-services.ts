@@ -2,6 +2,7 @@ import { cleanLine } from '../text/clean.ts';
 import type { DeclaredService } from './compose-services.ts';
 import { type EngineWatch, stackFolderOf } from './engine-watch.ts';
 import { type CatalogIndex, type ContainerGroup, composeLabel } from './grouping.ts';
+import { RepeatedRead } from './repeated-read.ts';
 
 interface DeclaredFile {
   project: string;
@@ -15,41 +16,33 @@ interface DeclaredFile {
 export interface CompletedGroup {
   group: ContainerGroup;
   missing: string[];
-  project: ProjectState;
+  /** Its project has containers, and none of them was ever started. */
+  isPartlyCreated: boolean;
 }
 
-/** Whether a project has containers. `created`: it has some, but none of them was ever started. */
-type ProjectState = 'there' | 'created' | 'gone';
-
-const readEveryMs = 30_000;
-const soonMs = 300;
 const fileLimitBytes = 1 << 20;
 
 /** Reads the files that labels of running projects name, and our own stack folder. Files that cannot be read are ignored. */
-export class DeclaredServices {
-  readonly #closing = new AbortController();
+export class DeclaredServices extends RepeatedRead {
   readonly #files = new Map<string, DeclaredFile>();
   readonly #labelled = new Map<EngineWatch, ReadonlyMap<string, string>>();
   readonly #tried = new Set<string>();
-  #reading: Promise<void> = Promise.resolve();
-  #timer: NodeJS.Timeout | undefined;
-  #isSoon = false;
 
   constructor(
     private readonly watches: readonly EngineWatch[],
     private readonly stackFolder: string,
-    private readonly changed: () => void,
+    changed: () => void,
   ) {
-    this.#readSoon();
+    super(changed);
   }
 
   /** Returns the groups of one engine with their missing services, plus one group for each project without any containers. */
   // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: projects, files and services are nested, and share one list
   complete(watch: EngineWatch, groups: readonly ContainerGroup[], index: CatalogIndex): CompletedGroup[] {
-    const completed = groups.map((group): CompletedGroup => ({ group, missing: [], project: 'there' }));
+    const completed = groups.map((group): CompletedGroup => ({ group, missing: [], isPartlyCreated: false }));
     const labelled = labelledFiles(groups);
     this.#labelled.set(watch, labelled);
-    if ([...labelled.values()].some((file) => !this.#tried.has(fileKey(watch, file)))) this.#readSoon();
+    if ([...labelled.values()].some((file) => !this.#tried.has(fileKey(watch, file)))) this.readSoon();
     for (const [key, { project, ours, services }] of this.#files) {
       if (!key.startsWith(`${watch.name}\0`)) continue;
       const named = labelled.get(project);
@@ -58,9 +51,8 @@ export class DeclaredServices {
       const inProject = completed.filter(({ group }) => group.project === project);
       const present = new Set(inProject.flatMap(({ group }) => group.members.map((member) => member.service)));
       const containers = inProject.flatMap(({ group }) => group.members.map(({ container }) => container));
-      const state: ProjectState =
-        containers.length === 0 ? 'gone' : containers.every((container) => container.state === 'created') ? 'created' : 'there';
-      for (const other of inProject) other.project = state;
+      const isPartlyCreated = containers.length > 0 && containers.every((container) => container.state === 'created');
+      for (const other of inProject) other.isPartlyCreated = isPartlyCreated;
       for (const service of services) {
         if (present.has(service.name) || service.profiles) continue;
         const owner =
@@ -74,7 +66,7 @@ export class DeclaredServices {
           const mains = index.candidates(service.image).filter((candidate) => candidate.service.main);
           const match = mains.find(({ entry }) => entry.id === project) ?? mains[0];
           const group: ContainerGroup = { project, name: match?.entry.id ?? service.name, entry: match?.entry, members: [] };
-          const added: CompletedGroup = { group, missing: [service.name], project: state };
+          const added: CompletedGroup = { group, missing: [service.name], isPartlyCreated };
           completed.push(added);
           inProject.push(added);
         }
@@ -88,28 +80,7 @@ export class DeclaredServices {
     for (const key of [...this.#files.keys()]) if (key.startsWith(`${watch.name}\0`)) this.#files.delete(key);
   }
 
-  close(): void {
-    this.#closing.abort();
-    clearTimeout(this.#timer);
-  }
-
-  #readSoon(): void {
-    if (this.#isSoon || this.#closing.signal.aborted) return;
-    clearTimeout(this.#timer);
-    this.#isSoon = true;
-    this.#timer = setTimeout(() => void this.read(), soonMs);
-  }
-
-  /** Never rejects. */
-  read(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#isSoon = false;
-    // A read that began before all projects were known does not count.
-    this.#reading = this.#reading.then(() => this.#readAll());
-    return this.#reading;
-  }
-
-  async #readAll(): Promise<void> {
+  protected async readAll(): Promise<boolean> {
     let changed = false;
     try {
       for (const watch of this.watches) changed = (await this.#readStackFolder(watch)) || changed;
@@ -119,15 +90,11 @@ export class DeclaredServices {
     } catch {
       // Closed, or the host is unreachable: keep the previous result.
     }
-    if (this.#closing.signal.aborted) return;
-    if (changed) this.changed();
-    if (this.#isSoon) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.read(), readEveryMs);
+    return changed;
   }
 
   async #readStackFolder(watch: EngineWatch): Promise<boolean> {
-    const { signal } = this.#closing;
+    const { signal } = this.closing;
     const folder = await stackFolderOf(watch, this.stackFolder, signal);
     let changed = false;
     for (const id of (await watch.host.files.list(folder, signal).catch(() => undefined)) ?? []) {
@@ -137,7 +104,7 @@ export class DeclaredServices {
   }
 
   async #readFile(watch: EngineWatch, project: string, file: string, ours: boolean): Promise<boolean> {
-    const { signal } = this.#closing;
+    const { signal } = this.closing;
     const key = fileKey(watch, file);
     this.#tried.add(key);
     const known = this.#files.get(key);

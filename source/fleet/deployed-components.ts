@@ -1,7 +1,8 @@
 import { cleanLine } from '../text/clean.ts';
-import { parseJson } from '../text/json-value.ts';
+import { mapOf, objectsOf, parsedJson } from '../text/json-value.ts';
 import { type EngineWatch, stackFolderOf } from './engine-watch.ts';
 import type { BackupView } from './model.ts';
+import { RepeatedRead } from './repeated-read.ts';
 
 export interface Deployed {
   setupTasks: Readonly<Record<string, string>>;
@@ -20,28 +21,21 @@ export interface HaltedFor {
   by: string;
 }
 
-const readEveryMs = 30_000;
-const firstReadMs = 300;
 const recordLimitBytes = 1 << 20;
 
 /** Refreshed rarely: it lists a folder, reads the times of a few files, and reads a file only when it has changed. */
-export class DeployedComponents {
-  readonly #closing = new AbortController();
+export class DeployedComponents extends RepeatedRead {
   #records = new Map<EngineWatch, ReadonlyMap<string, Deployed>>();
   #halted = new Map<EngineWatch, ReadonlyMap<string, HaltedFor>>();
   readonly #ages = new Map<EngineWatch, BackupAgesSeen>();
-  #reading: Promise<void> | undefined;
-  #again = false;
-  #timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly watches: readonly EngineWatch[],
     private readonly stackFolder: string,
-    private readonly changed: () => void,
+    changed: () => void,
     private readonly readAges?: ReadBackupAges,
   ) {
-    // Not before the first frame.
-    this.#timer = setTimeout(() => void this.read(), firstReadMs);
+    super(changed);
   }
 
   get(watch: EngineWatch, id: string): Deployed | undefined {
@@ -60,47 +54,25 @@ export class DeployedComponents {
       : ages && { atMs: ages.get(id), ...(ages.has(id) && ages.get(id) === undefined && { incomplete: true }) };
   }
 
-  /** A call during a refresh gets the result of the next one. Never rejects. */
-  read(): Promise<void> {
-    clearTimeout(this.#timer);
-    if (this.#reading) {
-      this.#again = true;
-      return this.#reading;
-    }
-    this.#reading = this.#readAll().finally(() => {
-      this.#reading = undefined;
-      if (!this.#closing.signal.aborted) this.#timer = setTimeout(() => void this.read(), readEveryMs);
-    });
-    return this.#reading;
-  }
-
   forget(watch: EngineWatch): void {
     this.#records.delete(watch);
     this.#halted.delete(watch);
     this.#ages.delete(watch);
   }
 
-  close(): void {
-    this.#closing.abort();
-    clearTimeout(this.#timer);
-  }
-
-  async #readAll(): Promise<void> {
-    do {
-      this.#again = false;
-      let changed = false;
-      for (const watch of this.watches) {
-        // If a file cannot be read now, the previous value is kept.
-        changed = (await this.#readRecords(watch).catch(() => false)) || changed;
-        changed = (await this.#readHalted(watch).catch(() => false)) || changed;
-        changed = (await this.#readBackups(watch).catch(() => false)) || changed;
-      }
-      if (changed && !this.#closing.signal.aborted) this.changed();
-    } while (this.#again && !this.#closing.signal.aborted);
+  protected async readAll(): Promise<boolean> {
+    let changed = false;
+    for (const watch of this.watches) {
+      // If a file cannot be read now, the previous value is kept.
+      changed = (await this.#readRecords(watch).catch(() => false)) || changed;
+      changed = (await this.#readHalted(watch).catch(() => false)) || changed;
+      changed = (await this.#readBackups(watch).catch(() => false)) || changed;
+    }
+    return changed;
   }
 
   async #readRecords(watch: EngineWatch): Promise<boolean> {
-    const { signal } = this.#closing;
+    const { signal } = this.closing;
     const { files } = watch.host;
     const folder = `${await stackFolderOf(watch, this.stackFolder, signal)}/.quarterdeck/components`;
     const before = this.#records.get(watch);
@@ -124,7 +96,7 @@ export class DeployedComponents {
   }
 
   async #readHalted(watch: EngineWatch): Promise<boolean> {
-    const { signal } = this.#closing;
+    const { signal } = this.closing;
     const { files } = watch.host;
     const own = `${await stackFolderOf(watch, this.stackFolder, signal)}/.quarterdeck`;
     const halted = ((await files.list(`${own}/halted`, signal)) ?? []).map((name) => `${own}/halted/${name}`);
@@ -144,7 +116,7 @@ export class DeployedComponents {
   async #readBackups(watch: EngineWatch): Promise<boolean> {
     // Read only if Quarterdeck deployed something there.
     if (!this.readAges || !this.#records.get(watch)?.size) return false;
-    const ages = await this.readAges(watch, this.#closing.signal);
+    const ages = await this.readAges(watch, this.closing.signal);
     const before = this.#ages.get(watch);
     if (ages === before || (ages && before && sameAges(ages, before))) return false;
     if (ages) this.#ages.set(watch, ages);
@@ -160,27 +132,16 @@ function sameAges(one: BackupAgesSeen, other: BackupAgesSeen): boolean {
 
 /** A damaged record is reported when the component is changed: here it only confirms no tasks. */
 function recordIn(text: string): Pick<Deployed, 'setupTasks' | 'site'> {
-  try {
-    const { setupTasks, site } = parseJson(text) as { setupTasks?: unknown; site?: unknown };
-    const confirmed = Object.entries(setupTasks === null || typeof setupTasks !== 'object' ? {} : setupTasks);
-    return {
-      setupTasks: Object.fromEntries(confirmed.filter((entry): entry is [string, string] => typeof entry[1] === 'string')),
-      site: typeof site === 'string' ? site : '',
-    };
-  } catch {
-    return { setupTasks: {}, site: '' };
-  }
+  const { setupTasks, site } = mapOf(parsedJson(text));
+  const confirmed = Object.entries(mapOf(setupTasks)).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return { setupTasks: Object.fromEntries(confirmed), site: typeof site === 'string' ? site : '' };
 }
 
 function haltedIn(text: string): [string, HaltedFor][] {
-  try {
-    const read = parseJson(text) as Record<'flow' | 'by' | 'containers' | 'halted', unknown>;
-    // A restore records the containers that it stopped in its own journal.
-    const { flow = 'restore', by, containers = read.halted } = read;
-    if (typeof flow !== 'string' || typeof by !== 'string' || !Array.isArray(containers)) return [];
-    const ids = containers.flatMap((one: { id?: unknown } | null) => (typeof one?.id === 'string' ? [one.id] : []));
-    return ids.map((id) => [id, { flow: cleanLine(flow), by: cleanLine(by) }]);
-  } catch {
-    return [];
-  }
+  const read = mapOf(parsedJson(text));
+  // A restore records the containers that it stopped in its own journal.
+  const { flow = 'restore', by, containers = read['halted'] } = read;
+  if (typeof flow !== 'string' || typeof by !== 'string') return [];
+  const ids = objectsOf(containers).flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
+  return ids.map((id) => [id, { flow: cleanLine(flow), by: cleanLine(by) }]);
 }

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { expandHome } from '../config/paths.ts';
 import type { ContainerDetail, ContainerFacts, Engine, EngineEvent, EngineFacts } from '../engine/engine.ts';
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
@@ -276,8 +277,7 @@ export class EngineWatch {
   /** If the connection to the machine is down, an attempt makes sense as soon as it is up again. */
   async #waitForRetry(ms: number): Promise<void> {
     const { link } = this.host;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const end = () => resolve();
+    const { promise, resolve: end } = Promise.withResolvers<void>();
     const timer = setTimeout(end, Math.max(0, ms));
     let isConnected = true;
     const check = () => {
@@ -295,12 +295,11 @@ export class EngineWatch {
     };
     const unsubscribe = link?.subscribe(check);
     check();
-    this.#closing.signal.addEventListener('abort', end, { once: true });
+    using _stop = addAbortListener(this.#closing.signal, () => end());
     this.#wake = end;
     await promise;
     clearTimeout(timer);
     unsubscribe?.();
-    this.#closing.signal.removeEventListener('abort', end);
     this.#wake = undefined;
   }
 

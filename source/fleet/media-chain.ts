@@ -2,7 +2,7 @@ import type { CatalogEntry } from '../catalog/catalog.ts';
 import { type ChainStage, chainStages, chainStageTitles } from '../catalog/chain-stages.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
 import { gatewaysOf } from '../engine/network-owners.ts';
-import { type Between, connectionsBetween, foldersBetween, gatewayFindings, libraryBetween, type Reached } from './chain-links.ts';
+import { type Between, connectionsBetween, foldersBetween, found, gatewayFindings, libraryBetween, type Reached } from './chain-links.ts';
 import type { ComponentView, FleetSnapshot, ServiceView } from './model.ts';
 import { isServing } from './service-state.ts';
 
@@ -71,7 +71,8 @@ function buildChain(entries: readonly CatalogEntry[], snapshot: FleetSnapshot, d
     };
   });
   const reached = (stage: ChainStage) => reachedAt(stage, stages, entries, snapshot, details);
-  const findings = [...stages.flatMap((stage) => atStage(stage, stages, snapshot)), ...between(reached)].sort(
+  const atStages = stages.flatMap((view) => atStage(view, stages, snapshot).map((one) => ({ ...one, from: view.stage, to: undefined })));
+  const findings = [...atStages, ...between(reached)].sort(
     (a, b) => chainStages.indexOf(a.to ?? a.from) - chainStages.indexOf(b.to ?? b.from),
   );
   return {
@@ -97,12 +98,7 @@ function stateOf(members: readonly ChainMember[]): ChainStageView['state'] {
   return needed.some(({ state }) => state.severity === 'error') ? 'troubled' : 'works';
 }
 
-function atStage(view: ChainStageView, stages: readonly ChainStageView[], { components }: FleetSnapshot): ChainFinding[] {
-  const { stage } = view;
-  const found = (level: ChainFinding['level'], message: string, remedy: string): ChainFinding => ({
-    ...{ from: stage, to: undefined },
-    ...{ level, message, remedy },
-  });
+function atStage(view: ChainStageView, stages: readonly ChainStageView[], { components }: FleetSnapshot): Between[] {
   if (view.state === 'missing')
     return [
       found(
@@ -112,7 +108,7 @@ function atStage(view: ChainStageView, stages: readonly ChainStageView[], { comp
       ),
     ];
   return view.members.flatMap((member) => {
-    if (stages.find(({ members }) => members.some(({ key }) => key === member.key))?.stage !== stage) return [];
+    if (stages.find(({ members }) => members.some(({ key }) => key === member.key)) !== view) return [];
     const component = components.find(({ key }) => key === member.key);
     const cut = component?.services.find(({ cutOff }) => cutOff)?.cutOff;
     if (cut)

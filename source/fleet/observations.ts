@@ -87,10 +87,13 @@ export class HostObservations {
   }
 
   noteOutage(outage: Outage): void {
-    const isKnown = this.outages.some(({ untilMs }) => Math.abs(untilMs - outage.untilMs) < 1_000);
-    if (isKnown) return;
-    this.outages = [...this.outages, outage].slice(-limits.outages);
+    this.#addOutage(outage);
     this.changed();
+  }
+
+  #addOutage(outage: Outage): void {
+    const isKnown = this.outages.some(({ untilMs }) => Math.abs(untilMs - outage.untilMs) < 1_000);
+    if (!isKnown) this.outages = [...this.outages, outage].slice(-limits.outages);
   }
 
   noteRemoved(service: string, atMs: number): void {
@@ -125,7 +128,7 @@ export class HostObservations {
       this.containers.set(id, latest(this.containers.get(id) ?? {}, observedIn(observed)));
     for (const [name, atMs] of Object.entries(objectOf(removed) ?? {}))
       if (isMoment(atMs) && atMs > (this.removed.get(name) ?? 0)) this.removed.set(name, atMs);
-    for (const { fromMs, untilMs } of objectsOf(outages)) if (isMoment(fromMs) && isMoment(untilMs)) this.noteOutage({ fromMs, untilMs });
+    for (const { fromMs, untilMs } of objectsOf(outages)) if (isMoment(fromMs) && isMoment(untilMs)) this.#addOutage({ fromMs, untilMs });
   }
 
   toJson(): object {
@@ -148,7 +151,6 @@ export class Observations {
   #timer: NodeJS.Timeout | undefined;
   #work: Promise<void>;
   #reloading: Promise<void> | undefined;
-  #merging = false;
 
   /** Without a path, kept for the life of the process. */
   constructor(
@@ -167,10 +169,10 @@ export class Observations {
     const known = this.#hosts.get(name);
     if (known) return known;
     const host = new HostObservations(() => {
-      if (!this.#merging) this.#timer ??= setTimeout(() => void this.flush(), writeDelayMs).unref();
+      this.#timer ??= setTimeout(() => void this.flush(), writeDelayMs).unref();
     });
     this.#hosts.set(name, host);
-    this.#merge(name, host);
+    host.merge(this.#stored[name]);
     return host;
   }
 
@@ -219,16 +221,10 @@ export class Observations {
       const stored = objectOf(parseJson(text));
       this.#written = text;
       this.#stored = objectOf(stored?.['hosts']) ?? {};
-      for (const [name, host] of this.#hosts) this.#merge(name, host);
+      for (const [name, host] of this.#hosts) host.merge(this.#stored[name]);
     } catch {
       // The file is damaged: it is rewritten with the current data.
     }
-  }
-
-  #merge(name: string, host: HostObservations): void {
-    this.#merging = true;
-    host.merge(this.#stored[name]);
-    this.#merging = false;
   }
 }
 

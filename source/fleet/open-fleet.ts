@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
 import { gatewaysOf } from '../engine/network-owners.ts';
@@ -116,7 +117,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
         });
       const ids = componentIds(groups.map(({ group }) => group));
       const knowledge = (id: string): ContainerKnowledge => ({ detail: watch.detail(id), history: watch.history(id) });
-      for (const { group, missing, project, ours } of groups) {
+      for (const { group, missing, isPartlyCreated, ours } of groups) {
         const key = `${watch.name}/${group.project}/${group.name}`;
         const removedMs = (service: string) => watch.removedMs(group.project, service);
         const built = buildComponentView(group, {
@@ -132,7 +133,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
           missing,
           haltedFor: (containerId) => deployed.haltedFor(watch, containerId),
           removedMs,
-          isPartlyCreated: project === 'created',
+          isPartlyCreated,
           observed: probes.setupTasks(key),
           deployed: ours,
           backup: ours && deployed.backup(watch, group.name),
@@ -200,19 +201,13 @@ export function openFleet(options: FleetOptions): OpenFleet {
   }
 
   async function until(reached: () => boolean, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const check = () => reached() && resolve();
-    const fail = () => reject(signal.reason);
+    using _stop = addAbortListener(signal, () => reject(signal.reason));
     listeners.add(check);
-    signal.addEventListener('abort', fail, { once: true });
-    try {
-      signal.throwIfAborted();
-      check();
-      await promise;
-    } finally {
-      listeners.delete(check);
-      signal.removeEventListener('abort', fail);
-    }
+    check();
+    await promise.finally(() => listeners.delete(check));
   }
 
   void observations.ready().then(changed);

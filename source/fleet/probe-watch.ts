@@ -88,18 +88,8 @@ export class ProbeWatch {
       const kept = known && sameProgram(known.incarnation, incarnation) ? known : undefined;
       known?.running?.abort();
       clearTimeout(known?.timer);
-      const asking: Asking = {
-        target,
-        incarnation,
-        timer: undefined,
-        running: undefined,
-        again: false,
-        probe: kept?.probe,
-        findings: kept?.findings ?? noFindings,
-        setupTasks: kept?.setupTasks ?? noSetupTasks,
-        asked: kept?.asked ?? false,
-        kept: kept?.kept ?? new Map(),
-      };
+      const results = kept ?? { probe: undefined, findings: noFindings, setupTasks: noSetupTasks, asked: false, kept: new Map() };
+      const asking: Asking = { ...results, target, incarnation, timer: undefined, running: undefined, again: false };
       this.#askings.set(target.key, asking);
       this.#later(asking, known === undefined ? 0 : probeLimits.settleMs);
     }
