@@ -3,7 +3,7 @@ import { readAnswers } from '../cli/answers.ts';
 import { readConfigText } from '../config-files/config-text.ts';
 import { PolicyText } from '../config-files/headscale-policy/text.ts';
 import { declaredServices } from '../fleet/compose-services.ts';
-import { structuredLine } from '../logs/structured-line.ts';
+import { readableLine } from '../logs/structured-line.ts';
 import { readPortalConfig } from '../products/authelia/client/sso-config.ts';
 import { parseMachineLogin } from '../products/crowdsec/client/crowdsec-api.ts';
 import { inspectToken } from '../products/identity/client/token-inspector.ts';
@@ -30,7 +30,7 @@ const readers: [string, (text: string) => unknown][] = [
   ['a manifest of a backup', (text) => manifestOf(Buffer.from(text), undefined)],
   ['the login of a machine', (text) => parseMachineLogin(text)],
   ['the configuration of a portal', (text) => readPortalConfig(text)],
-  ['a line of a log', (text) => structuredLine(text)],
+  ['a line of a log', (text) => readableLine(text)],
   ['a report of a scanner', (text) => readReport(Buffer.from(text), 'scan.json')],
   [
     'the claims of a token',

@@ -6,7 +6,6 @@ import { cleanLine } from '../text/clean.ts';
  * Capitals make it case-sensitive (smart case); `\!` and `\/` at the start are literal.
  */
 export interface LogFilter {
-  readonly typed: string;
   passes(text: string): boolean;
   /** Match ranges for highlighting: start and end, ascending. Empty for a filter with `!`. At most 100. */
   ranges(text: string): readonly (readonly [number, number])[];
@@ -58,20 +57,18 @@ export function parseLogFilter(typed: string): LogFilterAnswer {
   // Between two slashes; an escaped slash does not close it.
   const source = /^\/((?:[^\\]|\\.)*)\/$/su.exec(wanted)?.[1];
   if (source === undefined) {
-    const filter = filterOf(typed, inverted, textMatcher(/^\\[!/]/.test(wanted) ? wanted.slice(1) : wanted));
+    const filter = filterOf(inverted, textMatcher(/^\\[!/]/.test(wanted) ? wanted.slice(1) : wanted));
     return wanted.startsWith('/')
       ? { state: 'ready', filter, hint: 'This is a text; with / at its end it is a regular expression.' }
       : { state: 'ready', filter };
   }
-  if (source === '') return { state: 'ready', filter: filterOf(typed, inverted, undefined) };
+  if (source === '') return { state: 'ready', filter: everything };
   if (library === undefined) return { state: 'loading', ready: load() };
   if (library === 'missing') {
     return { state: 'problem', problem: 'The part for regular expressions could not be loaded: start Quarterdeck again, or type a text.' };
   }
   const matcher = expressionMatcher(source, library);
-  return typeof matcher === 'string'
-    ? { state: 'problem', problem: matcher }
-    : { state: 'ready', filter: filterOf(typed, inverted, matcher) };
+  return typeof matcher === 'string' ? { state: 'problem', problem: matcher } : { state: 'ready', filter: filterOf(inverted, matcher) };
 }
 
 export async function loadLogFilter(typed: string): Promise<Exclude<LogFilterAnswer, { state: 'loading' }>> {
@@ -82,28 +79,21 @@ export async function loadLogFilter(typed: string): Promise<Exclude<LogFilterAns
   }
 }
 
-interface TextMatcher {
-  test(text: string): boolean;
-  /** Ascending and not empty. */
-  ranges(text: string): [number, number][];
+const everything: LogFilter = { passes: () => true, ranges: () => [] };
+
+function filterOf(inverted: boolean, matcher: LogFilter): LogFilter {
+  return inverted && matcher !== everything ? { passes: (text) => !matcher.passes(text), ranges: () => [] } : matcher;
 }
 
-function filterOf(typed: string, inverted: boolean, matcher: TextMatcher | undefined): LogFilter {
-  if (!matcher) return { typed, passes: () => true, ranges: () => [] };
-  return inverted
-    ? { typed, passes: (text) => !matcher.test(text), ranges: () => [] }
-    : { typed, passes: (text) => matcher.test(text), ranges: (text) => matcher.ranges(text) };
-}
-
-function textMatcher(wanted: string): TextMatcher | undefined {
-  if (wanted === '') return undefined;
+function textMatcher(wanted: string): LogFilter {
+  if (wanted === '') return everything;
   const exact = /\p{Lu}/u.test(wanted);
   // Lowercasing can change a text's length, so that positions would be wrong: the engine's own folding does not. Escaped, the pattern
   // cannot backtrack.
   const flags = exact ? 'g' : /^[\x00-\x7f]*$/.test(wanted) ? 'gi' : 'giu';
   const expression = new RegExp(wanted.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), flags);
   return {
-    test(text) {
+    passes(text) {
       if (exact) return text.includes(wanted);
       expression.lastIndex = 0;
       return expression.test(text);
@@ -122,7 +112,7 @@ function textMatcher(wanted: string): TextMatcher | undefined {
 }
 
 /** Returns an error as text. */
-function expressionMatcher(source: string, re2: Library): TextMatcher | string {
+function expressionMatcher(source: string, re2: Library): LogFilter | string {
   let expression: RE2JS;
   try {
     expression = re2.compile(source, hasCapitals(source) ? 0 : re2.CASE_INSENSITIVE);
@@ -133,7 +123,7 @@ function expressionMatcher(source: string, re2: Library): TextMatcher | string {
   if (size > programLimit) return tooLarge;
   const highlighted = Math.max(200, Math.floor(highlightSteps / size));
   return {
-    test: (text) => expression.test(text),
+    passes: (text) => expression.test(text),
     ranges(text) {
       const found: [number, number][] = [];
       // The rest of the line can decide whether it matches at all: `$`.

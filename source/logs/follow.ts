@@ -5,14 +5,14 @@ import { Fault, isAbort, messageOf } from '../faults/fault.ts';
 import { endingWith, pauseFor } from '../faults/waits.ts';
 import { LogPosition } from './position.ts';
 import { RecentStamps } from './recent-stamps.ts';
+import type { LogLimits } from './rings.ts';
 import type { LogStreamOptions } from './store.ts';
-import type { StreamLimits } from './stream.ts';
 import type { LogTarget, LogTargets } from './targets.ts';
 import type { TimeSlices } from './time-slices.ts';
 
 interface FollowOptions
   extends Pick<LogStreamOptions, 'follow' | 'tail' | 'sinceMs' | 'untilMs' | 'signal'>,
-    Pick<StreamLimits, 'retryMs' | 'openingMs'> {
+    Pick<LogLimits, 'retryMs' | 'openingMs'> {
   opening: OpeningGate;
   turns: TimeSlices;
   /** The engine has begun to send, or has nothing to send yet. */
@@ -59,7 +59,10 @@ export async function* followContainer(
         await Promise.race([pauseFor(retryMs, signal), targets.changed(container, target, signal)]);
     } catch (thrown) {
       if (signal.aborted || isAbort(thrown)) return;
-      const fault = thrown instanceof Fault ? thrown : interruptedLog(thrown);
+      const fault =
+        thrown instanceof Fault
+          ? thrown
+          : new Fault('unreachable.log', `The log broke off: ${messageOf(thrown)}`, 'Try again.', { cause: thrown });
       if (fault.code === 'engine.noContainer') return;
       // A refusal by the engine is final; a broken connection is not.
       if (!follow || fault.kind !== 'unreachable') throw fault;
@@ -68,10 +71,6 @@ export async function* followContainer(
       await Promise.race([pauseFor(retryMs, signal), targets.changed(container, target, signal)]).catch(() => undefined);
     }
   }
-}
-
-function interruptedLog(thrown: unknown): Fault {
-  return new Fault('unreachable.log', `The log broke off: ${messageOf(thrown)}`, 'Try again.', { cause: thrown });
 }
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: opening, reading and closing of one stream share its slot, timer and signals

@@ -103,8 +103,6 @@ export class LogMerge<Origin> {
   }
 
   take(): LogRun<Origin>[] {
-    const first = this.#sources.values().next().value;
-    if (first && this.#sources.size === 1) return this.#takeAll(first);
     const runs: LogRun<Origin>[] = [];
     const { holdMs } = this.limits;
     const cutoffMs = holdMs === undefined ? Number.NEGATIVE_INFINITY : this.#now() - holdMs;
@@ -124,26 +122,15 @@ export class LogMerge<Origin> {
     }
   }
 
-  #takeAll(source: MergeSource<Origin>): LogRun<Origin>[] {
-    const runs = source.portions.map(({ lines }, index) => ({
-      origin: source.origin,
-      lines: index === 0 && source.at > 0 ? lines.slice(source.at, lines.length) : lines,
-    }));
-    const last = runs.at(-1)?.lines;
-    source.key = Math.max(source.key, last?.timeMs(last.length - 1) ?? source.key);
-    Object.assign(source, { portions: [], at: 0, lines: 0, sizeBytes: 0 });
-    this.#settle(source);
-    return runs;
-  }
-
   /** Returns the source with the earliest line, and the time of the earliest line of the others. */
   #lowest(): { lowest: MergeSource<Origin> | undefined; nextKey: number } {
     let lowest: MergeSource<Origin> | undefined;
     let lowestKey = Number.POSITIVE_INFINITY;
     let nextKey = Number.POSITIVE_INFINITY;
     for (const source of this.#sources) {
-      if (source.portions.length === 0) continue;
-      const key = headKey(source);
+      const [portion] = source.portions;
+      if (!portion) continue;
+      const key = Math.max(source.key, portion.lines.timeMs(source.at) ?? source.key);
       if (!lowest || key < lowestKey) {
         nextKey = lowestKey;
         lowestKey = key;
@@ -237,8 +224,4 @@ export class LogMerge<Origin> {
       source.resume = undefined;
     }
   }
-}
-
-function headKey<Origin>({ key, portions, at }: MergeSource<Origin>): number {
-  return Math.max(key, portions[0]?.lines.timeMs(at) ?? key);
 }

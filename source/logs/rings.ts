@@ -1,9 +1,19 @@
 import type { OpenFleet } from '../fleet/open-fleet.ts';
 import { LogRing } from './ring.ts';
 import type { Logs } from './store.ts';
-import { type StreamLimits, streamLimits, streamLogs } from './stream.ts';
+import { streamLogs } from './stream.ts';
 
-export interface LogLimits extends StreamLimits {
+export interface LogLimits {
+  /** Lines of several containers are held for this time, so that they can be sorted by time. */
+  holdMs: number;
+  /** Pause before a stream is reopened that ended while its container still runs. */
+  retryMs: number;
+  /** A log that sends nothing within this time counts as quiet: the others' lines are output without it. */
+  openingMs: number;
+  openingAtOnce: number;
+  /** Limit of lines that wait for other containers, for all together. */
+  waitingLines: number;
+  waitingBytes: number;
   /** Lines queried from the engine's history of one container. With several containers, fewer of each. */
   tail: number;
   lines: number;
@@ -19,7 +29,12 @@ export interface LogLimits extends StreamLimits {
 }
 
 export const logLimits: LogLimits = {
-  ...streamLimits,
+  holdMs: 250,
+  retryMs: 1_000,
+  openingMs: 400,
+  openingAtOnce: 16,
+  waitingLines: 64_000,
+  waitingBytes: 2_000_000,
   tail: 2_000,
   lines: 50_000,
   sizeBytes: 8_000_000,

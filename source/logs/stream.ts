@@ -4,35 +4,14 @@ import { endingWith } from '../faults/waits.ts';
 import type { OpenFleet } from '../fleet/open-fleet.ts';
 import { followContainer, OpeningGate } from './follow.ts';
 import { LogMerge, type LogRun } from './merge.ts';
+import type { LogLimits } from './rings.ts';
 import type { LogStreamOptions, StreamedLine } from './store.ts';
 import { type LogOrigin, LogTargets } from './targets.ts';
 import { TimeSlices } from './time-slices.ts';
 
-export interface StreamLimits {
-  /** Lines of several containers are held for this time, so that they can be sorted by time. */
-  holdMs: number;
-  /** Pause before a stream is reopened that ended while its container still runs. */
-  retryMs: number;
-  /** A log that sends nothing within this time counts as quiet: the others' lines are output without it. */
-  openingMs: number;
-  openingAtOnce: number;
-  /** Limit of lines that wait for other containers, for all together. */
-  waitingLines: number;
-  waitingBytes: number;
-}
-
-export const streamLimits: StreamLimits = {
-  holdMs: 250,
-  retryMs: 1_000,
-  openingMs: 400,
-  openingAtOnce: 16,
-  waitingLines: 64_000,
-  waitingBytes: 2_000_000,
-};
-
 export interface RunOptions extends LogStreamOptions {
   targets: LogTargets;
-  limits: StreamLimits;
+  limits: LogLimits;
   turns: TimeSlices;
   /** Set once, with the containers that exist, for logs that are read from their end. */
   tailOf?: (containers: number) => number;
@@ -42,11 +21,7 @@ export interface RunOptions extends LogStreamOptions {
   onReading?: (streams: number) => void;
 }
 
-export async function* streamLogs(
-  fleet: OpenFleet,
-  options: LogStreamOptions,
-  limits: StreamLimits = streamLimits,
-): AsyncGenerator<readonly StreamedLine[]> {
+export async function* streamLogs(fleet: OpenFleet, options: LogStreamOptions, limits: LogLimits): AsyncGenerator<readonly StreamedLine[]> {
   const targets = new LogTargets(fleet, options.componentKeys, options.services);
   try {
     for await (const runs of logRuns({ ...options, targets, limits, turns: new TimeSlices() })) {

@@ -1,13 +1,10 @@
 import { cleanLine } from '../text/clean.ts';
 import { type LogLevel, levelKeys, levelNamed } from './level.ts';
 
-/** A machine-readable log line, parsed. All texts are cleaned: a JSON string can encode any character. */
-export interface StructuredLine {
-  format: 'json' | 'logfmt';
+/** A machine-readable log line, parsed, without its time. All texts are cleaned: a JSON string can encode any character. */
+interface StructuredLine {
   prefix: string;
   level: LogLevel | undefined;
-  /** As the program wrote it; Unix times as RFC 3339. */
-  time: string | undefined;
   message: string;
   /** The other fields, in the order of the line. Nested values are compact. */
   fields: readonly (readonly [key: string, value: string])[];
@@ -23,19 +20,14 @@ const valueCharacters = 4_096;
 const lineCharacters = 16_384;
 const depthLimit = 5;
 
-/** Parses a JSON object, also after a prefix, or logfmt with a level or a message; undefined for any other line. Never throws. */
-export function structuredLine(text: string): StructuredLine | undefined {
-  return jsonLine(text) ?? logfmtLine(text);
-}
-
-/** Returns one readable line, `ERROR message  key=value key=value`, or undefined if the line is not structured. */
+/**
+ * Returns one readable line, `ERROR message  key=value key=value`, for a JSON object, also after a prefix, or for logfmt with a level or a
+ * message; undefined for any other line. The time is left out: the log has its own. Never throws.
+ */
 export function readableLine(text: string): string | undefined {
-  const line = structuredLine(text);
-  return line && layOut(line);
-}
-
-/** The time is left out: the log has its own. */
-function layOut({ prefix, level, message, fields, left }: StructuredLine): string {
+  const line = jsonLine(text) ?? logfmtLine(text);
+  if (!line) return undefined;
+  const { prefix, level, message, fields, left } = line;
   const lead = [prefix, level?.toUpperCase().padEnd(5), message].filter(Boolean).join(' ').trimEnd();
   const parts: string[] = [];
   let length = lead.length;
@@ -60,14 +52,14 @@ function jsonLine(text: string): StructuredLine | undefined {
     return undefined;
   }
   const prefix = cleanLine(text.slice(0, start)).trim();
-  return split('json', Object.entries(value as object), prefix);
+  return split(Object.entries(value as object), prefix);
 }
 
 /** Finds level, time and message by the field names of common libraries; each is used once. */
-function split(format: 'json' | 'logfmt', entries: [string, unknown][], prefix: string): StructuredLine {
+function split(entries: [string, unknown][], prefix: string): StructuredLine {
   const values = new Map(entries);
   const messageKey = messageKeys.find((key) => isText(values.get(key)));
-  const timeKey = timeKeys.find((key) => timeText(values.get(key)) !== undefined);
+  const timeKey = timeKeys.find((key) => isTime(values.get(key)));
   let level: LogLevel | undefined;
   const fields: [string, string][] = [];
   let left = 0;
@@ -81,28 +73,18 @@ function split(format: 'json' | 'logfmt', entries: [string, unknown][], prefix: 
     if (fields.length < fieldLimit) fields.push([cleanLine(key), compact(value)]);
     else left++;
   }
-  return {
-    format,
-    prefix,
-    level,
-    time: timeKey === undefined ? undefined : timeText(values.get(timeKey)),
-    message: messageKey === undefined ? '' : compact(values.get(messageKey), lineCharacters),
-    fields,
-    left,
-  };
+  const message = messageKey === undefined ? '' : compact(values.get(messageKey), lineCharacters);
+  return { prefix, level, message, fields, left };
 }
 
 function isText(value: unknown): boolean {
   return typeof value === 'string' && value.trim() !== '';
 }
 
-function timeText(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.length > 0 && value.length <= 64 && /\d/.test(value) ? cleanLine(value) : undefined;
-  if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
-  // Seconds, milliseconds, microseconds or nanoseconds since 1970, by magnitude.
-  const scale = value > 1e17 ? 1e-6 : value > 1e14 ? 1e-3 : value > 1e11 ? 1 : value > 1e8 ? 1000 : undefined;
-  const moment = new Date(value * (scale ?? Number.NaN));
-  return Number.isNaN(moment.getTime()) ? undefined : moment.toISOString();
+function isTime(value: unknown): boolean {
+  if (typeof value === 'string') return value.length <= 64 && /\d/.test(value);
+  // From seconds to nanoseconds since 1970: up to the furthest moment that a Date can hold.
+  return typeof value === 'number' && value > 1e8 && value <= 8.64e21;
 }
 
 /** Formats one value without line breaks, nested ones as `{key:value,key:[1,2]}`. */
@@ -160,7 +142,7 @@ function logfmtLine(text: string): StructuredLine | undefined {
     const [, key = '', inQuotes, bare = ''] = found;
     entries.push([key, inQuotes === undefined ? bare : unescaped(inQuotes)]);
   }
-  const line = split('logfmt', entries, '');
+  const line = split(entries, '');
   // Without either, it is already readable.
   return line.level === undefined && line.message === '' ? undefined : line;
 }
