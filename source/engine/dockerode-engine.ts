@@ -164,14 +164,9 @@ class DockerodeEngine implements Engine {
     // Podman accepts whole seconds only: events of the same second are repeated, none is missed.
     const since = sinceMs === undefined ? undefined : kind === 'podman' ? Math.floor(sinceMs / 1000) : unixTime(sinceMs);
     const answer = await this.#link.open('/events', { signal, query: { since }, limitMs: streamHeadLimitMs });
-    try {
-      for await (const raw of jsonLinesOf(answer)) {
-        const event = engineEvent(raw);
-        if (event) yield event;
-      }
-    } catch (thrown) {
-      if (signal.aborted) return;
-      throw await this.#link.faultOf(thrown);
+    for await (const raw of this.#untilAborted(signal, jsonLinesOf(answer))) {
+      const event = engineEvent(raw);
+      if (event) yield event;
     }
     if (!signal.aborted) throw await this.#link.faultOf(brokenFault(this.address));
   }
@@ -202,17 +197,13 @@ class DockerodeEngine implements Engine {
     // Newer engines send the content type; for the others, the container's configuration decides.
     const raw = type.includes('vnd.docker.raw-stream') ? true : type.includes('vnd.docker.multiplexed-stream') ? false : tty;
     const lines = new LogLines({ tty: raw, engine });
-    try {
-      for await (const chunk of answer as AsyncIterable<Buffer>) {
-        const batch = lines.push(chunk);
-        if (batch.length > 0) yield batch;
-      }
-      const rest = lines.end();
-      if (rest.length > 0) yield rest;
-    } catch (thrown) {
-      if (signal.aborted) return;
-      throw await this.#link.faultOf(thrown);
+    for await (const chunk of this.#untilAborted<Buffer>(signal, answer)) {
+      const batch = lines.push(chunk);
+      if (batch.length > 0) yield batch;
     }
+    if (signal.aborted) return;
+    const rest = lines.end();
+    if (rest.length > 0) yield rest;
     // A container removed while it was followed counts as a normal end.
     if (lines.engineSaid && !/no such container|marked for removal|already been removed/i.test(lines.engineSaid)) {
       throw refusalFault(this.address, { statusCode: 500, sentence: lines.engineSaid });
@@ -222,12 +213,15 @@ class DockerodeEngine implements Engine {
   async *stats(id: string, signal: AbortSignal) {
     const { kind, memoryBytes, countsUsage } = await this.#ready(signal);
     if (!countsUsage) return;
+    const samples = kind === 'podman' ? this.#podmanStats(id, memoryBytes, signal) : this.#dockerStats(id, memoryBytes, signal);
+    yield* this.#untilAborted(signal, samples);
+  }
+
+  async *#untilAborted<T>(signal: AbortSignal, stream: AsyncIterable<T>): AsyncGenerator<T, void, void> {
     try {
-      if (kind === 'podman') yield* this.#podmanStats(id, memoryBytes, signal);
-      else yield* this.#dockerStats(id, memoryBytes, signal);
+      yield* stream;
     } catch (thrown) {
-      if (signal.aborted) return;
-      throw await this.#link.faultOf(thrown);
+      if (!signal.aborted) throw await this.#link.faultOf(thrown);
     }
   }
 

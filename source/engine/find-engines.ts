@@ -17,63 +17,54 @@ export async function findEngines(host: Host, signal: AbortSignal): Promise<Engi
   const docker = await chosenDocker(host, facts, signal);
   const podman = facts.env.CONTAINER_HOST ? addressOf(facts.env.CONTAINER_HOST, 'CONTAINER_HOST') : undefined;
   const usual = docker ? [] : usualSockets(facts, podman !== undefined);
-  const chosen = (address: EngineAddress | undefined) => (address ? [{ address, isChosen: true }] : []);
-  const usualOf = (wanted: UsualSocket['kind']) =>
-    usual.flatMap(({ kind, path, origin }) => (kind === wanted ? [{ address: { url: `unix://${path}`, origin }, isChosen: false }] : []));
-  const candidates = [...chosen(docker), ...usualOf('docker'), ...chosen(podman), ...usualOf('podman')];
-  const addresses = await existing(host, candidates, signal);
+  const candidates = [docker, ...usual, podman].filter((address) => address !== undefined);
+  const seen = new Set<string>();
+  const identities = await Promise.all(candidates.map((address) => identityOf(host, address, signal)));
+  const addresses = candidates.filter((address, index) => {
+    const identity = identities[index] ?? (usual.includes(address) ? undefined : address.url);
+    if (identity === undefined || seen.has(identity)) return false;
+    seen.add(identity);
+    return true;
+  });
   if (addresses.length > 0) return addresses;
   throw new Fault(
     'unreachable.noEngine',
     `No container engine was found on ${host.link ? cleanLine(host.name) : 'this host'}.`,
     'Install and start Docker or Podman, or set DOCKER_HOST; --verbose lists where it was looked for.',
-    { cause: new Error(`no socket at ${usual.map(({ path }) => cleanLine(path)).join(', ')}`) },
+    { cause: new Error(`no socket at ${usual.map((address) => cleanLine(pathOf(address) ?? '')).join(', ')}`) },
   );
 }
 
-interface UsualSocket {
-  kind: 'docker' | 'podman';
-  path: string;
-  origin: string;
-}
-
-function usualSockets({ env, home, runtimeDir, uid, platform }: HostFacts, podmanChosen: boolean): UsualSocket[] {
+/** Docker's, then Podman's. */
+function usualSockets({ env, home, runtimeDir, uid, platform }: HostFacts, podmanChosen: boolean): EngineAddress[] {
   const runtime = runtimeDir ?? (uid !== undefined && platform !== 'darwin' ? `/run/user/${uid}` : undefined);
   const colima = env.COLIMA_HOME || `${home}/.colima`;
-  const sockets: [kind: UsualSocket['kind'], path: string | undefined, origin: string][] = [
-    ['docker', '/var/run/docker.sock', 'default Docker socket'],
-    ['docker', runtime && `${runtime}/docker.sock`, 'rootless Docker socket'],
-    ['docker', `${home}/.docker/run/docker.sock`, 'Docker Desktop'],
-    ['docker', `${home}/.docker/desktop/docker.sock`, 'Docker Desktop'],
-    ['docker', `${colima}/default/docker.sock`, 'Colima'],
-    ['docker', `${env.XDG_CONFIG_HOME || `${home}/.config`}/colima/default/docker.sock`, 'Colima'],
-    ['podman', '/run/podman/podman.sock', 'Podman socket'],
-    ['podman', runtime && `${runtime}/podman/podman.sock`, 'rootless Podman socket'],
-    ['podman', `${home}/.local/share/containers/podman/machine/podman.sock`, 'Podman machine'],
+  const docker: [path: string | undefined, origin: string][] = [
+    ['/var/run/docker.sock', 'default Docker socket'],
+    [runtime && `${runtime}/docker.sock`, 'rootless Docker socket'],
+    [`${home}/.docker/run/docker.sock`, 'Docker Desktop'],
+    [`${home}/.docker/desktop/docker.sock`, 'Docker Desktop'],
+    [`${colima}/default/docker.sock`, 'Colima'],
+    [`${env.XDG_CONFIG_HOME || `${home}/.config`}/colima/default/docker.sock`, 'Colima'],
   ];
-  return sockets.flatMap(([kind, path, origin]) => (!path || (kind === 'podman' && podmanChosen) ? [] : [{ kind, path, origin }]));
+  const podman: typeof docker = [
+    ['/run/podman/podman.sock', 'Podman socket'],
+    [runtime && `${runtime}/podman/podman.sock`, 'rootless Podman socket'],
+    [`${home}/.local/share/containers/podman/machine/podman.sock`, 'Podman machine'],
+  ];
+  return [...docker, ...(podmanChosen ? [] : podman)].flatMap(([path, origin]) => (path ? [{ url: `unix://${path}`, origin }] : []));
 }
 
-/** Those of the usual sockets that exist, and what was chosen; several paths to the same socket once. */
-async function existing(
-  host: Host,
-  candidates: readonly { address: EngineAddress; isChosen: boolean }[],
-  signal: AbortSignal,
-): Promise<EngineAddress[]> {
-  const seen = new Set<string>();
-  const found = await Promise.all(
-    candidates.map(async ({ address, isChosen }) => {
-      const path = /^unix:\/\/(.*)$/.exec(address.url)?.[1];
-      // Root's folder is not readable for others: a socket that we cannot see is not usable either.
-      const facts = path === undefined ? undefined : await host.files.facts(path, signal).catch(unlessAborted(signal));
-      return { address, isUsable: isChosen || facts?.kind === 'socket', identity: facts ? `${facts.device}:${facts.inode}` : address.url };
-    }),
-  );
-  return found.flatMap(({ address, isUsable, identity }) => {
-    if (!isUsable || seen.has(identity)) return [];
-    seen.add(identity);
-    return [address];
-  });
+function pathOf({ url }: EngineAddress): string | undefined {
+  return /^unix:\/\/(.*)$/.exec(url)?.[1];
+}
+
+/** Returns the same text for several paths to one socket; undefined if there is none. */
+async function identityOf(host: Host, address: EngineAddress, signal: AbortSignal): Promise<string | undefined> {
+  const path = pathOf(address);
+  // Root's folder is not readable for others: a socket that we cannot see is not usable either.
+  const facts = path === undefined ? undefined : await host.files.facts(path, signal).catch(unlessAborted(signal));
+  return facts?.kind === 'socket' ? `${facts.device}:${facts.inode}` : undefined;
 }
 
 async function chosenDocker(host: Host, facts: HostFacts, signal: AbortSignal): Promise<EngineAddress | undefined> {
