@@ -8,7 +8,7 @@ import { dialledHost } from '../text/loopback.ts';
 import { inNaturalOrder } from '../text/natural-order.ts';
 import { agoText } from '../text/quantities.ts';
 import type { Deployed, HaltedFor } from './deployed-components.ts';
-import { type ContainerGroup, composeLabel, dependenciesOf, type GroupMember } from './grouping.ts';
+import { type ContainerGroup, composeLabel, type GroupMember, labelledDependencies } from './grouping.ts';
 import type { ComponentView, CutOff, FindingView, ProbeView, ServiceStateId, ServiceView, Severity, State } from './model.ts';
 import { type ContainerHistory, isServing, isUpState, labelOfState, serviceState, severities } from './service-state.ts';
 import { setupTasksOf } from './setup-tasks.ts';
@@ -133,7 +133,7 @@ function serviceOf(
   const shown = engineReachable ? explained : away(state.state, state.detail);
   const verdictMs = shown.state === 'starting' ? verdictOf(detail) : undefined;
   const isUnexplained = !halted && engineReachable;
-  const labelled = dependenciesOf(container);
+  const labelled = labelledDependencies(container).map(({ name }) => name);
   return {
     reconsiderMs: Math.min(
       state.reconsiderMs ?? Number.POSITIVE_INFINITY,

@@ -28,9 +28,9 @@ export function composeLabel(container: Pick<ContainerFacts, 'labels'>, name: st
 }
 
 /** From the label `db:service_healthy:false,redis:service_started:true`. */
-export function dependenciesOf(container: ContainerFacts): string[] {
-  const named = partsOf(composeLabel(container, 'depends_on') ?? '');
-  return named.map((part) => part.split(':', 1)[0] ?? '').filter(Boolean);
+export function labelledDependencies(container: ContainerFacts): { name: string; condition: string }[] {
+  const parts = partsOf(composeLabel(container, 'depends_on') ?? '').map((part) => part.split(':'));
+  return parts.flatMap(([name, condition = '']) => (name ? [{ name, condition }] : []));
 }
 
 function serviceOf(container: ContainerFacts): string {
@@ -94,7 +94,10 @@ function mainMatch(container: ContainerFacts, project: string, index: CatalogInd
 function groupProject(project: string, containers: readonly ContainerFacts[], index: CatalogIndex): ContainerGroup[] {
   const services = Map.groupBy(containers, serviceOf);
   const dependencies = new Map(
-    [...services].map(([service, [first]]) => [service, first ? dependenciesOf(first).filter((name) => services.has(name)) : []]),
+    [...services].map(([service, [first]]): [string, string[]] => {
+      const names = first ? labelledDependencies(first).map(({ name }) => name) : [];
+      return [service, names.filter((name) => services.has(name))];
+    }),
   );
   const dependenciesIn = (name: string) => dependencies.get(name) ?? [];
 

@@ -1,6 +1,6 @@
 import type { ContainerFacts } from '../../engine/engine.ts';
 import { Fault } from '../../faults/fault.ts';
-import { composeLabel } from '../../fleet/grouping.ts';
+import { composeLabel, labelledDependencies } from '../../fleet/grouping.ts';
 import type { ComponentView, ServiceStateId, ServiceView } from '../../fleet/model.ts';
 import { isUpState } from '../../fleet/service-state.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -71,13 +71,10 @@ const conditions = new Map<string, Dependency['until']>([
   ['service_completed_successfully', 'completed'],
 ]);
 
-/** Parses `db:service_healthy:false,cache:service_started:true`, docker compose's label, and adds what the fleet knows. */
+/** What docker compose's label says, and what the fleet knows. */
 function dependenciesOf(service: ServiceView, container: ContainerFacts): Dependency[] {
   const found = new Map<string, Dependency['until']>((service.dependsOn ?? []).map((name) => [name, 'started']));
-  for (const part of (composeLabel(container, 'depends_on') ?? '').split(',')) {
-    const [name, condition = ''] = part.split(':');
-    if (name) found.set(name, conditions.get(condition) ?? 'started');
-  }
+  for (const { name, condition } of labelledDependencies(container)) found.set(name, conditions.get(condition) ?? 'started');
   return [...found].map(([name, until]) => ({ name, until }));
 }
 
