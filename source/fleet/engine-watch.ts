@@ -339,7 +339,7 @@ export class EngineWatch {
   }
 
   async #inspectAll(engine: Engine, signal: AbortSignal): Promise<void> {
-    await eachOf([...this.containers.keys()], inspectsAtOnce, (id) => this.#tryInspect(engine, id, signal));
+    await eachOf([...this.containers.keys()], inspectsAtOnce, (id) => this.#inspect(engine, id, signal));
     await this.#readNetworks(engine, signal);
     this.changed();
   }
@@ -364,16 +364,14 @@ export class EngineWatch {
   }
 
   /** If the engine cannot inspect a container, or not in time, its listed data is kept: the others are unaffected. */
-  async #tryInspect(engine: Engine, id: string, signal: AbortSignal): Promise<void> {
+  async #inspect(engine: Engine, id: string, signal: AbortSignal): Promise<void> {
+    let detail: ContainerDetail | undefined;
     try {
-      await this.#inspect(engine, id, signal);
+      detail = await limited(signal, this.#limits.requestMs, (limit) => engine.inspect(id, limit));
     } catch (thrown) {
       if (signal.aborted || (thrown instanceof Fault && thrown.kind === 'unreachable')) throw thrown;
+      return;
     }
-  }
-
-  async #inspect(engine: Engine, id: string, signal: AbortSignal): Promise<void> {
-    const detail = await limited(signal, this.#limits.requestMs, (limit) => engine.inspect(id, limit));
     if (this.#removed.has(id)) return;
     if (!detail) {
       this.#forget(id);
@@ -469,7 +467,7 @@ export class EngineWatch {
     this.#touchedFromMs = Number.POSITIVE_INFINITY;
     if (!engine) return;
     try {
-      for (const id of ids) await this.#tryInspect(engine, id, this.#closing.signal);
+      for (const id of ids) await this.#inspect(engine, id, this.#closing.signal);
       if (ids.length > 0 && this.link.state === 'connected') this.#refusedFromMs = Number.POSITIVE_INFINITY;
       await this.#readNetworks(engine, this.#closing.signal);
     } catch {

@@ -109,7 +109,6 @@ export class LogRing implements LogSource {
         limits: this.limits,
         turns,
         follow: true,
-        persistent: true,
         signal,
         tailOf: (containers) => {
           this.#tail = tailOf(this.limits.tail, containers);

@@ -15,8 +15,7 @@ export interface RunOptions extends LogStreamOptions {
   turns: TimeSlices;
   /** Set once, with the containers that exist, for logs that are read from their end. */
   tailOf?: (containers: number) => number;
-  /** Continues if none of them can be read: a container can be recreated. */
-  persistent?: boolean;
+  /** If set, reading continues when none of them can be read: a container can be recreated. */
   onRefused?: (origin: LogOrigin, message: string) => void;
   onReading?: (streams: number) => void;
 }
@@ -97,7 +96,7 @@ export async function* logRuns(options: RunOptions): AsyncGenerator<readonly Log
     } catch (thrown) {
       if (signal.aborted) return;
       refused++;
-      const isAll = !options.persistent && refused === known.size && targets.unknown === 0;
+      const isAll = !options.onRefused && refused === known.size && targets.unknown === 0;
       if (!(thrown instanceof Fault) || isAll) merge.fail(thrown);
       else if (options.onRefused) options.onRefused(origin, thrown.message);
       else onNotice?.(known.size + targets.unknown > 1 ? `${origin.service}: ${thrown.message}` : thrown.message);

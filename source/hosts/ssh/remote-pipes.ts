@@ -23,16 +23,15 @@ export async function pipeRemote(
   signal.throwIfAborted();
   const program = { argv, env, cwd };
   const { shells } = connection;
-  const otherwise = async (): Promise<Begun | undefined> => {
+  const join = () => begin(connection, signal, program, () => shells.startJoined(pipeCommand));
+  let begun = await join();
+  if (!begun) {
     // If the connection broke, the program may have started: nothing is started twice.
     await connection.verifyAlive();
     // No session is left: close an idle shell, or open another connection.
-    return (
-      (shells.endFree() > 0 ? await begin(connection, signal, program, () => shells.startJoined(pipeCommand)) : undefined) ??
-      (await begin(connection, signal, program, () => shells.startOwn(pipeCommand)))
-    );
-  };
-  const begun = (await begin(connection, signal, program, () => shells.startJoined(pipeCommand))) ?? (await otherwise());
+    if (shells.endFree() > 0) begun = await join();
+    begun ??= await begin(connection, signal, program, () => shells.startOwn(pipeCommand));
+  }
   if (!begun) throw noSession(connection.name);
   const { kept, pid, stdoutRest, stderrRest } = begun;
   const { child } = kept;
