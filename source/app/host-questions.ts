@@ -3,6 +3,8 @@ import type { SshQuestion } from '../hosts/ssh/askpass-socket.ts';
 
 export interface HostQuestion extends SshQuestion {
   host: string;
+  /** Aborted when ssh no longer waits for the answer. */
+  signal: AbortSignal;
   /** Undefined declines, and no connection is made. */
   answer(text: string | undefined): void;
 }
@@ -62,7 +64,7 @@ export class HostQuestions {
         if (text === undefined) reject(declined(host, question));
         else resolve(text);
       };
-      const asked: HostQuestion = { ...question, host, answer };
+      const asked: HostQuestion = { ...question, host, signal, answer };
       signal.addEventListener('abort', withdraw, { once: true });
       this.#setWaiting([...this.#waiting, asked]);
     });

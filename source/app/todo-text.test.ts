@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { todoLines } from './todo-text.ts';
 
-const style = { columns: 40, strong: (text: string) => text, faint: (text: string) => text, confirm: 'quarterdeck tasks vault' };
+const style = { columns: 40, paint: (_: string, text: string) => text, confirm: 'quarterdeck tasks vault' };
 
 test('what is left to do is a list, with how under each, and how to confirm what nobody can see (R20)', () => {
   const items = [

@@ -16,15 +16,14 @@ interface UnattendedOperatorOptions {
 /** Answers for a run without an operator: whatever the command line leaves open is refused, never guessed. */
 export class UnattendedOperator implements Operator {
   readonly kind = 'unattended';
-  readonly #options: UnattendedOperatorOptions;
+  /** The work in progress. */
+  doing: string | undefined;
 
-  constructor(options: UnattendedOperatorOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: UnattendedOperatorOptions) {}
 
   async ask(question: Question): Promise<string> {
     const id = cleanLine(question.id);
-    const flag = this.#options.flags?.[question.id];
+    const flag = this.options.flags?.[question.id];
     const option = flag ? `: ${optionText(question.id, flag)}` : '';
     const choices = 'choices' in question ? ` (one of: ${question.choices.map(({ value }) => cleanLine(value)).join(', ')})` : '';
     throw new Fault(
@@ -38,11 +37,11 @@ export class UnattendedOperator implements Operator {
 
   async confirm({ title, typed }: Confirmation): Promise<boolean> {
     if (typed !== undefined) {
-      if (this.#options.typed === typed) return true;
+      if (this.options.typed === typed) return true;
       const message = `${cleanLine(typed)} is a production host, and its name was not given: ${cleanLine(title)}`;
       throw notConfirmed(message, 'lost', `--confirm ${cleanLine(typed)}`);
     }
-    if (this.#options.yes) return true;
+    if (this.options.yes) return true;
     throw notConfirmed(`Nobody is there to confirm: ${cleanLine(title)}`, 'lost');
   }
 
@@ -52,7 +51,7 @@ export class UnattendedOperator implements Operator {
     const wrong = form.fields.filter(({ id }) => problems[id] !== undefined);
     if (wrong.length === 0) return values;
     const secrets = wrong.filter(({ kind }) => kind === 'secret').map(({ id }) => cleanLine(id));
-    const { flags = {} } = this.#options;
+    const { flags = {} } = this.options;
     const named = wrong.filter(({ kind, id }) => kind !== 'secret' && (flags[id] || flags['set']));
     const options = named.map(({ id }) => (flags[id] ? optionText(id, flags[id]) : `--set ${cleanLine(id)}=...`));
     const others = wrong.filter((field) => field.kind !== 'secret' && !named.includes(field)).map(({ id }) => cleanLine(id));
@@ -87,17 +86,15 @@ export class UnattendedOperator implements Operator {
         [...new Set(blocking.map(({ advice }) => cleanLine(advice)))].join(' ') || 'Look at it in a terminal.',
       );
     }
-    if (!this.#options.yes) throw notConfirmed(`Nobody is there to confirm: ${changesInOneLine(review)}`, 'done');
+    if (!this.options.yes) throw notConfirmed(`Nobody is there to confirm: ${changesInOneLine(review)}`, 'done');
     // Changes that require no prompt are recorded nevertheless.
     this.show({ kind: 'review', review });
     return first.id;
   }
 
   show(shown: Shown): void {
-    this.#options.sink.show(shown);
+    this.options.sink.show(shown);
   }
-
-  doing: string | undefined;
 
   progress({ label, done }: Progress): void {
     this.doing = done || label === '' ? undefined : label;
@@ -124,9 +121,7 @@ export function noTerminal(): Fault {
   );
 }
 
-export interface ShownSink {
-  show(shown: Shown): void;
-}
+export type ShownSink = Pick<Operator, 'show'>;
 
 /** Collects everything that would be shown, except secrets. The output of programs is in the outcome already. */
 export class JsonSink implements ShownSink {

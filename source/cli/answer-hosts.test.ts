@@ -1,17 +1,18 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { inputStream, OutputStream, type TypingStream } from '../../test/doubles/streams.ts';
 import { HostQuestions } from '../app/host-questions.ts';
+import type { Operator } from '../session/session.ts';
 import { answerOnTerminal } from './answer-hosts.ts';
 import { Output } from './output.ts';
 import { TextSink } from './shown-text.ts';
-import { TerminalOperator } from './terminal-operator.ts';
+import { createTerminalOperator } from './terminal-operator.ts';
 
 const password = { kind: 'secret', lines: ["op@nas's password:"] } as const;
 const never = new AbortController().signal;
 let input: TypingStream;
 let stderr: OutputStream;
 let questions: HostQuestions;
-let operator: TerminalOperator;
+let operator: Operator;
 beforeEach(() => {
   input = inputStream({ terminal: true });
   const stdout = new OutputStream({ columns: 80 });
@@ -19,7 +20,7 @@ beforeEach(() => {
   const output = new Output({ stdout: stdout as never, stderr: stderr as never, env: { NO_COLOR: '1', LANG: 'C.UTF-8' } });
   const streams = { stdin: input as never, stdout: stdout as never, stderr: stderr as never, output };
   questions = new HostQuestions();
-  operator = new TerminalOperator({ ...streams, sink: new TextSink(output), yes: false });
+  operator = createTerminalOperator({ ...streams, sink: new TextSink(output), yes: false });
   answerOnTerminal(questions, streams, never);
 });
 const sees = (text: string) => vi.waitFor(() => expect(stderr.text).toContain(text));

@@ -1,17 +1,14 @@
 import type { QuarterdeckApp } from '../app/app.ts';
 import { type HostQuestion, type HostQuestions, keyAnswerProblem, readKeyAnswer } from '../app/host-questions.ts';
 import { limited } from '../faults/waits.ts';
-import { readLine, readSecret } from './secret-entry.ts';
-import type { TerminalOperatorOptions } from './terminal-operator.ts';
+import { type PromptTerminal, readLine, readSecret } from './secret-entry.ts';
 import { inTurn } from './terminal-turns.ts';
-
-type Terminal = Pick<TerminalOperatorOptions, 'stdin' | 'stderr' | 'output'>;
 
 /** An engine is queried right after its host is connected. This is the longest wait for one. */
 const engineLimitMs = 10_000;
 
 /** Answers prompts of ssh on the terminal, where there is one, and connects the hosts of the verb first. */
-export async function answerHosts(app: QuarterdeckApp, terminal: Terminal, signal: AbortSignal): Promise<void> {
+export async function answerHosts(app: QuarterdeckApp, terminal: PromptTerminal, signal: AbortSignal): Promise<void> {
   const { questions, fleet, context } = app;
   if (!questions || terminal.stdin.isTTY !== true || terminal.stderr.isTTY !== true) return;
   answerOnTerminal(questions, terminal, signal);
@@ -47,10 +44,8 @@ async function enginesBack({ fleet, context }: QuarterdeckApp, signal: AbortSign
     .finally(stop);
 }
 
-export function answerOnTerminal(questions: HostQuestions, terminal: Terminal, signal: AbortSignal): () => void {
+export function answerOnTerminal(questions: HostQuestions, terminal: PromptTerminal, signal: AbortSignal): () => void {
   let current: HostQuestion | undefined;
-  let withdrawn = new AbortController();
-  let isPut = false;
   const touched = new WeakSet<HostQuestion>();
   const look = () => {
     for (const question of questions.waiting) {
@@ -59,18 +54,12 @@ export function answerOnTerminal(questions: HostQuestions, terminal: Terminal, s
       terminal.output.endProgress();
       terminal.output.note(`${question.host}: ${question.lines.join(' ')}`);
     }
-    const { first } = questions;
-    if (current && !questions.waiting.includes(current) && !withdrawn.signal.aborted) {
-      withdrawn.abort(new DOMException('no longer asked', 'AbortError'));
-      if (isPut) terminal.output.note(`${current.host}: ssh no longer waits for that.`);
-    }
-    if (current || !first || first.kind === 'touch') return;
-    current = first;
-    withdrawn = new AbortController();
-    const asked = first;
-    const limit = AbortSignal.any([signal, withdrawn.signal]);
+    const { first: asked } = questions;
+    if (current || !asked || asked.kind === 'touch') return;
+    current = asked;
+    const limit = AbortSignal.any([signal, asked.signal]);
     // A flow may be prompting now: its answer does not belong to this prompt.
-    isPut = false;
+    let isPut = false;
     const ask = () => {
       isPut = true;
       return put(asked, terminal, limit);
@@ -81,26 +70,29 @@ export function answerOnTerminal(questions: HostQuestions, terminal: Terminal, s
       asked.answer(answer);
       look();
     };
-    void inTurn(terminal.stdin, limit, ask).then(done, () => done(undefined));
+    void inTurn(terminal.stdin, limit, ask).then(done, () => {
+      if (isPut && asked.signal.aborted) terminal.output.note(`${asked.host}: ssh no longer waits for that.`);
+      done(undefined);
+    });
   };
   return questions.subscribe(look);
 }
 
 /** Undefined declines. */
-async function put(question: HostQuestion, terminal: Terminal, signal: AbortSignal): Promise<string | undefined> {
-  const { stdin, stderr, output } = terminal;
+async function put(question: HostQuestion, terminal: PromptTerminal, signal: AbortSignal): Promise<string | undefined> {
+  const { output } = terminal;
   const { host, kind, lines } = question;
   output.endProgress();
   if (kind === 'secret') {
     const before = lines.slice(0, -1);
     for (const line of before) output.note(line);
     const prompt = (lines.at(-1) ?? '').trim();
-    return readSecret(stdin, stderr, `${prompt.includes(host) ? '' : `${host}: `}${prompt} `, signal, output.ascii ? '*' : '•');
+    return readSecret(terminal, `${prompt.includes(host) ? '' : `${host}: `}${prompt} `, signal);
   }
   output.note(output.paintError('strong', `${host}:`));
   const shown = kind === 'hostKey' ? lines.filter((line) => !/\(yes\/no/i.test(line)) : lines;
   for (const line of shown) output.note(`  ${line}`);
-  const ask = async (label: string) => (await readLine(stdin, stderr, label, signal)).trim();
+  const ask = async (label: string) => (await readLine(terminal, label, signal)).trim();
   if (kind === 'confirm') return /^y(?:es)?$/i.test(await ask('Go on? [y/N] ')) ? 'yes' : undefined;
   for (;;) {
     const typed = await ask('Is that its key? yes, no, or the fingerprint it should have: ');

@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { QuarterdeckApp } from '../app/app.ts';
 import type { VerbContext } from './command.ts';
 import { TextSink } from './shown-text.ts';
-import { TerminalOperator } from './terminal-operator.ts';
+import { createTerminalOperator } from './terminal-operator.ts';
 
 /** Returns the app for the console: on the practice stack, or the one that keeps searching for an engine. The choice is not saved. */
 export async function offerPractice(context: VerbContext, app: QuarterdeckApp, stderr: NodeJS.WriteStream): Promise<QuarterdeckApp> {
   const { output, stdin, stdout, signal } = context;
   output.note('No container engine was found on this machine.');
-  const operator = new TerminalOperator({ stdin, stdout, stderr, output, sink: new TextSink(output), yes: false });
+  const operator = createTerminalOperator({ stdin, stdout, stderr, output, sink: new TextSink(output), yes: false });
   const answer = await operator.ask(
     {
       kind: 'text',

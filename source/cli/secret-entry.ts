@@ -1,19 +1,21 @@
 import { createInterface } from 'node:readline/promises';
 import { StringDecoder } from 'node:string_decoder';
 import { Fault } from '../faults/fault.ts';
+import type { Output } from './output.ts';
+
+export interface PromptTerminal {
+  stdin: NodeJS.ReadStream;
+  /** Prompts go here, so that stdout can be piped. */
+  stderr: NodeJS.WriteStream;
+  output: Output;
+}
 
 function cancelled(): Fault {
   return new Fault('interrupted.cancelled', 'Cancelled, nothing further was done.', 'Run it again whenever you like.');
 }
 
 /** Prints a mark per character. Backspace deletes, Ctrl-U clears, Ctrl-C cancels. No buffer of ours keeps the input. */
-export function readSecret(
-  input: NodeJS.ReadStream,
-  output: NodeJS.WriteStream,
-  prompt: string,
-  signal: AbortSignal,
-  mark = '*',
-): Promise<string> {
+export function readSecret({ stdin: input, stderr, output }: PromptTerminal, prompt: string, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     const decoder = new StringDecoder('utf8');
     const wasRaw = input.isRaw;
@@ -25,7 +27,7 @@ export function readSecret(
       signal.removeEventListener('abort', onAbort);
       input.setRawMode?.(wasRaw ?? false);
       input.pause();
-      output.write('\n');
+      stderr.write('\n');
       settle();
       typed = [];
     };
@@ -43,13 +45,13 @@ export function readSecret(
         }
         if (character === '\x03' || (character === '\x04' && typed.length === 0)) return end(() => reject(cancelled()));
         if (character === '\x7f' || character === '\b') {
-          if (typed.pop() !== undefined) output.write('\b \b');
+          if (typed.pop() !== undefined) stderr.write('\b \b');
         } else if (character === '\x15') {
-          output.write('\b \b'.repeat(typed.length));
+          stderr.write('\b \b'.repeat(typed.length));
           typed = [];
         } else if (character >= ' ') {
           typed.push(character);
-          output.write(mark);
+          stderr.write(output.ascii ? '*' : '•');
         }
       }
     };
@@ -57,7 +59,7 @@ export function readSecret(
     if (signal.aborted) return reject(signal.reason as Error);
     // Set first: after the prompt the operator may type, and input before raw mode would be echoed.
     input.setRawMode?.(true);
-    output.write(prompt);
+    stderr.write(prompt);
     input.on('data', onData);
     input.once('end', onEnd);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -66,8 +68,8 @@ export function readSecret(
 }
 
 /** Reads a line from a terminal. Ctrl-C and the end of input cancel: Node's reader swallows SIGINT while it has the terminal. */
-export async function readLine(input: NodeJS.ReadStream, output: NodeJS.WriteStream, prompt: string, signal: AbortSignal): Promise<string> {
-  const reader = createInterface({ input, output, terminal: true, historySize: 0 });
+export async function readLine({ stdin, stderr }: PromptTerminal, prompt: string, signal: AbortSignal): Promise<string> {
+  const reader = createInterface({ input: stdin, output: stderr, terminal: true, historySize: 0 });
   const left = new Promise<never>((_, reject) => {
     reader.once('SIGINT', () => reject(cancelled()));
     reader.once('close', () => reject(cancelled()));
@@ -76,7 +78,7 @@ export async function readLine(input: NodeJS.ReadStream, output: NodeJS.WriteStr
   try {
     return await Promise.race([reader.question(prompt, { signal }), left]);
   } catch (thrown) {
-    output.write('\n');
+    stderr.write('\n');
     if (signal.aborted) throw signal.reason;
     throw thrown;
   } finally {

@@ -10,17 +10,15 @@ import type { Output } from './output.ts';
 const itemSeverities = { todo: 'off', running: 'busy', ok: 'ok', warning: 'warning', blocked: 'error', skipped: 'off' } as const;
 
 export class TextSink implements ShownSink {
-  readonly #output: Output;
+  /** A value was written that must stay alone on stdout. */
+  valueAlone = false;
   #any = false;
-  #alone = false;
   #codeToSave: Pick<CodeToSave, 'code' | 'label'> | undefined;
 
-  constructor(output: Output) {
-    this.#output = output;
-  }
+  constructor(private readonly output: Output) {}
 
   show(shown: Shown): void {
-    const output = this.#output;
+    const { output } = this;
     switch (shown.kind) {
       case 'text':
         output.lines(cleanLines(shown.text));
@@ -62,11 +60,6 @@ export class TextSink implements ShownSink {
     this.#any = true;
   }
 
-  /** A value was written that must stay alone on stdout. */
-  get valueAlone(): boolean {
-    return this.#alone;
-  }
-
   /** Returns, once, the last QR code that did not fit, or that was drawn without colours and may be inverted. */
   takeCode(): Pick<CodeToSave, 'code' | 'label'> | undefined {
     const code = this.#codeToSave;
@@ -75,7 +68,7 @@ export class TextSink implements ShownSink {
   }
 
   #code(code: Modules, label: string): void {
-    const output = this.#output;
+    const { output } = this;
     const { columns, rows } = blockSize(code, output);
     // The cursor is below the code.
     const fits = columns <= output.columns && rows < output.rows;
@@ -90,10 +83,10 @@ export class TextSink implements ShownSink {
 
   /** Shows a secret once, on a terminal. A pipe gets it only on request, and then the value alone. */
   #secret({ label, value, plain, copyOnly, code }: ShownSecret): void {
-    const output = this.#output;
+    const { output } = this;
     if (plain) {
       output.secret(value);
-      this.#alone = true;
+      this.valueAlone = true;
     } else if (!output.interactive) throw secretIntoPipe(label);
     else if (copyOnly) {
       output.copy(value);

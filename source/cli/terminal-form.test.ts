@@ -6,7 +6,7 @@ import type { Flow } from '../flows/flow.ts';
 import type { Form, Review } from '../session/session.ts';
 import { Output } from './output.ts';
 import { TextSink } from './shown-text.ts';
-import { TerminalOperator, type TerminalOperatorOptions } from './terminal-operator.ts';
+import { createTerminalOperator, type TerminalOperatorOptions } from './terminal-operator.ts';
 
 let input: TypingStream;
 let stdout: OutputStream;
@@ -22,7 +22,7 @@ function outputWith(env: Record<string, string> = { NO_COLOR: '1', LANG: 'C.UTF-
   return new Output({ stdout: stdout as never, stderr: stderr as never, env });
 }
 function operatorWith(options: Partial<TerminalOperatorOptions> = {}, output = outputWith()) {
-  return new TerminalOperator({
+  return createTerminalOperator({
     stdin: input as never,
     stdout: stdout as never,
     stderr: stderr as never,

@@ -1,17 +1,57 @@
 import { findingsInOrder, reviewLines } from '../app/review-text.ts';
 import { fieldProblem, formProblems, initialValues, mayStayEmpty } from '../session/form-checks.ts';
-import type { Choice, Form, FormField, Review } from '../session/session.ts';
+import type { Choice, Form, FormField, Question, Review } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { wrap } from '../text/width.ts';
 import type { Output } from './output.ts';
+import { type PromptTerminal, readLine, readSecret } from './secret-entry.ts';
+import { inTurn } from './terminal-turns.ts';
 
-export interface LineAsking {
-  output: Output;
-  /** Runs without other prompts in between. Between two fields a connection may prompt for its password. */
-  turn<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T>;
-  readLine(prompt: string, signal: AbortSignal): Promise<string>;
-  readSecret(prompt: string, signal: AbortSignal): Promise<string>;
-  listChoices(choices: readonly Choice[]): void;
+/** Prints the help and the numbered choices above a prompt. */
+function introduce({ help, choices = [] }: { help?: string; choices?: readonly Choice[] }, output: Output): void {
+  if (help) for (const line of wrap(cleanLine(help), output.proseColumns)) output.note(output.paintError('faint', line));
+  for (const [index, { value, label, detail }] of choices.entries()) {
+    const name = label.toLowerCase() === value ? label : `${label} (${value})`;
+    const about = detail ? output.paintError('faint', `  ${cleanLine(detail)}`) : '';
+    output.note(`  ${String(index + 1).padStart(2)}  ${cleanLine(name)}${about}`);
+  }
+}
+
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each kind of question has its prompt and its hint
+export async function askOnLines(question: Question, terminal: PromptTerminal, signal: AbortSignal): Promise<string | readonly string[]> {
+  const { output } = terminal;
+  introduce(question, output);
+  const label = cleanLine(question.label);
+  for (;;) {
+    let answer: string | readonly string[] | undefined;
+    if (question.kind === 'secret') answer = await readSecret(terminal, `${label}: `, signal);
+    else {
+      const initial = [question.initial ?? ''].flat().join(' ');
+      const line = (await readLine(terminal, `${label}${initial === '' ? '' : ` [${initial}]`}: `, signal)).trim();
+      const written = line === '' ? initial : line;
+      if (question.kind === 'choice') answer = chosen(written, question.choices);
+      else answer = question.kind === 'several' ? several(written, question.choices) : written;
+    }
+    const wanted = question.kind === 'several' ? 'each one that you choose, or "all" or "none"' : 'one of them';
+    let problem = answer === undefined ? `Write the number or the name of ${wanted}.` : undefined;
+    if (typeof answer === 'string') problem = question.check?.(answer);
+    if (answer !== undefined && problem === undefined) return answer;
+    output.note(output.paintError('warning', cleanLine(problem ?? '')));
+  }
+}
+
+function chosen(written: string, choices: readonly Choice[]): string | undefined {
+  return choices.find(({ value }) => value === written)?.value ?? choices[Number(written) - 1]?.value;
+}
+
+function several(written: string, choices: readonly Choice[]): readonly string[] | undefined {
+  if (written === 'all') return choices.map(({ value }) => value);
+  if (written === 'none') return [];
+  const found = written
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map((word) => chosen(word, choices));
+  return found.length > 0 && found.every((value) => value !== undefined) ? [...new Set(found)] : undefined;
 }
 
 function emptyAnswer(field: FormField): string {
@@ -24,19 +64,18 @@ function emptyAnswer(field: FormField): string {
   return ` [${cleanLine(field.value)}${mayStayEmpty(field) ? ', - for none' : ''}]`;
 }
 
-// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each kind of field has its own empty answer
-async function askField(field: FormField, { output, readLine, readSecret, listChoices }: LineAsking, signal: AbortSignal): Promise<string> {
-  const { choices } = field;
-  if (field.help) for (const line of wrap(cleanLine(field.help), output.proseColumns)) output.note(output.paintError('faint', line));
-  if (field.kind === 'choice' && choices) listChoices(choices);
+async function askField(field: FormField, terminal: PromptTerminal, signal: AbortSignal): Promise<string> {
+  const { output } = terminal;
+  const choices = field.kind === 'choice' ? field.choices : undefined;
+  introduce({ help: field.help, choices }, output);
   const prompt = `${cleanLine(field.label)}${emptyAnswer(field)}: `;
   for (;;) {
     let answer: string;
-    if (field.kind === 'secret') answer = await readSecret(prompt, signal);
+    if (field.kind === 'secret') answer = await readSecret(terminal, prompt, signal);
     else {
-      const written = (await readLine(prompt, signal)).trim();
+      const written = (await readLine(terminal, prompt, signal)).trim();
       answer = written === '' ? field.value : written === '-' && mayStayEmpty(field) ? '' : written;
-      if (field.kind === 'choice') answer = choices?.[Number(answer) - 1]?.value ?? answer;
+      answer = choices?.[Number(answer) - 1]?.value ?? answer;
     }
     const problem = fieldProblem(field, answer);
     if (problem === undefined) return answer;
@@ -47,16 +86,14 @@ async function askField(field: FormField, { output, readLine, readSecret, listCh
 /** Prompts for the fields, then again for those that contradict each other. With `onlyWrong`, valid values are kept. */
 export async function fillOnLines(
   form: Form,
-  asking: LineAsking,
+  terminal: PromptTerminal,
   { signal, onlyWrong }: { signal: AbortSignal; onlyWrong: boolean },
 ): Promise<Record<string, string>> {
-  const { output } = asking;
+  const { output } = terminal;
   const values = initialValues(form);
   output.note(output.paintError('strong', cleanLine(form.title)));
-  const wrong = () => {
-    const problems = formProblems(form, values);
-    return form.fields.filter(({ id }) => problems[id] !== undefined);
-  };
+  let problems = formProblems(form, values);
+  const wrong = () => form.fields.filter(({ id }) => problems[id] !== undefined);
   let asked = onlyWrong ? wrong() : form.fields;
   while (asked.length > 0) {
     let section: string | undefined;
@@ -67,9 +104,10 @@ export async function fillOnLines(
         output.note(output.paintError('strong', cleanLine(section)));
       }
       const value = values[field.id] ?? '';
-      values[field.id] = await asking.turn(() => askField({ ...field, value }, asking, signal), signal);
+      // Between two fields a connection may prompt for its password.
+      values[field.id] = await inTurn(terminal.stdin, signal, () => askField({ ...field, value }, terminal, signal));
     }
-    const problems = formProblems(form, values);
+    problems = formProblems(form, values);
     asked = wrong();
     for (const { id, label } of asked) output.note(output.paintError('warning', cleanLine(`${label}: ${problems[id]}`)));
   }
@@ -77,41 +115,37 @@ export async function fillOnLines(
 }
 
 /** Prints the whole review as text, then the options: actions by number, remedies by letter. */
-// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the review, its numbered actions and lettered remedies, then the prompt
 export async function reviewOnLines(
   review: Review,
-  { output, readLine }: Pick<LineAsking, 'output' | 'readLine'>,
+  terminal: PromptTerminal,
   { signal, yes }: { signal: AbortSignal; yes: boolean },
 ): Promise<string> {
+  const { output } = terminal;
   for (const line of reviewLines(review, { paint: (paint, text) => output.paintError(paint, text), columns: output.proseColumns }))
     output.note(line);
   const [first] = review.actions;
   if (yes && first && first.blocked === undefined) return first.id;
 
-  const remedies = findingsInOrder(review.findings).flatMap(({ id, remedy }) => (remedy === undefined ? [] : [{ id, remedy }]));
+  const remedies = findingsInOrder(review.findings).flatMap(({ id, remedy: label }) => (label === undefined ? [] : [{ id, label }]));
   // `c` cancels; no plan has enough remedies to reach `x`.
   const letters = 'abdefghijklmnopqrstuvw';
-  const options = new Map<string, { answer: string; blocked: string | undefined }>();
+  const options: { key: string; answer: string; label: string; blocked?: string }[] = [
+    ...review.actions.map(({ id, ...action }, index) => ({ ...action, key: String(index + 1), answer: id })),
+    ...remedies.slice(0, letters.length).map(({ id, label }, index) => ({ key: letters.charAt(index), answer: `remedy:${id}`, label })),
+  ];
   output.note();
-  for (const [index, { id, label, blocked }] of review.actions.entries()) {
-    options.set(String(index + 1), { answer: id, blocked });
+  for (const { key, label, blocked } of options) {
     const why = blocked === undefined ? '' : output.paintError('warning', `  not now: ${cleanLine(blocked)}`);
-    output.note(`  ${String(index + 1).padStart(2)}  ${cleanLine(label)}${why}`);
+    output.note(`  ${key.padStart(2)}  ${cleanLine(label)}${why}`);
   }
-  for (const [index, { id, remedy }] of remedies.entries()) {
-    const letter = letters[index];
-    if (letter === undefined) break;
-    options.set(letter, { answer: `remedy:${id}`, blocked: undefined });
-    output.note(`   ${letter}  ${cleanLine(remedy)}`);
-  }
-  options.set('c', { answer: 'cancel', blocked: undefined });
+  options.push({ key: 'c', answer: 'cancel', label: '' });
   if (!review.actions.some(({ id }) => id === 'cancel')) output.note('   c  Cancel, change nothing');
   for (;;) {
     const usual = first && first.blocked === undefined ? ' [1]' : '';
-    const written = (await readLine(`How to go on?${usual} `, signal)).trim().toLowerCase();
-    const option = options.get(written === '' && usual !== '' ? '1' : written);
+    const written = (await readLine(terminal, `How to go on?${usual} `, signal)).trim().toLowerCase();
+    const option = options.find(({ key }) => key === (written === '' && usual !== '' ? '1' : written));
     if (option && option.blocked === undefined) return option.answer;
-    const problem = option ? `Not now: ${cleanLine(option.blocked ?? '')}` : `Write one of ${[...options.keys()].join(', ')}.`;
+    const problem = option ? `Not now: ${cleanLine(option.blocked ?? '')}` : `Write one of ${options.map(({ key }) => key).join(', ')}.`;
     output.note(output.paintError('warning', problem));
   }
 }

@@ -4,7 +4,7 @@ import type { Choice } from '../session/session.ts';
 import { Output } from './output.ts';
 import { readSecret } from './secret-entry.ts';
 import { TextSink } from './shown-text.ts';
-import { TerminalOperator, type TerminalOperatorOptions } from './terminal-operator.ts';
+import { createTerminalOperator, type TerminalOperatorOptions } from './terminal-operator.ts';
 
 let input: TypingStream;
 let stdout: OutputStream;
@@ -18,7 +18,7 @@ beforeEach(() => {
 
 function operatorWith(options: Partial<TerminalOperatorOptions> = {}) {
   const output = new Output({ stdout: stdout as never, stderr: stderr as never, env: { NO_COLOR: '1', LANG: 'C.UTF-8' } });
-  return new TerminalOperator({
+  return createTerminalOperator({
     stdin: input as never,
     stdout: stdout as never,
     stderr: stderr as never,
@@ -38,7 +38,8 @@ async function types(...steps: [sees: string, keys: string][]) {
 }
 
 describe('a secret', () => {
-  const read = (signal = never) => readSecret(input as never, stderr as never, 'Key share: ', signal);
+  const terminal = () => ({ stdin: input as never, stderr: stderr as never, output: { ascii: true } as Output });
+  const read = (signal = never) => readSecret(terminal(), 'Key share: ', signal);
 
   test('is never on the screen; a mark stands for each character', async () => {
     const reading = read();

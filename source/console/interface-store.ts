@@ -1,3 +1,4 @@
+import type { HostQuestion } from '../app/host-questions.ts';
 import type { UnfinishedChange } from '../app/unfinished-changes.ts';
 import type { Severity } from '../fleet/model.ts';
 import type { FlowOutcome } from '../flows/flow.ts';
@@ -9,7 +10,6 @@ import type { DetailTab, PaneId } from './panes.ts';
 import type { ChecklistDialog } from './screens/checklist/dialog.ts';
 import type { Grouping } from './screens/components/rows.ts';
 import type { FormDialog } from './screens/form/dialog.ts';
-import type { HostAsking } from './screens/hosts/prompts.ts';
 import { type ListScreenId, type ScreenId, type ScreenStates, screens } from './screens/list.ts';
 import type { KeptFilter, LogScope } from './screens/logs/state.ts';
 import type { ReviewDialog } from './screens/review/dialog.ts';
@@ -86,8 +86,8 @@ const ownState = {
   logFilters: {} as Readonly<Record<string, KeptFilter>>,
   runs: [] as readonly RunView[],
   notice: undefined as { severity: Severity; text: string; untilMs: number } | undefined,
-  /** A prompt of ssh that is not open yet. */
-  asking: undefined as HostAsking | undefined,
+  /** A prompt of ssh that is not open yet, without the typed answer. */
+  asking: undefined as Pick<HostQuestion, 'host' | 'kind' | 'lines'> | undefined,
   unfinished: [] as readonly UnfinishedChange[],
 };
 

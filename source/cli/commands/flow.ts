@@ -15,7 +15,7 @@ import type { VerbContext } from '../command.ts';
 import { deployedAs, findComponent, findEntry, speakerOf, subjectOf } from '../find-component.ts';
 import { TextSink } from '../shown-text.ts';
 import { whileWaiting } from '../slow-waits.ts';
-import { TerminalOperator } from '../terminal-operator.ts';
+import { createTerminalOperator } from '../terminal-operator.ts';
 import { settleFleet, throwIfNothingAnswers } from './status.ts';
 
 const stdinLimitBytes = 64 * 1024 * 1024;
@@ -78,9 +78,7 @@ export async function runFlowVerb(
     if (code) codes.push({ ...code, engineName: input.engineName });
     if (outcome.todo && !options.json) {
       const confirm = commandsFor(subjectIn(snapshot.engines, input.engineName), `quarterdeck tasks ${outcome.todo.component}`);
-      const strong = (text: string) => output.paint('strong', text);
-      const faint = (text: string) => output.paint('faint', text);
-      output.lines(todoLines(outcome.todo, { columns: output.proseColumns, strong, faint, confirm }));
+      output.lines(todoLines(outcome.todo, { columns: output.proseColumns, paint: (role, text) => output.paint(role, text), confirm }));
     }
   }
   // Offered last: the outcome is already printed, whatever happens here.
@@ -189,7 +187,7 @@ function createOperator({ output, options, stdin, stdout }: VerbContext, { flags
   const stderr = process.stderr;
   const attended = stdin.isTTY === true && stderr.isTTY === true;
   const answers = { sink, yes: options.yes, typed: options.confirm };
-  return attended ? new TerminalOperator({ stdin, stdout, stderr, output, ...answers }) : new UnattendedOperator({ ...answers, flags });
+  return attended ? createTerminalOperator({ stdin, stdout, stderr, output, ...answers }) : new UnattendedOperator({ ...answers, flags });
 }
 
 async function readAll(stdin: NodeJS.ReadStream, signal: AbortSignal, option: string): Promise<Uint8Array> {

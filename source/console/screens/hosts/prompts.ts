@@ -7,13 +7,6 @@ import type { InterfaceState, InterfaceStore } from '../../interface-store.ts';
 import { isOverlay } from '../../panes.ts';
 import { hosts } from './screen.ts';
 
-/** A prompt that waits for the operator, without the typed answer. */
-export interface HostAsking {
-  host: string;
-  kind: HostQuestion['kind'];
-  lines: readonly string[];
-}
-
 /** As a dialog when the operator waits for the connection, otherwise as a line until it is opened. */
 export function createHostPrompts(app: QuarterdeckApp, store: InterfaceStore, runs: FlowRuns) {
   const { questions } = app;
@@ -21,7 +14,8 @@ export function createHostPrompts(app: QuarterdeckApp, store: InterfaceStore, ru
   let untouched = true;
   /** The host whose prompt was just answered, with no key since: ssh may prompt again after a wrong password, or require a code next. */
   let following: string | undefined;
-  let shown: { question: HostQuestion; withdrawn: AbortController } | undefined;
+  let shown: HostQuestion | undefined;
+  const closing = new AbortController();
 
   /** The console has just started, or the operator requested the connection and is not typing or reading. */
   function isWaitedFor(host: string, { editing, screen, runs: views }: InterfaceState): boolean {
@@ -34,22 +28,18 @@ export function createHostPrompts(app: QuarterdeckApp, store: InterfaceStore, ru
   function look(): void {
     if (!questions) return;
     const { first } = questions;
-    if (shown && !questions.waiting.includes(shown.question)) {
-      shown.withdrawn.abort(new DOMException('no longer asked', 'AbortError'));
-      shown = undefined;
-    }
+    if (shown?.signal.aborted) shown = undefined;
     const asking = first && { host: first.host, kind: first.kind, lines: first.lines };
-    store.update(() => ({ asking: first && first !== shown?.question ? asking : undefined }));
+    store.update(() => ({ asking: shown ? undefined : asking }));
     if (!shown && first && isWaitedFor(first.host, store.get())) open();
   }
 
   function open(): boolean {
     const first = questions?.first;
     if (!first || first.kind === 'touch' || shown) return false;
-    const withdrawn = new AbortController();
-    shown = { question: first, withdrawn };
+    shown = first;
     store.update(() => ({ asking: undefined }));
-    void put(runs, first, withdrawn.signal)
+    void put(runs, first, AbortSignal.any([first.signal, closing.signal]))
       .then(
         (answer) => {
           following = answer === undefined ? undefined : first.host;
@@ -58,7 +48,7 @@ export function createHostPrompts(app: QuarterdeckApp, store: InterfaceStore, ru
         () => first.answer(undefined),
       )
       .finally(() => {
-        if (shown?.question === first) shown = undefined;
+        if (shown === first) shown = undefined;
         // After one answer the operator expects the next prompt.
         if (!open()) look();
       });
@@ -77,7 +67,7 @@ export function createHostPrompts(app: QuarterdeckApp, store: InterfaceStore, ru
     },
     close() {
       stop();
-      shown?.withdrawn.abort(new DOMException('the console was left', 'AbortError'));
+      closing.abort(new DOMException('the console was left', 'AbortError'));
     },
   };
 }

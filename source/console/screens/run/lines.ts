@@ -227,8 +227,7 @@ function tailLines({ tail }: RunView, theme: Theme, room: number): string[] {
 
 function leftLines({ todo }: RunView, theme: Theme, keymap: Keymap, room: number): string[] {
   if (!todo) return [];
-  const style = { strong: (text: string) => theme.paint('strong', text), faint: (text: string) => theme.paint('faint', text) };
-  return ['', ...todoLines(todo, { columns: room, ...style, confirm: `${keymap.keyOf('palette')} tasks ${todo.component}` })];
+  return ['', ...todoLines(todo, { columns: room, paint: theme.paint, confirm: `${keymap.keyOf('palette')} tasks ${todo.component}` })];
 }
 
 /** An outcome of two lines, and a blank line. */
