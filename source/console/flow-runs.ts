@@ -5,7 +5,7 @@ import type { Flow, FlowInput } from '../flows/flow.ts';
 import { shellWord } from '../hosts/ssh/shell-words.ts';
 import type { Operator } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
-import { ConsoleOperator, type OperatorContext } from './console-operator.ts';
+import { createConsoleOperator, type OperatorContext } from './console-operator.ts';
 import type { ConsoleParts } from './context.ts';
 import { isRunning, isToRead } from './front-run.ts';
 import type { Dialog, DialogStep, RunView } from './interface-store.ts';
@@ -25,7 +25,7 @@ function shortOn(app: QuarterdeckApp, engineName: string): (text: string) => str
 }
 
 export function createFlowRuns({ app, store, ended, ...context }: Options) {
-  const live = new Map<number, { operator: ConsoleOperator; stop: AbortController }>();
+  const live = new Map<number, { operator: ReturnType<typeof createConsoleOperator>; stop: AbortController }>();
   let lastId = 0;
 
   const change = (id: number, by: (run: RunView) => Partial<RunView>) =>
@@ -73,7 +73,7 @@ export function createFlowRuns({ app, store, ended, ...context }: Options) {
   function begin(title: string, { where = '', command = '', engineName = '' } = {}) {
     const id = ++lastId;
     const stop = new AbortController();
-    const operator = new ConsoleOperator((by) => change(id, by), context);
+    const operator = createConsoleOperator((by) => change(id, by), context);
     live.set(id, { operator, stop });
     const view: RunView = {
       ...{ id, title: cleanLine(title) + where, where, engineName, command, state: 'running', watch: 'unasked' },
