@@ -7,7 +7,7 @@ import { loadFolder } from '../../source/catalog/load-folder.ts';
 import { openCatalog } from '../../source/catalog/open-catalog.ts';
 import { componentSchema } from '../../source/catalog/schema.ts';
 import { parseCommandLine } from '../../source/cli/command-line.ts';
-import { LogText } from '../../source/cli/log-text.ts';
+import { createLogText } from '../../source/cli/log-text.ts';
 import { portsJson, statusJson } from '../../source/cli/status-json.ts';
 import { Fault } from '../../source/faults/fault.ts';
 import { startPractice } from '../contract/practice-stack.ts';
@@ -204,7 +204,7 @@ describe('docs/json.md', () => {
 
   test('shows the shape of a log line', () => {
     const component = componentView('rss-reader');
-    const text = new LogText([component], {
+    const write = createLogText([component], {
       filter: undefined,
       streams: { stdout: true, stderr: true },
       wanted: new Map(),
@@ -223,7 +223,7 @@ describe('docs/json.md', () => {
       text: 'x',
       cut: true,
     } as const;
-    expect(keyPaths(documented('logs'))).toEqual(keyPaths(JSON.parse(text.write([line]))));
+    expect(keyPaths(documented('logs'))).toEqual(keyPaths(JSON.parse(write([line]))));
   });
 
   test('shows the shape of the catalog', async () => {

@@ -8,23 +8,12 @@ import { countText } from '../../text/quantities.ts';
 import { parseTimeWords } from '../../text/time-words.ts';
 import type { VerbContext } from '../command.ts';
 import { findComponent } from '../find-component.ts';
-import { LogText } from '../log-text.ts';
+import { createLogText } from '../log-text.ts';
 import { whileWaiting } from '../slow-waits.ts';
 import { settleFleet, throwIfNothingAnswers } from './status.ts';
 
-export interface LogsFlags {
-  follow?: boolean;
-  since?: string;
-  until?: string;
-  tail?: string;
-  grep?: string;
-  service?: readonly string[];
-  stdout?: boolean;
-  stderr?: boolean;
-  timestamps?: boolean;
-  raw?: boolean;
-  all?: boolean;
-}
+export type LogsFlags = Partial<Record<'follow' | 'stdout' | 'stderr' | 'timestamps' | 'raw' | 'all', boolean>> &
+  Partial<Record<'since' | 'until' | 'tail' | 'grep', string>> & { service?: readonly string[] };
 
 const interruptedCode = 130;
 const writeCharacters = 64 * 1024;
@@ -50,7 +39,7 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
   const note = (sentence: string) => output.note(output.paintError('faint', cleanLine(sentence)));
   const readable = follow ? components : withContainers(components, note);
 
-  const text = new LogText(readable, {
+  const write = createLogText(readable, {
     filter,
     streams: { stdout: flags.stdout === true || !flags.stderr, stderr: flags.stderr === true || !flags.stdout },
     wanted: services,
@@ -84,7 +73,7 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
     const read = async () => {
       for await (const batch of stream) {
         for (const { cut } of batch) if (cut) cutLines++;
-        waiting += text.write(batch);
+        waiting += write(batch);
         // Following shows each line at once; a dump is written in large pieces.
         if (waiting === '' || (!follow && waiting.length < writeCharacters)) continue;
         const taken = output.text(waiting, ending);
