@@ -4,7 +4,7 @@ import { wrap } from '../text/width.ts';
 import { useParts } from './context.ts';
 import { frontRun } from './front-run.ts';
 import { useFleet, useInterface, useNow } from './hooks/use-stores.ts';
-import { createKeyDispatcher, type KeyDispatcher } from './key-dispatcher.ts';
+import { dispatchInput } from './key-dispatcher.ts';
 import { fits, type Layout, layoutFor, leastSize, type Size } from './layout.ts';
 import { type PaneId, paneIds } from './panes.ts';
 import { logSubject } from './screens/logs/state.ts';
@@ -86,25 +86,17 @@ function DrawnConsole() {
   );
 }
 
-interface ConsoleProps {
-  terminalLoans: TerminalLoans;
-  /** Used by tests, to count the keys that were handled. */
-  onDispatcher?: (dispatcher: KeyDispatcher) => void;
-}
-
-export function Console({ terminalLoans, onDispatcher }: ConsoleProps) {
+export function Console({ terminalLoans }: { terminalLoans: TerminalLoans }) {
   const { commands, interrupted } = useParts();
   const { suspendTerminal } = useApp();
   const isSpoken = useIsScreenReaderEnabled();
-  const dispatcher = useMemo(() => createKeyDispatcher(commands), [commands]);
   useEffect(() => interrupted.begin(), [interrupted]);
-  useInput(dispatcher.input);
-  usePaste(dispatcher.paste);
+  useInput((input, key) => dispatchInput(input, key, commands));
+  usePaste(commands.paste);
   useEffect(() => {
     terminalLoans.attach((callback) => suspendTerminal(callback));
-    onDispatcher?.(dispatcher);
     return () => terminalLoans.attach(undefined);
-  }, [terminalLoans, suspendTerminal, dispatcher, onDispatcher]);
+  }, [terminalLoans, suspendTerminal]);
   return isSpoken ? <SpokenConsole /> : <DrawnConsole />;
 }
 

@@ -1,6 +1,6 @@
 import type { Key } from 'ink';
 import { expect, test } from 'vitest';
-import { createKeyDispatcher } from './key-dispatcher.ts';
+import { dispatchInput } from './key-dispatcher.ts';
 
 const noKey = {
   upArrow: false,
@@ -28,7 +28,7 @@ const noKey = {
 function record(wanted: readonly string[] = []) {
   const seen: string[] = [];
   const pasted: string[] = [];
-  const dispatcher = createKeyDispatcher({
+  const receiver: Parameters<typeof dispatchInput>[2] = {
     press({ name }) {
       const alt = name.startsWith('alt+');
       if (alt && !wanted.includes(name)) return false;
@@ -36,8 +36,8 @@ function record(wanted: readonly string[] = []) {
       return true;
     },
     paste: (text) => pasted.push(text),
-  });
-  return { seen, pasted, input: (input: string, key: Partial<Key> = {}) => dispatcher.input(input, { ...noKey, ...key }) };
+  };
+  return { seen, pasted, input: (input: string, key: Partial<Key> = {}) => dispatchInput(input, { ...noKey, ...key }, receiver) };
 }
 
 test('several letters in one read are several keys', () => {

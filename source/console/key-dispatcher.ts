@@ -15,10 +15,6 @@ const controls: Readonly<Record<string, KeyPress>> = {
 /** A terminal without bracketed paste sends a paste as one read. Typing never produces this much between two reads. */
 const typedAtOnce = 24;
 
-function looksPasted(input: string): boolean {
-  return input.length > typedAtOnce && new Set(input).size > 4;
-}
-
 function pressOf(character: string): KeyPress | undefined {
   const control = controls[character];
   if (control) return control;
@@ -54,40 +50,23 @@ function namedPress(key: Key): KeyPress | undefined {
  * Receives all keys of the console. Keys that arrived together are separated again: `jjj` is three keys, `ab\r` ends with Enter, and Esc
  * followed by a letter in one read (which looks like Alt and the letter) is Esc and then the letter, unless a command uses the combination.
  */
-export function createKeyDispatcher(receiver: Pick<Commands, 'press' | 'paste'>) {
-  let count = 0;
-  const press = (value: KeyPress): boolean => {
-    count++;
-    return receiver.press(value);
-  };
-  return {
-    // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the order of these cases is that of what one read can mean
-    input(input: string, key: Key) {
-      if (key.eventType === 'release') return;
-      const named = namedPress(key);
-      if (named) return press(named);
-      if (key.ctrl) {
-        if (input.length === 1) press({ name: input === ' ' ? 'ctrl+space' : `ctrl+${input.toLowerCase()}`, text: '' });
-        return;
-      }
-      if (key.meta) {
-        const [character] = input;
-        if (character === undefined) return;
-        const plain = pressOf(character);
-        if (!plain || press({ name: `alt+${plain.name}`, text: '' })) return;
-        press({ name: 'esc', text: '' });
-        press(plain);
-        return;
-      }
-      if (looksPasted(input)) return receiver.paste(input);
-      for (const character of input) {
-        const value = pressOf(character);
-        if (value) press(input.length > character.length ? { ...value, together: true } : value);
-      }
-    },
-    paste: (text: string) => receiver.paste(text),
-    count: () => count,
-  };
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the order of these cases is that of what one read can mean
+export function dispatchInput(input: string, key: Key, { press, paste }: Pick<Commands, 'press' | 'paste'>): void {
+  if (key.eventType === 'release') return;
+  const named = namedPress(key);
+  if (named) press(named);
+  else if (key.ctrl) {
+    if (input.length === 1) press({ name: input === ' ' ? 'ctrl+space' : `ctrl+${input.toLowerCase()}`, text: '' });
+  } else if (key.meta) {
+    const [character = ''] = input;
+    const plain = pressOf(character);
+    if (!plain || press({ name: `alt+${plain.name}`, text: '' })) return;
+    press({ name: 'esc', text: '' });
+    press(plain);
+  } else if (input.length > typedAtOnce && new Set(input).size > 4) paste(input);
+  else
+    for (const character of input) {
+      const value = pressOf(character);
+      if (value) press(input.length > character.length ? { ...value, together: true } : value);
+    }
 }
-
-export type KeyDispatcher = ReturnType<typeof createKeyDispatcher>;

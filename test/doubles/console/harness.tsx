@@ -4,7 +4,6 @@ import { Console } from '../../../source/console/console.tsx';
 import { ConsoleContext, type ConsoleParts } from '../../../source/console/context.ts';
 import type { FilterHistory } from '../../../source/console/filter-history.ts';
 import { firstState, type InterfaceState } from '../../../source/console/interface-store.ts';
-import type { KeyDispatcher } from '../../../source/console/key-dispatcher.ts';
 import type { Size } from '../../../source/console/layout.ts';
 import { createParts } from '../../../source/console/parts.ts';
 import type { PreventionSource } from '../../../source/console/screens/prevention/watch.ts';
@@ -101,7 +100,6 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     options.app ?? createFakeApp({ app: { readOnly: options.readOnly ?? false }, ...(options.flows ? { flows: options.flows } : {}) });
   const copied: string[] = [];
   let quit = false;
-  let dispatcher: KeyDispatcher | undefined;
   const terminalLoans = createTerminalLoans(process.stdin, process.stdout);
   const parts = createParts({
     app,
@@ -121,14 +119,15 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
     suspend: () => undefined,
     copy: (text) => copied.push(text),
   });
+  let handledKeys = 0;
+  const { press } = parts.commands;
+  parts.commands.press = (key) => {
+    handledKeys++;
+    return press(key);
+  };
   const screen = render(
     <ConsoleContext value={parts}>
-      <Console
-        terminalLoans={terminalLoans}
-        onDispatcher={(value) => {
-          dispatcher = value;
-        }}
-      />
+      <Console terminalLoans={terminalLoans} />
     </ConsoleContext>,
   );
   const watchers = new Set<() => void>();
@@ -167,12 +166,12 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Harness
   }
 
   async function send(...chunks: string[]) {
-    const before = dispatcher?.count() ?? 0;
+    const before = handledKeys;
     for (const chunk of chunks) screen.stdin.write(chunk);
     // A lone Esc is held back for a moment: it could be the start of a longer sequence.
     if (chunks.at(-1)?.endsWith('\x1b')) {
       const startMs = performance.now();
-      while (dispatcher?.count() === before && performance.now() - startMs < patienceMs) await turn();
+      while (handledKeys === before && performance.now() - startMs < patienceMs) await turn();
     }
     await turn();
     parts.frames.flush();
