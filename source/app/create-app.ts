@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { installationFolder } from '../config/installation.ts';
 import { refuseForeignFiles } from '../config/own-files.ts';
 import { expandHome, ownPaths } from '../config/paths.ts';
-import { defaultSettings, loadSettings, type Settings, settingsFile } from '../config/settings.ts';
+import { defaultSettings, type HostSettings, loadSettings, type Settings, settingsFile } from '../config/settings.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
 import type { EngineSource } from '../fleet/engine-watch.ts';
 import { openFleet } from '../fleet/open-fleet.ts';
@@ -25,9 +25,8 @@ import { HostQuestions } from './host-questions.ts';
 import { ownHosts, readOnlyHere } from './listed-hosts.ts';
 import { enginesOn, openAt, practiceEngines } from './local-engines.ts';
 import { openOwnCatalog } from './open-catalog.ts';
-import type { RemoteEnginesOptions } from './remote-engines.ts';
 import { createRemoteFleet } from './remote-fleet.ts';
-import { createRemoteHosts, type RemoteHosts } from './remote-hosts.ts';
+import { createRemoteHosts } from './remote-hosts.ts';
 import { keepSeenComponents } from './seen-components.ts';
 
 /** Throws faults in the settings and the options. A missing or unreachable engine is a state of that engine, which is retried. */
@@ -57,7 +56,13 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
     practice || options.readOnly ? [] : Object.keys(settings.hosts).filter((name) => wanted === 'all' || wanted.split('/', 1)[0] === name);
   const remoteOptions = { paths, env, questions, openAt, keyPriority, enginesChanged: (name: string) => void remoteFleet.grow(name) };
   const remoteHosts = createRemoteHosts(remoteOptions);
-  const remote = await openRemote(remoteNames, settings, remoteHosts, remoteOptions);
+  const remote = await Promise.all(
+    remoteNames.map(async (name) => {
+      const remoteHost = settings.hosts[name] as HostSettings;
+      const opened = await remoteHosts.open(name, remoteHost);
+      return (await import('./remote-engines.ts')).openRemoteEngines(opened, remoteHost, remoteOptions);
+    }),
+  ).then((sources) => sources.flat());
   // An operator with remote hosts does not need an engine on this machine.
   const engineMissing = here.engineMissing && remote.length === 0;
   const showsHere = remoteNames.length === 0 || (wanted === 'all' && !here.engineMissing);
@@ -286,21 +291,6 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
       await Promise.all([host.close(), remoteHosts.closeAll(), keeping, observing]);
     },
   };
-}
-
-async function openRemote(
-  names: readonly string[],
-  settings: Settings,
-  hosts: RemoteHosts,
-  options: RemoteEnginesOptions,
-): Promise<EngineSource[]> {
-  if (names.length === 0) return [];
-  const { openRemoteEngines } = await import('./remote-engines.ts');
-  const engines = names.map(async (name) => {
-    const host = settings.hosts[name];
-    return host ? openRemoteEngines(await hosts.open(name, host), host, options) : [];
-  });
-  return (await Promise.all(engines)).flat();
 }
 
 /** Returns the stack folder of an engine. Engines of one host would conflict in one folder, so further engines use a folder beside it. */

@@ -138,7 +138,7 @@ export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publi
   let preparing: Promise<void> | undefined;
   const prepare = () => {
     preparing ??= import('./practice-deployments.ts').then(({ layPracticeDeployments }) =>
-      layPracticeDeployments({ practice, catalog, folder, paths: pathsIn(paths, home) }),
+      layPracticeDeployments(practice, { catalog, folder, paths: pathsIn(paths, home) }),
     );
     return preparing;
   };

@@ -21,13 +21,6 @@ import { openOwnAudit } from './audit-log.ts';
 import { practiceSecretOptions } from './secrets.ts';
 import { JsonSink, UnattendedOperator } from './unattended-operator.ts';
 
-interface Options {
-  practice: Practice;
-  catalog: Catalog;
-  folder: string;
-  paths: OwnPaths;
-}
-
 interface Deployment {
   deployed: DeployedComponent;
   secrets: Readonly<Record<string, string>>;
@@ -41,7 +34,10 @@ const engineName = 'practice';
  * Turns the components of a practice stack into ordinary deployments: writes the files that a deployment would have written, its record,
  * and its secrets in the secret storage of the practice. Every action on a deployment can then be practised on them.
  */
-export async function layPracticeDeployments({ practice, catalog, folder, paths }: Options): Promise<void> {
+export async function layPracticeDeployments(
+  practice: Practice,
+  { catalog, folder, paths }: { catalog: Catalog; folder: string; paths: OwnPaths },
+): Promise<void> {
   const signal = AbortSignal.timeout(120_000);
   const stackFolder = join(folder, 'home', 'stack');
   const ids = practice.deployed.map(({ component }) => component);

@@ -18,10 +18,23 @@ interface RemoteFleetOptions {
   otherwise: readonly EngineSource[];
 }
 
+/** Checks the modification time of the settings this often: enough for a host that was added in another terminal. */
+const lookEveryMs = 2_000;
+
+interface Followed {
+  /** Reads the current settings. Throws a Fault while they are invalid. */
+  read(): Promise<Settings>;
+  settings?: Settings;
+  shown: Map<string, HostSettings>;
+  unwatch: () => void;
+}
+
+/** Adds and removes hosts as the configuration changes while the console runs, whichever process changes it. */
 export function createRemoteFleet({ fleet, hosts, tunnels, engines, prepare, otherwise }: RemoteFleetOptions) {
   /** Removed engines. Work still in progress for one of them must not continue on another machine. */
   const gone = new Set<string>();
-  let live: LiveHosts | undefined;
+  let followed: Followed | undefined;
+  let looking: Promise<void> = Promise.resolve();
   let isClosed = false;
 
   async function add(name: string, settings: HostSettings, all: Settings): Promise<void> {
@@ -41,57 +54,7 @@ export function createRemoteFleet({ fleet, hosts, tunnels, engines, prepare, oth
     await hosts.close(name, settings);
   }
 
-  return {
-    async follow(options: Pick<LiveHostsOptions, 'file' | 'read' | 'shown'>): Promise<void> {
-      if (isClosed || live) return;
-      live = followHosts({ ...options, add, drop });
-      // The file may have changed while the console started.
-      await live.look();
-    },
-    async changed(): Promise<void> {
-      await live?.look();
-    },
-    async grow(name: string): Promise<void> {
-      const host = live?.shown(name);
-      if (host) await add(name, ...host).catch(() => undefined);
-    },
-    /** @throws Fault `unreachable.hostGone` for an engine that was removed while it was still in use */
-    throwIfGone(engineName: string): void {
-      if (!gone.has(engineName)) return;
-      throw new Fault(
-        'unreachable.hostGone',
-        `${cleanLine(engineName)} was taken out of the configuration in the meantime.`,
-        'Add it again: quarterdeck hosts add NAME [user@]host',
-      );
-    },
-    close(): void {
-      isClosed = true;
-      live?.close();
-    },
-  };
-}
-
-/** Checks the modification time of the file this often: enough for a host that was added in another terminal. */
-const lookEveryMs = 2_000;
-
-interface LiveHostsOptions {
-  file: string;
-  /** Reads the current settings of the file. Throws a Fault while the file is invalid. */
-  read(): Promise<Settings>;
-  shown: Readonly<Record<string, HostSettings>>;
-  add(name: string, host: HostSettings, settings: Settings): Promise<void>;
-  drop(name: string, host: HostSettings): Promise<void>;
-}
-
-/** Adds and removes hosts as the configuration changes while the console runs, whichever process changes it. */
-export function followHosts({ file, read, shown: first, add, drop }: LiveHostsOptions) {
-  const shown = new Map(Object.entries(first));
-  let current: Settings | undefined;
-  let looking: Promise<void> = Promise.resolve();
-  let isClosed = false;
-  const unwatch = watchOwnFile(file, lookEveryMs, () => void look());
-
-  /** Applies the current content of the file. Never rejects: while the file is invalid, nothing changes. */
+  /** Applies the current settings. Never rejects: while they are invalid, nothing changes. */
   function look(): Promise<void> {
     // Checks run one after the other: two at once would add the same host twice.
     looking = looking.then(apply);
@@ -99,9 +62,10 @@ export function followHosts({ file, read, shown: first, add, drop }: LiveHostsOp
   }
 
   async function apply(): Promise<void> {
-    const settings = await read().catch(ignoreFault);
-    if (!settings) return;
-    current = settings;
+    const settings = await followed?.read().catch(ignoreFault);
+    if (!followed || !settings) return;
+    followed.settings = settings;
+    const { shown } = followed;
     for (const [name, host] of [...shown]) {
       if (isClosed) return;
       if (isSame(host, settings.hosts[name])) continue;
@@ -118,19 +82,33 @@ export function followHosts({ file, read, shown: first, add, drop }: LiveHostsOp
   }
 
   return {
-    look,
-    shown(name: string): [host: HostSettings, settings: Settings] | undefined {
-      const host = shown.get(name);
-      return host && current && [host, current];
+    /** `shown`: the hosts that the fleet has already. */
+    async follow({ file, read, shown }: Pick<Followed, 'read'> & { file: string; shown: Settings['hosts'] }): Promise<void> {
+      if (isClosed || followed) return;
+      followed = { read, shown: new Map(Object.entries(shown)), unwatch: watchOwnFile(file, lookEveryMs, () => void look()) };
+      // The file may have changed while the console started.
+      await look();
+    },
+    changed: look,
+    async grow(name: string): Promise<void> {
+      const host = followed?.shown.get(name);
+      if (host && followed?.settings) await add(name, host, followed.settings).catch(() => undefined);
+    },
+    /** @throws Fault `unreachable.hostGone` for an engine that was removed while it was still in use */
+    throwIfGone(engineName: string): void {
+      if (!gone.has(engineName)) return;
+      throw new Fault(
+        'unreachable.hostGone',
+        `${cleanLine(engineName)} was taken out of the configuration in the meantime.`,
+        'Add it again: quarterdeck hosts add NAME [user@]host',
+      );
     },
     close(): void {
       isClosed = true;
-      unwatch();
+      followed?.unwatch();
     },
   };
 }
-
-export type LiveHosts = ReturnType<typeof followHosts>;
 
 function ignoreFault(thrown: unknown): undefined {
   if (!(thrown instanceof Fault)) throw thrown;
