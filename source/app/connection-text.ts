@@ -1,17 +1,24 @@
 import type { EngineView, FleetSnapshot, Severity } from '../fleet/model.ts';
+import { cleanLine } from '../text/clean.ts';
 import { clockDifferenceText } from '../text/quantities.ts';
 
 /** Smaller differences are not shown. */
 const skewMs = 30_000;
 
-interface ConnectionText {
-  /** `ssh 12 ms`, `connecting`, `asks you`, `asleep, retry in 7 s`, `refused`. Empty for a local engine without a problem. */
-  text: string;
-  severity: Severity;
+/** `podman 5.4.0 rootless`. */
+export function engineText({ engine }: EngineView): string {
+  return [engine.kind ?? 'engine', cleanLine(engine.version), engine.rootless ? 'rootless' : ''].filter(Boolean).join(' ');
 }
 
-/** For an engine of this machine, only its problem. `retry` adds the time of the next attempt, in seconds. */
-export function connectionText({ connection, link }: EngineView, nowMs: number, { retry = true } = {}): ConnectionText {
+/**
+ * Returns `ssh 12 ms`, `connecting`, `asks you`, `asleep, retry in 7 s` or `refused`; for an engine of this machine, only its problem.
+ * `retry` adds the time of the next attempt, in seconds.
+ */
+export function connectionText(
+  { connection, link }: EngineView,
+  nowMs: number,
+  { retry = true } = {},
+): { text: string; severity: Severity } {
   const again = (atMs: number | undefined) => {
     if (!retry || atMs === undefined) return '';
     const seconds = Math.ceil((atMs - nowMs) / 1000);

@@ -201,7 +201,11 @@ function factSections(entry: CatalogEntry): Sections {
     Limits: entry.limits.map(({ item, value, kind }) => [item, `${value}${kind === 'stated' ? '' : ` (${kind})`}`]),
     'Known errors': entry.errors.map(({ condition, outcome, check }) => ['', condition, outcome, check && `found by ${check}`]),
     Events: unnamed(entry.events),
-    Objects: entry.objects.map(({ name, fields, note }) => [name, note ?? '', ...fields.map(objectFieldText)]),
+    Objects: entry.objects.map(({ name, fields, note }) => [
+      name,
+      note ?? '',
+      ...fields.map((field) => `${field.name}: ${joined(field.type, field.required && 'required', field.secret && 'secret', field.rule)}`),
+    ]),
     [entry.deploy === 'compose' ? 'Commands inside' : 'Commands']: unnamed(entry.cli),
     Upgrade: upgrade ? [['', rollback, ...upgrade.steps, ...upgrade.notes]] : [],
     Notes: unnamed(entry.notes),
@@ -235,7 +239,6 @@ function sectionLines(title: string, rows: readonly Row[], style: EntryStyle): s
 const wrapped = (text: string, columns: number) => wrap(cleanLine(text), Math.max(10, columns));
 
 type Field = CatalogEntry['fields'][number];
-type ObjectField = CatalogEntry['objects'][number]['fields'][number];
 type Call = CatalogEntry['calls'][string];
 
 const audienceTexts: Readonly<Record<NonNullable<Field['audience']>, string>> = {
@@ -288,10 +291,6 @@ const targetTexts: Readonly<Record<Field['target'], string>> = {
   credential: 'kept to talk to it',
   proxy: 'goes to the rule of the reverse proxy',
 };
-
-function objectFieldText({ name, type, required, secret, rule }: ObjectField): string {
-  return `${name}: ${joined(type, required && 'required', secret && 'secret', rule)}`;
-}
 
 function callMore({ auth, response, note, inputs }: Pick<Call, 'auth' | 'inputs' | 'response' | 'note'>): Part[] {
   return [

@@ -28,20 +28,12 @@ export function tableLines(
   const taken = () => widths.slice(0, shown).reduce((sum, one) => sum + one, 0) + gap * (shown - 1);
 
   while (taken() > width) {
-    const [widest] = columns
+    const [widest] = widths
       .slice(0, shown)
-      .map((column, index) => ({
-        index,
-        room: column.least === undefined ? 0 : (widths[index] ?? 0) - column.least,
-        width: widths[index] ?? 0,
-      }))
+      .map((size, index) => ({ index, size, room: size - (columns[index]?.least ?? size) }))
       .filter(({ room }) => room > 0)
-      .sort((one, other) => other.width - one.width);
-    if (widest)
-      widths[widest.index] = Math.max(
-        columns[widest.index]?.least ?? 0,
-        widest.width - Math.max(1, Math.min(taken() - width, Math.ceil(widest.room / 4))),
-      );
+      .sort((one, other) => other.size - one.size);
+    if (widest) widths[widest.index] = widest.size - Math.min(taken() - width, Math.ceil(widest.room / 4));
     else if (whole) return blocks(columns, rows, width, heading);
     else if (shown > 1) shown -= 1;
     else break;

@@ -12,7 +12,7 @@ export function addFlow(program: Command, flow: Flow, choose: (name: string, ver
   const parent = second === undefined ? program : groupOf(program, first);
   const command = parent
     .command(`${second ?? first} [words...]`)
-    .summary(firstLower(flow.title))
+    .summary(flow.title.slice(0, 1).toLowerCase() + flow.title.slice(1))
     .description(flow.summary)
     .usage(`${subjectUsage(flow)}${words} [options]`.trim())
     .action((given: string[]) => {
@@ -79,10 +79,6 @@ function groupOf(program: Command, name: string): Command {
     throw new Fault('usage.verb', message, `Use one of: ${group.commands.map((command) => `${name} ${command.name()}`).join(', ')}.`);
   });
   return group.allowExcessArguments(true).argument('[verb]');
-}
-
-function firstLower(text: string): string {
-  return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
 export function unknownVerb(written: string, program: Command, group?: string): Fault {

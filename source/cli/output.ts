@@ -34,19 +34,16 @@ function asciiOnly(env: Environment): boolean {
 export class Output {
   readonly ascii: boolean;
   readonly interactive: boolean;
-  readonly #stdout: NodeJS.WriteStream;
-  readonly #stderr: NodeJS.WriteStream;
-  readonly #env: Environment;
   #colour: { stdout: boolean; stderr: boolean };
   readonly #gone = new AbortController();
+  /** Aborted when the reader is gone. */
+  readonly gone = this.#gone.signal;
   #failure: Error | undefined;
   #progress = '';
   #lastWrittenMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ stdout, stderr, env }: { stdout: NodeJS.WriteStream; stderr: NodeJS.WriteStream; env: Environment }) {
-    this.#stdout = stdout;
-    this.#stderr = stderr;
-    this.#env = env;
+  constructor(private readonly around: { stdout: NodeJS.WriteStream; stderr: NodeJS.WriteStream; env: Environment }) {
+    const { stdout, stderr, env } = around;
     this.ascii = asciiOnly(env);
     this.interactive = stdout.isTTY === true;
     this.#colour = { stdout: colourWanted(stdout, env, true), stderr: colourWanted(stderr, env, true) };
@@ -57,17 +54,13 @@ export class Output {
     stderr.on('error', () => {});
   }
 
-  get gone(): AbortSignal {
-    return this.#gone.signal;
-  }
-
   get coloured(): boolean {
     return this.#colour.stdout;
   }
 
   /** Otherwise the process would end before a slow reader has everything. Throws `failed.output` when a write failed: a full disk. */
   async flushed(signal?: AbortSignal): Promise<void> {
-    await this.#taken((done) => this.#stdout.write('', () => done()), signal);
+    await this.#taken((done) => this.around.stdout.write('', () => done()), signal);
     // A stream reports its failure on the next turn.
     await nextTurn();
     if (!this.#failure) return;
@@ -80,11 +73,11 @@ export class Output {
   }
 
   get columns(): number {
-    return this.interactive ? Math.max(20, this.#stdout.columns || Number(this.#env.COLUMNS) || 80) : Number.POSITIVE_INFINITY;
+    return this.interactive ? Math.max(20, this.around.stdout.columns || Number(this.around.env.COLUMNS) || 80) : Number.POSITIVE_INFINITY;
   }
 
   get rows(): number {
-    return this.interactive ? this.#stdout.rows || Number(this.#env.LINES) || 24 : Number.POSITIVE_INFINITY;
+    return this.interactive ? this.around.stdout.rows || Number(this.around.env.LINES) || 24 : Number.POSITIVE_INFINITY;
   }
 
   /** Columns for sentences, also in a pipe. */
@@ -136,8 +129,8 @@ export class Output {
    */
   text(text: string, signal: AbortSignal): Promise<void> | undefined {
     this.endProgress();
-    if (this.gone.aborted || this.#stdout.write(text)) return undefined;
-    return this.#taken((done) => this.#stdout.once('drain', done), signal);
+    if (this.gone.aborted || this.around.stdout.write(text)) return undefined;
+    return this.#taken((done) => this.around.stdout.once('drain', done), signal);
   }
 
   /** Also resolves when the reader is gone, or the signal is aborted. */
@@ -147,7 +140,7 @@ export class Output {
     await new Promise<void>((resolve) => {
       const done = () => {
         for (const end of ends) end.removeEventListener('abort', done);
-        this.#stdout.off('drain', done);
+        this.around.stdout.off('drain', done);
         resolve();
       };
       for (const end of ends) end.addEventListener('abort', done);
@@ -159,7 +152,7 @@ export class Output {
   bytes(stream: 'stdout' | 'stderr', bytes: Uint8Array): void {
     this.endProgress();
     if (stream === 'stdout') this.#write(bytes);
-    else this.#stderr.write(bytes);
+    else this.around.stderr.write(bytes);
   }
 
   /** Writes the value alone and unchanged, for the program that reads it. A terminal gets it without escape sequences. */
@@ -175,7 +168,7 @@ export class Output {
   /** Writes to stderr, for the person who watches, not for the program that reads the result. */
   note(text = ''): void {
     this.endProgress();
-    this.#stderr.write(`${this.plainEnough(text)}\n`);
+    this.around.stderr.write(`${this.plainEnough(text)}\n`);
   }
 
   get lastWrittenMs(): number {
@@ -183,29 +176,29 @@ export class Output {
   }
 
   get showsProgress(): boolean {
-    return this.#stderr.isTTY === true && this.#env.TERM !== 'dumb';
+    return this.around.stderr.isTTY === true && this.around.env.TERM !== 'dumb';
   }
 
   /** Writes one line that changes in place. Only a terminal shows it. */
   progress(text: string): void {
     if (!this.showsProgress || text === this.#progress) return;
-    this.#stderr.write(`\r\x1b[K${this.plainEnough(text)}`);
+    this.around.stderr.write(`\r\x1b[K${this.plainEnough(text)}`);
     this.#progress = text;
   }
 
   get progressColumns(): number {
-    return Math.max(20, (this.#stderr.columns || 80) - 1);
+    return Math.max(20, (this.around.stderr.columns || 80) - 1);
   }
 
   endProgress(): void {
     this.#lastWrittenMs = performance.now();
     if (this.#progress === '') return;
-    this.#stderr.write('\r\x1b[K');
+    this.around.stderr.write('\r\x1b[K');
     this.#progress = '';
   }
 
   #write(content: string | Uint8Array): void {
-    if (!this.gone.aborted) this.#stdout.write(content);
+    if (!this.gone.aborted) this.around.stdout.write(content);
   }
 
   /** Removes characters that this terminal cannot show. */

@@ -5,20 +5,17 @@ export function createClock(read: () => number = Date.now) {
   const listeners = new Set<() => void>();
   let value = read();
   let timer: NodeJS.Timeout | undefined;
+  const tick = () => {
+    timer = setTimeout(tick, untilSecondMs());
+    value = read();
+    for (const each of [...listeners]) each();
+  };
   return {
     /** Epoch milliseconds of the last tick; the same for everything in one frame. */
     now: () => value,
     subscribe(listener: () => void) {
+      if (!timer) tick();
       listeners.add(listener);
-      if (!timer) {
-        value = read();
-        const tick = () => {
-          timer = setTimeout(tick, untilSecondMs());
-          value = read();
-          for (const each of [...listeners]) each();
-        };
-        timer = setTimeout(tick, untilSecondMs());
-      }
       return () => {
         listeners.delete(listener);
         if (listeners.size > 0) return;

@@ -2,36 +2,30 @@ import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { parseJson } from '../text/json-value.ts';
 import type { KeptFilter } from './screens/logs/state.ts';
 
-export interface FilterHistory {
-  load(): Promise<Readonly<Record<string, KeptFilter>>>;
-  /** Saves the filters in the background. A failed write is ignored: a filter is not worth an error message. */
-  keep(filters: Readonly<Record<string, KeptFilter>>): void;
-  settle(): Promise<void>;
-}
+type Filters = Readonly<Record<string, KeptFilter>>;
+
+export type FilterHistory = ReturnType<typeof openFilterHistory>;
 
 export const keepsNothing: FilterHistory = { load: async () => ({}), keep() {}, settle: async () => {} };
 
 const mostFilters = 200;
 const mostCharacters = 1000;
 
-function filtersIn(text: string): Record<string, KeptFilter> {
-  const found: Record<string, KeptFilter> = {};
-  const read: unknown = parseJson(text);
-  const filters = typeof read === 'object' && read !== null && 'filters' in read ? read.filters : undefined;
-  if (typeof filters !== 'object' || filters === null) return found;
-  for (const [key, value] of Object.entries(filters)) {
-    const { typed, hides } = (value ?? {}) as { typed?: unknown; hides?: unknown };
-    if (typeof typed === 'string' && typed !== '' && typed.length <= mostCharacters) found[key] = { typed, hides: hides !== false };
-  }
-  return found;
+function filtersIn(text: string): Filters {
+  const { filters } = (parseJson(text) ?? {}) as { filters?: Readonly<Record<string, Partial<KeptFilter> | null>> | null };
+  const kept = Object.entries(filters ?? {}).flatMap(([key, value]): [string, KeptFilter][] => {
+    const { typed, hides } = value ?? {};
+    return typeof typed === 'string' && typed !== '' && typed.length <= mostCharacters ? [[key, { typed, hides: hides !== false }]] : [];
+  });
+  return Object.fromEntries(kept);
 }
 
 /** A filter may contain anything that an operator searches for, so the file is readable by the operator only. */
-export function openFilterHistory(path: string, options: { readOnly: boolean }): FilterHistory {
+export function openFilterHistory(path: string, options: { readOnly: boolean }) {
   let writing = Promise.resolve();
-  let wanted: Readonly<Record<string, KeptFilter>> | undefined;
+  let wanted: Filters | undefined;
   return {
-    async load() {
+    async load(): Promise<Filters> {
       try {
         const text = await readOwnFile(path);
         return text === undefined ? {} : filtersIn(text);
@@ -39,7 +33,8 @@ export function openFilterHistory(path: string, options: { readOnly: boolean }):
         return {};
       }
     },
-    keep(filters) {
+    /** Saves the filters in the background. A failed write is ignored: a filter is not worth an error message. */
+    keep(filters: Filters): void {
       if (options.readOnly) return;
       const queued = wanted !== undefined;
       wanted = filters;

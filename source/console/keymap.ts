@@ -131,10 +131,6 @@ const headings: Partial<Record<KeyContext, string>> = {
   question: 'Questions',
 };
 
-function headingOf(context: KeyContext): string {
-  return headings[context] ?? screens.find(({ id }) => id === context)?.heading ?? '';
-}
-
 function badKey(field: string, message: string, remedy: string): Fault {
   return new Fault('usage.keys', message, remedy, { where: { field: `keys.${field}` } });
 }
@@ -211,8 +207,9 @@ const order = (): readonly KeyContext[] => [
 ];
 
 const rowsOf = (table: readonly KeyBinding[]) =>
-  order().flatMap((context) =>
-    table
+  order().flatMap((context) => {
+    const heading = headings[context] ?? screens.find(({ id }) => id === context)?.heading ?? '';
+    return table
       .filter((binding) => binding.context === context)
-      .map(({ keys, title }) => ({ keys: keys.map(keyText).join(' '), context: headingOf(context), title })),
-  );
+      .map(({ keys, title }) => ({ keys: keys.map(keyText).join(' '), context: heading, title }));
+  });

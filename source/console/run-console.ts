@@ -6,7 +6,7 @@ import { ownPaths } from '../config/paths.ts';
 import type { Settings } from '../config/settings.ts';
 import { Fault } from '../faults/fault.ts';
 import { stoppableJob } from '../hosts/job-control.ts';
-import { type FilterHistory, openFilterHistory } from './filter-history.ts';
+import { openFilterHistory } from './filter-history.ts';
 import { firstFrame } from './first-frame.ts';
 import { enteredWith } from './frame-output.ts';
 import { createParts } from './parts.ts';
@@ -35,13 +35,8 @@ function checkTerminal({ stdin, stdout }: ConsoleStreams, env: NodeJS.ProcessEnv
   throw new Fault('usage.noTerminal', `The console needs a terminal, and ${reason}.`, remedy);
 }
 
-interface OwnFilters {
-  filterHistory: FilterHistory;
-  loaded: ReturnType<FilterHistory['load']>;
-}
-
 /** Reads the saved filters of logs while the app is still being created. */
-export function openOwnFilters(options: { readOnly: boolean }): OwnFilters {
+export function openOwnFilters(options: { readOnly: boolean }) {
   const paths = ownPaths(process.env, process.env.HOME || homedir());
   const filterHistory = openFilterHistory(join(paths.state, 'log-filters.json'), options);
   return { filterHistory, loaded: filterHistory.load() };
@@ -56,7 +51,7 @@ export async function runConsole(
   app: QuarterdeckApp,
   settings: ConsoleSettings = app.settings,
   streams: ConsoleStreams = process,
-  { filterHistory, loaded }: OwnFilters = openOwnFilters(app.options),
+  { filterHistory, loaded } = openOwnFilters(app.options),
 ): Promise<number> {
   checkTerminal(streams, process.env);
   const { stdin, stdout } = streams;

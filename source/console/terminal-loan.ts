@@ -21,26 +21,20 @@ export function createTerminalLoans(input: NodeJS.ReadStream, output: NodeJS.Wri
         );
       }
       lent = true;
-      let outcome: { value: T } | undefined;
-      let failure: { thrown: unknown } | undefined;
+      let outcome: PromiseSettledResult<T> | undefined;
       try {
         await suspend(async () => {
-          try {
-            await stopReading(input);
-            outcome = { value: await use({ input, output }) };
-          } catch (thrown) {
-            failure = { thrown };
-          } finally {
-            // The program may have left the stream reading: our own reading requires a paused stream.
-            if (input.isTTY) input.setRawMode(false);
-            await stopReading(input);
-          }
+          await stopReading(input);
+          [outcome] = await Promise.allSettled([(async () => use({ input, output }))()]);
+          // The program may have left the stream reading: our own reading requires a paused stream.
+          if (input.isTTY) input.setRawMode(false);
+          await stopReading(input);
         });
       } finally {
         lent = false;
       }
-      if (failure) throw failure.thrown;
-      return (outcome as unknown as { value: T }).value;
+      if (outcome?.status === 'rejected') throw outcome.reason;
+      return (outcome as unknown as PromiseFulfilledResult<T>).value;
     },
   };
 }

@@ -1,5 +1,5 @@
 import { troubleOf } from '../../app/connection-text.ts';
-import { type TableColumn, tableLines } from '../../app/table.ts';
+import type { TableColumn } from '../../app/table.ts';
 import type { PortView, Severity } from '../../fleet/model.ts';
 import { urlHost } from '../../text/authority.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -26,7 +26,7 @@ export async function runPortsVerb(context: VerbContext): Promise<number> {
         output.lines(wrap(cleanLine(trouble.message), output.proseColumns));
         continue;
       }
-      output.lines(portLines(ports, output));
+      printPorts(ports, output);
       // The notes of single ports repeat these, each for its row in the console.
       const notes = new Set([...engineView.notes, ...(options.verbose ? ports.flatMap(({ note }) => note ?? []) : [])]);
       if (notes.size > 0) output.line();
@@ -38,8 +38,8 @@ export async function runPortsVerb(context: VerbContext): Promise<number> {
   return 0;
 }
 
-function portLines(ports: readonly PortView[], output: Output): string[] {
-  if (ports.length === 0) return ['No ports are open or published.'];
+function printPorts(ports: readonly PortView[], output: Output) {
+  if (ports.length === 0) return output.line('No ports are open or published.');
   const severityOf = ({ conflictWith, open, exposure }: PortView): Severity =>
     conflictWith.length > 0 ? 'error' : open ? severities[exposure] : 'off';
   const rows = ports.map((port) => {
@@ -61,5 +61,5 @@ function portLines(ports: readonly PortView[], output: Output): string[] {
     { heading: 'WHO', least: 14 },
     { heading: 'WHAT FOR', least: 10, paint: (cell) => output.paint('faint', cell) },
   ];
-  return tableLines(columns, rows, { width: output.columns, heading: (text) => output.paint('faint', text) });
+  output.table(columns, rows);
 }

@@ -58,31 +58,26 @@ function list({ output, options }: VerbContext, { open: runs, damaged }: RunJour
     });
     return 0;
   }
-  const noteDamage = () => {
-    for (const one of damaged) output.note(damageText(one));
-  };
-  if (runs.length === 0) {
-    output.line(damaged.length === 0 ? 'Nothing was left in the middle.' : 'No run can be resumed.');
-    noteDamage();
-    return 0;
+  if (runs.length === 0) output.line(damaged.length === 0 ? 'Nothing was left in the middle.' : 'No run can be resumed.');
+  else {
+    const columns = [
+      { heading: 'RUN' },
+      { heading: 'WHAT', least: 12 },
+      { heading: 'HOST' },
+      { heading: 'BEGUN' },
+      { heading: 'DONE', align: 'right' as const },
+    ];
+    const rows = runs.map(({ run, flow, engineName, component, key, words, at, acts }) => [
+      run,
+      [flows.get(flow)?.verb ?? flow, ...(component === undefined ? [] : [shownName(component, key)]), ...words].join(' '),
+      engineName,
+      at.slice(0, 16).replace('T', ' '),
+      String(acts.length),
+    ]);
+    output.table(columns, rows);
+    output.note('Go on with one: quarterdeck run --resume RUN');
   }
-  const columns = [
-    { heading: 'RUN' },
-    { heading: 'WHAT', least: 12 },
-    { heading: 'HOST' },
-    { heading: 'BEGUN' },
-    { heading: 'DONE', align: 'right' as const },
-  ];
-  const rows = runs.map(({ run, flow, engineName, component, key, words, at, acts }) => [
-    run,
-    [flows.get(flow)?.verb ?? flow, ...(component === undefined ? [] : [shownName(component, key)]), ...words].join(' '),
-    engineName,
-    at.slice(0, 16).replace('T', ' '),
-    String(acts.length),
-  ]);
-  output.table(columns, rows);
-  output.note('Go on with one: quarterdeck run --resume RUN');
-  noteDamage();
+  for (const one of damaged) output.note(damageText(one));
   return 0;
 }
 

@@ -90,12 +90,11 @@ export function useView(
 
 function useReads(read: (state: InterfaceState) => readonly unknown[]): void {
   const { store } = useParts();
-  const last = useRef<{ values: readonly unknown[]; version: number }>({ values: [], version: 0 });
+  const last = useRef<readonly unknown[]>([]);
   useSyncExternalStore(store.subscribe, () => {
     const values = read(store.get());
-    const { values: before, version } = last.current;
-    if (values.length !== before.length || values.some((value, at) => !Object.is(value, before[at])))
-      last.current = { values, version: version + 1 };
-    return last.current.version;
+    const before = last.current;
+    if (values.length !== before.length || values.some((value, at) => !Object.is(value, before[at]))) last.current = values;
+    return last.current;
   });
 }

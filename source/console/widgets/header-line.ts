@@ -1,4 +1,4 @@
-import { clockText, connectionText, troubleOf } from '../../app/connection-text.ts';
+import { clockText, connectionText, engineText, troubleOf } from '../../app/connection-text.ts';
 import type { ComponentView, EngineView, FleetSnapshot, Severity } from '../../fleet/model.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { pad, wrap } from '../../text/width.ts';
@@ -51,24 +51,16 @@ function countsBySeverity(components: readonly ComponentView[]): Counted[] {
   });
 }
 
-function engineText(engineView: EngineView, theme: Theme, nowMs: number, short: boolean): string {
-  const { engine, link } = engineView;
+function hostText(engineView: EngineView, theme: Theme, nowMs: number, short: boolean): string {
   const connection = connectionText(engineView, nowMs, { retry: !short });
-  const kind = [engine.kind ?? 'engine', cleanLine(engine.version), engine.rootless ? 'rootless' : ''].filter(Boolean).join(' ');
   return [
     theme.paint('strong', cleanLine(engineView.name)),
     connection.severity === 'ok' ? connection.text : theme.paint(connection.severity, connection.text),
-    short || link.state !== 'connected' ? '' : kind,
+    short || engineView.link.state !== 'connected' ? '' : engineText(engineView),
     theme.paint('warning', clockText(engineView)),
   ]
     .filter(Boolean)
     .join(` ${theme.glyphs.dot} `);
-}
-
-function engineTexts(engines: readonly EngineView[], theme: Theme, nowMs: number, room: number): string[] {
-  const whole = engines.map((engineView) => engineText(engineView, theme, nowMs, false));
-  if (engines.length < 2 || whole.reduce((sum, text) => sum + styledWidth(text) + 3, 0) <= room) return whole;
-  return engines.map((engineView) => engineText(engineView, theme, nowMs, true));
 }
 
 /** What the rows above the panes are drawn from. */
@@ -121,19 +113,18 @@ export function headerLine(
 
 /** Returns as many hosts as fit into `room`, and the number of others. `isWhole`: all of them, with nothing omitted. */
 function hostsText(engines: readonly EngineView[], theme: Theme, nowMs: number, room: number): { text: string; isWhole: boolean } {
-  const texts = engineTexts(engines, theme, nowMs, room);
-  const all = texts.join('   ');
-  if (styledWidth(all) <= room) return { text: all, isWhole: true };
-  for (let shown = texts.length - 1; shown > 0; shown--) {
-    const left = texts.length - shown;
-    const text = `${texts.slice(0, shown).join('   ')}   ${theme.paint('faint', `+${left} ${left === 1 ? 'host' : 'hosts'}`)}`;
-    if (styledWidth(text) <= room) return { text, isWhole: false };
-  }
-  const [only] = engines;
-  const short = only && engines.length === 1 ? engineText(only, theme, nowMs, true) : '';
-  if (short !== '' && styledWidth(short) <= room) return { text: short, isWhole: false };
-  const count = engines.length > 1 ? theme.paint('faint', `${engines.length} hosts`) : '';
-  return { text: styledWidth(count) <= room ? count : '', isWhole: false };
+  const whole = engines.map((engineView) => hostText(engineView, theme, nowMs, false));
+  const short = engines.map((engineView) => hostText(engineView, theme, nowMs, true));
+  const isRoomy = engines.length < 2 || whole.reduce((sum, text) => sum + styledWidth(text) + 3, 0) <= room;
+  const fits = (text: string) => styledWidth(text) <= room;
+  const all = (isRoomy ? whole : short).join('   ');
+  if (fits(all)) return { text: all, isWhole: true };
+  if (engines.length < 2) return { text: short.find(fits) ?? '', isWhole: false };
+  const fewer = short.slice(1).map((_, others) => {
+    const left = others + 1;
+    return `${short.slice(0, -left).join('   ')}   ${theme.paint('faint', `+${left} ${left === 1 ? 'host' : 'hosts'}`)}`;
+  });
+  return { text: [...fewer, theme.paint('faint', `${engines.length} hosts`)].find(fits) ?? '', isWhole: false };
 }
 
 const mostBannerRows = 3;

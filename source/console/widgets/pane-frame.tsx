@@ -87,18 +87,12 @@ export function Rows({ rows }: { rows: readonly string[] }) {
   ));
 }
 
-interface Props {
-  opened: Opened;
-  width: number;
-  height: number;
-  focused?: boolean;
-}
-
-export function ScreenView({ opened, width, height, focused = true }: Props) {
+export function ScreenView({ opened, focused = true, ...size }: { opened: Opened; width: number; height: number; focused?: boolean }) {
+  const { width, height } = size;
   const { theme, commands } = useParts();
   const { screen, draw } = opened;
   const previousTop = useRef(0);
-  const view = useView(opened, theme, { width, height, focused }, previousTop.current);
+  const view = useView(opened, theme, { ...size, focused }, previousTop.current);
   const drawn = draw?.(view);
   useLayoutEffect(() => {
     previousTop.current = drawn?.top ?? 0;

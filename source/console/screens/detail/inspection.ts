@@ -87,24 +87,18 @@ export const inspectRows = rememberedFor(
 
 export function inspectLine(line: string, theme: Theme, width: number, search: string): string {
   const shown = cut(` ${line}`, width, theme.glyphs.ellipsis);
-  if (search !== '' && matcherFor(search)?.(shown)) {
-    const exact = /\p{Lu}/u.test(search);
-    const at = exact ? shown.indexOf(search) : shown.toLowerCase().indexOf(search.toLowerCase());
-    return shown.slice(0, at) + theme.paint('match', shown.slice(at, at + search.length)) + shown.slice(at + search.length);
-  }
+  const at = positionIn(shown, search);
+  if (at >= 0) return shown.slice(0, at) + theme.paint('match', shown.slice(at, at + search.length)) + shown.slice(at + search.length);
   const name = /^(\s*)("(?:[^"\\]|\\.)*")(:.*)$/.exec(shown);
   return name ? `${name[1]}${theme.paint('accent', name[2] ?? '')}${name[3]}` : shown;
 }
 
 export function matchRows(text: readonly string[], search: string): number[] {
-  const matches = matcherFor(search);
-  return matches ? text.flatMap((line, row) => (matches(line) ? [row] : [])) : [];
+  return text.flatMap((line, row) => (positionIn(line, search) >= 0 ? [row] : []));
 }
 
-/** Uses smart case: capitals in the search make it case-sensitive. */
-function matcherFor(filter: string): ((text: string) => boolean) | undefined {
-  if (filter === '') return undefined;
-  if (/\p{Lu}/u.test(filter)) return (text) => text.includes(filter);
-  const lower = filter.toLowerCase();
-  return (text) => text.toLowerCase().includes(lower);
+/** Uses smart case: capitals in the search make it case-sensitive. Returns -1 where the text has no match. */
+function positionIn(text: string, search: string): number {
+  if (search === '') return -1;
+  return /\p{Lu}/u.test(search) ? text.indexOf(search) : text.toLowerCase().indexOf(search.toLowerCase());
 }

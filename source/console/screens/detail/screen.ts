@@ -172,7 +172,7 @@ export const detail: Screen<'detail', (typeof keys)[number]['id']> = {
       },
       move(amount, seen) {
         if (inLogs(store.get())) commands.logActions.move(amount);
-        else store.update(({ scroll: tops, tab }) => ({ scroll: { ...tops, [tab]: scrolledTo(tops[tab], seen, amount) } }));
+        else scroll((top) => scrolledTo(top, seen, amount));
       },
       searched() {
         if (store.get().tab === 'inspect') scroll((top) => matches.find((row) => row >= top));

@@ -18,18 +18,17 @@ const legend: readonly (readonly [Severity, string])[] = [
 const keyColumns = 16;
 
 function blocks(theme: Theme, keymap: Keymap, width: number): string[][] {
-  const byContext = new Map<string, string[]>();
-  for (const { keys, context, title } of keymap.rows()) {
-    const block = byContext.get(context) ?? [theme.paint('heading', context)];
-    byContext.set(context, block);
-    for (const [row, part] of wrap(title, width - keyColumns - 3).entries())
-      block.push(`  ${row === 0 ? theme.paint('key', pad(keys, keyColumns)) : ' '.repeat(keyColumns)} ${part}`);
-  }
+  const keyLines = ({ keys, title }: { keys: string; title: string }) =>
+    wrap(title, width - keyColumns - 3).map(
+      (part, row) => `  ${row === 0 ? theme.paint('key', pad(keys, keyColumns)) : ' '.repeat(keyColumns)} ${part}`,
+    );
+  const byContext = Map.groupBy(keymap.rows(), ({ context }) => context);
+  const blocksOfKeys = [...byContext].map(([context, rows]) => [theme.paint('heading', context), ...rows.flatMap(keyLines)]);
   const marks = [
     theme.paint('heading', 'Marks'),
     ...legend.map(([severity, text]) => `  ${theme.paint(severity, pad(theme.glyphs.severity[severity], keyColumns))} ${text}`),
   ];
-  return [...byContext.values(), marks].map((block) => [...block, '']);
+  return [...blocksOfKeys, marks].map((block) => [...block, '']);
 }
 
 function helpLines(theme: Theme, keymap: Keymap, width: number): string[] {

@@ -1,5 +1,5 @@
 import type { QuarterdeckApp } from '../../../app/app.ts';
-import { clockText, connectionText, troubleOf } from '../../../app/connection-text.ts';
+import { clockText, connectionText, engineText, troubleOf } from '../../../app/connection-text.ts';
 import type { ComponentView, EngineView, FleetSnapshot, Severity } from '../../../fleet/model.ts';
 import type { Tunnel } from '../../../hosts/tunnel.ts';
 import { cleanLine } from '../../../text/clean.ts';
@@ -33,9 +33,9 @@ interface HostsContext extends Pick<View, 'theme' | 'width' | 'nowMs'> {
   destinations: Readonly<Record<string, { ssh: string }>>;
 }
 
-function engineText({ engine }: EngineView): string {
-  if (engine.kind === undefined && !engine.reachable) return '';
-  return [engine.kind ?? 'engine', cleanLine(engine.version), engine.rootless ? 'rootless' : ''].filter(Boolean).join(' ');
+function knownEngine(engineView: EngineView): string {
+  const { kind, reachable } = engineView.engine;
+  return kind === undefined && !reachable ? '' : engineText(engineView);
 }
 
 function severityOf(engineView: EngineView): Severity {
@@ -57,7 +57,7 @@ function engineLine(engineView: EngineView, columns: number, engineColumns: numb
   return [
     `${theme.paint(severity, theme.glyphs.severity[severity])} ${pad(cleanLine(engineView.name), columns, 'left', theme.glyphs.ellipsis)}`,
     theme.paint(severity, pad(state, 24)),
-    pad(engineText(engineView), engineColumns, 'left', theme.glyphs.ellipsis),
+    pad(knownEngine(engineView), engineColumns, 'left', theme.glyphs.ellipsis),
     upText(engineView, components),
     skew === '' ? '' : theme.paint('warning', skew),
   ]
@@ -102,7 +102,7 @@ export function hostsLines(items: readonly HostItem[], cursor: number, context: 
   let at = 0;
   const engines = items.flatMap((item) => (item.kind === 'engine' ? [item.view] : []));
   const columns = Math.min(20, Math.max(4, ...engines.map(({ name }) => textWidth(cleanLine(name)))));
-  const engineColumns = Math.min(width >= 100 ? 34 : 20, Math.max(6, ...engines.map((view) => textWidth(engineText(view)))));
+  const engineColumns = Math.min(width >= 100 ? 34 : 20, Math.max(6, ...engines.map((view) => textWidth(knownEngine(view)))));
   const lineOf = (item: HostItem) =>
     item.kind === 'engine' ? engineLine(item.view, columns, engineColumns, context) : tunnelLine(item.tunnel, context);
   const add = (line: string, index: number) => {

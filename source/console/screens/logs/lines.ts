@@ -136,7 +136,7 @@ export function logLines(options: LogLinesOptions) {
     const text = scrolledText(theme, wholeLines(underCursor, options), logs.whole, height);
     measured.whole = text.page;
     lines = text.rows;
-  } else if (entries.length === 0) lines = emptyLines(options);
+  } else if (entries.length === 0) lines = paragraph(theme, 'faint', emptyText(options), width - 4, '  ');
   else {
     let above = today;
     lines = placedRows(entries, logs.at && withCursorSeen(entries, logs.at, geometry), geometry).map((placed) => {
@@ -283,8 +283,4 @@ function emptyText({ viewer, filter, logs, theme, keymap, componentKeys }: LogLi
     return `No line matches "${filter}". ${further}Esc clears the filter.`;
   }
   return source.state().message || (isWhole ? 'Nothing was logged yet.' : reading);
-}
-
-function emptyLines(options: LogLinesOptions): string[] {
-  return paragraph(options.theme, 'faint', emptyText(options), options.width - 4, '  ');
 }

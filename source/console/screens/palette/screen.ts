@@ -12,10 +12,6 @@ import { type PaletteItem, paletteItems } from './items.ts';
 /** Rows for the details of the selected item: enough for most, so that the list seldom moves. */
 const leastAboutRows = 3;
 
-function textOf({ title, detail }: PaletteItem): string {
-  return [title, detail].filter(Boolean).map(cleanLine).join('. ');
-}
-
 function itemLine(item: PaletteItem, here: boolean, theme: Theme, width: number): string {
   const { glyphs } = theme;
   const key = item.key === '' ? '' : ` ${item.key} `;
@@ -44,7 +40,8 @@ export const palette: Screen<'palette', never, { field: TextField; cursor: numbe
         const selected = at();
         const chosen = all[selected];
         const isCut = chosen !== undefined && unstyled(itemLine(chosen, false, theme, width - 4)).includes(theme.glyphs.ellipsis);
-        const about = wholeRow(isCut, chosen ? textOf(chosen) : '', { theme, width: width - 4, height: terminalRows });
+        const sentence = [chosen?.title, chosen?.detail].flatMap((text) => (text ? cleanLine(text) : [])).join('. ');
+        const about = wholeRow(isCut, sentence, { theme, width: width - 4, height: terminalRows });
         const aboutRows = Math.max(leastAboutRows, about.length);
         const height = Math.min(terminalRows - 8, 18) - aboutRows;
         const { top, visible } = listWindow(all, { previous: 0, selected, height });

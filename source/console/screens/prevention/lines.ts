@@ -15,28 +15,23 @@ type ColumnId = 'ago' | 'what' | 'why' | 'events' | 'country' | 'network' | 'kin
 type Cells = Partial<Record<ColumnId, string>>;
 
 export function columnsFor(look: PreventionLook, width: number): Column<ColumnId>[] {
+  const isAlerts = look.tab === 'alerts';
   const wide = width >= 110;
   const narrow = width < 70;
-  const value: Column<ColumnId> = { id: 'what', title: look.tab === 'alerts' ? 'Who' : 'What', columns: wide ? 30 : narrow ? 18 : 22 };
-  const country: Column<ColumnId> = { id: 'country', title: '', columns: 2 };
-  const network: Column<ColumnId>[] = wide ? [{ id: 'network', title: 'Network', columns: 24 }] : [];
-  const ends: Column<ColumnId>[] =
-    look.tab === 'alerts'
-      ? [
-          ...(narrow ? [] : [{ id: 'events', title: 'Events', columns: 6, align: 'right' } as const]),
-          country,
-          ...network,
-          { id: 'kinds', title: 'Decisions', columns: 10 },
-        ]
-      : [
-          country,
-          ...network,
-          { id: 'source', title: 'Source', columns: wide ? 12 : 9 },
-          { id: 'left', title: 'Left', columns: 6, align: 'right' },
-        ];
-  const begins: Column<ColumnId>[] = look.tab === 'alerts' ? [{ id: 'ago', title: 'Ago', columns: 4, align: 'right' }, value] : [value];
-  const taken = [...begins, ...ends].reduce((sum, { columns }) => sum + columns + 2, 3);
-  return [...begins, { id: 'why', title: 'Why', columns: Math.max(10, width - taken) }, ...ends];
+  const all: readonly (Column<ColumnId> | false)[] = [
+    isAlerts && { id: 'ago', title: 'Ago', columns: 4, align: 'right' },
+    { id: 'what', title: isAlerts ? 'Who' : 'What', columns: wide ? 30 : narrow ? 18 : 22 },
+    { id: 'why', title: 'Why', columns: 0 },
+    isAlerts && !narrow && { id: 'events', title: 'Events', columns: 6, align: 'right' },
+    { id: 'country', title: '', columns: 2 },
+    wide && { id: 'network', title: 'Network', columns: 24 },
+    isAlerts && { id: 'kinds', title: 'Decisions', columns: 10 },
+    !isAlerts && { id: 'source', title: 'Source', columns: wide ? 12 : 9 },
+    !isAlerts && { id: 'left', title: 'Left', columns: 6, align: 'right' },
+  ];
+  const shown = all.filter((column) => column !== false);
+  const taken = shown.reduce((sum, { columns }) => sum + columns + 2, 1);
+  return shown.map((column) => (column.id === 'why' ? { ...column, columns: Math.max(10, width - taken) } : column));
 }
 
 /** Most scenarios of the hub come from CrowdSec itself: on narrow screens that prefix is omitted. */
