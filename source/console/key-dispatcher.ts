@@ -41,11 +41,6 @@ const namedKeys = [
   ['delete', 'delete'],
 ] as const satisfies readonly (readonly [keyof Key, string])[];
 
-function namedPress(key: Key): KeyPress | undefined {
-  const name = namedKeys.find(([ink]) => key[ink])?.[1];
-  return name && { name: name === 'tab' && key.shift ? 'shift+tab' : name, text: '' };
-}
-
 /**
  * Receives all keys of the console. Keys that arrived together are separated again: `jjj` is three keys, `ab\r` ends with Enter, and Esc
  * followed by a letter in one read (which looks like Alt and the letter) is Esc and then the letter, unless a command uses the combination.
@@ -53,8 +48,8 @@ function namedPress(key: Key): KeyPress | undefined {
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the order of these cases is that of what one read can mean
 export function dispatchInput(input: string, key: Key, { press, paste }: Pick<Commands, 'press' | 'paste'>): void {
   if (key.eventType === 'release') return;
-  const named = namedPress(key);
-  if (named) press(named);
+  const named = namedKeys.find(([ink]) => key[ink])?.[1];
+  if (named) press({ name: named === 'tab' && key.shift ? 'shift+tab' : named, text: '' });
   else if (key.ctrl) {
     if (input.length === 1) press({ name: input === ' ' ? 'ctrl+space' : `ctrl+${input.toLowerCase()}`, text: '' });
   } else if (key.meta) {

@@ -38,11 +38,6 @@ function knownEngine(engineView: EngineView): string {
   return kind === undefined && !reachable ? '' : engineText(engineView);
 }
 
-function severityOf(engineView: EngineView): Severity {
-  const connection = connectionText(engineView, 0, { retry: false });
-  return connection.text === '' ? 'ok' : connection.severity;
-}
-
 function upText({ name, engine }: EngineView, components: readonly ComponentView[]): string {
   const here = components.filter(({ host }) => host === name);
   if (here.length === 0) return engine.reachable ? 'nothing there' : '';
@@ -50,9 +45,8 @@ function upText({ name, engine }: EngineView, components: readonly ComponentView
 }
 
 function engineLine(engineView: EngineView, columns: number, engineColumns: number, { theme, nowMs, components }: HostsContext): string {
-  const connection = connectionText(engineView, nowMs);
-  const severity = severityOf(engineView);
-  const state = connection.text === '' ? (engineView.hostKind === 'local' ? 'this machine' : 'connected') : connection.text;
+  const { text, severity } = connectionText(engineView, nowMs);
+  const state = text || (engineView.hostKind === 'local' ? 'this machine' : 'connected');
   const skew = clockText(engineView);
   return [
     `${theme.paint(severity, theme.glyphs.severity[severity])} ${pad(cleanLine(engineView.name), columns, 'left', theme.glyphs.ellipsis)}`,

@@ -12,7 +12,6 @@ import type { PreventionView } from './watch.ts';
 type PreventionContext = Pick<View, 'theme' | 'width' | 'nowMs'>;
 
 type ColumnId = 'ago' | 'what' | 'why' | 'events' | 'country' | 'network' | 'kinds' | 'source' | 'left';
-type Cells = Partial<Record<ColumnId, string>>;
 
 export function columnsFor(look: PreventionLook, width: number): Column<ColumnId>[] {
   const isAlerts = look.tab === 'alerts';
@@ -39,7 +38,7 @@ function reasonText(reason: string, wide: boolean): string {
   return cleanLine(wide ? reason : reason.replace(/^crowdsecurity\//, ''));
 }
 
-function cellsOf(row: PreventionRow, wide: boolean, nowMs: number): Cells {
+function cellsOf(row: PreventionRow, wide: boolean, nowMs: number): Partial<Record<ColumnId, string>> {
   if (isAlert(row)) {
     return {
       ago: row.createdMs === undefined ? '' : durationText(nowMs - row.createdMs),
