@@ -1,7 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import type { Right } from '../grants/grant.ts';
 import { localFiles } from '../hosts/local-files.ts';
-import type { Session } from '../session/session.ts';
+import type { Act, Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { bytesText } from '../text/quantities.ts';
 import { fileOf } from './named-file.ts';
@@ -24,18 +24,31 @@ export function fileStamp(timeMs: number): string {
   return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}-${two(time.getHours())}${two(time.getMinutes())}${two(time.getSeconds())}`;
 }
 
+/**
+ * Returns what an action that writes this file must state if the file exists, because its content will be lost. Throws `usage.path` for
+ * anything but a plain file.
+ */
+export async function replacing(
+  file: string,
+  signal: AbortSignal,
+): Promise<Partial<Pick<Act<unknown>, 'right' | 'title' | 'consequences'>>> {
+  const facts = await localFiles.facts(file, signal);
+  if (!facts) return {};
+  const shown = cleanLine(file);
+  if (facts.kind !== 'file') {
+    throw new Fault('usage.path', `${shown} is ${facts.kind === 'folder' ? 'a folder' : 'not a plain file'}.`, 'Name a file in it.');
+  }
+  return { right: 'destroy', title: `Replace ${shown}`, consequences: [`What is in it now is lost: ${bytesText(facts.sizeBytes)}.`] };
+}
+
 /** Only the owner can read the file. Replacing one is confirmed. Returns its path for the screen, or undefined in a dry run. */
 export async function saveFile(session: Session, { id, right, path, content, what }: FileToSave): Promise<string | undefined> {
   const file = fileOf(path);
   const shown = cleanLine(file);
-  const facts = await localFiles.facts(file, session.signal);
-  if (facts && facts.kind !== 'file') {
-    throw new Fault('usage.path', `${shown} is ${facts.kind === 'folder' ? 'a folder' : 'not a plain file'}.`, 'Name a file in it.');
-  }
   const written = await session.act({
     id,
-    right: facts ? 'destroy' : right,
-    ...(facts && { title: `Replace ${shown}`, consequences: [`What is in it now is lost: ${bytesText(facts.sizeBytes)}.`] }),
+    right,
+    ...(await replacing(file, session.signal)),
     request: `write ${shown}: ${what}`,
     limitMs,
     run: async (grant) => {

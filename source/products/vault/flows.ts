@@ -85,7 +85,7 @@ export const vaultFlows = [
       summary: 'Lists the key-value engines, or the names below a path; no value is read.',
       right: 'read',
       usage: '[PATH]',
-      load: async () => (await import('./vault-read.ts')).vaultList,
+      load: async () => (await import('./vault-values.ts')).vaultList,
     },
     {
       verb: 'vault read',
@@ -100,7 +100,7 @@ export const vaultFlows = [
         copy: { meaning: 'put the value on the clipboard instead of the screen' },
         plain: { meaning: 'the value alone, into a pipe' },
       },
-      load: async () => (await import('./vault-read.ts')).vaultRead,
+      load: async () => (await import('./vault-values.ts')).vaultRead,
     },
     {
       verb: 'vault write',
@@ -111,7 +111,7 @@ export const vaultFlows = [
       resumes: true,
       usage: '[PATH [KEY...]]',
       flags: { replace: { meaning: 'these keys alone: others of the path go' } },
-      load: async () => (await import('./vault-write.ts')).vaultWrite,
+      load: async () => (await import('./vault-values.ts')).vaultWrite,
     },
     {
       verb: 'vault versions',
@@ -159,7 +159,7 @@ export const vaultFlows = [
       summary: 'Lists the policies, or shows what one of them allows.',
       right: 'read',
       usage: '[NAME]',
-      load: async () => (await import('./vault-policy.ts')).vaultPolicies,
+      load: async () => (await import('./access-control.ts')).vaultPolicies,
     },
     {
       verb: 'vault policy',
@@ -170,7 +170,7 @@ export const vaultFlows = [
       resumes: true,
       usage: '[NAME]',
       flags: { stdin: { meaning: 'take the policy from what is piped in' }, remove: { meaning: 'remove it' } },
-      load: async () => (await import('./vault-policy.ts')).vaultPolicy,
+      load: async () => (await import('./access-control.ts')).vaultPolicy,
     },
     {
       verb: 'vault approle',
@@ -185,7 +185,7 @@ export const vaultFlows = [
         copy: { meaning: 'put the secret id on the clipboard instead of the screen' },
         plain: { meaning: 'the secret id alone, into a pipe' },
       },
-      load: async () => (await import('./vault-approle.ts')).vaultApprole,
+      load: async () => (await import('./access-control.ts')).vaultApprole,
     },
     {
       verb: 'vault snapshot',
@@ -210,7 +210,7 @@ export const vaultFlows = [
         'without-before': { meaning: 'do not save what is there now' },
         force: { meaning: 'also a snapshot that was taken under other key shares' },
       },
-      load: async () => (await import('./vault-restore.ts')).vaultRestore,
+      load: async () => (await import('./vault-snapshot.ts')).vaultRestore,
     },
     {
       verb: 'vault rotate',
@@ -228,7 +228,7 @@ export const vaultFlows = [
         'Writes the policy admin where there is none and makes a token with it that outlives the one that made it, shown once to its holder, who types it again. With it the root token can go.',
       right: 'reveal',
       resumes: true,
-      load: async () => (await import('./vault-admin.ts')).vaultAdmin,
+      load: async () => (await import('./admin-tokens.ts')).vaultAdmin,
     },
     {
       verb: 'vault root',
@@ -237,7 +237,7 @@ export const vaultFlows = [
         'Takes as many key shares as open it and makes one more root token, shown once to who asked for it. Left in the middle the attempt is cancelled. Newer servers want a token for this too.',
       right: 'reveal',
       resumes: true,
-      load: async () => (await import('./vault-root.ts')).vaultRoot,
+      load: async () => (await import('./admin-tokens.ts')).vaultRoot,
     },
     {
       verb: 'vault revoke-root',
@@ -262,7 +262,7 @@ export const vaultFlows = [
         component: { meaning: 'only those of this component', value: 'ID' },
         ...managerFlags,
       },
-      load: async () => (await import('./secrets-export.ts')).secretsExport,
+      load: async () => (await import('./secrets-exchange.ts')).secretsExport,
     },
     {
       verb: 'secrets import',
@@ -272,7 +272,7 @@ export const vaultFlows = [
       right: 'operate',
       usage: '[FILE]',
       flags: { identity: { meaning: 'file with the secret key that opens it', value: 'FILE' }, ...managerFlags },
-      load: async () => (await import('./secrets-import.ts')).secretsImport,
+      load: async () => (await import('./secrets-exchange.ts')).secretsImport,
     },
   ]),
 ];

@@ -1,20 +1,21 @@
-import { componentOf } from '../../flows/components/service-targets.ts';
+import { Fault } from '../../faults/fault.ts';
+import { pauseFor } from '../../faults/waits.ts';
 import type { Procedure } from '../../flows/flow.ts';
-import { secretsManagerOf, targetOfVault, tokenFor } from './vault-open.ts';
+import type { Act } from '../../session/session.ts';
+import type { SealStatus, ShareOutcome } from './client/secrets-manager.ts';
+import { type FlowVault, tokenFor, vaultOf } from './vault-open.ts';
 
 export const seal: Procedure = async (session, input, context) => {
-  const component = componentOf(input);
-  const manager = await secretsManagerOf(context, component, session.signal);
-  const { sealed, initialized, threshold, shares, recoverySeal, type } = await manager.seal(session.signal);
+  const vault = await vaultOf(session, input, context);
+  const { component, manager } = vault;
+  const { sealed, initialized, threshold, shares, recoverySeal, type } = vault.status;
   if (sealed) return { message: `${component.id} is ${initialized ? 'sealed' : 'not initialised, and sealed'} already.` };
-  const target = targetOfVault(component, input.engineName);
-  const { token } = session.dryRun ? { token: '' } : await tokenFor(session, context, target, { may: 'sudo on sys/seal' });
+  const { token } = session.dryRun ? { token: '' } : await tokenFor(vault, { may: 'sudo on sys/seal' });
   await session.act({
     id: 'seal',
     right: 'destroy',
     title: `Seal ${component.id}`,
     request: 'PUT /v1/sys/seal',
-    target,
     consequences: [
       'Nobody reads or writes a secret there until it is unsealed.',
       recoverySeal
@@ -27,3 +28,69 @@ export const seal: Procedure = async (session, input, context) => {
   if (session.dryRun) return { message: `Dry run: ${component.id} is still open.` };
   return { message: `${component.id} is sealed.` };
 };
+
+/** A node that joins a cluster reports "sealed" for a moment after its last share. */
+const openingMs = 30_000;
+const againMs = 500;
+export const unsealStep = 'unseal';
+
+type Sealable = Pick<FlowVault, 'session' | 'manager'>;
+
+/** Waits until the server answers after a restart. Throws the last fault after the limit, and a permanent fault at once. */
+export async function sealWhenBack(
+  { session, manager }: Sealable,
+  limitMs: number,
+  passes = ({ kind }: Fault) => kind === 'unreachable',
+): Promise<SealStatus> {
+  const endMs = performance.now() + limitMs;
+  while (true) {
+    try {
+      return await manager.seal(session.signal);
+    } catch (thrown) {
+      if (!(thrown instanceof Fault) || !passes(thrown) || session.signal.aborted || performance.now() > endMs) throw thrown;
+      session.progress({ id: unsealStep, label: 'It does not answer; waiting for it to come back' });
+      await pauseFor(againMs, session.signal);
+    }
+  }
+}
+
+/** Waits until the server has opened its storage after the last share, or reports that it requires more. */
+export async function sealWhenOpened({ session: { signal }, manager }: Sealable, wait?: () => void): Promise<SealStatus> {
+  const endMs = performance.now() + openingMs;
+  let status = await manager.seal(signal);
+  while (status.sealed && status.progress === 0 && performance.now() < endMs) {
+    wait?.();
+    await pauseFor(againMs, signal);
+    status = await manager.seal(signal);
+  }
+  return status;
+}
+
+export async function sendShare(
+  { session, manager }: Sealable,
+  share: string,
+  before: Pick<SealStatus, 'progress' | 'threshold'>,
+  act: Pick<Act<unknown>, 'id' | 'target'>,
+): Promise<ShareOutcome> {
+  const outcome = await session.act({
+    ...act,
+    right: 'operate',
+    request: `PUT /v1/sys/unseal with a key share (${before.progress} of ${before.threshold} were given)`,
+    run: (grant) => manager.give(grant, share),
+    failure: (found) => shareFailure(found, before),
+  });
+  if (!outcome) throw new Error('an act that is not a dry run has an outcome');
+  return outcome;
+}
+
+/** Returns why a share does not count, for the audit. */
+function shareFailure(outcome: ShareOutcome, before: Pick<SealStatus, 'progress' | 'threshold'>): string | undefined {
+  if (outcome.kind !== 'taken') return rejection(outcome, before.threshold);
+  const { sealed, progress } = outcome.status;
+  const isLast = !sealed || (progress === 0 && before.progress + 1 >= before.threshold);
+  return !isLast && progress <= before.progress ? 'the share was sent before: it counts once' : undefined;
+}
+
+export function rejection({ kind, words }: { kind: 'refused' | 'dropped'; words: string }, threshold: number): string {
+  return kind === 'refused' ? `the server rejected the share: ${words}` : `the server rejected all ${threshold} shares: ${words}`;
+}

@@ -1,20 +1,262 @@
-import type { FlowContext, FlowInput } from '../../flows/flow.ts';
-import { optionOf } from '../../flows/flow-options.ts';
+import { Fault } from '../../faults/fault.ts';
+import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
+import { optionOf, optionsOf } from '../../flows/flow-options.ts';
+import { fileOf, fileWord } from '../../flows/named-file.ts';
+import { replacing } from '../../flows/save-file.ts';
+import { partsOf } from '../../flows/secrets/secret-names.ts';
+import { localFiles } from '../../hosts/local-files.ts';
+import type { AgeFor, AgeOpens, SecretBundle } from '../../secrets/age-file.ts';
+import { valueProblem } from '../../secrets/backend.ts';
+import type { SecretEntry, SecretName, SecretStorage } from '../../secrets/secrets.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { vaultEndpointAt } from './client/vault-api.ts';
-import { type Engine, VaultPaths } from './client/vault-paths.ts';
-import { vaultFault } from './client/vault-refusal.ts';
+import { bytesText, countText } from '../../text/quantities.ts';
+import { vaultEndpointAt, vaultFault } from './client/vault-api.ts';
+import { VaultPaths } from './client/vault-paths.ts';
 
-export interface SecretsFolder {
-  paths: VaultPaths;
-  engine: Engine;
-  folder: string;
-  origin: string;
+const leastPassphrase = 12;
+
+export const secretsExport: Procedure = async (session, input, context) => {
+  const vault = await context.vault(session);
+  const entries = await vault.list(session.signal);
+  if (entries.length === 0) return { message: `No secret is kept in ${vault.where}.` };
+  const collect = () => bundleOf(session, vault, optionOf(input, 'component'));
+  const manager = await openManager(session, input, context);
+  return manager ? toManager(session, manager, collect) : toFile(session, input, collect);
+};
+
+async function toFile(session: Session, input: FlowInput, collect: () => Promise<SecretBundle>): Promise<FlowOutcome> {
+  const written = await fileWord(session, input.words[0], { label: 'Export to which file?', initial: './secrets.age' });
+  const path = fileOf(written);
+  const replaced = await replacing(path, session.signal);
+  const to = await recipientsOf(session, input);
+  const answer = await session.act({
+    id: 'export',
+    right: 'reveal',
+    ...replaced,
+    request: `write the secrets, sealed, to ${cleanLine(path)}`,
+    run: async (grant) => {
+      const { sealAge } = await import('../../secrets/age-file.ts');
+      const bundle = await collect();
+      const sealed = Buffer.from(await sealAge(bundle, to));
+      await localFiles.write(grant, path, sealed, { mode: 0o600 });
+      return { secrets: bundle.secrets.length, sizeBytes: sealed.length };
+    },
+  });
+  if (!answer) return { message: 'Dry run: nothing was written.' };
+  const opens =
+    'passphrase' in to ? 'the passphrase' : to.recipients.length === 1 ? 'the key it was made for' : 'each of the keys it was made for';
+  return {
+    message: `${countText(answer.secrets, 'secret')} in ${cleanLine(path)}, ${bytesText(answer.sizeBytes)}. It opens with ${opens}, here and with age.`,
+    data: answer,
+  };
 }
 
+async function recipientsOf(session: Session, input: FlowInput): Promise<AgeFor> {
+  const recipients = optionsOf(input, 'to') ?? [];
+  if (recipients.length > 0) {
+    const wrong = recipients.find((recipient) => !/^age1[a-z0-9]+$/.test(recipient));
+    if (wrong !== undefined) {
+      const secret = /^age-secret-key/i.test(wrong);
+      throw new Fault(
+        'usage.recipient',
+        secret ? 'That is a secret key: --to takes the public one.' : `"${cleanLine(wrong)}" is no public key of age.`,
+        secret ? 'The shell may have written it down: make another with age-keygen.' : 'It begins with age1; age-keygen -y prints it.',
+      );
+    }
+    return { recipients };
+  }
+  const passphrase = await session.ask.secret({
+    id: 'passphrase-of-file',
+    label: 'Passphrase for the file',
+    help: `Whoever knows it can read all of them: at least ${leastPassphrase} characters. Or run it with --to and a public key.`,
+    check: (typed) => ([...typed].length < leastPassphrase ? `At least ${leastPassphrase} characters.` : undefined),
+  });
+  const again = await session.ask.secret({ id: 'passphrase-again', label: 'The same again' });
+  if (again !== passphrase) throw new Fault('usage.answer', 'The two were not the same.', 'Nothing was written. Run it again.');
+  return { passphrase };
+}
+
+async function toManager(session: Session, store: SecretsFolder, collect: () => Promise<SecretBundle>): Promise<FlowOutcome> {
+  const { paths: client, engine, folder, origin } = store;
+  const answer = await session.act({
+    id: 'export',
+    right: 'reveal',
+    request: `write the newest version of the secrets to ${cleanLine(origin)}, below ${cleanLine(folder)}/; other keys there stay`,
+    run: async (grant) => {
+      const { secrets } = await collect();
+      const paths = new Map<string, Record<string, string>>();
+      for (const { name, versions } of secrets) {
+        const { engineName, component, variable } = partsOf(name);
+        const path = `${folder}/${engineName}/${component}`;
+        const newest = versions.at(-1);
+        if (newest) paths.set(path, { ...paths.get(path), [variable]: newest.value });
+      }
+      let changed = 0;
+      for (const [path, values] of paths) {
+        const there = await readEntry(store, path, grant.signal);
+        if (Object.entries(values).every(([key, value]) => there.values[key] === value)) continue;
+        await client.write(grant, engine, `${engine.mount}${path}`, { values: { ...there.values, ...values }, version: there.version });
+        changed++;
+      }
+      return { secrets: secrets.length, paths: paths.size, changed };
+    },
+  });
+  if (!answer) return { message: 'Dry run: nothing was written.' };
+  const { secrets, paths, changed } = answer;
+  return {
+    message: `${countText(secrets, 'secret')} in ${countText(paths, 'path')} at ${cleanLine(origin)}; ${changed === 0 ? 'all were there already' : `${changed} written`}.`,
+    data: answer,
+  };
+}
+
+/** Returns all secrets, or those of one component, with all versions. */
+async function bundleOf(session: Session, vault: SecretStorage, component: string | undefined): Promise<SecretBundle> {
+  const secrets: SecretBundle['secrets'][number][] = [];
+  for (const { name, versions } of await vault.list(session.signal)) {
+    if (component !== undefined && partsOf(name).component !== component) continue;
+    const stored = [];
+    for (const version of versions) {
+      const value = await vault.read(name, session.signal, version.id);
+      if (value === undefined) continue;
+      session.hide(value);
+      stored.push({ ...version, value });
+    }
+    if (stored.length > 0) secrets.push({ name, versions: stored });
+  }
+  return { schema: 1, exportedAt: new Date().toISOString(), secrets };
+}
+
+type Incoming = SecretBundle['secrets'][number];
+
+export const secretsImport: Procedure = async (session, input, context) => {
+  const vault = await context.vault(session);
+  const manager = await openManager(session, input, context);
+  const bundle = manager ? await fromManager(session, manager) : await fromFile(session, input);
+  for (const { versions } of bundle.secrets) for (const { value } of versions) session.hide(value);
+  if (bundle.secrets.length === 0) return { message: 'There is no secret in it.' };
+  const kept = await vault.list(session.signal);
+  const sorted = await sort(bundle, kept, vault, session.signal);
+  const { added, replaced, same } = sorted;
+  if (added.length + replaced.length === 0)
+    return { message: `All ${countText(same.length, 'secret')} are kept here already, with the same values.` };
+
+  const lines = (secrets: readonly Incoming[], mark: 'added' | 'warning' | 'same') => secrets.map(({ name }) => ({ mark, text: name }));
+  const taken = await session.review({
+    id: 'import',
+    title: 'Import secrets',
+    sections: [
+      { title: 'New here', lines: lines(added, 'added') },
+      { title: 'Kept here with another value: this one becomes the newest', lines: lines(replaced, 'warning') },
+      { title: 'Kept here with the same value: nothing changes', lines: lines(same, 'same') },
+    ].filter((section) => section.lines.length > 0),
+    findings: [],
+    actions: [
+      { id: 'import', label: `Import ${countText(added.length + replaced.length, 'secret')}` },
+      ...(replaced.length > 0 && added.length > 0 ? [{ id: 'new', label: `Only the ${added.length} new` }] : []),
+    ],
+  });
+  if (taken !== 'import' && taken !== 'new') {
+    return { message: session.dryRun ? 'Dry run: nothing was imported.' : 'Nothing was imported.' };
+  }
+  const taking = taken === 'new' ? { ...sorted, replaced: [] } : sorted;
+  await session.act({
+    id: 'import',
+    right: 'operate',
+    request: `keep ${[...taking.added, ...taking.replaced].map(({ name }) => cleanLine(name)).join(', ')} in ${vault.where}`,
+    limitMs: 10 * 60_000,
+    run: async (grant) => {
+      for (const { name, versions } of taking.added) {
+        // The ids of versions are kept where possible, because deployments refer to them.
+        if (vault.care && versions.every(({ createdMs }) => createdMs > 0))
+          for (const version of versions) await vault.care.restore(grant, name, version);
+        else for (const { value } of versions.slice(-1)) await vault.write(grant, name, value, 'imported');
+      }
+      for (const { name, versions } of taking.replaced) await vault.write(grant, name, versions.at(-1)?.value ?? '', 'imported');
+    },
+  });
+  const use = taking.replaced.length > 0 ? ' What was replaced is in force with the next deploy.' : '';
+  return {
+    message: `Imported ${countText(taking.added.length, 'new secret')}, replaced ${taking.replaced.length}.${use}`,
+    data: {
+      added: taking.added.map(({ name }) => name),
+      replaced: taking.replaced.map(({ name }) => name),
+      same: same.map(({ name }) => name),
+    },
+  };
+};
+
+async function sort(bundle: SecretBundle, kept: readonly SecretEntry[], vault: SecretStorage, signal: AbortSignal) {
+  const names = new Set(kept.map(({ name }) => name));
+  const sorted: Record<'added' | 'replaced' | 'same', Incoming[]> = { added: [], replaced: [], same: [] };
+  for (const secret of bundle.secrets) {
+    if (!names.has(secret.name)) sorted.added.push(secret);
+    else if ((await vault.read(secret.name, signal)) === secret.versions.at(-1)?.value) sorted.same.push(secret);
+    else sorted.replaced.push(secret);
+  }
+  return sorted;
+}
+
+async function fromFile(session: Session, input: FlowInput): Promise<SecretBundle> {
+  const written = await fileWord(session, input.words[0], { label: 'Import from which file?', initial: './secrets.age' });
+  const path = fileOf(written);
+  const file = await readLocal(path, session);
+  const { asksPassphrase, openAge } = await import('../../secrets/age-file.ts');
+  const asks = await asksPassphrase(file);
+  const question = { id: 'passphrase-of-file', label: 'Passphrase of the file' };
+  if (asks === undefined)
+    throw new Fault('usage.path', `${cleanLine(path)} is no age file.`, 'Name one that "quarterdeck secrets export" wrote.');
+  return openAge(file, asks ? { passphrase: await session.ask.secret(question) } : await identitiesOf(session, input));
+}
+
+async function identitiesOf(session: Session, input: FlowInput): Promise<AgeOpens> {
+  const question = { id: 'identity', label: 'Which file holds the secret key that opens it?', initial: '~/.config/age/keys.txt' };
+  const written = optionOf(input, 'identity') ?? (await session.ask.text(question));
+  const text = Buffer.from(await readLocal(fileOf(written), session)).toString('utf8');
+  const lines = text.split('\n').map((line) => line.trim());
+  const identities = lines.filter((line) => line.startsWith('AGE-SECRET-KEY-'));
+  for (const identity of identities) session.hide(identity);
+  if (identities.length > 0) return { identities };
+  throw new Fault(
+    'usage.recipient',
+    `${cleanLine(written)} holds no secret key of age.`,
+    'It has a line that begins with AGE-SECRET-KEY-1.',
+  );
+}
+
+async function fromManager(session: Session, store: SecretsFolder): Promise<SecretBundle> {
+  const secrets: Incoming[] = [];
+  for (const path of await pathsBelow(store, store.folder, session.signal)) {
+    const { values } = await readEntry(store, path, session.signal);
+    for (const [key, value] of Object.entries(values)) {
+      const name = `${path.slice(store.folder.length + 1)}/${key}` as SecretName;
+      // Other data in the folder, outside of HOST/COMPONENT, is skipped.
+      if (name.split('/').length < 3 || valueProblem(value) !== undefined) continue;
+      secrets.push({ name, versions: [{ id: 'remote', createdMs: 0, origin: 'imported', value }] });
+    }
+  }
+  return { schema: 1, exportedAt: '', secrets };
+}
+
+async function readLocal(path: string, session: Session): Promise<Uint8Array> {
+  const content = await localFiles.read(path, { signal: session.signal });
+  if (content) return content;
+  throw new Fault('usage.path', `There is no file ${path}.`, 'Name another.');
+}
+
+async function pathsBelow(store: SecretsFolder, folder: string, signal: AbortSignal): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of await store.paths.list(store.engine, `${store.engine.mount}${folder}`, signal)) {
+    if (name.endsWith('/')) found.push(...(await pathsBelow(store, `${folder}/${name.slice(0, -1)}`, signal)));
+    else found.push(`${folder}/${name}`);
+  }
+  return found;
+}
+
+type SecretsFolder = NonNullable<Awaited<ReturnType<typeof openManager>>>;
+
 /** Opens the secrets manager of the flags. Throws the faults of `VaultPaths`, `usage.address` and `refused.clear`. */
-export async function openManager(session: Session, input: FlowInput, context: FlowContext): Promise<SecretsFolder | undefined> {
+async function openManager(session: Session, input: FlowInput, context: FlowContext) {
   const manager = optionOf(input, 'manager');
   if (manager === undefined) return undefined;
   const endpoint = vaultEndpointAt(context.hostOf(input.engineName), manager);
@@ -34,7 +276,7 @@ export async function openManager(session: Session, input: FlowInput, context: F
 }
 
 /** Returns the text values of a path, and the version that a later write is compared with; 0 if there is none. */
-export async function readEntry(
+async function readEntry(
   { paths, engine }: SecretsFolder,
   path: string,
   signal: AbortSignal,

@@ -2,33 +2,23 @@ import { Fault } from '../../faults/fault.ts';
 import { unlessFault } from '../../faults/unless-fault.ts';
 import { isSealed } from '../../fleet/missing-components.ts';
 import type { ComponentView } from '../../fleet/model.ts';
-import type { FlowContext, FlowInput } from '../../flows/flow.ts';
+import type { FlowInput } from '../../flows/flow.ts';
 import { optionsOf } from '../../flows/flow-options.ts';
-import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
-import type { SealStatus, SecretsManager } from './client/secrets-manager.ts';
-import { sealWhenOpened, sendShare } from './seal-status.ts';
-import { secretsManagerOf } from './vault-open.ts';
+import { sealWhenOpened, sendShare } from './seal.ts';
+import { type FlowVault, secretsManagerOf } from './vault-open.ts';
 
 /** A sealed server with the same threshold: a node of the same cluster, if the operator says so. */
-export interface SealedNode {
-  component: ComponentView;
-  manager: SecretsManager;
-  name: string;
-}
+export type SealedNode = Pick<FlowVault, 'session' | 'component' | 'manager'> & { name: string };
 
 export type NodeOutcome = Awaited<ReturnType<typeof openNode>>;
 
 /** Shares are sent only to servers that the operator named with `--also HOST` or chose from the sealed ones. Throws `usage.host`. */
-export async function chooseNodes(
-  session: Session,
-  input: FlowInput,
-  context: FlowContext,
-  first: SealStatus,
-): Promise<readonly SealedNode[]> {
+export async function chooseNodes(vault: FlowVault, input: FlowInput): Promise<readonly SealedNode[]> {
+  const { session, status: first } = vault;
   const named = optionsOf(input, 'also') ?? [];
   if (named.length === 0 && !session.attended) return [];
-  const nodes = await sealedNodes(session, input, context, first);
+  const nodes = await sealedNodes(vault);
   const unknown = named.find((name) => !nodes.some(({ component }) => isNamed(component, name)));
   if (unknown !== undefined) {
     throw new Fault(
@@ -41,13 +31,12 @@ export async function chooseNodes(
   }
   if (named.length > 0) return nodes.filter(({ component }) => named.some((name) => isNamed(component, name)));
   if (nodes.length === 0) return [];
-  const same = nodes.filter(({ component }) => component.id === input.component?.id);
   const chosen = await session.ask.several({
     id: 'nodes',
     label: 'Give the same key shares to these too?',
     help: 'Nodes of one cluster open with the same shares, each for itself. Choose none that is not of this cluster: it would be given shares that are not its own.',
     choices: nodes.map(({ component, name }) => ({ value: component.key, label: name, detail: component.state.label })),
-    initial: same.map(({ component }) => component.key),
+    initial: nodes.filter(({ component }) => component.id === vault.component.id).map(({ component }) => component.key),
   });
   return nodes.filter(({ component }) => chosen.includes(component.key));
 }
@@ -61,31 +50,31 @@ function nameOf({ id, host, project }: ComponentView, engineName: string): strin
   return cleanLine(host === engineName ? `${id} of the project ${project}` : `${id} on ${host}`);
 }
 
-async function sealedNodes(session: Session, input: FlowInput, context: FlowContext, first: SealStatus): Promise<SealedNode[]> {
+async function sealedNodes({ session, context, component: own, status: first }: FlowVault): Promise<SealedNode[]> {
   const found: SealedNode[] = [];
   for (const component of context.fleet.snapshot().components) {
-    if (component.key === input.component?.key || !isSealed(component)) continue;
+    if (component.key === own.key || !isSealed(component)) continue;
     // An unreachable server does not stop the unsealing of the others; the list shows it.
     const manager = await unlessFault(session.signal, secretsManagerOf(context, component, session.signal));
     const status = manager && (await unlessFault(session.signal, manager.seal(session.signal)));
     if (!manager || !status?.sealed || !status.initialized) continue;
     if (status.threshold === first.threshold && status.shares === first.shares)
-      found.push({ component, manager, name: nameOf(component, input.engineName) });
+      found.push({ session, component, manager, name: nameOf(component, own.host) });
   }
   return found;
 }
 
 /** Sends the entered shares to one more node. A node of another cluster is detected by the result. */
-export async function openNode(session: Session, node: SealedNode, shares: readonly string[], number: number) {
-  const { component, manager, name } = node;
+export async function openNode(node: SealedNode, shares: readonly string[], number: number) {
+  const { session, component, manager, name } = node;
   const id = `node-${number}`;
   const tell = (state: 'running' | 'ok' | 'warning', evidence?: string) =>
     session.show({ kind: 'item', id, title: name, state, ...(evidence !== undefined && { evidence }) });
   tell('running');
   try {
     // A share that was entered there before may have spoiled the first round, and is dropped now.
-    const dropped = (await round(session, node, shares, `${id}-share`)) && (await round(session, node, shares, `${id}-again`));
-    const { sealed, progress, threshold } = dropped ? await manager.seal(session.signal) : await sealWhenOpened(session, manager);
+    const dropped = (await round(node, shares, `${id}-share`)) && (await round(node, shares, `${id}-again`));
+    const { sealed, progress, threshold } = dropped ? await manager.seal(session.signal) : await sealWhenOpened(node);
     if (dropped) tell(sealed ? 'warning' : 'ok', 'these shares do not open it: is it a node of this cluster?');
     else tell(sealed ? 'warning' : 'ok', sealed ? `${progress} of ${threshold} key shares accepted` : 'unsealed');
     return { host: component.host, component: component.id, name, sealed, progress: sealed ? progress : threshold, threshold };
@@ -96,12 +85,12 @@ export async function openNode(session: Session, node: SealedNode, shares: reado
   }
 }
 
-async function round(session: Session, { component, manager }: SealedNode, shares: readonly string[], id: string): Promise<boolean> {
+async function round(node: SealedNode, shares: readonly string[], id: string): Promise<boolean> {
+  const target = { host: node.component.host, component: node.component.key };
   for (const [at, share] of shares.entries()) {
-    const before = await manager.seal(session.signal);
+    const before = await node.manager.seal(node.session.signal);
     if (!before.sealed) return false;
-    const target = { host: component.host, component: component.id };
-    const outcome = await sendShare(session, manager, share, before, { id: `${id}-${at + 1}`, target });
+    const outcome = await sendShare(node, share, before, { id: `${id}-${at + 1}`, target });
     if (outcome.kind === 'dropped') return true;
   }
   return false;

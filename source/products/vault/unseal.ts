@@ -1,22 +1,18 @@
 import { Fault } from '../../faults/fault.ts';
-import { componentOf } from '../../flows/components/service-targets.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowOutcome, Procedure } from '../../flows/flow.ts';
 import type { Session } from '../../session/session.ts';
 import { countText } from '../../text/quantities.ts';
 import { shareNumber, shareProblem } from './client/key-share.ts';
-import type { SealStatus, SecretsManager, ShareOutcome } from './client/secrets-manager.ts';
-import { sealWhenBack, sealWhenOpened, sendShare, unsealStep } from './seal-status.ts';
+import type { SealStatus, ShareOutcome } from './client/secrets-manager.ts';
+import { sealWhenBack, sealWhenOpened, sendShare, unsealStep } from './seal.ts';
 import { chooseNodes, type NodeOutcome, openNode } from './unseal-nodes.ts';
-import { secretsManagerOf } from './vault-open.ts';
+import { type FlowVault, vaultOf } from './vault-open.ts';
 
 /** A server that restarts is waited for, because its holders are present now. */
 const restartingMs = 60_000;
 
-interface Attempt {
-  session: Session;
-  manager: SecretsManager;
-  target: { host: string; component: string };
+interface Attempt extends FlowVault {
   given: Set<number | undefined>;
   /** Number of shares sent from here, for the ids of the actions. */
   sent: number;
@@ -25,9 +21,8 @@ interface Attempt {
 }
 
 export const unseal: Procedure = async (session, input, context) => {
-  const component = componentOf(input);
-  const manager = await secretsManagerOf(context, component, session.signal);
-  const first = await manager.seal(session.signal);
+  const vault = await vaultOf(session, input, context);
+  const { component, status: first } = vault;
   if (!first.initialized) {
     throw new Fault(
       'refused.notInitialised',
@@ -42,20 +37,13 @@ export const unseal: Procedure = async (session, input, context) => {
     return dryRunOf(session, would, `${component.id} is still sealed.`);
   }
   await chooseRecovery(session, first, component.id);
-  const nodes = await chooseNodes(session, input, context, first);
-  const attempt: Attempt = {
-    session,
-    manager,
-    target: { host: input.engineName, component: component.id },
-    given: new Set(),
-    sent: 0,
-    held: nodes.length > 0 ? [] : undefined,
-  };
+  const nodes = await chooseNodes(vault, input);
+  const attempt: Attempt = { ...vault, given: new Set(), sent: 0, held: nodes.length > 0 ? [] : undefined };
   try {
-    const begun = await startOver(attempt, first);
+    const begun = await startOver(attempt);
     const last = await giveShares(attempt, begun);
     const others: NodeOutcome[] = [];
-    for (const [at, node] of nodes.entries()) others.push(await openNode(session, node, attempt.held ?? [], at + 1));
+    for (const [at, node] of nodes.entries()) others.push(await openNode(node, attempt.held ?? [], at + 1));
     return outcomeOf(component.id, last, others, input.engineName);
   } finally {
     attempt.held?.splice(0);
@@ -75,8 +63,7 @@ function outcomeOf(id: string, last: SealStatus, others: readonly NodeOutcome[],
 }
 
 /** Shares that were entered elsewhere may belong to an unknown earlier attempt. */
-async function startOver(attempt: Attempt, status: SealStatus): Promise<SealStatus> {
-  const { session, manager, target } = attempt;
+async function startOver({ session, manager, status }: Attempt): Promise<SealStatus> {
   if (status.progress === 0 || !session.attended) return status;
   const chosen = await session.ask.choice({
     id: 'attempt',
@@ -94,7 +81,6 @@ async function startOver(attempt: Attempt, status: SealStatus): Promise<SealStat
     id: 'reset',
     right: 'operate',
     request: 'PUT /v1/sys/unseal {"reset": true}',
-    target,
     run: (grant) => manager.reset(grant),
   });
   return manager.seal(session.signal);
@@ -124,7 +110,7 @@ async function giveShares(attempt: Attempt, begun: SealStatus): Promise<SealStat
 }
 
 /** Returns undefined when the shares of an unattended session are used up. */
-async function askShare({ session, target, given, sent }: Attempt, status: SealStatus): Promise<string | undefined> {
+async function askShare({ session, component, given, sent }: Attempt, status: SealStatus): Promise<string | undefined> {
   const { progress, threshold, shares, recoverySeal } = status;
   try {
     const share = await session.ask.secret({
@@ -135,7 +121,7 @@ async function askShare({ session, target, given, sent }: Attempt, status: SealS
     });
     return share.trim();
   } catch (thrown) {
-    if (thrown instanceof Fault && thrown.kind === 'interrupted') throw leftAt(status, target.component);
+    if (thrown instanceof Fault && thrown.kind === 'interrupted') throw leftAt(status, component.id);
     if (thrown instanceof Fault && thrown.code === 'usage.unanswered' && sent > 0) return undefined;
     throw thrown;
   }
@@ -153,18 +139,15 @@ function leftAt({ progress, threshold }: SealStatus, component: string): Fault {
 }
 
 async function send(attempt: Attempt, share: string, before: SealStatus): Promise<ShareOutcome | 'lost'> {
-  const { session, manager, target } = attempt;
   try {
-    return await sendShare(session, manager, share, before, { id: `share-${++attempt.sent}`, target });
+    return await sendShare(attempt, share, before, { id: `share-${++attempt.sent}` });
   } catch (thrown) {
-    if (!(thrown instanceof Fault) || thrown.kind !== 'unreachable' || session.signal.aborted) throw thrown;
+    if (!(thrown instanceof Fault) || thrown.kind !== 'unreachable' || attempt.session.signal.aborted) throw thrown;
     return 'lost';
   }
 }
 
-function look({ session, manager }: Attempt): Promise<SealStatus> {
-  return sealWhenBack(session, manager, restartingMs);
-}
+const look = (attempt: Attempt) => sealWhenBack(attempt, restartingMs);
 
 function startAnew({ given, held }: Attempt): void {
   given.clear();
@@ -193,7 +176,7 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
     held?.push(share);
     // The reply alone proves nothing: the seal status afterwards decides.
     const opening = { id: unsealStep, label: 'All shares are given; it is opening its storage' };
-    return status.sealed ? sealWhenOpened(session, attempt.manager, () => session.progress(opening)) : look(attempt);
+    return status.sealed ? sealWhenOpened(attempt, () => session.progress(opening)) : look(attempt);
   }
   if (isAnother(before, status)) {
     startAnew(attempt);

@@ -1,13 +1,13 @@
 import { Fault } from '../../faults/fault.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
-import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
+import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf } from '../../flows/flow-options.ts';
 import { showList } from '../../flows/list-table.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { durationText } from '../../text/quantities.ts';
-import { type Login, logIn, type TokenFacts, VaultTokens } from './client/vault-tokens.ts';
-import { forgetToken, keptTokenName, type OpenVault, openVaultOf, tokenFor } from './vault-open.ts';
+import { logIn, type TokenFacts, VaultAccess } from './client/vault-access.ts';
+import { type FlowVault, forgetToken, keptTokenName, openVaultOf, readKeptToken, tokenFor } from './vault-open.ts';
 
 const methods = [
   { value: 'token', label: 'A token', detail: 'that somebody made for you' },
@@ -18,16 +18,16 @@ type Method = (typeof methods)[number]['value'];
 
 export const vaultLogin: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
-  const { component, target } = vault;
+  const { component } = vault;
   const method = await methodOf(session, input);
   if (session.dryRun) {
     const would = `log in (${method}), look the token up and ask whether to keep it`;
     return dryRunOf(session, would, `nobody was logged in to ${component.id}.`);
   }
-  const token = method === 'token' ? await typedToken(session, target) : await byLogin(session, vault, method);
+  const token = method === 'token' ? await typedToken(vault) : await byLogin(vault, method);
   session.hide(token);
-  const facts = await factsOf(session, vault, token, 'Copy the whole of it again; it may have ended, or belong to another server.');
-  const isKept = await keep(session, context, vault, token, facts);
+  const facts = await factsOf(vault, token, 'Copy the whole of it again; it may have ended, or belong to another server.');
+  const isKept = await keep(vault, token, facts);
   return {
     message: `Logged in to ${component.id} as ${facts.displayName || 'somebody without a name'}${isKept ? '; the token is kept' : '; the token was not kept'}.`,
     data: { ...dataOf(facts), kept: isKept },
@@ -49,17 +49,12 @@ async function methodOf(session: Session, input: FlowInput): Promise<Method> {
   return chosen as Method;
 }
 
-async function typedToken(session: Session, { component }: OpenVault['target']): Promise<string> {
-  const typed = await session.ask.secret({
-    id: 'token',
-    label: `Token for ${component}`,
-    help: 'It goes into a header of GET /v1/auth/token/lookup-self.',
-    check: filled,
-  });
-  return typed.trim();
+async function typedToken({ session, component }: FlowVault): Promise<string> {
+  const help = 'It goes into a header of GET /v1/auth/token/lookup-self.';
+  return (await session.ask.secret({ id: 'token', label: `Token for ${component.id}`, help, check: filled })).trim();
 }
 
-async function byLogin(session: Session, { endpoint, target }: OpenVault, method: 'approle' | 'userpass'): Promise<string> {
+async function byLogin({ session, endpoint }: FlowVault, method: 'approle' | 'userpass'): Promise<string> {
   const mount = await session.ask.text({
     id: 'mount',
     label: 'Where it is mounted, below auth/',
@@ -68,26 +63,26 @@ async function byLogin(session: Session, { endpoint, target }: OpenVault, method
   });
   const at = mount.trim().replace(/^auth\/|^\/|\/$/g, '');
   const { ask } = session;
-  let login: Login;
+  let user: string | undefined;
+  let body: object;
   if (method === 'approle') {
     const roleId = (await ask.text({ id: 'role-id', label: 'Role id', check: filled })).trim();
-    login = { method, mount: at, roleId, secretId: (await ask.secret({ id: 'secret-id', label: 'Secret id', check: filled })).trim() };
+    body = { role_id: roleId, secret_id: (await ask.secret({ id: 'secret-id', label: 'Secret id', check: filled })).trim() };
   } else {
-    const user = (await ask.text({ id: 'user', label: 'User', check: filled })).trim();
-    login = { method, mount: at, user, password: await ask.secret({ id: 'password', label: 'Password', check: filled }) };
+    user = (await ask.text({ id: 'user', label: 'User', check: filled })).trim();
+    body = { password: await ask.secret({ id: 'password', label: 'Password', check: filled }) };
   }
   const token = await session.act({
     id: 'login',
     right: 'operate',
-    request: `POST /v1/auth/${at}/login${login.method === 'userpass' ? `/${login.user}` : ''}`,
-    target,
-    run: (grant) => logIn(grant, endpoint, login),
+    request: `POST /v1/auth/${at}/login${user === undefined ? '' : `/${user}`}`,
+    run: (grant) => logIn(grant, endpoint, { mount: at, user, body }),
   });
   if (token === undefined) throw new Error('an act that is not a dry run has an outcome');
   return token;
 }
 
-async function keep(session: Session, context: FlowContext, { target }: OpenVault, token: string, facts: TokenFacts): Promise<boolean> {
+async function keep({ session, context, component }: FlowVault, token: string, facts: TokenFacts): Promise<boolean> {
   const chosen = await session.ask.choice({
     id: 'keep',
     label: facts.isRoot ? 'Keep this root token here all the same?' : 'Keep the token, for what is done there next?',
@@ -102,12 +97,11 @@ async function keep(session: Session, context: FlowContext, { target }: OpenVaul
   });
   if (chosen === 'no') return false;
   const secrets = await context.vault(session);
-  const name = keptTokenName(target);
+  const name = keptTokenName(component);
   await session.act({
     id: 'keep',
     right: 'operate',
     request: `keep the token as ${name} in ${secrets.where}`,
-    target,
     done: async () => (await secrets.read(name, session.signal)) === token,
     run: (grant) => secrets.write(grant, name, token, 'given'),
   });
@@ -116,13 +110,10 @@ async function keep(session: Session, context: FlowContext, { target }: OpenVaul
 
 export const vaultLogout: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
-  const { component, endpoint, target } = vault;
-  const name = keptTokenName(target);
-  const secrets = await context.vault(session);
-  const token = await secrets.read(name, session.signal);
+  const { component, endpoint } = vault;
+  const token = await readKeptToken(vault);
   if (token === undefined) return { message: `No token is kept for ${component.id}.` };
-  session.hide(token);
-  const tokens = new VaultTokens(endpoint, token);
+  const tokens = new VaultAccess(endpoint, token);
   const facts = await tokens.self(session.signal);
   // The root token may be the last one with full access; "vault revoke-root" checks that.
   if (facts && !facts.isRoot) {
@@ -130,12 +121,11 @@ export const vaultLogout: Procedure = async (session, input, context) => {
       id: 'revoke',
       right: 'operate',
       request: 'PUT /v1/auth/token/revoke-self',
-      target,
       done: async () => (await tokens.self(session.signal)) === undefined,
       run: (grant) => tokens.revokeSelf(grant),
     });
   }
-  await forgetToken(session, context, target);
+  await forgetToken(vault);
   if (session.dryRun) return { message: `Dry run: the token for ${component.id} is still kept.` };
   const message = facts?.isRoot
     ? `The root token of ${component.id} was forgotten here. It was not revoked: quarterdeck vault revoke-root ${component.id}`
@@ -145,16 +135,16 @@ export const vaultLogout: Procedure = async (session, input, context) => {
 
 export const vaultToken: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
-  const { component, target } = vault;
-  const { token } = await tokenFor(session, context, target, { may: 'nothing but itself' });
+  const { component } = vault;
+  const { token } = await tokenFor(vault, { may: 'nothing but itself' });
   const remedy = `It ended, was revoked, or belongs to another server. Log in: quarterdeck vault login ${component.id}`;
-  const facts = await factsOf(session, vault, token, remedy);
+  const facts = await factsOf(vault, token, remedy);
   return { message: `The token of ${component.id} ${lifeOf(facts)}.`, data: dataOf(facts) };
 };
 
 /** Looks a token up and shows its properties. Throws `failed.login` if the server does not accept it. */
-async function factsOf(session: Session, { component, endpoint }: OpenVault, token: string, remedy: string): Promise<TokenFacts> {
-  const facts = await new VaultTokens(endpoint, token).self(session.signal);
+async function factsOf({ session, component, endpoint }: FlowVault, token: string, remedy: string): Promise<TokenFacts> {
+  const facts = await new VaultAccess(endpoint, token).self(session.signal);
   if (!facts) throw new Fault('failed.login', `${component.id} does not take that token.`, remedy);
   const renewal = facts.renewable ? ', can be renewed' : ', cannot be renewed';
   const rows = {

@@ -1,5 +1,4 @@
 import { httpEndpointOf } from '../../calls/http-client.ts';
-import type { HttpEndpoint } from '../../calls/http-exchange.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { entryOf, targetOf } from '../../flows/call-target.ts';
@@ -10,7 +9,7 @@ import type { Session } from '../../session/session.ts';
 import { SecretsManager } from './client/secrets-manager.ts';
 import { withProtocol } from './client/vault-api.ts';
 
-async function vaultEndpointOf(context: FlowContext, component: ComponentView, signal: AbortSignal): Promise<HttpEndpoint> {
+export async function secretsManagerOf(context: FlowContext, component: ComponentView, signal: AbortSignal): Promise<SecretsManager> {
   const entry = entryOf(context, component);
   const port = entry?.api?.port;
   if (!entry || !port) {
@@ -18,63 +17,61 @@ async function vaultEndpointOf(context: FlowContext, component: ComponentView, s
     throw new Fault('usage.component', `${component.id} is no path-addressed secrets manager.`, remedy);
   }
   const target = await targetOf(context, component.host, entry, signal, component);
-  return withProtocol(httpEndpointOf(target, port), signal);
+  return new SecretsManager(await withProtocol(httpEndpointOf(target, port), signal));
 }
 
-export async function secretsManagerOf(context: FlowContext, component: ComponentView, signal: AbortSignal): Promise<SecretsManager> {
-  return new SecretsManager(await vaultEndpointOf(context, component, signal));
-}
+/** The secrets manager of a flow, with the session that works on it. */
+export type FlowVault = Awaited<ReturnType<typeof vaultOf>>;
 
-export type OpenVault = Awaited<ReturnType<typeof openVaultOf>>;
-
-type VaultTarget = ReturnType<typeof targetOfVault>;
-
-/** The project is set if it differs from the component's name: a host can have several. */
-export function targetOfVault({ id, project }: ComponentView, host: string) {
-  return { host, component: id, ...(project !== '' && project !== id && { project }) };
+export async function vaultOf(session: Session, input: FlowInput, context: FlowContext) {
+  const component = componentOf(input);
+  const manager = await secretsManagerOf(context, component, session.signal);
+  return { session, context, component, manager, endpoint: manager.endpoint, status: await manager.seal(session.signal) };
 }
 
 /** Throws `refused.sealed` and `refused.notInitialised`: a sealed server answers no queries. */
-export async function openVaultOf(session: Session, input: FlowInput, context: FlowContext) {
-  const component = componentOf(input);
-  const endpoint = await vaultEndpointOf(context, component, session.signal);
-  const manager = new SecretsManager(endpoint);
-  const status = await manager.seal(session.signal);
-  if (!status.initialized) {
-    const message = `${component.id} is not initialised: there is nothing in it yet.`;
-    throw new Fault('refused.notInitialised', message, `quarterdeck init ${component.id}`);
-  }
-  if (status.sealed) {
-    const message = `${component.id} is sealed (${status.progress} of ${status.threshold} key shares given).`;
-    throw new Fault('refused.sealed', message, `quarterdeck unseal ${component.id}`);
-  }
-  return { component, endpoint, manager, status, target: targetOfVault(component, input.engineName) };
+export async function openVaultOf(session: Session, input: FlowInput, context: FlowContext): Promise<FlowVault> {
+  const vault = await vaultOf(session, input, context);
+  const { initialized, sealed, progress, threshold } = vault.status;
+  const { id } = vault.component;
+  if (!initialized)
+    throw new Fault('refused.notInitialised', `${id} is not initialised: there is nothing in it yet.`, `quarterdeck init ${id}`);
+  if (!sealed) return vault;
+  throw new Fault('refused.sealed', `${id} is sealed (${progress} of ${threshold} key shares given).`, `quarterdeck unseal ${id}`);
 }
 
-/** The token of "vault login" is not among the secrets of the component: those are included in its backups. */
-export function keptTokenName({ host, component, project }: VaultTarget): SecretName {
-  return `${host}/${project ? `${project}.` : ''}${component}.login/TOKEN`;
+/**
+ * The token of "vault login" is not among the secrets of the component: those are included in its backups. The name has the project if it
+ * differs from the component's: a host can have several.
+ */
+export function keptTokenName({ host, id, project }: ComponentView): SecretName {
+  return `${host}/${project !== '' && project !== id ? `${project}.` : ''}${id}.login/TOKEN`;
 }
 
-export async function forgetToken(session: Session, context: FlowContext, target: VaultTarget): Promise<void> {
-  const name = keptTokenName(target);
+export async function readKeptToken({ session, context, component }: FlowVault): Promise<string | undefined> {
+  const kept = await (await context.vault(session)).read(keptTokenName(component), session.signal);
+  if (kept !== undefined) session.hide(kept);
+  return kept;
+}
+
+export async function forgetToken({ session, context, component }: FlowVault): Promise<void> {
+  const name = keptTokenName(component);
   const secrets = await context.vault(session);
-  await session.act({ id: 'forget', right: 'operate', request: `forget ${name}`, target, run: (grant) => secrets.remove(grant, name) });
+  await session.act({ id: 'forget', right: 'operate', request: `forget ${name}`, run: (grant) => secrets.remove(grant, name) });
 }
 
 /** Prompts for a token; an empty answer selects the stored one. `may`: what its policy has to allow. `next`: what is prompted for then. */
 export async function tokenFor(
-  session: Session,
-  context: FlowContext,
-  target: VaultTarget,
+  vault: FlowVault,
   { may, id = 'token', label, next = '' }: { may: string; id?: string; label?: string; next?: string },
 ): Promise<{ token: string; isKept: boolean }> {
+  const { id: name } = vault.component;
   let typed = '';
   let unanswered: unknown;
   try {
-    typed = await session.ask.secret({
+    typed = await vault.session.ask.secret({
       id,
-      label: label ?? `Token for ${target.component}`,
+      label: label ?? `Token for ${name}`,
       help: `It needs ${may}. It goes into a header, and is not kept here. Empty takes the one that "vault login" keeps.${next === '' ? '' : ` ${next}`}`,
     });
   } catch (thrown) {
@@ -83,21 +80,17 @@ export async function tokenFor(
     unanswered = thrown;
   }
   if (typed.trim() !== '') return { token: typed.trim(), isKept: false };
-  const kept = await (await context.vault(session)).read(keptTokenName(target), session.signal);
-  if (kept === undefined && unanswered) {
-    throw new Fault(
-      'usage.unanswered',
-      `No token is kept for ${target.component}, and nobody is there to type one.`,
-      `Keep one: quarterdeck vault login ${target.component}. Or pipe one in: --answers - takes {"${id}": "..."}.`,
-      { cause: unanswered },
-    );
+  const kept = await readKeptToken(vault);
+  if (kept !== undefined) return { token: kept, isKept: true };
+  if (!unanswered) {
+    throw new Fault('usage.token', `No token is kept for ${name}.`, `Type one, or keep one: quarterdeck vault login ${name}`);
   }
-  if (kept === undefined) {
-    const remedy = `Type one, or keep one: quarterdeck vault login ${target.component}`;
-    throw new Fault('usage.token', `No token is kept for ${target.component}.`, remedy);
-  }
-  session.hide(kept);
-  return { token: kept, isKept: true };
+  throw new Fault(
+    'usage.unanswered',
+    `No token is kept for ${name}, and nobody is there to type one.`,
+    `Keep one: quarterdeck vault login ${name}. Or pipe one in: --answers - takes {"${id}": "..."}.`,
+    { cause: unanswered },
+  );
 }
 
 /** Throws `refused.unattended`: a secret that is shown once requires an operator who sees it. */

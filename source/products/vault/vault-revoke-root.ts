@@ -1,11 +1,10 @@
 import { Fault } from '../../faults/fault.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
-import type { FlowContext, FlowOutcome, Procedure } from '../../flows/flow.ts';
-import type { Session } from '../../session/session.ts';
+import type { FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { countText, durationText } from '../../text/quantities.ts';
 import { RootGeneration } from './client/key-ceremonies.ts';
-import { type TokenFacts, VaultTokens } from './client/vault-tokens.ts';
-import { forgetToken, keptTokenName, type OpenVault, openVaultOf, tokenFor } from './vault-open.ts';
+import { type TokenFacts, VaultAccess } from './client/vault-access.ts';
+import { type FlowVault, forgetToken, openVaultOf, readKeptToken, tokenFor } from './vault-open.ts';
 
 /** Other root tokens are not searched for if there are more tokens than this. */
 const mostTokens = 500;
@@ -15,21 +14,17 @@ const adminPath = 'sys/policies/acl/quarterdeck-is-asking';
 
 export const vaultRevokeRoot: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
-  const { component, endpoint, target } = vault;
+  const { component, endpoint } = vault;
   if (session.dryRun) {
     const would = 'ask for the root token and for another admin token, try that one, and only then send PUT /v1/auth/token/revoke-self';
     return dryRunOf(session, would, `the root token of ${component.id} is as it was.`);
   }
-  if (session.noted(revokedStep).length > 0) return afterRevoking(session, context, vault);
-  const { token: root, isKept } = await tokenFor(session, context, target, {
-    id: 'root',
-    may: 'the policy root',
-    label: 'Root token that is to end',
-  });
-  const tokens = new VaultTokens(endpoint, root);
+  if (session.noted(revokedStep).length > 0) return afterRevoking(vault);
+  const { token: root, isKept } = await tokenFor(vault, { id: 'root', may: 'the policy root', label: 'Root token that is to end' });
+  const tokens = new VaultAccess(endpoint, root);
   const facts = await tokens.self(session.signal);
   if (!facts) {
-    if (isKept) await forgetToken(session, context, target);
+    if (isKept) await forgetToken(vault);
     return { message: `That token opens nothing any more: it was revoked already${isKept ? ', and is forgotten here' : ''}.` };
   }
   if (!facts.isRoot) {
@@ -39,7 +34,7 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
       `Forget and revoke one that was kept: quarterdeck vault logout ${component.id}`,
     );
   }
-  const other = await otherAdmin(session, vault, facts);
+  const other = await otherAdmin(vault, facts);
   session.show({ kind: 'item', id: 'other', title: 'Another way in', state: 'ok', evidence: other.evidence });
   const roots = await otherRoots(tokens, facts, session.signal);
   await session.act({
@@ -47,7 +42,6 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
     right: 'destroy',
     title: `Revoke this root token of ${component.id}`,
     request: 'PUT /v1/auth/token/revoke-self',
-    target,
     consequences: [
       'It opens nothing any more, and what was made with it ends too: tokens that are not orphans, and their leases.',
       `From then on the way in is ${other.evidence}.`,
@@ -62,14 +56,14 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
     },
   });
   if (await tokens.self(session.signal)) throw new Fault('failed.revoke', 'The server still takes that token.', 'Look at its log.');
-  if (other.token !== undefined && !(await new VaultTokens(endpoint, other.token).self(session.signal))) {
+  if (other.token !== undefined && !(await new VaultAccess(endpoint, other.token).self(session.signal))) {
     throw new Fault(
       'failed.revoke',
       'The root token is revoked, and the other token ended with it.',
       `Make a root token with the key shares while that is possible: quarterdeck vault root ${component.id}`,
     );
   }
-  if (isKept) await forgetToken(session, context, target);
+  if (isKept) await forgetToken(vault);
   return {
     message: `That root token of ${component.id} opens nothing any more. The way in: ${other.evidence}.`,
     data: { otherRoots: roots ?? null },
@@ -77,23 +71,19 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
 };
 
 /** The run was interrupted after the token was revoked: only a stored copy, which is useless now, is left to remove. */
-async function afterRevoking(session: Session, context: FlowContext, { component, endpoint, target }: OpenVault): Promise<FlowOutcome> {
-  const kept = await (await context.vault(session)).read(keptTokenName(target), session.signal);
-  if (kept !== undefined) session.hide(kept);
-  const isOver = kept !== undefined && (await new VaultTokens(endpoint, kept).self(session.signal)) === undefined;
-  if (isOver) await forgetToken(session, context, target);
+async function afterRevoking(vault: FlowVault): Promise<FlowOutcome> {
+  const { session, component, endpoint } = vault;
+  const kept = await readKeptToken(vault);
+  const isOver = kept !== undefined && (await new VaultAccess(endpoint, kept).self(session.signal)) === undefined;
+  if (isOver) await forgetToken(vault);
   return {
     message: `The root token of ${component.id} was revoked before the run broke off${isOver ? '; it is forgotten here too' : ''}.`,
   };
 }
 
 /** The shares if they alone create a root token, otherwise another token that was tested in this run. */
-async function otherAdmin(
-  session: Session,
-  { component, endpoint }: OpenVault,
-  root: TokenFacts,
-): Promise<{ evidence: string; token?: string }> {
-  const byShares = (await RootGeneration.openWithoutToken(endpoint, session.signal)) !== undefined;
+async function otherAdmin({ session, component, endpoint }: FlowVault, root: TokenFacts): Promise<{ evidence: string; token?: string }> {
+  const byShares = (await RootGeneration.open(endpoint, undefined, session.signal)) !== undefined;
   const token = (
     await session.ask.secret({
       id: 'other',
@@ -105,7 +95,7 @@ async function otherAdmin(
     })
   ).trim();
   if (token === '') return { evidence: 'the key shares, which make a root token without a login' };
-  const tokens = new VaultTokens(endpoint, token);
+  const tokens = new VaultAccess(endpoint, token);
   const facts = await tokens.self(session.signal);
   const problem = facts ? await problemOf(facts, root, tokens, session.signal) : 'the server does not know it';
   if (facts && problem === undefined)
@@ -117,7 +107,7 @@ async function otherAdmin(
   );
 }
 
-async function problemOf(facts: TokenFacts, root: TokenFacts, tokens: VaultTokens, signal: AbortSignal): Promise<string | undefined> {
+async function problemOf(facts: TokenFacts, root: TokenFacts, tokens: VaultAccess, signal: AbortSignal): Promise<string | undefined> {
   if (facts.accessor === root.accessor) return 'it is the same one';
   if (!facts.orphan) return 'since it was made with a token and ends with that';
   const isFromLogin = facts.path.startsWith('auth/') && !facts.path.startsWith('auth/token/');
@@ -128,7 +118,7 @@ async function problemOf(facts: TokenFacts, root: TokenFacts, tokens: VaultToken
   return undefined;
 }
 
-async function otherRoots(tokens: VaultTokens, own: TokenFacts, signal: AbortSignal): Promise<number | undefined> {
+async function otherRoots(tokens: VaultAccess, own: TokenFacts, signal: AbortSignal): Promise<number | undefined> {
   const accessors = await tokens.accessors(signal);
   if (accessors.length > mostTokens) return undefined;
   let count = 0;

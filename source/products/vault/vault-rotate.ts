@@ -5,9 +5,8 @@ import { handedOutStep, handOut } from '../../flows/secrets/deliver.ts';
 import type { Session } from '../../session/session.ts';
 import { type CeremonyStatus, type NewShares, ShareRotation } from './client/key-ceremonies.ts';
 import { shareNumber, shareProblem } from './client/key-share.ts';
-import { cancelCeremony, collectShares } from './collect-shares.ts';
-import { askCounts, type ShareCounts, shareHandouts, shareLabels } from './share-counts.ts';
-import { type OpenVault, openVaultOf, requirePerson, tokenFor } from './vault-open.ts';
+import { askCounts, cancelCeremony, collectShares, type ShareCounts, shareHandouts, shareLabels } from './key-shares.ts';
+import { type FlowVault, openVaultOf, requirePerson, tokenFor } from './vault-open.ts';
 
 const begunStep = 'begun';
 const provingStep = 'proving';
@@ -15,49 +14,40 @@ const provingStep = 'proving';
 export const vaultRotate: Procedure = async (session, input, context) => {
   requirePerson(session, 'New shares that nobody sees are lost at once: rotating them needs somebody at a terminal.');
   const vault = await openVaultOf(session, input, context);
-  const { component, endpoint, manager, status, target } = vault;
+  const { component, endpoint, manager, status } = vault;
   const recovery = status.recoverySeal;
   if (session.dryRun) {
     const would = `ask for a token and for ${status.threshold} of the ${status.shares} key shares in force, hand the new ones out, and put them in force once they are proved: PUT /v1/sys/rotate/root/init, update, verify (or sys/rekey where the server is older)`;
     return dryRunOf(session, would, `the key shares of ${component.id} are the same.`);
   }
-  const { token } = await tokenFor(session, context, target, {
+  const { token } = await tokenFor(vault, {
     may: `sudo on sys/rotate/${recovery ? 'recovery' : 'root'}/*`,
     next: 'Then the shares in force are asked for.',
   });
   const rotation = await ShareRotation.open(endpoint, { token, recovery }, session.signal);
-  const begun = await beginRotation(session, rotation, vault);
+  const begun = await beginRotation(vault, rotation);
   if (begun === 'in force') return inForceAlready(component.id, status);
   if (begun === 'proved') return outcomeOf(component.id, await manager.seal(session.signal), recovery);
-  const made = await collectShares(
-    {
-      session,
-      ceremony: rotation,
-      target,
-      seal: status,
-      left: ({ progress, required }, cause) =>
-        new Fault(
-          'interrupted.cancelled',
-          `The rotation stands at ${progress} of ${required} shares; those of before are in force.`,
-          `Go on with it, or cancel it: quarterdeck vault rotate ${component.id}. Sealing or a restart ends it too.`,
-          { cause },
-        ),
-    },
-    begun,
-  );
+  const left = ({ progress, required }: CeremonyStatus, cause: Fault) =>
+    new Fault(
+      'interrupted.cancelled',
+      `The rotation stands at ${progress} of ${required} shares; those of before are in force.`,
+      `Go on with it, or cancel it: quarterdeck vault rotate ${component.id}. Sealing or a restart ends it too.`,
+      { cause },
+    );
+  const made = await collectShares({ vault, ceremony: rotation, left }, begun);
   const counts = { shares: made.shares.length, threshold: begun.threshold };
-  await giveOut(session, rotation, vault, made);
+  await giveOut(vault, rotation, made);
   await session.note(provingStep, made.verificationNonce);
   if (made.verificationNonce !== '')
-    await proveShares(session, rotation, target, { nonce: made.verificationNonce, threshold: begun.threshold }, (at) => made.shares[at]);
+    await proveShares(session, rotation, { nonce: made.verificationNonce, threshold: begun.threshold }, (at) => made.shares[at]);
   return outcomeOf(component.id, counts, recovery);
 };
 
 /** Starts or resumes a rotation. New shares that are with their holders are not shown again, but can still be verified. */
 async function beginRotation(
-  session: Session,
+  { session, component, status: now }: FlowVault,
   rotation: ShareRotation,
-  { component, status: now, target }: OpenVault,
 ): Promise<CeremonyStatus | 'proved' | 'in force'> {
   const status = await rotation.status(session.signal);
   if (!status.started && session.noted(provingStep).length > 0 && (await isSettled(session))) return 'in force';
@@ -81,18 +71,17 @@ async function beginRotation(
     });
     if (chosen === 'continue') return status;
     if (chosen === 'prove') {
-      await proveTyped(session, rotation, target, status);
+      await proveTyped(session, rotation, status);
       return 'proved';
     }
     if (chosen === 'leave') throw new Fault('interrupted.cancelled', 'The rotation was left as it is.', 'Ask who began it.');
-    await cancelCeremony(session, rotation, target, { id: 'drop', nonce: status.nonce });
+    await cancelCeremony(session, rotation, { id: 'drop', nonce: status.nonce });
   }
   const counts = await askCounts(session, now);
   const started = await session.act({
     id: 'start',
     right: 'operate',
     request: `PUT /v1/${rotation.path}/init: ${counts.shares} shares, ${counts.threshold} of them open ${component.id}, in force once they are proved`,
-    target,
     run: async (grant) => {
       const status = await rotation.start(grant, counts);
       await session.note(begunStep, status.nonce);
@@ -125,9 +114,8 @@ async function isSettled(session: Session): Promise<boolean> {
   return chosen === 'in-force';
 }
 
-async function giveOut(session: Session, rotation: ShareRotation, vault: OpenVault, made: NewShares): Promise<void> {
+async function giveOut({ session, component: { id } }: FlowVault, rotation: ShareRotation, made: NewShares): Promise<void> {
   const isInForce = made.verificationNonce === '';
-  const { id } = vault.component;
   const handouts = shareHandouts(made.shares, shareLabels('New key share', made.shares.length));
   try {
     await handOut(session, handouts, {
@@ -154,7 +142,7 @@ async function giveOut(session: Session, rotation: ShareRotation, vault: OpenVau
   } catch (thrown) {
     if (thrown instanceof Fault && thrown.code === 'interrupted.handout' && !session.signal.aborted) {
       const { nonce } = await rotation.status(session.signal);
-      await cancelCeremony(session, rotation, vault.target, { id: 'cancel', nonce });
+      await cancelCeremony(session, rotation, { id: 'cancel', nonce });
     }
     throw thrown;
   }
@@ -191,7 +179,6 @@ function outcomeOf(id: string, { shares, threshold }: ShareCounts, recovery: boo
 async function proveShares(
   session: Session,
   rotation: ShareRotation,
-  target: OpenVault['target'],
   { nonce, threshold }: { nonce: string; threshold: number },
   shareAt: (at: number) => string | undefined | Promise<string>,
 ): Promise<void> {
@@ -202,7 +189,6 @@ async function proveShares(
       id: `prove-${at + 1}`,
       right: 'operate',
       request: `PUT /v1/${rotation.path}/verify with a new key share (${at} of ${threshold} were given)`,
-      target,
       run: (grant) => rotation.prove(grant, share, nonce),
     });
   }
@@ -215,22 +201,16 @@ async function proveShares(
 }
 
 /** Verifies the shares that holders enter, in a run after the one that handed them out. */
-async function proveTyped(
-  session: Session,
-  rotation: ShareRotation,
-  target: OpenVault['target'],
-  { threshold, shares }: CeremonyStatus,
-): Promise<void> {
+async function proveTyped(session: Session, rotation: ShareRotation, { threshold, shares }: CeremonyStatus): Promise<void> {
   const nonce = await session.act({
     id: 'prove-anew',
     right: 'operate',
     request: `DELETE /v1/${rotation.path}/verify: the proof begins anew`,
-    target,
     run: (grant) => rotation.proveAnew(grant),
   });
   if (nonce === undefined) throw new Error('an act that is not a dry run has an outcome');
   const given = new Set<number | undefined>();
-  const proving = proveShares(session, rotation, target, { nonce, threshold }, async (at) => {
+  const proving = proveShares(session, rotation, { nonce, threshold }, async (at) => {
     session.progress({ id: 'proof', label: `${at} of ${threshold} new key shares given`, fraction: at / threshold });
     const typed = await session.ask.secret({
       id: 'new-share',

@@ -1,52 +1,158 @@
 import { Fault } from '../../faults/fault.ts';
-import type { Procedure } from '../../flows/flow.ts';
+import { unlessFault } from '../../faults/unless-fault.ts';
+import { dryRunOf } from '../../flows/dry-run.ts';
+import type { FlowInput, Procedure } from '../../flows/flow.ts';
+import { optionOf } from '../../flows/flow-options.ts';
 import { fileOf, fileWord } from '../../flows/named-file.ts';
+import { replacing } from '../../flows/save-file.ts';
 import { localFiles } from '../../hosts/local-files.ts';
+import type { Act, Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText } from '../../text/quantities.ts';
-import { takeSnapshot } from './client/raft-snapshot.ts';
-import { openVaultOf, tokenFor } from './vault-open.ts';
+import { readSnapshot, restoreSnapshot, snapshotLimitBytes, takeSnapshot } from './client/raft-snapshot.ts';
+import { VaultAccess } from './client/vault-access.ts';
+import { sealWhenBack } from './seal.ts';
+import { type FlowVault, openVaultOf, tokenFor } from './vault-open.ts';
 
-export const snapshotLimitMs = 15 * 60_000;
+const limitMs = 15 * 60_000;
 
-export const snapshotFile = (name: string) => `./${name}-${new Date().toISOString().slice(0, 16).replace(/[T:]/g, '-')}.snap`;
+const snapshotFile = (name: string) => `./${name}-${new Date().toISOString().slice(0, 16).replace(/[T:]/g, '-')}.snap`;
 
 export const vaultSnapshot: Procedure = async (session, input, context) => {
-  const { component, endpoint, target, status } = await openVaultOf(session, input, context);
-  const written = await fileWord(session, input.words[0], {
-    label: 'Save the snapshot to which file of this machine?',
-    initial: snapshotFile(component.id),
-  });
-  const path = fileOf(written);
-  const shown = cleanLine(path);
-  const there = await localFiles.facts(path, session.signal);
-  if (there && there.kind !== 'file') throw new Fault('usage.path', `${shown} is no plain file.`, 'Name a file.');
-  const may = 'read on sys/storage/raft/snapshot';
-  const { token } = session.dryRun ? { token: 'none' } : await tokenFor(session, context, target, { may });
-  const taken = await session.act({
-    id: 'snapshot',
-    right: there ? 'destroy' : 'reveal',
-    ...(there && { title: `Replace ${shown}`, consequences: [`What is in it now is lost: ${bytesText(there.sizeBytes)}.`] }),
-    request: `GET /v1/sys/storage/raft/snapshot into ${shown}`,
-    target,
-    limitMs: snapshotLimitMs,
-    run: async (grant) => {
-      session.progress({ id: 'snapshot', label: 'Taking it, and looking through it' });
-      const { bytes, index, stateBytes } = await takeSnapshot(endpoint, token, grant.signal);
-      await localFiles.write(grant, path, bytes, { mode: 0o600 });
-      return { index, stateBytes, sizeBytes: bytes.length };
-    },
-  });
+  const vault = await openVaultOf(session, input, context);
+  const { component, status } = vault;
+  const question = { label: 'Save the snapshot to which file of this machine?', initial: snapshotFile(component.id) };
+  const path = fileOf(await fileWord(session, input.words[0], question));
+  const replaced = await replacing(path, session.signal);
+  const { token } = session.dryRun ? { token: 'none' } : await tokenFor(vault, { may: 'read on sys/storage/raft/snapshot' });
+  const taken = await save(session, new VaultAccess(vault.endpoint, token), path, { id: 'snapshot', right: 'reveal', ...replaced });
   if (!taken) return { message: 'Dry run: no snapshot was taken.' };
-  session.progress({ id: 'snapshot', label: 'Taken', done: true });
-  const facts = await localFiles.facts(path, session.signal);
-  if (facts?.sizeBytes !== taken.sizeBytes)
-    throw new Fault('failed.snapshot', `${shown} is not what was written.`, 'Look at the disk, and take it again.');
   const opens = status.recoverySeal
     ? `what opens it now (${status.type})`
     : `${status.threshold} of the ${status.shares} key shares of now`;
   return {
-    message: `${shown}: ${bytesText(taken.sizeBytes)}, whole, as of index ${taken.index}. What is in it is encrypted: going back to it takes ${opens}.`,
+    message: `${cleanLine(path)}: ${bytesText(taken.sizeBytes)}, whole, as of index ${taken.index}. What is in it is encrypted: going back to it takes ${opens}.`,
     data: { file: path, ...taken, threshold: status.threshold, shares: status.shares },
   };
 };
+
+/** Saves a snapshot to a file that only the operator can read. Returns undefined in a dry run. */
+async function save(
+  session: Session,
+  access: VaultAccess,
+  path: string,
+  act: Pick<Act<unknown>, 'id' | 'right' | 'title' | 'consequences'>,
+) {
+  const shown = cleanLine(path);
+  const taken = await session.act({
+    ...act,
+    request: `GET /v1/sys/storage/raft/snapshot into ${shown}`,
+    limitMs,
+    run: async (grant) => {
+      session.progress({ id: 'snapshot', label: 'Taking it, and looking through it' });
+      const { bytes, index, stateBytes } = await takeSnapshot(access, grant.signal);
+      await localFiles.write(grant, path, bytes, { mode: 0o600 });
+      await session.note(savedStep, shown);
+      return { index, stateBytes, sizeBytes: bytes.length };
+    },
+  });
+  if (!taken) return undefined;
+  session.progress({ id: 'snapshot', label: 'Taken', done: true });
+  const facts = await localFiles.facts(path, session.signal);
+  if (facts?.sizeBytes === taken.sizeBytes) return taken;
+  throw new Fault('failed.snapshot', `${shown} is not what was written.`, 'Look at the disk, and take it again.');
+}
+
+/** The server reloads all its data, and does not answer or is in standby meanwhile. */
+const settlingMs = 60_000;
+const restoredStep = 'restored';
+const savedStep = 'saved';
+
+export const vaultRestore: Procedure = async (session, input, context) => {
+  const written = await fileWord(session, input.words[0], {
+    label: 'Which snapshot, a file of this machine?',
+    help: 'It is looked through before anything is sent.',
+  });
+  const file = fileOf(written);
+  const shown = cleanLine(file);
+  const bytes = await localFiles.read(file, { signal: session.signal, limitBytes: snapshotLimitBytes });
+  if (!bytes) throw new Fault('usage.path', `There is no file ${shown}.`, 'Name a snapshot that was taken.');
+  const { index, stateBytes } = await readSnapshot(Buffer.from(bytes), session.signal);
+  const evidence = `whole, as of index ${index}, ${bytesText(stateBytes)} of state`;
+  session.show({ kind: 'item', id: 'snapshot', title: shown, state: 'ok', evidence });
+  if (session.noted(restoredStep).length > 0) return { message: `${shown} was put in place before the run broke off.` };
+  const vault = await openVaultOf(session, input, context);
+  const { component } = vault;
+  if (session.dryRun) {
+    const would = `ask for a token, save what is there now, and send POST /v1/sys/storage/raft/snapshot with ${shown}`;
+    return dryRunOf(session, would, `${component.id} is as it was.`);
+  }
+  const { token } = await tokenFor(vault, { may: 'update on sys/storage/raft/snapshot' });
+  const access = new VaultAccess(vault.endpoint, token);
+  const before = await saveBefore(input, vault, access, file);
+  const force = input.options['force'] === true;
+  await session.act({
+    id: 'restore',
+    right: 'destroy',
+    title: `Put ${shown} in the place of all that ${component.id} holds`,
+    request: `POST /v1/sys/storage/raft/snapshot${force ? '-force' : ''} with ${shown}`,
+    consequences: [
+      `All that was written there since is lost: secrets, policies, roles, tokens. ${before === undefined ? 'What is there now was not saved.' : `What is there now is in ${before}.`}`,
+      'Tokens that were made since open nothing any more, and those of then do again.',
+      ...(force ? ['It may be sealed afterwards, and opens with the key shares of the snapshot alone.'] : []),
+    ],
+    limitMs,
+    run: async (grant) => {
+      session.progress({ id: 'restore', label: 'Putting the snapshot in place' });
+      await restoreSnapshot(grant, access, bytes, force);
+      await session.note(restoredStep, shown);
+    },
+  });
+  session.progress({ id: 'restore', label: 'In place', done: true });
+  const { sealed, threshold, shares } = await sealWhenBack(vault, settlingMs, () => true);
+  // After its leader election a node is in standby for a moment, and cannot check tokens.
+  const checked = sealed ? undefined : access.self(session.signal).then((facts) => facts !== undefined);
+  const isKnown = checked && (await unlessFault(session.signal, checked));
+  const state = sealed
+    ? ` It is sealed: ${threshold} of the ${shares} key shares of the snapshot open it. Where it says that it cannot set up the key, restart it first.`
+    : ' It is open.';
+  const login = isKnown === false ? ' The token that was given is none of the snapshot: log in anew.' : '';
+  const unseal = {
+    id: 'unseal',
+    title: 'Unseal it with the shares of the snapshot',
+    detail: `quarterdeck unseal ${component.id}`,
+    byHand: false,
+  };
+  return {
+    message: `${component.id} is as it was in ${shown} (index ${index}).${state}${login}`,
+    data: { file: shown, index, sealed, ...(before !== undefined && { before }) },
+    ...(sealed && { todo: { component: component.id, items: [unseal] } }),
+  };
+};
+
+/** Saves the current data to be able to roll back. Returns undefined if the operator declined that. */
+async function saveBefore(
+  input: FlowInput,
+  { session, component }: FlowVault,
+  access: VaultAccess,
+  file: string,
+): Promise<string | undefined> {
+  const [saved] = session.noted(savedStep);
+  if (saved !== undefined) return saved;
+  if (input.options['without-before'] === true) return undefined;
+  const written =
+    optionOf(input, 'before') ??
+    (await session.ask.text({
+      id: 'before',
+      label: 'Save what is there now to which file first?',
+      help: 'The way back, should the snapshot be the wrong one. Empty: it is not saved.',
+      initial: snapshotFile(`${component.id}-before`),
+    }));
+  if (written.trim() === '') return undefined;
+  const path = fileOf(written);
+  const shown = cleanLine(path);
+  if (path === file || (await localFiles.facts(path, session.signal)))
+    throw new Fault('refused.fileThere', `${shown} is there already.`, 'Name another file. Nothing was changed.');
+  await save(session, access, path, { id: 'save-before', right: 'reveal' });
+  return shown;
+}

@@ -7,12 +7,12 @@ import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
 import { type PathVersion, pathIn, type VersionCall } from './client/vault-paths.ts';
-import { type OpenPath, openPath, pathOf } from './vault-read.ts';
+import { nothingAt, type OpenPath, openPath, pathOf } from './vault-values.ts';
 
 export const vaultVersions: Procedure = async (session, input, context) => {
   const found = await openPath(session, input, context, 'read on its metadata');
   const { path, shown } = found;
-  const versions = await versionsOf(session, found);
+  const versions = await versionsOf(found);
   const columns = { VERSION: ({ version }: PathVersion) => String(version), WRITTEN: writtenText, STATE: stateText };
   showList(session, versions, columns, { title: shown });
   const there = versions.filter(({ state }) => state === 'there').length;
@@ -26,16 +26,16 @@ const changes = {
   delete: {
     would: 'delete the newest version of',
     may: 'delete there',
-    meant: async (_session: Session, _found: OpenPath, [newest]: readonly PathVersion[]) => [newest?.version ?? 0],
+    meant: async (_found: OpenPath, [newest]: readonly PathVersion[]) => [newest?.version ?? 0],
     states: ['deleted', 'destroyed'],
     became: 'deleted',
     notFromDestroyed: 'deleted',
-    more: ({ vault, shown }: OpenPath) => ` To bring back: quarterdeck vault undelete ${vault.component.id} ${shown}`,
+    more: ({ component, shown }: OpenPath) => ` To bring back: quarterdeck vault undelete ${component.id} ${shown}`,
   },
   undelete: {
     would: 'bring back the version that was deleted last of',
     may: 'update on its undelete',
-    meant: async (_session: Session, _found: OpenPath, versions: readonly PathVersion[]) => lastDeleted(versions),
+    meant: async (_found: OpenPath, versions: readonly PathVersion[]) => lastDeleted(versions),
     states: ['there'],
     became: 'there again',
     notFromDestroyed: 'brought back',
@@ -65,10 +65,10 @@ async function change(call: VersionCall, session: Session, input: FlowInput, con
     return dryRunOf(session, `ask for a token and ${isWhole ? 'destroy all of' : would} ${named}`, `${named} is as it was.`);
   }
   const found = await openPath(session, input, context, isWhole ? 'delete on its metadata' : may);
-  const { vault, paths, engine, path, shown } = found;
-  if (isWhole || (engine.version === 1 && call !== 'undelete')) return removeWhole(session, found);
-  const versions = await versionsOf(session, found);
-  const wanted = await settled(session, async () => named(input, versions) ?? (await meant(session, found, versions)));
+  const { paths, engine, path, shown } = found;
+  if (isWhole || (engine.version === 1 && call !== 'undelete')) return removeWhole(found);
+  const versions = await versionsOf(found);
+  const wanted = await settled(session, async () => named(input, versions) ?? (await meant(found, versions)));
   if (notFromDestroyed !== undefined) throwIfDestroyed(found, versions, wanted, notFromDestroyed);
   if (wanted.length === 0) return { message: `Nothing of ${shown} is deleted.`, data: { path, versions: [] } };
   await session.act({
@@ -79,7 +79,6 @@ async function change(call: VersionCall, session: Session, input: FlowInput, con
       consequences: ['Their values are gone for good, here and for every program. A snapshot of before still has them.'],
     }),
     request: `POST /v1/${cleanLine(pathIn(engine, call, path))} {"versions": [${wanted.join(', ')}]}`,
-    target: vault.target,
     done: async () => {
       const now = await paths.versions(engine, path, session.signal);
       return wanted.every((number) => now.some(({ version, state }) => version === number && states.some((one) => one === state)));
@@ -90,15 +89,15 @@ async function change(call: VersionCall, session: Session, input: FlowInput, con
   return { message: `${changed}${more(found, wanted, versions[0]?.version ?? 0)}`, data: { path, versions: wanted } };
 }
 
-async function versionsOf(session: Session, found: OpenPath): Promise<readonly PathVersion[]> {
-  const { paths, engine, path } = found;
+async function versionsOf(found: OpenPath): Promise<readonly PathVersion[]> {
+  const { session, paths, engine, path } = found;
   const versions = await paths.versions(engine, path, session.signal);
   if (versions.length === 0) throw nothingAt(found);
   return versions;
 }
 
-async function removeWhole(session: Session, found: OpenPath): Promise<FlowOutcome> {
-  const { vault, paths, engine, path, shown } = found;
+async function removeWhole(found: OpenPath): Promise<FlowOutcome> {
+  const { session, paths, engine, path, shown } = found;
   const keysThere = async () => Object.keys((await paths.read(engine, path, session.signal))?.values ?? {});
   const isThere = async () =>
     engine.version === 1
@@ -120,7 +119,6 @@ async function removeWhole(session: Session, found: OpenPath): Promise<FlowOutco
     right: 'destroy',
     title: `Remove ${shown}`,
     request: `DELETE /v1/${cleanLine(pathIn(engine, 'metadata', path))}`,
-    target: vault.target,
     consequences: [consequence],
     done: async () => !(await isThere()),
     run: (grant) => paths.remove(grant, engine, path),
@@ -153,7 +151,7 @@ function named(input: FlowInput, versions: readonly PathVersion[]): number[] | u
   );
 }
 
-async function choose(session: Session, { shown }: OpenPath, versions: readonly PathVersion[]): Promise<readonly number[]> {
+async function choose({ session, shown }: OpenPath, versions: readonly PathVersion[]): Promise<readonly number[]> {
   const choices = versions
     .filter(({ state }) => state !== 'destroyed')
     .map((one) => ({ value: String(one.version), label: `Version ${one.version}`, detail: `${writtenText(one)}, ${stateText(one)}` }));
@@ -184,11 +182,3 @@ const timeText = (time: string) => time.slice(0, 16).replace('T', ' ');
 const writtenText = ({ createdAt }: PathVersion) => timeText(createdAt);
 const stateText = ({ state, deletedAt }: PathVersion) => (state === 'deleted' ? `deleted ${timeText(deletedAt)}` : state);
 const versionText = (versions: readonly number[]) => `${versions.length === 1 ? 'Version' : 'Versions'} ${versions.join(', ')}`;
-
-function nothingAt({ vault, shown, engine }: OpenPath): Fault {
-  return new Fault(
-    'usage.path',
-    `There is nothing at ${shown}.`,
-    `Look what there is: quarterdeck vault list ${vault.target.component} ${cleanLine(engine.mount)}`,
-  );
-}

@@ -1,10 +1,10 @@
+import { posix } from 'node:path';
 import type { HttpEndpoint } from '../../../calls/http-exchange.ts';
-import { Fault } from '../../../faults/fault.ts';
+import type { Fault } from '../../../faults/fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { type JsonObject, textOf } from '../../../text/json-value.ts';
-import { VaultApi } from './vault-api.ts';
-import { dataOf, numberIn, strangeAnswer, textsIn, type VaultAnswer, vaultFault, vaultRefusal } from './vault-refusal.ts';
+import { dataOf, numberIn, strangeAnswer, textsIn, type VaultAnswer, VaultApi, vaultFault, vaultRefusal } from './vault-api.ts';
 
 /** A ceremony requires the threshold of shares again on an unsealed server, and its nonce with each of them. */
 export type CeremonyStatus = ReturnType<typeof statusOf>;
@@ -33,7 +33,7 @@ export abstract class Ceremony<Result> {
   readonly attempt: string;
   protected abstract resultOf(data: JsonObject): Result;
 
-  protected constructor({ api, path, attempt }: Awaited<ReturnType<typeof callsOf>>) {
+  protected constructor({ api, path, attempt }: NonNullable<Awaited<ReturnType<typeof findCalls>>>) {
     this.api = api;
     this.path = path;
     this.attempt = attempt;
@@ -72,8 +72,10 @@ export class ShareRotation extends Ceremony<NewShares> {
     { token, recovery }: { token: string; recovery: boolean },
     signal: AbortSignal,
   ): Promise<ShareRotation> {
-    const paths = recovery ? ['sys/rotate/recovery', 'sys/rekey-recovery-key'] : ['sys/rotate/root', 'sys/rekey'];
-    return new ShareRotation(await callsOf(endpoint, token, paths, 'init', 'make new key shares', signal));
+    const attempts = recovery ? ['sys/rotate/recovery/init', 'sys/rekey-recovery-key/init'] : ['sys/rotate/root/init', 'sys/rekey/init'];
+    const calls = await findCalls(endpoint, token, attempts, 'make new key shares', signal);
+    if (!calls) throw noCalls('make new key shares');
+    return new ShareRotation(calls);
   }
 
   /** Starts a rotation: the new shares take effect only when they are verified. */
@@ -107,17 +109,11 @@ export class ShareRotation extends Ceremony<NewShares> {
 }
 
 export class RootGeneration extends Ceremony<string> {
-  static async open(endpoint: HttpEndpoint, token: string | undefined, signal: AbortSignal): Promise<RootGeneration> {
-    const paths = ['sys/generate-root-token', 'sys/generate-root'];
-    return new RootGeneration(await callsOf(endpoint, token, paths, 'attempt', 'make a root token', signal));
-  }
-
-  /** Returns undefined if the server requires a token. Older servers do not. */
-  static async openWithoutToken(endpoint: HttpEndpoint, signal: AbortSignal): Promise<RootGeneration | undefined> {
-    return RootGeneration.open(endpoint, undefined, signal).catch((thrown: unknown) => {
-      if (thrown instanceof Fault && thrown.code === 'refused.ceremony') return undefined;
-      throw thrown;
-    });
+  /** Without a token, returns undefined if the server requires one. Older servers do not. */
+  static async open(endpoint: HttpEndpoint, token: string | undefined, signal: AbortSignal): Promise<RootGeneration | undefined> {
+    const attempts = ['sys/generate-root-token/attempt', 'sys/generate-root/attempt'];
+    const calls = await findCalls(endpoint, token, attempts, 'make a root token', signal);
+    return calls && new RootGeneration(calls);
   }
 
   /** @returns the one-time password that will encode the token; the server does not return it again */
@@ -144,29 +140,30 @@ export function decodeRoot(encoded: string, otp: string): string {
   return token;
 }
 
-async function callsOf(
+/** Returns the first family of calls that the server has; undefined if it has none, or requires a token for them and was given none. */
+async function findCalls(
   endpoint: HttpEndpoint,
   token: string | undefined,
-  paths: readonly string[],
-  last: 'init' | 'attempt',
+  attempts: readonly string[],
   what: string,
   signal: AbortSignal,
 ) {
   const api = new VaultApi(endpoint, token);
   let denied: VaultAnswer | undefined;
-  for (const path of paths) {
-    const attempt = `${path}/${last}`;
+  for (const attempt of attempts) {
     const answer = await api.send('GET', attempt, undefined, signal);
-    if (answer.status === 200) return { api, path, attempt };
+    if (answer.status === 200) return { api, path: posix.dirname(attempt), attempt };
     if (answer.status === 503 || answer.status === 429) throw vaultRefusal(answer, what);
     if (answer.status === 403) denied ??= answer;
   }
   if (denied && token !== undefined) throw vaultRefusal(denied, what);
-  throw vaultFault(
-    denied ? `It does not ${what} without a token.` : `This server does not ${what} over its API: that is switched off, or it is too old.`,
-    denied
-      ? 'Give one that has sudo there.'
-      : 'OpenBao: a newer release has it behind a login; disable_unauthed_* = false in its listener brings the old way back for as long as it is needed. Vault: enable_unauthenticated_access.',
+  return undefined;
+}
+
+export function noCalls(what: string): Fault {
+  return vaultFault(
+    `This server does not ${what} over its API: that is switched off, or it is too old.`,
+    'OpenBao: a newer release has it behind a login; disable_unauthed_* = false in its listener brings the old way back for as long as it is needed. Vault: enable_unauthenticated_access.',
     'refused.ceremony',
   );
 }

@@ -4,23 +4,17 @@ import { finished } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
-import type { HttpEndpoint } from '../../../calls/http-exchange.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import { objectOf, parsedJson } from '../../../text/json-value.ts';
-import { VaultApi } from './vault-api.ts';
-import { numberIn, vaultFault, vaultRefusal } from './vault-refusal.ts';
+import { numberIn, type VaultApi, vaultFault, vaultRefusal } from './vault-api.ts';
 
 const limitMs = 10 * 60_000;
 /** The whole snapshot is verified in memory before it is stored. */
 export const snapshotLimitBytes = 1024 * 1024 * 1024;
 
 /** Takes a snapshot of the integrated storage and verifies it. Throws `failed.snapshot` if the data is not a complete snapshot. */
-export async function takeSnapshot(endpoint: HttpEndpoint, token: string, signal: AbortSignal) {
-  const { status, body, words } = await new VaultApi(endpoint, token).download(
-    'sys/storage/raft/snapshot',
-    { limitMs, limitBytes: snapshotLimitBytes },
-    signal,
-  );
+export async function takeSnapshot(api: VaultApi, signal: AbortSignal) {
+  const { status, body, words } = await api.download('sys/storage/raft/snapshot', { limitMs, limitBytes: snapshotLimitBytes }, signal);
   if (/not.*raft|raft storage is not in use/i.test(words) || (status === 404 && words !== '')) {
     throw vaultFault(
       'Its storage is not the integrated one (raft): it takes no snapshots.',
@@ -33,15 +27,9 @@ export async function takeSnapshot(endpoint: HttpEndpoint, token: string, signal
 }
 
 /** Replaces all data of the server. Throws `refused.snapshotKeys` if the snapshot was taken under other keys, unless `force` is set. */
-export async function restoreSnapshot(
-  grant: Grant,
-  endpoint: HttpEndpoint,
-  token: string,
-  bytes: Uint8Array,
-  force: boolean,
-): Promise<void> {
+export async function restoreSnapshot(grant: Grant, api: VaultApi, bytes: Uint8Array, force: boolean): Promise<void> {
   const path = `sys/storage/raft/snapshot${force ? '-force' : ''}`;
-  const { status, words } = await new VaultApi(endpoint, token).upload(path, bytes, limitMs, grant.signal);
+  const { status, words } = await api.send('POST', path, bytes, grant.signal, limitMs);
   if (status === 204 || status === 200) return;
   if (/different set of unseal keys|could not verify hash file/i.test(words)) {
     throw vaultFault(

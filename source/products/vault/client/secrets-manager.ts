@@ -3,8 +3,7 @@ import { Fault } from '../../../faults/fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { objectOf, textOf } from '../../../text/json-value.ts';
-import { VaultApi } from './vault-api.ts';
-import { numberIn, textsIn, type VaultAnswer } from './vault-refusal.ts';
+import { numberIn, textsIn, type VaultAnswer, VaultApi } from './vault-api.ts';
 
 /** With the last share the server loads all its data before it answers; the keys in a lost answer to `sys/init` are lost for good. */
 const patientMs = 110_000;

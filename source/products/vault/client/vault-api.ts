@@ -1,10 +1,16 @@
 import { bodyLimitBytes, HttpClient, type HttpLimits, type HttpTerms, httpEndpointAt, wantsTls } from '../../../calls/http-client.ts';
 import type { HttpAnswer, HttpEndpoint, HttpRequest } from '../../../calls/http-exchange.ts';
-import { Fault } from '../../../faults/fault.ts';
+import { Fault, type FaultCode } from '../../../faults/fault.ts';
 import type { Host } from '../../../hosts/host.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { type JsonObject, listOf, objectOf } from '../../../text/json-value.ts';
-import { dataOf, type VaultAnswer, vaultRefusal } from './vault-refusal.ts';
+
+export interface VaultAnswer {
+  status: number;
+  json: unknown;
+  /** The server's message, cleaned: `permission denied`. Empty if there is none. */
+  words: string;
+}
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -27,14 +33,14 @@ export class VaultApi {
     this.#token = token;
   }
 
-  async send(method: Method, path: string, json: unknown, signal: AbortSignal, withinMs?: number): Promise<VaultAnswer> {
-    const answer = await this.#ask({ method, path, json }, signal, withinMs === undefined ? {} : { limitMs: withinMs });
+  /** Sends JSON, or bytes as they are. */
+  async send(method: Method, path: string, data: unknown, signal: AbortSignal, withinMs?: number): Promise<VaultAnswer> {
+    const content =
+      data instanceof Uint8Array ? { headers: { 'content-type': 'application/octet-stream' }, body: Buffer.from(data) } : { json: data };
+    const answer = await this.#ask({ method, path, ...content }, signal, withinMs === undefined ? {} : { limitMs: withinMs });
     if (!answer.whole) {
-      throw new Fault(
-        'failed.store',
-        `The secrets manager answered with more than ${bodyLimitBytes / 1024} KiB.`,
-        'Spread the secrets over several paths.',
-      );
+      const message = `The secrets manager answered with more than ${bodyLimitBytes / 1024} KiB.`;
+      throw new Fault('failed.store', message, 'Spread the secrets over several paths.');
     }
     const { status, json: parsed, text } = answer;
     return { status, json: parsed, words: wordsOf(parsed) || cleanLine(parsed === undefined ? text.slice(0, 200) : '') };
@@ -63,20 +69,10 @@ export class VaultApi {
   ): Promise<Pick<VaultAnswer, 'status' | 'words'> & { body: Buffer }> {
     const { status, body, whole, json } = await this.#ask({ method: 'GET', path }, signal, limits);
     if (!whole) {
-      throw new Fault(
-        'failed.store',
-        `It is larger than ${Math.round(limits.limitBytes / 1024 / 1024)} MB.`,
-        'Take it on the machine itself, with the command of the server.',
-      );
+      const message = `It is larger than ${Math.round(limits.limitBytes / 1024 / 1024)} MB.`;
+      throw new Fault('failed.store', message, 'Take it on the machine itself, with the command of the server.');
     }
     return { status, body, words: status === 200 ? '' : wordsOf(json) };
-  }
-
-  /** Uploads data that is not JSON. */
-  async upload(path: string, bytes: Uint8Array, withinMs: number, signal: AbortSignal): Promise<VaultAnswer> {
-    const headers = { 'content-type': 'application/octet-stream' };
-    const { status, json } = await this.#ask({ method: 'POST', path, headers, body: Buffer.from(bytes) }, signal, { limitMs: withinMs });
-    return { status, json, words: wordsOf(json) };
   }
 
   #ask({ path, headers, ...request }: HttpRequest, signal: AbortSignal, limits: HttpLimits): Promise<HttpAnswer> {
@@ -119,3 +115,46 @@ function wordsOf(json: unknown): string {
     .map(cleanLine)
     .join('; ');
 }
+
+/** Returns a refusal as a sentence. `what` completes "It did not": `read secret/apps/x`. */
+export function vaultRefusal({ status, words }: Pick<VaultAnswer, 'status' | 'words'>, what: string): Fault {
+  if (status === 503 && /sealed/i.test(words)) return vaultFault(`It cannot ${what}: it is sealed.`, 'Unseal it first.');
+  if (status === 403 && /invalid token|bad token/i.test(words))
+    return vaultFault('It does not know that token.', 'Log in again, or give another token.');
+  if (status === 403)
+    return vaultFault(
+      `The token may not ${what}, or it is none.`,
+      'Look at what it may: quarterdeck vault token COMPONENT. Or give another.',
+    );
+  if (status === 429) return vaultFault(`It turns requests away for now, and did not ${what}.`, 'Try again in a moment.');
+  if (/standby/i.test(words)) return vaultFault(`This node stands by, and did not ${what}.`, 'Ask the one that leads.');
+  return vaultFault(`It did not ${what}: ${words || `it answered with status ${status}`}.`, 'Look at its log.');
+}
+
+export function vaultFault(message: string, remedy: string, code: FaultCode = 'failed.vault'): Fault {
+  return new Fault(code, message, remedy);
+}
+
+/** The fault for an answer that is not from a secrets manager, such as a proxy's page: nothing may be concluded from it. */
+export function strangeAnswer(what: string): Fault {
+  return vaultFault(
+    `Asked to ${what}, it answered as no secrets manager does.`,
+    'Look whether something stands in front of it, and at its log.',
+  );
+}
+
+export function encodePath(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/');
+}
+
+/** Returns the object under `data`, or the whole answer of old calls without an envelope. */
+export function dataOf({ json }: Pick<VaultAnswer, 'json'>): JsonObject {
+  const body = objectOf(json) ?? {};
+  return objectOf(body['data']) ?? body;
+}
+
+export const numberIn = (data: JsonObject, name: string): number => {
+  const value = data[name];
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+};
+export const textsIn = (data: JsonObject, name: string): string[] => listOf(data[name]).filter((one) => typeof one === 'string');

@@ -1,8 +1,7 @@
 import type { Grant } from '../../../grants/grant.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { type JsonObject, objectOf, textOf } from '../../../text/json-value.ts';
-import { VaultApi } from './vault-api.ts';
-import { dataOf, encodePath, numberIn, strangeAnswer, textsIn, vaultFault, vaultRefusal } from './vault-refusal.ts';
+import { dataOf, encodePath, numberIn, strangeAnswer, textsIn, VaultApi, vaultFault, vaultRefusal } from './vault-api.ts';
 
 export interface Engine {
   /** Path with a slash at its end: `secret/`. */
@@ -97,12 +96,7 @@ export class VaultPaths extends VaultApi {
   }
 
   /** Version 2 refuses the write if the path was written since `version` was read (`failed.changed`), and has a new version. */
-  async write(
-    grant: Grant,
-    engine: Engine,
-    path: string,
-    { values, version }: Pick<PathEntry, 'values' | 'version'>,
-  ): Promise<number | undefined> {
+  async write(grant: Grant, engine: Engine, path: string, { values, version }: Pick<PathEntry, 'values' | 'version'>) {
     const body = engine.version === 1 ? values : { data: values, options: { cas: version ?? 0 } };
     const answer = await this.send('PUT', encodePath(pathIn(engine, 'data', path)), body, grant.signal);
     if (answer.status === 400 && /check-and-set/i.test(answer.words)) {

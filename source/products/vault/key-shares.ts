@@ -1,21 +1,22 @@
 import { Fault } from '../../faults/fault.ts';
+import type { Handout } from '../../flows/secrets/deliver.ts';
 import type { Session } from '../../session/session.ts';
 import type { Ceremony, CeremonyStatus, CeremonyStep } from './client/key-ceremonies.ts';
 import { shareNumber, shareProblem } from './client/key-share.ts';
-import type { SealStatus } from './client/secrets-manager.ts';
-import { rejection } from './seal-status.ts';
+import { rejection } from './seal.ts';
+import type { FlowVault } from './vault-open.ts';
 
 interface Collecting<Result> {
-  session: Session;
+  vault: FlowVault;
   ceremony: Ceremony<Result>;
-  target: { host: string; component: string };
-  seal: Pick<SealStatus, 'shares' | 'threshold'>;
   left: (status: CeremonyStatus, cause: Fault) => Fault;
 }
 
-/** Prompts for key shares until the ceremony has as many as it requires. Throws `failed.ceremony` if another operator ended it. */
+/** Prompts their holders for key shares until the ceremony has as many as it requires. Throws `failed.ceremony` if another operator ended it. */
 export async function collectShares<Result>(collecting: Collecting<Result>, begun: CeremonyStatus): Promise<Result> {
-  const { session, ceremony, target, seal } = collecting;
+  const { vault, ceremony } = collecting;
+  const { session } = vault;
+  const { threshold } = vault.status;
   const given = new Set<number | undefined>();
   let status = begun;
   for (let turn = 1; ; turn++) {
@@ -26,34 +27,36 @@ export async function collectShares<Result>(collecting: Collecting<Result>, begu
       id: `share-${turn}`,
       right: 'operate',
       request: `PUT /v1/${ceremony.path}/update with a key share (${progress} of ${required} were given)`,
-      target,
       run: (grant) => ceremony.give(grant, share, nonce),
-      failure: (one) => failureOf(one, seal.threshold),
+      failure: (one) => failureOf(one, threshold),
     });
     if (!step) throw new Error('an act that is not a dry run has an outcome');
     if (step.kind === 'done') {
       session.progress({ ...progressOf({ ...status, progress: required }), done: true });
       return step.result;
     }
-    if (step.kind === 'taken') given.add(shareNumber(share));
-    if (step.kind === 'dropped') given.clear();
-    tell(session, step, seal.threshold);
-    status = step.kind === 'taken' ? step.status : await ceremony.status(session.signal);
+    if (step.kind === 'taken') {
+      given.add(shareNumber(share));
+      status = step.status;
+    } else {
+      if (step.kind === 'dropped') given.clear();
+      tellRejection(session, step, threshold);
+      status = await ceremony.status(session.signal);
+    }
   }
 }
 
 export async function cancelCeremony(
   session: Session,
   ceremony: Pick<Ceremony<unknown>, 'attempt' | 'cancel'>,
-  target: Collecting<unknown>['target'],
   { id, nonce }: { id: string; nonce: string },
 ): Promise<void> {
   const request = `DELETE /v1/${ceremony.attempt}`;
-  await session.act({ id, right: 'operate', request, target, run: (grant) => ceremony.cancel(grant, nonce) });
+  await session.act({ id, right: 'operate', request, run: (grant) => ceremony.cancel(grant, nonce) });
 }
 
 async function askShare<Result>(
-  { session, ceremony, seal, left }: Collecting<Result>,
+  { vault: { session, status: seal }, ceremony, left }: Collecting<Result>,
   status: CeremonyStatus,
   given: ReadonlySet<number | undefined>,
 ): Promise<string> {
@@ -66,9 +69,7 @@ async function askShare<Result>(
     });
     return share.trim();
   } catch (thrown) {
-    if (!session.signal.aborted && thrown instanceof Fault && (thrown.kind === 'interrupted' || thrown.code === 'usage.unanswered'))
-      throw left(status, thrown);
-    throw thrown;
+    throw !session.signal.aborted && thrown instanceof Fault && thrown.kind === 'interrupted' ? left(status, thrown) : thrown;
   }
 }
 
@@ -77,23 +78,68 @@ function failureOf<Result>(step: CeremonyStep<Result>, threshold: number): strin
   return step.kind === 'refused' || step.kind === 'dropped' ? rejection(step, threshold) : undefined;
 }
 
-function tell<Result>(session: Session, step: CeremonyStep<Result>, threshold: number): void {
+function tellRejection(
+  session: Session,
+  step: Extract<CeremonyStep<never>, { kind: 'gone' | 'refused' | 'dropped' }>,
+  threshold: number,
+): void {
   if (step.kind === 'gone') {
-    throw new Fault(
-      'failed.ceremony',
-      'Somebody cancelled it meanwhile, or began another; the share was not taken.',
-      'Ask the others, then run it again.',
-    );
+    const message = 'Somebody cancelled it meanwhile, or began another; the share was not taken.';
+    throw new Fault('failed.ceremony', message, 'Ask the others, then run it again.');
   }
-  if (step.kind !== 'refused' && step.kind !== 'dropped') return;
   const sentence =
     step.kind === 'refused'
       ? `That share was not taken (${step.words}). Nothing was lost: give another one.`
       : `The ${threshold} shares do not belong together: at least one of them is wrong, or of another time. The server dropped them all and cannot say whose it was.`;
-  if (!session.attended) throw new Fault('failed.shares', sentence, 'Start over with other shares.');
   session.show({ kind: 'text', text: step.kind === 'dropped' ? `${sentence} Start over: ask each holder to look at theirs.` : sentence });
 }
 
 function progressOf({ progress, required }: CeremonyStatus): { id: string; label: string; fraction: number } {
   return { id: 'shares', label: `${progress} of ${required} key shares accepted`, fraction: required === 0 ? 0 : progress / required };
+}
+
+/** R75. */
+const usualShares = 5;
+const usualThreshold = 3;
+/** Shares are numbered with one byte, from 1. */
+const mostShares = 255;
+
+export interface ShareCounts {
+  shares: number;
+  threshold: number;
+}
+
+/** The defaults are the current numbers, if any. */
+export async function askCounts(session: Session, now?: ShareCounts): Promise<ShareCounts> {
+  const shares = await session.ask.number({
+    id: 'shares',
+    label: 'Key shares in all',
+    help: 'One for each holder. Each of them alone opens nothing.',
+    initial: String(now?.shares || usualShares),
+    least: 1,
+    most: mostShares,
+  });
+  if (shares === 1) return { shares, threshold: 1 };
+  const threshold = await session.ask.number({
+    id: 'threshold',
+    label: 'How many of them open it together',
+    help: 'So many holders have to be found after every restart. The others may be lost; one more, and it never opens again.',
+    initial: String(Math.min(Math.max(now?.threshold || usualThreshold, 2), shares)),
+    least: 2,
+    most: shares,
+  });
+  return { shares, threshold };
+}
+
+export function shareHandouts(shares: readonly string[], labels: readonly string[]): Handout[] {
+  return shares.map((value, at) => ({
+    id: `share-${at + 1}`,
+    label: labels[at] ?? '',
+    value,
+    whose: `the holder of share ${at + 1}`,
+  }));
+}
+
+export function shareLabels(kind: string, count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `${kind} ${at + 1} of ${count}`);
 }

@@ -1,0 +1,247 @@
+import { textOfPeople } from '../../config/encoding.ts';
+import { Fault } from '../../faults/fault.ts';
+import { dryRunOf } from '../../flows/dry-run.ts';
+import type { FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
+import { optionsOf, showSecret } from '../../flows/flow-options.ts';
+import { showList } from '../../flows/list-table.ts';
+import { revealedSeconds } from '../../flows/secrets/flows.ts';
+import { editText } from '../../hosts/local-editor.ts';
+import type { Session } from '../../session/session.ts';
+import { diffLines } from '../../stack/plan/plan-text.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { durationText } from '../../text/quantities.ts';
+import { logIn, type Role, VaultAccess } from './client/vault-access.ts';
+import { openVaultOf, tokenFor } from './vault-open.ts';
+
+const policyForms = [
+  { value: 'read', label: 'Read below a path' },
+  { value: 'write', label: 'Read and write below a path' },
+  { value: 'editor', label: 'In an editor', detail: 'the whole policy, as it is or new' },
+] as const;
+
+export const vaultPolicies: Procedure = async (session, input, context) => {
+  const vault = await openVaultOf(session, input, context);
+  const { component, endpoint } = vault;
+  const { token } = await tokenFor(vault, { may: 'read and list on sys/policies/acl' });
+  const access = new VaultAccess(endpoint, token);
+  const name = input.words[0];
+  if (name === undefined) {
+    const names = await access.policies(session.signal);
+    showList(session, names, { POLICY: cleanLine });
+    return { message: `${component.id} has ${names.length} policies.`, data: { policies: names } };
+  }
+  const text = await access.policy(name, session.signal);
+  if (text === undefined) {
+    const names = await access.policies(session.signal);
+    throw new Fault('usage.policy', `${component.id} has no policy "${cleanLine(name)}".`, `It has: ${names.map(cleanLine).join(', ')}.`);
+  }
+  session.show({ kind: 'text', text: text === '' ? '(empty: it may do everything)' : text });
+  return { message: `That is the policy ${cleanLine(name)}.`, data: { name, policy: text } };
+};
+
+export const vaultPolicy: Procedure = async (session, input, context) => {
+  const vault = await openVaultOf(session, input, context);
+  const name = (input.words[0] ?? (await askPolicyName(session))).trim();
+  const shown = cleanLine(name);
+  if (name === 'root') throw new Fault('refused.policy', 'The policy root is built in, and cannot be changed.', 'Write another.');
+  if (session.dryRun && !input.stdin) {
+    const would = `ask for a token and for what the policy ${shown} allows, show the difference, and send PUT /v1/sys/policies/acl/${shown}`;
+    return dryRunOf(session, would, `the policy ${shown} is as it was.`);
+  }
+  const { token } = await tokenFor(vault, { may: 'update on sys/policies/acl' });
+  const access = new VaultAccess(vault.endpoint, token);
+  const before = await access.policy(name, session.signal);
+  if (input.options['remove'] === true) return removePolicy(session, access, name, before);
+  const after = input.stdin ? textOfPeople(input.stdin, 'the input', 'usage.policy') : await composed(session, before ?? '');
+  if (after.trim() === (before ?? '').trim()) return { message: `The policy ${shown} is so already.` };
+  const answer = await session.review({
+    id: 'policy',
+    title: before === undefined ? `New policy ${shown}` : `Policy ${shown}`,
+    sections: [{ title: 'What changes', lines: diffLines({ path: `${name}.hcl`, before: before ?? '', after }) }],
+    findings: [],
+    summary: `Writes the policy ${shown} of ${vault.component.id}. Whoever has it may do that from then on.`,
+    actions: [
+      { id: 'apply', label: 'Write it' },
+      { id: 'cancel', label: 'Cancel' },
+    ],
+  });
+  if (session.dryRun) return { message: `Dry run: the policy ${shown} is as it was.` };
+  if (answer !== 'apply') throw new Fault('interrupted.cancelled', 'The policy was not written.', 'Run it again.');
+  await session.act({
+    id: 'write',
+    right: 'operate',
+    request: `PUT /v1/sys/policies/acl/${shown}`,
+    done: async () => (await access.policy(name, session.signal))?.trim() === after.trim(),
+    run: (grant) => access.writePolicy(grant, name, after),
+  });
+  return { message: `The policy ${shown} is in force.`, data: { name, created: before === undefined } };
+};
+
+async function askPolicyName(session: Session): Promise<string> {
+  return session.ask.text({
+    id: 'name',
+    label: 'Name of the policy',
+    help: 'New, or one that is there: "vault policies" lists them.',
+    check: (text) => (/^[\w.-]{1,128}$/.test(text.trim()) ? undefined : 'Letters, digits, dots and dashes.'),
+  });
+}
+
+async function composed(session: Session, before: string): Promise<string> {
+  const chosen = await session.ask.choice({
+    id: 'allows',
+    label: 'What does it allow?',
+    help: before === '' ? 'There is none of that name yet.' : 'There is one already: the first two are added to it.',
+    choices: policyForms,
+    initial: before === '' ? 'read' : 'editor',
+  });
+  if (chosen === 'editor') return session.lend(() => editText(before, { name: 'policy.hcl', env: process.env, signal: session.signal }));
+  const path = await session.ask.text({
+    id: 'below',
+    label: 'Below which path?',
+    help: 'As an engine of version 2 wants it, with data in it: secret/data/apps. What is allowed ends there.',
+    initial: 'secret/data/',
+    check: (text) => (/^[^"\s/]+\/[^"\s]+$/.test(text.trim()) ? undefined : 'An engine, a slash and a path: secret/data/apps'),
+  });
+  const at = path.trim().replace(/\/?\*?$/, '');
+  const capabilities = chosen === 'read' ? '"read", "list"' : '"create", "read", "update", "patch", "delete", "list"';
+  const added = `path "${at}/*" {\n  capabilities = [${capabilities}]\n}\n`;
+  // An interrupted run may have written it.
+  if (before.includes(added.trim())) return before;
+  return before === '' ? added : `${before.replace(/\n*$/, '\n')}${added}`;
+}
+
+async function removePolicy(session: Session, access: VaultAccess, name: string, before: string | undefined): Promise<FlowOutcome> {
+  if (before === undefined) return { message: `There is no policy ${cleanLine(name)}.` };
+  await session.act({
+    id: 'remove',
+    right: 'destroy',
+    title: `Remove the policy ${cleanLine(name)}`,
+    request: `DELETE /v1/sys/policies/acl/${cleanLine(name)}`,
+    consequences: ['Tokens that have it lose at once what it allowed. Its text is not kept.'],
+    done: async () => (await access.policy(name, session.signal)) === undefined,
+    run: (grant) => access.removePolicy(grant, name),
+  });
+  return { message: `The policy ${cleanLine(name)} is removed.` };
+}
+
+const usualMount = 'approle';
+const madeStep = 'made';
+
+export const vaultApprole: Procedure = async (session, input, context) => {
+  const vault = await openVaultOf(session, input, context);
+  const { component, endpoint } = vault;
+  const name = (input.words[0] ?? (await askRole(session))).trim();
+  const shown = cleanLine(name);
+  if (session.dryRun) {
+    const would = `ask for a token, switch AppRole on where it is off, write the role ${shown}, and make a secret id for it that is shown once`;
+    return dryRunOf(session, would, `there is no new secret id for ${shown}.`);
+  }
+  const { token } = await tokenFor(vault, {
+    may: 'update on auth/approle/role, and sudo on sys/auth where AppRole is off',
+  });
+  const access = new VaultAccess(endpoint, token);
+  const mount = await mountOf(session, access);
+  const role = await roleOf(session, access, mount, name, input);
+  const roleId = await access.roleId(mount, name, session.signal);
+  await removeLost(session, access, mount, name);
+  const made = await session.act({
+    id: 'secret-id',
+    right: 'reveal',
+    request: `POST /v1/auth/${mount}/role/${shown}/secret-id`,
+    run: async (grant) => {
+      const { secretId, accessor } = await access.makeSecretId(grant, mount, name);
+      session.hide(secretId);
+      // If the run is interrupted here, the secret id may not have been shown.
+      await session.note(madeStep, accessor);
+      // Tested before it is handed over, so that a later failure in the program has another cause. The token of the test is revoked at
+      // once.
+      const proof = await logIn(grant, endpoint, { mount, body: { role_id: roleId, secret_id: secretId } });
+      session.hide(proof);
+      await new VaultAccess(endpoint, proof).revokeSelf(grant);
+      showSecret(session, input, { label: `Secret id of ${shown}`, value: secretId, secondsLeft: revealedSeconds });
+      return { accessor };
+    },
+  });
+  return {
+    message: `${shown} logs in to ${component.id} with the role id ${roleId} and a new secret id, tried here; its tokens last ${durationText(role.ttlSeconds * 1000)} and have ${role.policies.join(', ') || 'no policy'}.`,
+    data: { role: name, mount, roleId, policies: role.policies, ttlSeconds: role.ttlSeconds, ...(made && { accessor: made.accessor }) },
+  };
+};
+
+/** Removes the secret id of an interrupted run: it is unknown whether it was shown, and a new one is created now. */
+async function removeLost(session: Session, access: VaultAccess, mount: string, name: string): Promise<void> {
+  for (const [at, accessor] of session.noted(madeStep).entries()) {
+    await session.act({
+      id: `remove-lost-${at + 1}`,
+      right: 'operate',
+      request: `POST /v1/auth/${mount}/role/${cleanLine(name)}/secret-id-accessor/destroy of the one that the run made before it broke off (${accessor})`,
+      done: async () => !(await access.hasSecretId(mount, name, accessor, session.signal)),
+      run: (grant) => access.removeSecretId(grant, mount, name, accessor),
+    });
+  }
+}
+
+function askRole(session: Session): Promise<string> {
+  return session.ask.text({
+    id: 'role',
+    label: 'Which program?',
+    help: 'A role of its own for each: new, or one that gets another secret id.',
+    check: (text) => (/^[\w.-]{1,100}$/.test(text.trim()) ? undefined : 'Letters, digits, dots and dashes: rss-reader'),
+  });
+}
+
+async function mountOf(session: Session, access: VaultAccess): Promise<string> {
+  const mount = await access.roleMount(session.signal);
+  if (mount !== undefined) return mount;
+  await session.act({
+    id: 'mount',
+    right: 'operate',
+    request: `POST /v1/sys/auth/${usualMount} {"type": "approle"}`,
+    done: async () => (await access.roleMount(session.signal)) !== undefined,
+    run: (grant) => access.mountRoles(grant, usualMount),
+  });
+  return usualMount;
+}
+
+/** An existing role stays unchanged unless policies are passed. */
+async function roleOf(session: Session, access: VaultAccess, mount: string, name: string, input: FlowInput): Promise<Role> {
+  const there = await access.role(mount, name, session.signal);
+  const given = optionsOf(input, 'policy') ?? [];
+  if (there && given.length === 0) return there;
+  const known = await access.policies(session.signal);
+  const policies = given.length > 0 ? given : await askPolicies(session, known);
+  const unknown = policies.find((policy) => !known.includes(policy));
+  if (unknown !== undefined) {
+    throw new Fault(
+      'usage.policy',
+      `There is no policy "${cleanLine(unknown)}": the program could do nothing.`,
+      `Write it first (vault policy), or take one of: ${known.map(cleanLine).join(', ')}.`,
+    );
+  }
+  const ttlSeconds = there?.ttlSeconds || (await askTtl(session));
+  const role = { policies, ttlSeconds };
+  await session.act({
+    id: 'role',
+    right: 'operate',
+    request: `POST /v1/auth/${mount}/role/${cleanLine(name)}: ${policies.map(cleanLine).join(', ')}, tokens of ${ttlSeconds} s`,
+    done: async () => isSame(await access.role(mount, name, session.signal), role),
+    run: (grant) => access.writeRole(grant, mount, name, role),
+  });
+  return role;
+}
+
+function isSame(one: Role | undefined, { policies, ttlSeconds }: Role): boolean {
+  return one !== undefined && one.ttlSeconds === ttlSeconds && [...one.policies].sort().join() === [...policies].sort().join();
+}
+
+async function askPolicies(session: Session, known: readonly string[]): Promise<readonly string[]> {
+  const choices = known.filter((name) => name !== 'root' && name !== 'default').map((name) => ({ value: name, label: cleanLine(name) }));
+  if (choices.length === 0)
+    throw new Fault('usage.policy', 'There is no policy yet that it could have.', 'Write one first: quarterdeck vault policy COMPONENT.');
+  return session.ask.several({ id: 'policies', label: 'What may it do?', choices });
+}
+
+async function askTtl(session: Session): Promise<number> {
+  if (!session.attended) return 20 * 60;
+  return session.ask.duration({ id: 'ttl', label: 'How long does a login last?', help: 'It logs in anew afterwards.', initial: '20m' });
+}
