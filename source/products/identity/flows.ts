@@ -1,7 +1,7 @@
 import type { ComponentView } from '../../fleet/model.ts';
 import { setupTasksLeft } from '../../fleet/setup-tasks.ts';
 import { mainRuns } from '../../flows/components/main-service.ts';
-import { lazyFlows } from '../../flows/flow.ts';
+import { lazyFlows, resumable } from '../../flows/flow.ts';
 
 const of = (api: string) =>
   ({ speaks: api, offered: ({ speaks, services }: ComponentView) => speaks === api && mainRuns(services) }) as const;
@@ -12,9 +12,8 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     title: 'Make the first account',
     summary:
       'Names the page where the first account or administrator is made, says what to do there and what closes the door behind them, and notes that it is done.',
-    right: 'operate',
+    ...resumable('operate'),
     ours: true,
-    resumes: true,
     offered: (component) => mainRuns(component.services) && setupTasksLeft(component).some(({ page }) => page !== undefined),
     load: async () => (await import('./first-admin.ts')).firstAdmin,
   },
@@ -59,9 +58,8 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     ...of('ldap'),
     summary:
       'Makes an entry for somebody below the people of the directory, then sets their password with the operation made for that, so that the directory hashes it, and sees the login work.',
-    right: 'operate',
+    ...resumable('operate'),
     usage: '[USER]',
-    resumes: true,
     flags: {
       bind: { meaning: 'DN of who may add people; the administrator where nothing is said', value: 'DN' },
       name: { meaning: 'how they are called', value: 'TEXT' },
@@ -75,14 +73,13 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     ...of('step-ca'),
     summary:
       'Has the internal authority issue a certificate for one or more names. The key is made on the host that uses it, never leaves it, and is readable by its owner alone.',
-    right: 'operate',
-    resumes: true,
+    ...resumable('operate'),
     usage: '[NAME...]',
     flags: {
       folder: { meaning: 'where certificate and key go on the host, absolute', value: 'FOLDER' },
       days: { meaning: 'how long it is to be valid; the authority has the last word', value: 'DAYS' },
     },
-    load: async () => (await import('./ca-issue.ts')).caIssue,
+    load: async () => (await import('./ca.ts')).caIssue,
   },
   {
     verb: 'ca inspect',
@@ -92,6 +89,6 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
       'Says of a certificate in a file or behind an address for which names it is, who signed it, when it ends and whether the internal authority stands behind it.',
     right: 'read',
     usage: '[FILE|HOST:PORT]',
-    load: async () => (await import('./ca-inspect.ts')).caInspect,
+    load: async () => (await import('./ca.ts')).caInspect,
   },
 ]);

@@ -41,7 +41,6 @@ export const ldapAdd: Procedure = async (session, input, context) => {
   const open = await unlessCancelled(session, left, () => openDirectory(session, input, context, optionOf(input, 'bind')));
   const { directory, base, endpoint } = open;
   const dn = `uid=${person.uid},ou=people,${base}`;
-  const target = { host: input.engineName, component: id };
   try {
     if (session.dryRun) {
       return dryRunOf(session, `add ${dn}, and set a password that is asked for.`, `${id} has the same people as before.`);
@@ -53,7 +52,6 @@ export const ldapAdd: Procedure = async (session, input, context) => {
       id: `add ${person.uid}`,
       right: 'operate',
       request: `LDAP add ${dn} (inetOrgPerson)`,
-      target,
       done: () => directory.has(dn),
       run: (grant) => directory.add(grant, { ...person, dn }),
     });
@@ -61,7 +59,6 @@ export const ldapAdd: Procedure = async (session, input, context) => {
       id: `password ${person.uid}`,
       right: 'operate',
       request: `LDAP password modify (RFC 3062) for ${dn}`,
-      target,
       done: () => opens(endpoint, dn, password.value, session.signal),
       run: (grant) => directory.setPassword(grant, dn, password.value),
     });
@@ -97,19 +94,18 @@ async function openDirectory(session: Session, input: FlowInput, context: FlowCo
     }
     const admin = `uid=${env.get('LLDAP_LDAP_USER_DN') ?? 'admin'},ou=people,${base}`;
     const dn = bind ?? admin;
-    if (session.dryRun) return { id, endpoint, directory, base };
+    const open = { id, endpoint, directory, base };
+    if (session.dryRun) return open;
     const name = dn === admin ? keptName(component, entry) : undefined;
     const { password, isKept } = await askBindPassword(session, context, { dn, name });
-    if (!(await directory.logIn(dn, password))) {
-      throw new Fault(
-        'refused.login',
-        `${id} does not let ${cleanLine(dn)} in with ${isKept ? 'the password that is kept: it was changed since' : 'that password'}.`,
-        isKept
-          ? 'Type the one of now; the kept one is what the directory was first started with.'
-          : 'Directories lock accounts after a few tries: look the password up before the next one.',
-      );
-    }
-    return { id, endpoint, directory, base };
+    if (await directory.logIn(dn, password)) return open;
+    throw new Fault(
+      'refused.login',
+      `${id} does not let ${cleanLine(dn)} in with ${isKept ? 'the password that is kept: it was changed since' : 'that password'}.`,
+      isKept
+        ? 'Type the one of now; the kept one is what the directory was first started with.'
+        : 'Directories lock accounts after a few tries: look the password up before the next one.',
+    );
   } catch (thrown) {
     await directory.close();
     throw thrown;
@@ -158,7 +154,8 @@ async function askPerson(session: Session, input: FlowInput): Promise<Omit<NewPe
     ...{ code: 'usage.user', remedy: 'Give another name: --name' },
   });
   const mail = await givenOrAsked(session, {
-    ...{ id: 'email', label: 'Mail address', given: optionOf(input, 'email'), check: mailProblem },
+    ...{ id: 'email', label: 'Mail address', given: optionOf(input, 'email') },
+    check: (text) => (/^[^\s@]+@[^\s@]+$/.test(text.trim()) ? undefined : 'That is no mail address.'),
     ...{ code: 'usage.user', remedy: 'Give another address: --email' },
   });
   const [givenName = '', ...rest] = displayName.split(/\s+/);
@@ -170,8 +167,4 @@ function uidProblem(text: string): string | undefined {
   return /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text.trim())
     ? undefined
     : 'Letters, digits and . _ - only, beginning with a letter or a digit.';
-}
-
-function mailProblem(text: string): string | undefined {
-  return /^[^\s@]+@[^\s@]+$/.test(text.trim()) ? undefined : 'That is no mail address.';
 }

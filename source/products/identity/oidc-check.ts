@@ -58,7 +58,7 @@ async function documentPath(session: Session, entry: CatalogEntry, word: string 
       remedy: 'Name another one.',
       label: `Which ${inputName}?`,
       help: named.inputs[inputName]?.description ?? '',
-      check: nameProblem,
+      check: (text) => (/^[\w.-]+$/.test(text) ? undefined : 'Letters, digits, dots and dashes only.'),
     });
     return (named.http?.path ?? '').replace(`<${inputName}>`, encodeURIComponent(given));
   }
@@ -68,10 +68,6 @@ async function documentPath(session: Session, entry: CatalogEntry, word: string 
     `The catalog does not say where ${entry.id} has its discovery document.`,
     'Add the call to its component.yaml.',
   );
-}
-
-function nameProblem(text: string): string | undefined {
-  return /^[\w.-]+$/.test(text) ? undefined : 'Letters, digits, dots and dashes only.';
 }
 
 /** Sends the headers of the reverse proxy: products build addresses from them. */

@@ -7,7 +7,7 @@ import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Host } from '../../hosts/host.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { parsedJson } from '../../text/json-value.ts';
+import { objectOf, parsedJson } from '../../text/json-value.ts';
 import { wrongText } from './client/checked-item.ts';
 import { discoverySuffix } from './client/oidc-provider.ts';
 import { claimRows, inspectToken, readToken } from './client/token-inspector.ts';
@@ -20,7 +20,15 @@ export const tokenInspect: Procedure = async (session, input, context) => {
       'Type it when it is asked for, or pipe it in: --answers - takes {"token": "..."}.',
     );
   }
-  const token = await unlessCancelled(session, 'No token was looked at.', () => askToken(session));
+  const typed = await unlessCancelled(session, 'No token was looked at.', () =>
+    session.ask.secret({
+      id: 'token',
+      label: 'The token',
+      help: 'Three parts with dots between them. It is looked at here, sent nowhere, and forgotten.',
+      check: (text) => (text.trim() === '' ? 'Paste a token, or leave with Esc.' : undefined),
+    }),
+  );
+  const token = typed.trim().replace(/^bearer\s+/i, '');
   session.hide(token);
   const { claims } = await readToken(token);
   const issuer = optionOf(input, 'issuer');
@@ -41,16 +49,6 @@ export const tokenInspect: Procedure = async (session, input, context) => {
   };
 };
 
-async function askToken(session: Session): Promise<string> {
-  const typed = await session.ask.secret({
-    id: 'token',
-    label: 'The token',
-    help: 'Three parts with dots between them. It is looked at here, sent nowhere, and forgotten.',
-    check: (text) => (text.trim() === '' ? 'Paste a token, or leave with Esc.' : undefined),
-  });
-  return typed.trim().replace(/^bearer\s+/i, '');
-}
-
 /** The author of a token can name any address in it, so that address is fetched only if the operator requests it. */
 async function keysOf(
   session: Session,
@@ -59,13 +57,13 @@ async function keysOf(
   named: string | undefined,
 ): Promise<{ keys?: JSONWebKeySet; withoutKeys?: string }> {
   const direct = optionOf(input, 'keys');
-  if (direct !== undefined) return { keys: keySet(await fetchJson(host, direct, session.signal), direct) };
+  if (direct !== undefined) return { keys: await fetchKeys(host, direct, session.signal) };
   const issuer = optionOf(input, 'issuer') ?? (await trusted(session, named));
   if (issuer === undefined) return { withoutKeys: 'nobody said where the keys of its issuer are (--issuer or --keys)' };
-  const document = (await fetchJson(host, `${issuer.replace(/\/$/, '')}${discoverySuffix}`, session.signal)) as Record<string, unknown>;
-  const at = document['jwks_uri'];
+  const document = objectOf(await fetchJson(host, `${issuer.replace(/\/$/, '')}${discoverySuffix}`, session.signal));
+  const at = document?.['jwks_uri'];
   if (typeof at !== 'string') return { withoutKeys: 'its issuer does not say where its keys are (no jwks_uri)' };
-  return { keys: keySet(await fetchJson(host, at, session.signal), at) };
+  return { keys: await fetchKeys(host, at, session.signal) };
 }
 
 async function trusted(session: Session, named: string | undefined): Promise<string | undefined> {
@@ -103,8 +101,8 @@ async function fetchJson(host: Host, address: string, signal: AbortSignal): Prom
   return document;
 }
 
-function keySet(document: unknown, at: string): JSONWebKeySet {
-  const keys = (document as { keys?: unknown } | undefined)?.keys;
-  if (Array.isArray(keys)) return { keys: keys as JSONWebKeySet['keys'] };
+async function fetchKeys(host: Host, at: string, signal: AbortSignal): Promise<JSONWebKeySet> {
+  const keys = objectOf(await fetchJson(host, at, signal))?.['keys'];
+  if (Array.isArray(keys)) return { keys };
   throw new Fault('failed.page', `There are no keys at ${cleanLine(at)}.`, 'Name the address of the key set: --keys URL');
 }

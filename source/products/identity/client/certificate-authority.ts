@@ -2,8 +2,98 @@ import type { X509Certificate } from 'node:crypto';
 import type { ContainerDetail, Engine } from '../../../engine/engine.ts';
 import { Fault } from '../../../faults/fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
+import { isAddress } from '../../../text/address-span.ts';
 import { cleanLine } from '../../../text/clean.ts';
-import { certificatesIn } from './certificate.ts';
+import { durationText } from '../../../text/quantities.ts';
+import { type CheckedItem, itemOf } from './checked-item.ts';
+
+const leastRsaBits = 2048;
+const longLifeMs = 398 * 86_400_000;
+
+export function checkCertificate(
+  certificate: X509Certificate,
+  { authorities, chain, name }: Record<'authorities' | 'chain', readonly X509Certificate[]> & { name?: string | undefined },
+): CheckedItem[] {
+  return [
+    namesItem(certificate, name),
+    timeItem(certificate, Date.now()),
+    signerItem(certificate, [...chain, ...authorities], authorities),
+    keyItem(certificate),
+  ].filter((item) => item !== undefined);
+}
+
+/** Returns the names in `DNS:a.lan, IP Address:10.0.0.1` without their types. */
+export function namesOf({ subjectAltName }: X509Certificate): string[] {
+  return (subjectAltName ?? '')
+    .split(', ')
+    .filter(Boolean)
+    .map((one) => cleanLine(one.replace(/^(?:DNS|IP Address|email|URI):/, '')));
+}
+
+function namesItem(certificate: X509Certificate, name: string | undefined): CheckedItem {
+  const item = itemOf('names', 'Names');
+  const names = namesOf(certificate);
+  const shown = names.join(', ');
+  if (names.length === 0) return item.blocked('none (no subjectAltName): browsers refuse it, whatever its subject says');
+  if (name === undefined) return item.ok(shown);
+  const fits = !isAddress(name) ? certificate.checkHost(name) : certificate.checkIP(name);
+  return fits === undefined ? item.blocked(`${shown}, and not ${cleanLine(name)}`) : item.ok(shown);
+}
+
+function timeItem({ validFrom, validTo }: X509Certificate, nowMs: number): CheckedItem {
+  const item = itemOf('time', 'Validity');
+  const [fromMs, toMs] = [Date.parse(validFrom), Date.parse(validTo)];
+  const until = new Date(toMs).toISOString().slice(0, 16).replace('T', ' ');
+  if (fromMs > nowMs) return item.blocked(`not valid for another ${durationText(fromMs - nowMs)}: is a clock wrong?`);
+  if (toMs <= nowMs) return item.blocked(`ended ${durationText(nowMs - toMs)} ago, ${until} UTC`);
+  const left = `${durationText(toMs - nowMs)} left, until ${until} UTC`;
+  // Clients renew when a third of the lifetime is left; at a tenth, renewal does not work.
+  if (toMs - nowMs < (toMs - fromMs) / 10) return item.warning(`${left}: nobody has renewed it`);
+  if (toMs - fromMs > longLifeMs) return item.warning(`${left}; made for longer than browsers accept (398 days)`);
+  return item.ok(left);
+}
+
+function signerItem(certificate: X509Certificate, all: readonly X509Certificate[], roots: readonly X509Certificate[]): CheckedItem {
+  const item = itemOf('signer', 'Signed by');
+  const names: string[] = [];
+  let at = certificate;
+  for (let depth = 0; depth < 6; depth++) {
+    if (roots.some((root) => root.fingerprint256 === at.fingerprint256))
+      return item.ok(names.length > 0 ? names.join(', ') : 'itself: it is a root of this authority');
+    const signer = all.find((one) => one.fingerprint256 !== at.fingerprint256 && at.checkIssued(one) && at.verify(one.publicKey));
+    if (!signer) break;
+    names.push(commonName(signer.subject));
+    at = signer;
+  }
+  const by = commonName(at.issuer);
+  if (at.subject === at.issuer) return item.blocked(`${by}, which signed itself, and is no root of this authority`);
+  return item.blocked(`${by || 'somebody without a name'}, and this authority does not stand behind it`);
+}
+
+function keyItem({ publicKey }: X509Certificate): CheckedItem {
+  const item = itemOf('key', 'Key');
+  const { modulusLength, namedCurve } = publicKey.asymmetricKeyDetails ?? {};
+  const size = modulusLength === undefined ? '' : ` ${modulusLength} bits`;
+  const shown = `${publicKey.asymmetricKeyType ?? 'unknown'}${size}${namedCurve === undefined ? '' : ` ${namedCurve}`}`;
+  if (modulusLength !== undefined && modulusLength < leastRsaBits) return item.blocked(`${shown}: too short`);
+  return item.ok(shown);
+}
+
+export function commonName(subject: string): string {
+  return cleanLine(/^CN=(.*)$/m.exec(subject)?.[1] ?? subject.split('\n').at(-1) ?? '');
+}
+
+/** Returns every certificate of a PEM text, in its order. Never throws: invalid ones are skipped. */
+export async function certificatesIn(pem: string): Promise<X509Certificate[]> {
+  const { X509Certificate: Certificate } = await import('node:crypto');
+  return (pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? []).flatMap((block) => {
+    try {
+      return [new Certificate(block)];
+    } catch {
+      return [];
+    }
+  });
+}
 
 const home = '/home/step';
 const provisioner = 'admin';
@@ -17,63 +107,58 @@ cat > "$work/request.pem"
 STEPPATH=${home} step ca sign "$work/request.pem" "$work/certificate.pem" --provisioner "$1" --provisioner-password-file ${home}/secrets/password --not-after "$2" --force >&2
 cat "$work/certificate.pem"`;
 
-/** Smallstep's authority, used through the tools of its own image. Throws `failed.authority`. */
-export class CertificateAuthority {
-  readonly #engine: Engine;
-  readonly #container: ContainerDetail;
+/** The running container of Smallstep's authority, used through the tools of its own image. */
+interface CertificateAuthority {
+  engine: Engine;
+  container: ContainerDetail;
+}
 
-  constructor(engine: Engine, container: ContainerDetail) {
-    this.#engine = engine;
-    this.#container = container;
-  }
+/** Throws `failed.authority`. */
+export async function readCertificates({ engine, container }: CertificateAuthority, signal: AbortSignal) {
+  const read = async (name: string) => {
+    const bytes = await engine.readFile(container.id, `${home}/certs/${name}`, { signal });
+    return bytes ? certificatesIn(new TextDecoder().decode(bytes)) : [];
+  };
+  const [roots, chain] = await Promise.all([read('root_ca.crt'), read('intermediate_ca.crt')]);
+  if (roots.length > 0) return { roots, chain };
+  throw failed('It has no root certificate yet.', 'Look at its log: the first start makes it.');
+}
 
-  async certificates(signal: AbortSignal): Promise<{ roots: readonly X509Certificate[]; chain: readonly X509Certificate[] }> {
-    const read = async (name: string) => {
-      const bytes = await this.#engine.readFile(this.#container.id, `${home}/certs/${name}`, { signal });
-      return bytes ? certificatesIn(new TextDecoder().decode(bytes)) : [];
-    };
-    const [roots, chain] = await Promise.all([read('root_ca.crt'), read('intermediate_ca.crt')]);
-    if (roots.length > 0) return { roots, chain };
-    throw failed('It has no root certificate yet.', 'Look at its log: the first start makes it.');
-  }
-
-  /** Returns the certificate with its chain, in PEM. */
-  async sign(grant: Grant, request: string, { hours }: { hours: number }): Promise<string> {
-    const { exitCode, stdout, stderr } = await this.#engine
-      .writer(grant)
-      .exec(this.#container.id, ['sh', '-c', signScript, 'sign', provisioner, `${hours}h`], { stdin: Buffer.from(request) });
-    const made = new TextDecoder().decode(stdout);
-    if (exitCode === 0 && made.includes('-----BEGIN CERTIFICATE-----')) return made.slice(made.indexOf('-----BEGIN CERTIFICATE-----'));
-    const words = reasonIn(new TextDecoder().decode(stderr));
-    if (/more than the authorized maximum|requested duration/i.test(words))
-      throw failed(
-        `It does not make certificates for so long: ${words}.`,
-        'Ask for fewer days, or raise maxTLSCertDuration of the provisioner.',
-      );
-    if (/provisioner.*not found|no provisioner/i.test(words))
-      throw failed(
-        `It has no provisioner ${provisioner}: it was set up in another way.`,
-        'Its provisioners: step ca provisioner list, in its container.',
-      );
-    // The image generates a password for each unless one is set, and stores only that of the keys.
-    if (/failed to decrypt\b.*invalid password/i.test(words))
-      throw failed(
-        `Its provisioner ${provisioner} has another password than its keys.`,
-        `Make it anew: in its container "step ca provisioner remove ${provisioner}", then "step ca provisioner add ${provisioner} --type JWK --create --password-file ${home}/secrets/password"; then restart it.`,
-      );
-    throw failed(`It did not sign: ${words || `its program ended with ${exitCode}`}.`, 'Look at its log.');
-  }
+/** Returns the certificate with its chain, in PEM. Throws `failed.authority`. */
+export async function signRequest(
+  grant: Grant,
+  { engine, container }: CertificateAuthority,
+  request: string,
+  hours: number,
+): Promise<string> {
+  const argv = ['sh', '-c', signScript, 'sign', provisioner, `${hours}h`];
+  const { exitCode, stdout, stderr } = await engine.writer(grant).exec(container.id, argv, { stdin: Buffer.from(request) });
+  const made = new TextDecoder().decode(stdout);
+  if (exitCode === 0 && made.includes('-----BEGIN CERTIFICATE-----')) return made.slice(made.indexOf('-----BEGIN CERTIFICATE-----'));
+  const words = reasonIn(new TextDecoder().decode(stderr));
+  if (/more than the authorized maximum|requested duration/i.test(words))
+    throw failed(
+      `It does not make certificates for so long: ${words}.`,
+      'Ask for fewer days, or raise maxTLSCertDuration of the provisioner.',
+    );
+  if (/provisioner.*not found|no provisioner/i.test(words))
+    throw failed(
+      `It has no provisioner ${provisioner}: it was set up in another way.`,
+      'Its provisioners: step ca provisioner list, in its container.',
+    );
+  // The image generates a password for each unless one is set, and stores only that of the keys.
+  if (/failed to decrypt\b.*invalid password/i.test(words))
+    throw failed(
+      `Its provisioner ${provisioner} has another password than its keys.`,
+      `Make it anew: in its container "step ca provisioner remove ${provisioner}", then "step ca provisioner add ${provisioner} --type JWK --create --password-file ${home}/secrets/password"; then restart it.`,
+    );
+  throw failed(`It did not sign: ${words || `its program ended with ${exitCode}`}.`, 'Look at its log.');
 }
 
 function reasonIn(output: string): string {
-  const lines = output
-    .split('\n')
-    .map((line) => line.trim())
-    .filter(Boolean);
-  return cleanLine(lines.findLast((line) => /error|refus|denied|not found|more than|failed/i.test(line)) ?? lines.at(-1) ?? '').replace(
-    /\.$/,
-    '',
-  );
+  const lines = output.split('\n').filter((line) => line.trim() !== '');
+  const reason = lines.findLast((line) => /error|refus|denied|not found|more than|failed/i.test(line)) ?? lines.at(-1) ?? '';
+  return cleanLine(reason.trim()).replace(/\.$/, '');
 }
 
 function failed(message: string, remedy: string): Fault {

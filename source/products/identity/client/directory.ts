@@ -125,19 +125,13 @@ export class Directory {
       return await run();
     } catch (thrown) {
       if (errors.some((kind) => thrown instanceof kind)) return answer as T;
-      throw this.#fault(what, thrown);
+      const refused = `${this.#shown} did not ${what}`;
+      const known = thrown instanceof Error ? reasons[thrown.constructor.name] : undefined;
+      if (known) throw new Fault('refused.directory', `${refused}: ${known.why}.`, known.remedy, { cause: thrown });
+      const words = cleanLine(messageOf(thrown)).replace(/\s*Code: 0x[0-9a-f]+$/i, '');
+      const message = `${refused}: ${words.replace(/\.$/, '') || 'it gave no reason'}.`;
+      throw new Fault('failed.directory', message, 'Look at its log.', { cause: thrown });
     }
-  }
-
-  #fault(what: string, thrown: unknown): Fault {
-    const name = thrown instanceof Error ? thrown.constructor.name : '';
-    const words = cleanLine(messageOf(thrown))
-      .replace(/\s*Code: 0x[0-9a-f]+$/i, '')
-      .replace(/\.$/, '');
-    const known = reasons[name];
-    if (known) return new Fault('refused.directory', `${this.#shown} did not ${what}: ${known.why}.`, known.remedy, { cause: thrown });
-    const message = `${this.#shown} did not ${what}: ${words || 'it gave no reason'}.`;
-    return new Fault('failed.directory', message, 'Look at its log.', { cause: thrown });
   }
 }
 

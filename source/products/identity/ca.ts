@@ -1,23 +1,26 @@
+import type { X509Certificate } from 'node:crypto';
 import { posix } from 'node:path';
-import { Fault } from '../../faults/fault.ts';
+import { Fault, messageOf } from '../../faults/fault.ts';
+import { limited } from '../../faults/waits.ts';
 import { apiComponentOf, runningContainer } from '../../flows/api-component.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
-import { optionOf } from '../../flows/flow-options.ts';
+import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
 import { givenOrAsked } from '../../flows/given-or-asked.ts';
+import { refuseTypedPath } from '../../flows/named-file.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { Host } from '../../hosts/host.ts';
+import { shownCertificates } from '../../hosts/presented-certificates.ts';
 import type { Session } from '../../session/session.ts';
 import { isAddress } from '../../text/address-span.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { partsOf } from '../../text/words.ts';
-import { certificatesIn, checkCertificate, namesOf } from './client/certificate.ts';
-import { CertificateAuthority } from './client/certificate-authority.ts';
+import { certificatesIn, checkCertificate, commonName, namesOf, readCertificates, signRequest } from './client/certificate-authority.ts';
 import { wrongText } from './client/checked-item.ts';
 
 /** Default limit of the image's provisioner, unless it was raised. */
 const usualDays = 1;
-const limitMs = 30_000;
+const keyLimitMs = 30_000;
 
 /** Creates the key where it is used, readable only by its owner, unless it exists; prints the request. */
 const requestScript = `set -e
@@ -26,23 +29,23 @@ umask 077
 exec openssl req -new -key "$0" -subj "/CN=$1" -addext "subjectAltName=$2"`;
 
 export const caIssue: Procedure = async (session, input, context) => {
-  const { id, authority } = await authorityOf(session, input, context);
+  const authority = await authorityOf(session, input, context);
+  const { id } = authority;
   const host = context.hostOf(input.engineName);
   const left = 'No certificate was made.';
-  const { names, folder, days } = await unlessCancelled(session, left, () => askWhat(session, input));
+  const { names, folder, days } = await unlessCancelled(session, left, () => askOrder(session, input));
   const [first = ''] = names;
   const base = posix.join(folder, first.replace(/^\*\./, 'any.'));
   const [keyFile, file] = [`${base}.key`, `${base}.crt`];
-  const { roots, chain } = await authority.certificates(session.signal);
+  const { roots, chain } = await readCertificates(authority, session.signal);
   const made = await session.act({
     id: `issue ${first}`,
     right: 'operate',
     request: `make a key in ${keyFile} on ${input.engineName}, have ${id} sign a certificate for ${names.join(', ')} (${days} days), write it to ${file}`,
-    target: { host: input.engineName, component: id },
     done: async () => isThere(host, file, names, session.signal),
     run: async (grant) => {
       await host.files.makeFolder(grant, folder, { mode: 0o755 });
-      const pem = await authority.sign(grant, await requestFor(grant, host, keyFile, names), { hours: days * 24 });
+      const pem = await signRequest(grant, authority, await requestFor(grant, host, keyFile, names), days * 24);
       const [certificate] = await certificatesIn(pem);
       if (!certificate) throw new Fault('failed.authority', 'What came back is no certificate.', `Look at the log of ${id}.`);
       const wrong = wrongText(checkCertificate(certificate, { authorities: roots, chain: [...chain, ...(await certificatesIn(pem))] }));
@@ -60,17 +63,16 @@ export const caIssue: Procedure = async (session, input, context) => {
   };
 };
 
-export async function authorityOf(session: Session, input: FlowInput, context: FlowContext) {
+async function authorityOf(session: Session, input: FlowInput, context: FlowContext) {
   const found = await apiComponentOf(session, input, context, { name: 'step-ca', what: 'certificate authority' });
-  const authority = new CertificateAuthority(context.engineOf(input.engineName), runningContainer(found));
-  return { id: found.component.id, authority };
+  return { id: found.component.id, engine: context.engineOf(input.engineName), container: runningContainer(found) };
 }
 
 async function requestFor(grant: Grant, host: Host, keyFile: string, names: readonly string[]): Promise<string> {
   const alternatives = names.map((name) => (!isAddress(name) ? `DNS:${name}` : `IP:${name}`)).join(',');
   const { exitCode, stdout, stderr } = await host.run(grant, ['sh', '-c', requestScript, keyFile, names[0] ?? '', alternatives], {
     signal: grant.signal,
-    limitMs,
+    limitMs: keyLimitMs,
   });
   if (exitCode === 0) return new TextDecoder().decode(stdout);
   const words = cleanLine(new TextDecoder().decode(stderr).trim().split('\n').at(-1) ?? '');
@@ -93,7 +95,7 @@ async function isThere(host: Host, file: string, names: readonly string[], signa
   return names.every((name) => there.has(name)) && Date.now() < fromMs + (toMs - fromMs) / 3;
 }
 
-async function askWhat(session: Session, input: FlowInput): Promise<{ names: readonly string[]; folder: string; days: number }> {
+async function askOrder(session: Session, input: FlowInput): Promise<{ names: readonly string[]; folder: string; days: number }> {
   const names = await givenOrAsked(session, {
     id: 'names',
     given: input.words.length > 0 ? input.words.join(',') : undefined,
@@ -127,4 +129,79 @@ function folderProblem(folder: string): string | undefined {
   return folder.startsWith('/') && posix.normalize(folder) === folder.replace(/(.)\/$/, '$1') && cleanLine(folder) === folder
     ? undefined
     : 'An absolute path, without .. in it.';
+}
+
+const dialLimitMs = 10_000;
+
+export const caInspect: Procedure = async (session, input, context) => {
+  const authority = await authorityOf(session, input, context);
+  const { id } = authority;
+  const { roots, chain: intermediate } = await readCertificates(authority, session.signal);
+  const written = await askWhich(session, input);
+  const host = context.hostOf(input.engineName);
+  const [, bracketed = '', port = '443'] = addressed.exec(written) ?? [];
+  const name = written.startsWith('/') ? undefined : bracketed.replace(/^\[|\]$/g, '');
+  if (name === undefined) refuseTypedPath(session, written);
+  const [certificate, ...above] =
+    name === undefined
+      ? await inFile(host, written, session.signal)
+      : await behind(host, { name, port: Number(port), shown: written }, session.signal);
+  if (!certificate) throw new Fault('usage.certificate', 'There is no certificate in it.', 'Name a file in PEM.');
+  const items = checkCertificate(certificate, { authorities: roots, chain: [...above, ...intermediate], name });
+  for (const item of items) session.show({ kind: 'item', ...item });
+  const wrong = wrongText(items);
+  const data = {
+    subject: cleanLine(certificate.subject),
+    serial: certificate.serialNumber,
+    fingerprint: certificate.fingerprint256,
+    items,
+  };
+  const shown = commonName(certificate.subject) || written;
+  if (wrong === '') return { message: `The certificate of ${shown} is right, and ${id} stands behind it.`, data };
+  throw new Fault(
+    'failed.certificate',
+    `Who trusts ${id} refuses the certificate of ${shown}: ${wrong}.`,
+    `Have one made: quarterdeck ca issue ${id}`,
+  );
+};
+
+function askWhich(session: Session, input: FlowInput): Promise<string> {
+  const [given] = wordsUpTo(1, input, { takes: 'One certificate at a time', remedy: 'Run it once for each.' });
+  return unlessCancelled(session, 'No certificate was looked at.', () =>
+    givenOrAsked(session, {
+      id: 'what',
+      given,
+      code: 'usage.certificate',
+      remedy: 'For example nas.lan:443 or /etc/ssl/nas.lan.crt',
+      label: 'Which certificate?',
+      help: 'A file on the host, or name:port of something that speaks TLS.',
+      check: (text) => (text.startsWith('/') || addressed.test(text) ? undefined : 'An absolute path, or name:port.'),
+    }),
+  );
+}
+
+const addressed = /^(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::(\d{1,5}))?$/i;
+
+async function inFile(host: Host, path: string, signal: AbortSignal): Promise<X509Certificate[]> {
+  const bytes = await host.files.read(path, { signal, limitBytes: 1024 * 1024 });
+  if (!bytes) throw new Fault('usage.certificate', `There is no file ${cleanLine(path)} on that host.`, 'Name another one.');
+  return certificatesIn(new TextDecoder().decode(bytes));
+}
+
+/** Returns the certificate that a server presents. No data is sent to it, so its identity does not matter yet. */
+async function behind(host: Host, { name, port, shown }: { name: string; port: number; shown: string }, signal: AbortSignal) {
+  try {
+    return await limited(signal, dialLimitMs, async (both) => {
+      const stream = await host.dial({ host: name, port }, both);
+      return shownCertificates(stream, isAddress(name) ? undefined : name, both);
+    });
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw new Fault(
+      'unreachable.page',
+      `${cleanLine(shown)} shows no certificate: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`,
+      'Check name and port, and whether TLS is spoken there.',
+      { cause: thrown },
+    );
+  }
 }
