@@ -1,6 +1,6 @@
 import type { ComponentView } from '../../fleet/model.ts';
 import { mainRuns } from '../../flows/components/main-service.ts';
-import { lazyFlows } from '../../flows/flow.ts';
+import { lazyFlows, resumable } from '../../flows/flow.ts';
 
 const about = {
   about: 'component',
@@ -21,22 +21,20 @@ export const autheliaFlows = lazyFlows(about, [
     title: 'Add a user to the portal',
     summary:
       'Writes somebody new into the users file, with a hash of their password as the portal makes it; comments and what else stands there stay. What was there before is kept, and the file is put back where the portal refuses it.',
-    right: 'operate',
+    ...resumable('operate'),
     usage: '[USER]',
-    resumes: true,
     flags: {
       name: { meaning: 'how they are called on screens', value: 'TEXT' },
       email: { meaning: 'where the portal sends their mail', value: 'ADDRESS' },
       group: { meaning: 'a group they are in; may be given again', value: 'GROUP', repeats: true },
     },
-    load: async () => (await import('./sso-add.ts')).ssoAdd,
+    load: async () => (await import('./sso-user-change.ts')).ssoAdd,
   },
   {
     verb: 'sso disable',
     title: 'Disable a user of the portal',
     summary: 'They cannot log in any more, and stay in the file. Refused for the last one who can log in.',
-    right: 'operate',
-    resumes: true,
+    ...resumable('operate'),
     usage: '[USER]',
     load: async () => (await import('./sso-user-change.ts')).ssoDisable,
   },
@@ -44,8 +42,7 @@ export const autheliaFlows = lazyFlows(about, [
     verb: 'sso enable',
     title: 'Enable a user of the portal',
     summary: 'Lets somebody who was disabled log in again, with the password that they had.',
-    right: 'operate',
-    resumes: true,
+    ...resumable('operate'),
     usage: '[USER]',
     load: async () => (await import('./sso-user-change.ts')).ssoEnable,
   },
@@ -54,9 +51,8 @@ export const autheliaFlows = lazyFlows(about, [
     title: "Reset a password in the portal's users file",
     summary:
       'Takes a new password, or makes one up and shows it once, and writes its hash into the users file. The old one no longer opens anything.',
-    right: 'operate',
+    ...resumable('operate'),
     usage: '[USER]',
-    resumes: true,
     load: async () => (await import('./sso-user-change.ts')).ssoPassword,
   },
   {
@@ -64,21 +60,19 @@ export const autheliaFlows = lazyFlows(about, [
     title: 'Reset a lost second factor',
     summary:
       'Forgets the one-time codes, the security keys, or both, of somebody who lost the phone or the key. At the next login the portal has them register a new one.',
-    right: 'destroy',
-    resumes: true,
+    ...resumable('destroy'),
     usage: '[USER]',
     flags: { which: { meaning: 'what was lost: codes, keys or both', value: 'WHICH' } },
-    load: async () => (await import('./sso-second-factor.ts')).ssoSecondFactor,
+    load: async () => (await import('./sso-lockout.ts')).ssoSecondFactor,
   },
   {
     verb: 'sso unban',
     title: "Lift a ban of the portal's",
     summary:
       'Shows whom the portal has banned after failed logins, users and addresses, and lets them try again before their time is up. From release 4.39 on.',
-    right: 'operate',
-    resumes: true,
+    ...resumable('operate'),
     usage: '[USER|ADDRESS]',
-    load: async () => (await import('./sso-unban.ts')).ssoUnban,
+    load: async () => (await import('./sso-lockout.ts')).ssoUnban,
   },
   {
     verb: 'sso rules',
@@ -93,8 +87,7 @@ export const autheliaFlows = lazyFlows(about, [
     id: 'sso-rule-add',
     summary:
       'Writes a rule into the configuration, before the one that it is to go before. The running release checks it first; then it is a change like any other: shown, applied, and taken back with "rollback".',
-    right: 'operate',
-    resumes: true,
+    ...resumable('operate'),
     usage: '[DOMAIN]',
     flags: {
       policy: { meaning: 'deny, bypass, one_factor or two_factor', value: 'POLICY' },
@@ -115,7 +108,7 @@ export const autheliaFlows = lazyFlows(about, [
       method: { meaning: 'of the request; GET where nothing is said', value: 'METHOD' },
       from: { meaning: 'the IP address of whoever asks', value: 'ADDRESS' },
     },
-    load: async () => (await import('./sso-test.ts')).ssoTest,
+    load: async () => (await import('./sso-check.ts')).ssoTest,
   },
   {
     verb: 'sso check',

@@ -20,8 +20,8 @@ const unchanged = 'Nothing was changed.';
 
 export const ssoRuleAdd: Procedure = async (session, input, context) => {
   const running = await portalOf(session, input, context);
-  const { id, engineName, portal } = running;
-  const one = await deployed(new EngineScope(session, context, engineName), id);
+  const { id, portal } = running;
+  const one = await deployed(new EngineScope(session, context, input.engineName), id);
   const before = one.facts.deployment?.files[file];
   if (before === undefined) {
     throw new Fault('failed.portal', `${id} has no ${file} in its folder.`, `Its configuration is elsewhere: quarterdeck edit ${id}`);
@@ -37,7 +37,8 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
   }
   const after = withRule(before, rule, position);
   const problems = await session.act({
-    ...{ id: 'validate', right: 'operate', target: { host: engineName, component: id } },
+    id: 'validate',
+    right: 'operate',
     request: 'authelia config validate, in the running container, with the new configuration on its input',
     run: async (grant) => (await portal.validate(grant, after)).join('; '),
     failure: (found) => found || undefined,
@@ -50,9 +51,7 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
   const review = reviewOf(ready.plan, ready.findings);
   const actions = review.actions.filter((action) => action.id !== 'edit');
   const choice = await session.review({ ...review, actions, id: 'rule' });
-  if (session.dryRun) {
-    return { message: 'Dry run: nothing was changed.', data: planData(ready) };
-  }
+  if (session.dryRun) return { message: 'Dry run: nothing was changed.', data: planData(ready) };
   if (choice !== 'apply') throw cancelled(left);
   const { run, component } = await applyPlans([ready]);
   return {

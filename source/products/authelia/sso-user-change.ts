@@ -1,14 +1,104 @@
 import { Fault } from '../../faults/fault.ts';
+import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
-import { wordsUpTo } from '../../flows/flow-options.ts';
+import { optionOf, optionsOf, wordsUpTo } from '../../flows/flow-options.ts';
+import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import { askNewPassword, showMadeUp } from '../../flows/secrets/new-password.ts';
 import { makeDigest, matchesDigest } from '../../secrets/password-digest.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { nameRemedy } from '../../text/nearest-name.ts';
-import { ableUsers, type PortalUser } from './client/sso-users.ts';
-import { changeUsers, openUsers } from './sso-users.ts';
+import { partsOf } from '../../text/words.ts';
+import { ableUsers, type PortalUser, userNameProblem } from './client/sso-users.ts';
+import { changeUsers, type OpenUsers, openUsers } from './sso-users.ts';
+
+export const ssoAdd: Procedure = async (session, input, context) => {
+  const open = await openUsers(session, input, context);
+  const left = `Nothing was written: the users of ${open.id} are as before.`;
+  const person = await unlessCancelled(session, left, () => askPerson(session, input, open));
+  if (session.dryRun) {
+    const would = `ask for the password of ${person.name}, and add them to ${open.file.shown}.`;
+    return dryRunOf(session, would, `${open.id} has the same users as before.`);
+  }
+  const there = open.users.user(person.name);
+  const label = there ? `${person.name} is in the file already. The password that it was to be` : `Password of ${person.name}`;
+  const password = await unlessCancelled(session, left, () => askNewPassword(session, label, `Its hash goes into ${open.file.shown}.`));
+  if (there && !(await matchesDigest(there.digest, password.value))) {
+    throw new Fault(
+      'usage.user',
+      `There is a user ${person.name} already, with another password.`,
+      `Name somebody else, or reset it: quarterdeck sso password ${open.id} ${person.name}`,
+    );
+  }
+  const digest = await makeDigest(password.value, open.config.digestCost);
+  session.hide(digest);
+  const how = await changeUsers(open, {
+    id: `add ${person.name}`,
+    change: (users) => {
+      if (!there) users.add({ ...person, digest });
+    },
+    isDone: async (users) => {
+      const written = users.user(person.name);
+      return written !== undefined && (await matchesDigest(written.digest, password.value)) === true;
+    },
+  });
+  await showMadeUp(session, person.name, password);
+  const title = `Have ${person.name} log in and register a second factor`;
+  const detail = 'Rules with two_factor let nobody through without one.';
+  return {
+    message: `${person.name} is a user of ${open.id}. ${how ?? ''}`.trim(),
+    data: { user: person.name, groups: person.groups },
+    todo: { component: open.id, items: [{ id: 'second-factor', title, detail, byHand: false }] },
+  };
+};
+
+async function askPerson(
+  session: Session,
+  input: FlowInput,
+  { users, config }: OpenUsers,
+): Promise<Omit<PortalUser, 'disabled' | 'digest'>> {
+  const [word] = wordsUpTo(1, input, { takes: 'One user at a time', remedy: 'Run it once for each.' });
+  const name = await givenOrAsked(session, {
+    ...{ id: 'user', label: 'Name to log in with', help: `There are: ${users.users.map((one) => cleanLine(one.name)).join(', ')}.` },
+    ...{ given: word, code: 'usage.user', remedy: 'Name another one.' },
+    check: (text) => userNameProblem(text.trim(), config.userRules),
+  });
+  const there = users.user(name);
+  // A resumed run reads the remaining answers from the file.
+  if (there) return there;
+  const displayName = await givenOrAsked(session, {
+    ...{ id: 'name', label: 'How they are called on screens', initial: name },
+    ...{ given: optionOf(input, 'name'), code: 'usage.user', remedy: 'Give a name: --name' },
+    check: (text) => (text.trim() === '' ? 'The portal refuses a user without one.' : undefined),
+  });
+  const email = await givenOrAsked(session, {
+    ...{ id: 'email', label: 'Mail address', help: 'Links for a new password and a second factor go there.' },
+    ...{ given: optionOf(input, 'email'), code: 'usage.user', remedy: 'Give another address: --email' },
+    check: (text) => emailProblem(text.trim(), { users, config }),
+  });
+  const known = users.users.flatMap((one) => one.groups);
+  return { name, displayName: cleanLine(displayName), email, groups: await askGroups(session, input, known) };
+}
+
+function emailProblem(email: string, { users, config }: Pick<OpenUsers, 'users' | 'config'>): string | undefined {
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) return 'That is no mail address.';
+  const same = config.userRules.byEmail && users.users.find((one) => one.email.toLowerCase() === email.toLowerCase());
+  return same ? `${cleanLine(same.name)} has that address, and this portal wants each once.` : undefined;
+}
+
+async function askGroups(session: Session, input: FlowInput, known: readonly string[]): Promise<readonly string[]> {
+  const given = optionsOf(input, 'group');
+  if (given !== undefined) return given;
+  const there = [...new Set(known)].sort();
+  const question = {
+    id: 'groups',
+    label: 'Groups, with commas between them',
+    initial: '',
+    help: there.length === 0 ? 'Empty for none.' : `Empty for none. In use: ${there.map(cleanLine).join(', ')}.`,
+  };
+  return partsOf(await session.ask.text(question));
+}
 
 export const ssoDisable = setDisabled(true, 'disable');
 export const ssoEnable = setDisabled(false, 'enable');
@@ -24,9 +114,8 @@ function setDisabled(wanted: boolean, verb: string): Procedure {
         `Add somebody else first: quarterdeck sso add ${open.id}`,
       );
     }
-    const how = await changeUsers(session, open, {
+    const how = await changeUsers(open, {
       id: `${verb} ${name}`,
-      what: `${verb} ${name}`,
       change: (users) => users.setDisabled(name, wanted),
       isDone: (users) => users.user(name)?.disabled === wanted,
     });
@@ -40,15 +129,15 @@ export const ssoPassword: Procedure = async (session, input, context) => {
   const open = await openUsers(session, input, context);
   const { name, disabled } = await chooseUser(session, input, open.users.users, () => true);
   if (session.dryRun) {
-    session.show({ kind: 'text', text: `Would ask for the new password of ${name}, and write its hash into ${open.file.shown}.` });
-    return { message: `Dry run: ${name} has the same password as before.` };
+    const would = `ask for the new password of ${name}, and write its hash into ${open.file.shown}.`;
+    return dryRunOf(session, would, `${name} has the same password as before.`);
   }
   const password = await unlessCancelled(session, `Nothing was written: ${name} has the same password as before.`, () =>
     askNewPassword(session, `New password of ${name}`, `Its hash goes into ${open.file.shown}.`),
   );
   const digest = await makeDigest(password.value, open.config.digestCost);
   session.hide(digest);
-  const how = await changeUsers(session, open, {
+  const how = await changeUsers(open, {
     id: `password ${name}`,
     what: `write a new password hash of ${name}`,
     change: (users) => users.setDigest(name, digest),

@@ -66,8 +66,8 @@ export async function openUsers(session: Session, input: FlowInput, context: Flo
 
 interface UsersChange {
   id: string;
-  /** Description that precedes the name of the file: `add mara to the users`. */
-  what: string;
+  /** Description that precedes the name of the file: `write a new password hash of mara`. By default the id. */
+  what?: string;
   change: (users: UsersFile) => void;
   isDone: (users: UsersFile) => boolean | Promise<boolean>;
 }
@@ -76,12 +76,8 @@ interface UsersChange {
  * Writes a change into the users file, which the portal reads by itself if it watches the file, otherwise with a restart. The previous file
  * is kept, and restored if the portal refuses the new one. Returns how the change took effect; undefined in a dry run.
  */
-export async function changeUsers(
-  session: Session,
-  open: OpenUsers,
-  { id, what, change, isDone }: UsersChange,
-): Promise<string | undefined> {
-  const { file, text, config, users } = open;
+export async function changeUsers(open: OpenUsers, { id, what = id, change, isDone }: UsersChange): Promise<string | undefined> {
+  const { session, file, text, config, users } = open;
   change(users);
   const after = users.text;
   const problems = usersProblems(users.users, config.userRules);
@@ -89,12 +85,11 @@ export async function changeUsers(
     throw new Fault('refused.users', `The portal would refuse the file: ${problems.join(' ')}`, `Mend it first: ${file.shown}`);
   }
   const kept = posix.join(open.stackFolder, '.quarterdeck', 'kept', open.id);
-  const stampBefore = (await logLines(open, session.signal, { tail: 1 })).at(-1)?.stamp ?? '';
+  const stampBefore = (await logLines(open, { tail: 1 })).at(-1)?.stamp ?? '';
   const written = await session.act({
     id,
     right: 'operate',
     request: `${what} in ${file.shown}, and keep what is there in ${kept}`,
-    target: { host: open.engineName, component: open.id },
     done: async () => isDone(new UsersFile((await file.read(session.signal)) ?? 'users: {}', file.shown)),
     run: async (grant) => {
       if ((await file.read(grant.signal)) !== text) {
@@ -107,28 +102,23 @@ export async function changeUsers(
     },
   });
   if (session.dryRun) return undefined;
-  if (!config.watches) return restarted(session, open);
-  return written ? reloaded(session, open, { id, stampBefore, before: text, after }) : readLast(session, open);
+  if (!config.watches) return restarted(open);
+  return written ? reloaded(open, { id, stampBefore, after }) : readLast(open);
 }
 
-async function reloaded(
-  session: Session,
-  open: OpenUsers,
-  { id, stampBefore, before, after }: { id: string; stampBefore: string; before: string; after: string },
-): Promise<string> {
-  const { config, file } = open;
+async function reloaded(open: OpenUsers, { id, stampBefore, after }: { id: string; stampBefore: string; after: string }): Promise<string> {
+  const { session, config, file, text: before } = open;
   session.progress({ id: 'reload', label: 'Waiting until the portal has read the file' });
-  let word = config.tellsReloads ? await reloadWord(open, stampBefore, againAfterMs, session.signal) : undefined;
+  let word = config.tellsReloads ? await reloadWord(open, stampBefore, againAfterMs) : undefined;
   if (word === undefined && config.tellsReloads) {
     // A change too soon after another one was ignored, and is not read later.
     await session.act({
       id: `${id} again`,
       right: 'operate',
       request: `write ${file.shown} once more: the portal did not say that it read it`,
-      target: { host: open.engineName, component: open.id },
       run: (grant) => file.write(grant, after),
     });
-    word = await reloadWord(open, stampBefore, reloadLimitMs, session.signal);
+    word = await reloadWord(open, stampBefore, reloadLimitMs);
   }
   session.progress({ id: 'reload', label: word === 'read' ? 'The portal has read the file' : 'Waited for the portal', done: true });
   if (word === 'read') return 'The portal has read it.';
@@ -139,7 +129,6 @@ async function reloaded(
     id: `${id} back`,
     right: 'operate',
     request: `put back what was in ${file.shown}: the portal refused the new one`,
-    target: { host: open.engineName, component: open.id },
     run: (grant) => file.write(grant, before),
   });
   throw new Fault(
@@ -150,9 +139,8 @@ async function reloaded(
 }
 
 /** The previous change was made by an interrupted run or by hand. Throws `failed.users` if the portal refused it. */
-async function readLast({ signal }: Session, open: OpenUsers): Promise<string> {
-  const { startedMs } = open.container;
-  const lines = open.config.tellsReloads ? await logLines(open, signal, startedMs === undefined ? {} : { sinceMs: startedMs }) : [];
+async function readLast(open: OpenUsers): Promise<string> {
+  const lines = open.config.tellsReloads ? await logLines(open, { sinceMs: open.container.startedMs }) : [];
   const word = wordIn(lines);
   if (word === undefined || word === 'read') return 'It was in the file already.';
   throw new Fault(
@@ -165,12 +153,12 @@ async function readLast({ signal }: Session, open: OpenUsers): Promise<string> {
 type ReloadWord = 'read' | { refused: string } | undefined;
 
 /** Waits for the portal's log, after this line, to report that it read or refused the file; returns undefined after the limit. */
-async function reloadWord(open: OpenUsers, stamp: string, limitMs: number, signal: AbortSignal): Promise<ReloadWord> {
+async function reloadWord(open: OpenUsers, stamp: string, limitMs: number): Promise<ReloadWord> {
   for (let waitedMs = 0; ; waitedMs += lookAgainMs) {
-    const lines = await logLines(open, signal, stamp === '' ? {} : { sinceMs: Date.parse(stamp) });
+    const lines = await logLines(open, { sinceMs: stamp === '' ? undefined : Date.parse(stamp) });
     const word = wordIn(lines.filter((line) => line.stamp > stamp));
     if (word !== undefined || waitedMs >= limitMs) return word;
-    await pauseFor(lookAgainMs, signal);
+    await pauseFor(lookAgainMs, open.session.signal);
   }
 }
 
@@ -186,9 +174,8 @@ function reasonIn(line: string): string {
 }
 
 async function logLines(
-  { engine, container: { id, tty } }: OpenUsers,
-  signal: AbortSignal,
-  some: { sinceMs?: number; tail?: number },
+  { session: { signal }, engine, container: { id, tty } }: OpenUsers,
+  some: { sinceMs?: number | undefined; tail?: number },
 ): Promise<{ text: string; stamp: string }[]> {
   const lines = [];
   for await (const batch of engine.logs(id, { signal, follow: false, tty, ...some })) lines.push(...batch);
@@ -196,28 +183,31 @@ async function logLines(
 }
 
 /** Without watching the file, the portal reads it only at its start; a signal has no effect (reference/authelia.md). */
-async function restarted(session: Session, open: OpenUsers): Promise<string> {
-  const { engine, container, engineName, id, file, fleet } = open;
+async function restarted(open: OpenUsers): Promise<string> {
+  const { session, context, engine, container, id, file } = open;
   const before = container.startedMs;
   const again = await session.act({
     id: `restart ${container.name}`,
     right: 'operate',
     request: `POST /containers/${container.name}/restart: this portal reads its users at its start alone`,
-    target: { host: engineName, component: id },
     done: async () => (before ?? 0) > ((await file.writtenMs(session.signal)) ?? Infinity),
     run: async (grant) => {
-      await fleet.whileStopping(container.id, () => engine.writer(grant).restart(container.id));
+      await context.fleet.whileStopping(container.id, () => engine.writer(grant).restart(container.id));
       return true;
     },
   });
   if (!again) return 'It was in the file already, and the portal has started since.';
-  const watched = { engine, signal: session.signal };
-  const seen = await watchContainer(watched, container, (detail) => detail === undefined || detail.startedMs !== before, {
-    limitMs: startLimitMs,
-    otherwise: 'was not seen to start anew',
-  });
+  const seen = await watchContainer(
+    { engine, signal: session.signal },
+    container,
+    (detail) => detail === undefined || detail.startedMs !== before,
+    {
+      limitMs: startLimitMs,
+      otherwise: 'was not seen to start anew',
+    },
+  );
   session.progress({ id: 'restart', label: 'Waiting until the portal answers again' });
-  if (seen?.state !== 'running' || !(await answersAgain(open, session.signal))) {
+  if (seen?.state !== 'running' || !(await answersAgain(open))) {
     throw new Fault(
       'failed.users',
       `The file is written, and ${id} does not answer after its restart.`,
@@ -228,7 +218,7 @@ async function restarted(session: Session, open: OpenUsers): Promise<string> {
   return 'The portal was restarted, since it does not watch the file (authentication_backend.file.watch).';
 }
 
-async function answersAgain({ target, entry }: OpenUsers, signal: AbortSignal): Promise<boolean> {
+async function answersAgain({ session: { signal }, target, entry }: OpenUsers): Promise<boolean> {
   const http = new HttpClient(httpEndpointOf(target, entry.api?.port ?? 'web'), { secrets: undefined });
   for (const endMs = performance.now() + startLimitMs; performance.now() < endMs; await pauseFor(lookAgainMs, signal)) {
     const answer = await unlessFault(signal, http.send({ method: 'GET', path: '/api/health' }, signal));

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readPolicyCheck } from '../sso-test.ts';
+import { readPolicyCheck } from '../sso-check.ts';
 import { problemsIn, readBans } from './sso-portal.ts';
 import { type NewRule, ruleDomainProblem, withoutTemplates, withRule } from './sso-rules.ts';
 import { UsersFile, userNameProblem, usersProblems } from './sso-users.ts';

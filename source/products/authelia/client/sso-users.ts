@@ -3,6 +3,7 @@ import { Fault, messageOf } from '../../../faults/fault.ts';
 import { isDigest } from '../../../secrets/password-digest.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { parseYamlDocument } from '../../../yaml/text.ts';
+import type { PortalConfig } from './sso-config.ts';
 
 /** A user in the users file of the portal (reference/authelia.md). */
 export interface PortalUser {
@@ -15,10 +16,7 @@ export interface PortalUser {
 }
 
 /** Additional requirements of the portal for names and addresses (`authentication_backend.file.search`). */
-export interface UserRules {
-  caseInsensitive: boolean;
-  byEmail: boolean;
-}
+type UserRules = PortalConfig['userRules'];
 
 /** The catalog's file contains a placeholder user, because the portal refuses a file without users. */
 const placeholder = 'nobody@example.invalid';

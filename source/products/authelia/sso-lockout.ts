@@ -5,6 +5,7 @@ import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
+import type { PortalBan } from './client/sso-portal.ts';
 import { portalOf, type RunningPortal } from './sso-target.ts';
 import { chooseUser } from './sso-user-change.ts';
 import { openUsers } from './sso-users.ts';
@@ -16,14 +17,13 @@ type Which = 'codes' | 'keys' | 'both';
 
 export const ssoSecondFactor: Procedure = async (session, input, context) => {
   const running = await portalOf(session, input, context);
-  const { id, portal, engineName } = running;
+  const { id, portal } = running;
   const left = `Nothing was forgotten: the second factors in ${id} are as before.`;
   const { user, which } = await unlessCancelled(session, left, async () => {
     const named = await whose(session, input, context, running);
     return { user: named, which: await askWhich(session, input, named) };
   });
   const keys = which === 'codes' ? [] : await portal.securityKeys(user, session.signal);
-  const target = { host: engineName, component: id };
   // Recorded by the interrupted run: the portal does not report who has codes.
   const before = session.noted(goneStep);
   const gone: string[] = [...before];
@@ -33,7 +33,6 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
       right: 'destroy',
       title: `Forget the one-time codes of ${user}`,
       request: `authelia storage user totp delete ${user}`,
-      target,
       consequences: [
         `${user} has to register a new authenticator at the next login.`,
         'Until then rules with two_factor let them through nowhere. Make sure that it is really them who asks.',
@@ -52,7 +51,6 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
       right: 'destroy',
       title: `Forget the security keys of ${user}`,
       request: `authelia storage user webauthn delete ${user} --all`,
-      target,
       consequences: [`Gone are: ${keys.join(', ')}.`, `${user} has to register a new one.`],
       done: async () => (await portal.securityKeys(user, session.signal)).length === 0,
       run: (grant) => portal.forgetSecurityKeys(grant, user).then(() => true),
@@ -75,13 +73,10 @@ async function whose(session: Session, input: FlowInput, context: FlowContext, {
   }
   const [word] = wordsUpTo(1, input, { takes: 'One user at a time', remedy: 'Run it once for each.' });
   return givenOrAsked(session, {
-    ...{ id: 'user', label: 'Who?', help: 'The name to log in with.', check: problem },
+    ...{ id: 'user', label: 'Who?', help: 'The name to log in with.' },
     ...{ given: word, code: 'usage.user', remedy: 'Name another one.' },
+    check: (name) => (/^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : 'That is no name of a user.'),
   });
-}
-
-function problem(name: string): string | undefined {
-  return /^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : 'That is no name of a user.';
 }
 
 async function askWhich(session: Session, input: FlowInput, user: string): Promise<Which> {
@@ -98,4 +93,52 @@ async function askWhich(session: Session, input: FlowInput, user: string): Promi
   const which = optionOf(input, 'which') ?? (await session.ask.choice(question));
   if (which === 'codes' || which === 'keys' || which === 'both') return which;
   throw new Fault('usage.which', `"${cleanLine(which)}" is no second factor.`, 'Say --which codes, keys or both.');
+}
+
+export const ssoUnban: Procedure = async (session, input, context) => {
+  const { id, portal } = await portalOf(session, input, context);
+  const bans = await portal.bans(session.signal);
+  const banned = bans.map(({ kind, whom, expires }) => ({ kind, whom, expires }));
+  if (bans.length === 0) return { message: `${id} bans nobody at the moment.`, data: { banned } };
+  const end = bans.length === 1 ? 'it ends by itself' : 'they end by themselves';
+  const left = {
+    message: `No ban was lifted: ${end} at the time that is shown.`,
+    remedy: `Come back any time: quarterdeck sso unban ${id}`,
+  };
+  const chosen = await unlessCancelled(session, left, () => choose(session, input, bans));
+  if (chosen.length === 0) {
+    const others = [...new Set(bans.map(({ whom }) => whom))].join(', ');
+    const whom = cleanLine(input.words[0] ?? 'Whoever was chosen');
+    return { message: `${whom} is not banned at ${id}. Banned are: ${others}.`, data: { banned } };
+  }
+  for (const ban of chosen) {
+    await session.act({
+      id: `lift ${ban.kind} ${ban.id}`,
+      right: 'operate',
+      request: `authelia storage bans ${ban.kind} revoke --id ${ban.id} (${ban.whom}, until ${ban.expires})`,
+      done: async () => !(await portal.bans(session.signal)).some((one) => one.kind === ban.kind && one.id === ban.id),
+      run: (grant) => portal.lift(grant, ban),
+    });
+  }
+  if (session.dryRun) return { message: 'Dry run: every ban stands.' };
+  const names = [...new Set(chosen.map(({ whom }) => whom))].join(', ');
+  return { message: `${names} may log in again at ${id}.`, data: { lifted: chosen.map(({ kind, whom }) => ({ kind, whom })) } };
+};
+
+/** Returns every ban of the chosen user or address: one can be banned more than once. */
+async function choose(session: Session, input: FlowInput, bans: readonly PortalBan[]): Promise<readonly PortalBan[]> {
+  const [word] = wordsUpTo(1, input, { takes: 'One user or address at a time', remedy: 'Run it once for each.' });
+  const keyOf = ({ kind, whom }: PortalBan) => `${kind}:${whom}`;
+  if (word !== undefined) return bans.filter(({ whom }) => whom === word);
+  const kinds = new Map(bans.map((ban) => [keyOf(ban), ban]));
+  const key = await session.ask.choice({
+    id: 'whom',
+    label: 'Whose ban is lifted?',
+    choices: [...kinds].map(([value, { whom, kind, expires, reason }]) => ({
+      value,
+      label: whom,
+      detail: [kind === 'ip' ? 'address' : 'user', `until ${expires}`, reason].filter(Boolean).join(' · '),
+    })),
+  });
+  return bans.filter((ban) => keyOf(ban) === key);
 }
