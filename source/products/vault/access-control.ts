@@ -13,12 +13,6 @@ import { durationText } from '../../text/quantities.ts';
 import { logIn, type Role, VaultAccess } from './client/vault-access.ts';
 import { openVaultOf, tokenFor } from './vault-open.ts';
 
-const policyForms = [
-  { value: 'read', label: 'Read below a path' },
-  { value: 'write', label: 'Read and write below a path' },
-  { value: 'editor', label: 'In an editor', detail: 'the whole policy, as it is or new' },
-] as const;
-
 export const vaultPolicies: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
   const { component, endpoint } = vault;
@@ -41,7 +35,13 @@ export const vaultPolicies: Procedure = async (session, input, context) => {
 
 export const vaultPolicy: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
-  const name = (input.words[0] ?? (await askPolicyName(session))).trim();
+  const question = {
+    id: 'name',
+    label: 'Name of the policy',
+    help: 'New, or one that is there: "vault policies" lists them.',
+    check: (text: string) => (/^[\w.-]{1,128}$/.test(text.trim()) ? undefined : 'Letters, digits, dots and dashes.'),
+  };
+  const name = (input.words[0] ?? (await session.ask.text(question))).trim();
   const shown = cleanLine(name);
   if (name === 'root') throw new Fault('refused.policy', 'The policy root is built in, and cannot be changed.', 'Write another.');
   if (session.dryRun && !input.stdin) {
@@ -77,21 +77,16 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
   return { message: `The policy ${shown} is in force.`, data: { name, created: before === undefined } };
 };
 
-async function askPolicyName(session: Session): Promise<string> {
-  return session.ask.text({
-    id: 'name',
-    label: 'Name of the policy',
-    help: 'New, or one that is there: "vault policies" lists them.',
-    check: (text) => (/^[\w.-]{1,128}$/.test(text.trim()) ? undefined : 'Letters, digits, dots and dashes.'),
-  });
-}
-
 async function composed(session: Session, before: string): Promise<string> {
   const chosen = await session.ask.choice({
     id: 'allows',
     label: 'What does it allow?',
     help: before === '' ? 'There is none of that name yet.' : 'There is one already: the first two are added to it.',
-    choices: policyForms,
+    choices: [
+      { value: 'read', label: 'Read below a path' },
+      { value: 'write', label: 'Read and write below a path' },
+      { value: 'editor', label: 'In an editor', detail: 'the whole policy, as it is or new' },
+    ],
     initial: before === '' ? 'read' : 'editor',
   });
   if (chosen === 'editor') return session.lend(() => editText(before, { name: 'policy.hcl', env: process.env, signal: session.signal }));
@@ -130,15 +125,19 @@ const madeStep = 'made';
 export const vaultApprole: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
   const { component, endpoint } = vault;
-  const name = (input.words[0] ?? (await askRole(session))).trim();
+  const question = {
+    id: 'role',
+    label: 'Which program?',
+    help: 'A role of its own for each: new, or one that gets another secret id.',
+    check: (text: string) => (/^[\w.-]{1,100}$/.test(text.trim()) ? undefined : 'Letters, digits, dots and dashes: rss-reader'),
+  };
+  const name = (input.words[0] ?? (await session.ask.text(question))).trim();
   const shown = cleanLine(name);
   if (session.dryRun) {
     const would = `ask for a token, switch AppRole on where it is off, write the role ${shown}, and make a secret id for it that is shown once`;
     return dryRunOf(session, would, `there is no new secret id for ${shown}.`);
   }
-  const { token } = await tokenFor(vault, {
-    may: 'update on auth/approle/role, and sudo on sys/auth where AppRole is off',
-  });
+  const { token } = await tokenFor(vault, { may: 'update on auth/approle/role, and sudo on sys/auth where AppRole is off' });
   const access = new VaultAccess(endpoint, token);
   const mount = await mountOf(session, access);
   const role = await roleOf(session, access, mount, name, input);
@@ -179,15 +178,6 @@ async function removeLost(session: Session, access: VaultAccess, mount: string, 
       run: (grant) => access.removeSecretId(grant, mount, name, accessor),
     });
   }
-}
-
-function askRole(session: Session): Promise<string> {
-  return session.ask.text({
-    id: 'role',
-    label: 'Which program?',
-    help: 'A role of its own for each: new, or one that gets another secret id.',
-    check: (text) => (/^[\w.-]{1,100}$/.test(text.trim()) ? undefined : 'Letters, digits, dots and dashes: rss-reader'),
-  });
 }
 
 async function mountOf(session: Session, access: VaultAccess): Promise<string> {

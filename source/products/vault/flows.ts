@@ -1,6 +1,6 @@
 import { isSealed } from '../../fleet/missing-components.ts';
 import type { ComponentView } from '../../fleet/model.ts';
-import { lazyFlows } from '../../flows/flow.ts';
+import { lazyFlows, resumable } from '../../flows/flow.ts';
 
 const managerFlags = {
   manager: { meaning: 'to or from the secrets manager at this address, instead of an age file', value: 'URL' },
@@ -22,8 +22,7 @@ export const vaultFlows = [
       title: 'Initialise the secrets manager',
       summary:
         'Makes the key shares and the root token of a new secrets manager, and hands them out one at a time: each holder sees their share alone, writes it down, and proves that by typing it. They are shown this once, and kept nowhere. Or each is sealed with the PGP key of its holder.',
-      right: 'reveal',
-      resumes: true,
+      ...resumable('reveal'),
       flags: { pgp: { meaning: 'public key of a holder, one for each share in turn', value: 'FILE', repeats: true } },
       offered: ({ speaks, state }) => speaks === 'vault' && state.id === 'not-initialised',
       load: async () => (await import('./initialise.ts')).initialise,
@@ -33,8 +32,7 @@ export const vaultFlows = [
       title: 'Unseal the secrets manager',
       summary:
         'Takes key shares, one at a time and never shown, until the secrets manager has as many as it needs. Who holds only one of them gives that one and leaves: the others go on, here or at another console. Nodes of one cluster are given the same shares, typed once.',
-      right: 'operate',
-      resumes: true,
+      ...resumable('operate'),
       flags: {
         also: {
           meaning: 'the node of the same cluster on this host too (HOST/PROJECT/COMPONENT where it has several); may be given again',
@@ -50,8 +48,7 @@ export const vaultFlows = [
       title: 'Seal the secrets manager',
       summary:
         'Closes the secrets manager at once: nobody reads a secret until enough key shares are given again. Asks for a token that may do it.',
-      right: 'destroy',
-      resumes: true,
+      ...resumable('destroy'),
       load: async () => (await import('./seal.ts')).seal,
     },
     {
@@ -59,8 +56,7 @@ export const vaultFlows = [
       title: 'Log in to the secrets manager',
       summary:
         'Takes a token, or logs in with AppRole or a password, looks the token up, and keeps it with the other secrets if you say so: what is done afterwards need not ask for it.',
-      right: 'operate',
-      resumes: true,
+      ...resumable('operate'),
       flags: { method: { meaning: 'token, approle or userpass', value: 'METHOD' } },
       load: async () => (await import('./vault-login.ts')).vaultLogin,
     },
@@ -68,8 +64,7 @@ export const vaultFlows = [
       verb: 'vault logout',
       title: 'Log out of the secrets manager',
       summary: 'Revokes the token that "vault login" keeps, and forgets it. A root token is only forgotten: it may be the last way in.',
-      right: 'operate',
-      resumes: true,
+      ...resumable('operate'),
       load: async () => (await import('./vault-login.ts')).vaultLogout,
     },
     {
@@ -107,8 +102,7 @@ export const vaultFlows = [
       title: 'Write a path of the secrets manager',
       summary:
         'Asks for the value of each key, masked and twice, and writes them; other keys of the path stay. Where the engine keeps versions it is refused when somebody else wrote meanwhile.',
-      right: 'operate',
-      resumes: true,
+      ...resumable('operate'),
       usage: '[PATH [KEY...]]',
       flags: { replace: { meaning: 'these keys alone: others of the path go' } },
       load: async () => (await import('./vault-values.ts')).vaultWrite,
@@ -126,8 +120,7 @@ export const vaultFlows = [
       title: 'Delete a path of the secrets manager',
       summary:
         'Deletes the newest version of a path, or those that are named; "vault undelete" brings them back. In an engine that keeps no versions all keys of the path are lost, which is confirmed.',
-      right: 'operate',
-      resumes: true,
+      ...resumable('operate'),
       usage: '[PATH]',
       flags: versionFlag,
       load: async () => (await import('./vault-versions.ts')).vaultDelete,
@@ -136,8 +129,7 @@ export const vaultFlows = [
       verb: 'vault undelete',
       title: 'Bring back a deleted path of the secrets manager',
       summary: 'Brings back the version of a path that was deleted last, or those that are named. What was destroyed does not come back.',
-      right: 'operate',
-      resumes: true,
+      ...resumable('operate'),
       usage: '[PATH]',
       flags: versionFlag,
       load: async () => (await import('./vault-versions.ts')).vaultUndelete,
@@ -147,8 +139,7 @@ export const vaultFlows = [
       title: 'Destroy versions of a path of the secrets manager',
       summary:
         'Destroys the versions that are named or chosen for good, or with --all the path with every version and all that is known of it.',
-      right: 'destroy',
-      resumes: true,
+      ...resumable('destroy'),
       usage: '[PATH]',
       flags: { ...versionFlag, all: { meaning: 'the whole path, with all of its versions' } },
       load: async () => (await import('./vault-versions.ts')).vaultDestroy,
@@ -166,8 +157,7 @@ export const vaultFlows = [
       title: 'Write a policy of the secrets manager',
       summary:
         'Makes a policy, or changes one: read or write below a path, or the whole of it in your editor, or piped in. Shows the difference first. --remove removes it.',
-      right: 'operate',
-      resumes: true,
+      ...resumable('operate'),
       usage: '[NAME]',
       flags: { stdin: { meaning: 'take the policy from what is piped in' }, remove: { meaning: 'remove it' } },
       load: async () => (await import('./access-control.ts')).vaultPolicy,
@@ -177,8 +167,7 @@ export const vaultFlows = [
       title: 'Let a program log in to the secrets manager',
       summary:
         'Switches AppRole on where it is off, writes a role with its policies, and makes a secret id for it, which is tried and then shown once. Run for a role that is there it makes another secret id.',
-      right: 'reveal',
-      resumes: true,
+      ...resumable('reveal'),
       usage: '[ROLE]',
       flags: {
         policy: { meaning: 'what it may do; may be given again', value: 'NAME', repeats: true },
@@ -192,8 +181,7 @@ export const vaultFlows = [
       title: 'Save a snapshot of the secrets manager',
       summary:
         'Takes a snapshot of its integrated storage, checks every sum in it, and saves it to a file that only you may read. It is encrypted, and opens with the key shares of now.',
-      right: 'reveal',
-      resumes: true,
+      ...resumable('reveal'),
       usage: '[FILE]',
       load: async () => (await import('./vault-snapshot.ts')).vaultSnapshot,
     },
@@ -202,8 +190,7 @@ export const vaultFlows = [
       title: 'Go back to a snapshot of the secrets manager',
       summary:
         'Looks a snapshot through, saves what is there now to another file first, and puts the snapshot in the place of everything. It has to be open. One that was taken under other key shares needs --force, and opens with those shares afterwards.',
-      right: 'destroy',
-      resumes: true,
+      ...resumable('destroy'),
       usage: '[FILE]',
       flags: {
         before: { meaning: 'save what is there now to this file first', value: 'FILE' },
@@ -217,8 +204,7 @@ export const vaultFlows = [
       title: 'Make new key shares',
       summary:
         'Takes the key shares in force and makes new ones, as many as you say; each holder sees theirs alone, writes it down and types it again. Until all is proved the shares of before stay in force.',
-      right: 'reveal',
-      resumes: true,
+      ...resumable('reveal'),
       load: async () => (await import('./vault-rotate.ts')).vaultRotate,
     },
     {
@@ -226,8 +212,7 @@ export const vaultFlows = [
       title: 'Make an admin token of the secrets manager',
       summary:
         'Writes the policy admin where there is none and makes a token with it that outlives the one that made it, shown once to its holder, who types it again. With it the root token can go.',
-      right: 'reveal',
-      resumes: true,
+      ...resumable('reveal'),
       load: async () => (await import('./admin-tokens.ts')).vaultAdmin,
     },
     {
@@ -235,8 +220,7 @@ export const vaultFlows = [
       title: 'Make a root token',
       summary:
         'Takes as many key shares as open it and makes one more root token, shown once to who asked for it. Left in the middle the attempt is cancelled. Newer servers want a token for this too.',
-      right: 'reveal',
-      resumes: true,
+      ...resumable('reveal'),
       load: async () => (await import('./admin-tokens.ts')).vaultRoot,
     },
     {
@@ -244,8 +228,7 @@ export const vaultFlows = [
       title: 'Revoke a root token',
       summary:
         'Tries another way in first, and revokes the root token only then: an admin token that is no child of it and lasts, or key shares where they can make a root token without a login.',
-      right: 'destroy',
-      resumes: true,
+      ...resumable('destroy'),
       load: async () => (await import('./vault-revoke-root.ts')).vaultRevokeRoot,
     },
   ]),

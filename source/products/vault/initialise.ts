@@ -147,12 +147,12 @@ async function askPgpKeys(session: Session, named: readonly string[], { shares }
   }
   const keys: string[] = [];
   for (let at = 0; at < shares; at++) {
-    const path = await fileWord(session, named[at], {
-      id: `pgp-${at + 1}`,
-      label: `File with the public key of holder ${at + 1}`,
-      help: 'As gpg --export writes it.',
-    });
-    keys.push(await readKey(session, path));
+    const question = { id: `pgp-${at + 1}`, label: `File with the public key of holder ${at + 1}`, help: 'As gpg --export writes it.' };
+    const path = fileOf(await fileWord(session, named[at], question));
+    const content = await localFiles.read(path, { signal: session.signal, limitBytes: keyLimitBytes });
+    const { base64, problem } = content ? pgpPublicKey(content) : { problem: 'There is no such file.' };
+    if (base64 === undefined) throw new Fault('usage.pgp', `${cleanLine(path)}: ${problem}`, 'Nothing was made. Name another file.');
+    keys.push(base64);
   }
   const folder = await session.ask.text({
     id: 'folder',
@@ -162,14 +162,6 @@ async function askPgpKeys(session: Session, named: readonly string[], { shares }
     check: (text) => (text.trim() === '' ? 'Name a folder.' : undefined),
   });
   return { keys, folder: fileOf(folder), files: keys.map((_, at) => join(fileOf(folder), `share-${at + 1}.pgp.base64`)) };
-}
-
-async function readKey(session: Session, written: string): Promise<string> {
-  const path = fileOf(written);
-  const content = await localFiles.read(path, { signal: session.signal, limitBytes: keyLimitBytes });
-  const { base64, problem } = content ? pgpPublicKey(content) : { problem: 'There is no such file.' };
-  if (base64 !== undefined) return base64;
-  throw new Fault('usage.pgp', `${cleanLine(path)}: ${problem}`, 'Nothing was made. Name another file.');
 }
 
 /**

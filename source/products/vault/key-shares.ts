@@ -3,6 +3,7 @@ import type { Handout } from '../../flows/secrets/deliver.ts';
 import type { Session } from '../../session/session.ts';
 import type { Ceremony, CeremonyStatus, CeremonyStep } from './client/key-ceremonies.ts';
 import { shareNumber, shareProblem } from './client/key-share.ts';
+import type { SealStatus } from './client/secrets-manager.ts';
 import { rejection } from './seal.ts';
 import type { FlowVault } from './vault-open.ts';
 
@@ -46,11 +47,7 @@ export async function collectShares<Result>(collecting: Collecting<Result>, begu
   }
 }
 
-export async function cancelCeremony(
-  session: Session,
-  ceremony: Pick<Ceremony<unknown>, 'attempt' | 'cancel'>,
-  { id, nonce }: { id: string; nonce: string },
-): Promise<void> {
+export async function cancelCeremony(session: Session, ceremony: Ceremony<unknown>, { id, nonce }: { id: string; nonce: string }) {
   const request = `DELETE /v1/${ceremony.attempt}`;
   await session.act({ id, right: 'operate', request, run: (grant) => ceremony.cancel(grant, nonce) });
 }
@@ -87,11 +84,11 @@ function tellRejection(
     const message = 'Somebody cancelled it meanwhile, or began another; the share was not taken.';
     throw new Fault('failed.ceremony', message, 'Ask the others, then run it again.');
   }
-  const sentence =
+  const text =
     step.kind === 'refused'
       ? `That share was not taken (${step.words}). Nothing was lost: give another one.`
-      : `The ${threshold} shares do not belong together: at least one of them is wrong, or of another time. The server dropped them all and cannot say whose it was.`;
-  session.show({ kind: 'text', text: step.kind === 'dropped' ? `${sentence} Start over: ask each holder to look at theirs.` : sentence });
+      : `The ${threshold} shares do not belong together: at least one of them is wrong, or of another time. The server dropped them all and cannot say whose it was. Start over: ask each holder to look at theirs.`;
+  session.show({ kind: 'text', text });
 }
 
 function progressOf({ progress, required }: CeremonyStatus): { id: string; label: string; fraction: number } {
@@ -104,10 +101,7 @@ const usualThreshold = 3;
 /** Shares are numbered with one byte, from 1. */
 const mostShares = 255;
 
-export interface ShareCounts {
-  shares: number;
-  threshold: number;
-}
+export type ShareCounts = Pick<SealStatus, 'shares' | 'threshold'>;
 
 /** The defaults are the current numbers, if any. */
 export async function askCounts(session: Session, now?: ShareCounts): Promise<ShareCounts> {

@@ -71,20 +71,15 @@ export const vaultRead: Procedure = async (session, input, context) => {
     return { message, data: { version: entry.version, gone: entry.gone } };
   }
   const keys = Object.keys(entry.values);
+  const title = entry.version === undefined ? shown : `${shown}, version ${entry.version}`;
   // A pipe gets only the value.
-  if (input.options['plain'] !== true)
-    showList(session, keys, { KEY: cleanLine, VALUE: () => '(hidden)' }, { title: titleOf(shown, entry) });
+  if (input.options['plain'] !== true) showList(session, keys, { KEY: cleanLine, VALUE: () => '(hidden)' }, { title });
   const field = await chooseField(session, input, shown, keys);
   if (field !== undefined) await reveal(found, input, entry, field);
   const revealed = session.dryRun ? 'Dry run: nothing was revealed.' : `Revealed ${cleanLine(field ?? '')} of ${shown}.`;
   return {
-    message: field === undefined ? `${titleOf(shown, entry)} has ${countText(keys.length, 'key')}.` : revealed,
-    data: {
-      path,
-      engine: engine.version,
-      keys,
-      ...(entry.version !== undefined && { version: entry.version, createdAt: entry.createdAt }),
-    },
+    message: field === undefined ? `${title} has ${countText(keys.length, 'key')}.` : revealed,
+    data: { path, engine: engine.version, keys, version: entry.version, createdAt: entry.createdAt },
   };
 };
 
@@ -125,12 +120,7 @@ async function chooseField(session: Session, { options }: FlowInput, path: strin
   return chosen === '' ? undefined : chosen;
 }
 
-async function reveal(
-  { session, engine, shown }: OpenPath,
-  input: FlowInput,
-  { values, version }: PathEntry,
-  field: string,
-): Promise<void> {
+async function reveal({ session, engine, shown }: OpenPath, input: FlowInput, { values, version }: PathEntry, field: string) {
   const value = values[field];
   const secret = {
     label: `${shown} ${cleanLine(field)}`,
@@ -143,10 +133,6 @@ async function reveal(
     request: `reveal ${cleanLine(field)} of ${shown}${engine.version === 2 ? ` (version ${version})` : ''}`,
     run: async () => showSecret(session, input, secret),
   });
-}
-
-function titleOf(shown: string, { version }: PathEntry): string {
-  return version === undefined ? shown : `${shown}, version ${version}`;
 }
 
 export function pathOf({ words }: FlowInput): string | undefined {

@@ -10,11 +10,6 @@ const patientMs = 110_000;
 
 export type SealStatus = ReturnType<typeof sealStatusOf>;
 
-export interface NewKeys {
-  shares: readonly string[];
-  rootToken: string;
-}
-
 /** The result of a share. The server cannot tell a right share from a wrong one before the threshold. */
 export type ShareOutcome =
   | { kind: 'taken'; status: SealStatus }
@@ -62,7 +57,7 @@ export class SecretsManager extends VaultApi {
   async initialise(
     grant: Grant,
     { shares, threshold, recovery, pgpKeys }: { shares: number; threshold: number; recovery: boolean; pgpKeys?: readonly string[] },
-  ): Promise<NewKeys> {
+  ) {
     const names = recovery
       ? { shares: 'recovery_shares', threshold: 'recovery_threshold', pgpKeys: 'recovery_pgp_keys', made: 'recovery_keys' }
       : { shares: 'secret_shares', threshold: 'secret_threshold', pgpKeys: 'pgp_keys', made: 'keys' };
