@@ -25,7 +25,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
       'Reads the discovery document as a client does, and its keys: whether the issuer is the address that clients use, every endpoint is on https, and nothing is offered that no client should use.',
     right: 'read',
     usage: '[REALM|APPLICATION]',
-    load: async () => (await import('./oidc-check.ts')).oidcCheck,
+    load: async () => (await import('./oidc.ts')).oidcCheck,
   },
   {
     verb: 'token inspect',
@@ -41,7 +41,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
       audience: { meaning: 'for whom it must be', value: 'NAME' },
       keys: { meaning: 'where its keys are (JWKS), where the issuer does not tell', value: 'URL' },
     },
-    load: async () => (await import('./token-inspect.ts')).tokenInspect,
+    load: async () => (await import('./oidc.ts')).tokenInspect,
   },
   {
     verb: 'ldap users',
