@@ -1,9 +1,9 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ComposeRun } from './compose/compose.ts';
 import { serveApi } from './engine/api-server.ts';
 import { Machine } from './engine/machine.ts';
-import { Refusal } from './engine/refusal.ts';
-import { type Routes, readBody, sendJson, untilClosed } from './engine/request.ts';
+import { Refusal, type Routes, readBody, sendJson, untilClosed } from './engine/request.ts';
 import type { ComposeFolder, Practice, PracticeFacts, PracticeOptions, PracticeProduct } from './practice.ts';
 import { openProducts } from './products.ts';
 import { buildWorld, type World } from './world/build-world.ts';
@@ -24,15 +24,15 @@ export async function openPractice({ folder, catalog }: PracticeOptions): Promis
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const products = await openProducts(folder);
-    const world = await buildWorld(machine, catalog, products, join(home, 'stack'));
-    const incidents = openIncidents(machine, world, products.all);
-    closeApi = await serveApi(machine, { socket, more: practiceRoutes(machine, incidents, products.cluster) });
+    const { products, cluster, keys } = await openProducts(folder);
+    const world = await buildWorld(machine, catalog, products, { cluster, stackFolder: join(home, 'stack') });
+    const incidents = openIncidents(machine, world);
+    closeApi = await serveApi(machine, { socket, more: practiceRoutes(machine, incidents, cluster) });
     const facts: PracticeFacts = {
       schema: 1,
       engine: `unix://${socket}`,
       products: addressesOf(machine, world),
-      ...products.keys,
+      ...keys,
       incidents: incidents.all.map(({ name, title, summary }) => ({ name, title, summary })),
     };
     return { facts, deployed: world.deployed, adopt: (folders) => adoptFolders(machine, world, folders), close };
@@ -80,21 +80,13 @@ function practiceRoutes(machine: Machine, incidents: Incidents, cluster: Practic
       sendJson(request, listeners);
     },
     /** Sends lines of `{"stdout": ...}` or `{"stderr": ...}`, the last one `{"exitCode": ...}`. */
-    'POST /practice/compose': async ({ raw, response, machine, execs }) => {
+    'POST /practice/compose': async ({ raw, response, machine }) => {
       const { runCompose } = await import('./compose/compose.ts');
-      const {
-        argv = [],
-        folder = '/',
-        environment = {},
-      } = await readBody<{
-        argv: string[];
-        folder: string;
-        environment: Record<string, string>;
-      }>(raw);
+      const { argv = [], folder = '/', environment = {} } = await readBody<Pick<ComposeRun, 'argv' | 'folder' | 'environment'>>(raw);
       const send = (line: object) => response.write(`${JSON.stringify(line)}\n`);
       const write = (text: string, stream: 'stdout' | 'stderr') => send({ [stream]: text });
       response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
-      send({ exitCode: await runCompose({ argv, folder, environment, machine, execs, signal: untilClosed(response), write }) });
+      send({ exitCode: await runCompose({ argv, folder, environment, machine, signal: untilClosed(response), write }) });
       response.end();
     },
   };

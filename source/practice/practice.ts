@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { ExecAnswer } from './answers.ts';
 
 /** Output of `practice serve --json`. Keys and tokens are random at every start. */
 export interface PracticeFacts {
@@ -70,8 +71,6 @@ export interface ProductSurroundings {
   log(line: string, stream?: 'stdout' | 'stderr', ms?: number): void;
   /** Start of a container that ran before the practice began: its first lines have that time. Missing: now. */
   startedMs?: number;
-  now(): number;
-  signal: AbortSignal;
   file?(path: string): { content: Buffer; ms: number } | undefined;
   environment?: Readonly<Record<string, string>>;
 }
@@ -80,12 +79,15 @@ export interface ProductSurroundings {
 export interface PracticeProduct {
   /** HTTP, by container port. */
   readonly listeners: Readonly<Record<number, RequestListener>>;
+  /** Files of a new container, by path. */
+  readonly files?: Readonly<Record<string, string>>;
   /** The container starts: memory is empty (a secrets manager is sealed), the disk is as before. */
   start(surroundings: ProductSurroundings): void;
   stop(): void;
   /** Runs the product's own command-line client; undefined for any other program. */
-  exec?(argv: readonly string[], stdin: string): Promise<{ exitCode: number; stdout: string; stderr: string }> | undefined;
+  exec?(argv: readonly string[], stdin: string): Promise<ExecAnswer> | undefined;
   /** Of a cluster: runs a program on one of its nodes, as its root. Undefined for an unknown program. */
-  onNode?(node: string, argv: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> | undefined;
-  readonly incidents?: readonly { name: string; title: string; summary: string; play(): void }[];
+  onNode?(node: string, argv: readonly string[]): Promise<ExecAnswer> | undefined;
+  /** An incident of the practice begins; undefined where it ends. */
+  play?(incident: string | undefined): void;
 }

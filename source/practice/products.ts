@@ -7,29 +7,27 @@ import { clusterPort, createCluster } from '../products/kubernetes/simulator/clu
 import { createTunnelUi } from '../products/tunnels/simulator/tunnel-ui.ts';
 import { createSecretsManager } from '../products/vault/simulator/secrets-manager.ts';
 import { createPasswordVault } from '../products/vaultwarden/simulator/password-vault.ts';
+import type { PracticeProduct } from './practice.ts';
 
-/** The simulators behind the practice components, and their keys. */
-export type Products = Awaited<ReturnType<typeof openProducts>>;
-
-/** Creates new ones: keys and tokens of an earlier practice are not valid. */
+/** The simulators behind the practice components, by component, and their keys: those of an earlier practice are not valid. */
 export async function openProducts(folder: string) {
   const secrets = await createSecretsManager();
   const prevention = createIntrusionPrevention({ blocklist: 300 });
   const mesh = createMesh();
   const cluster = createCluster();
-  const portal = createSsoPortal();
   const kubeconfig = join(folder, 'kubeconfig');
   await writeFile(kubeconfig, cluster.kubeconfig(`http://127.0.0.1:${clusterPort}`), { mode: 0o600 });
+  const products: Readonly<Record<string, PracticeProduct>> = {
+    'secrets-manager-path': secrets.product,
+    'mesh-control-server': mesh.product,
+    'intrusion-prevention': prevention.product,
+    'sso-portal': createSsoPortal(),
+    'password-vault': createPasswordVault(),
+    'tunnel-server-ui': createTunnelUi(),
+  };
   return {
-    secretsManager: secrets.product,
-    mesh: mesh.product,
-    intrusionPrevention: prevention.product,
-    intrusionPreventionLogin: prevention.machine,
+    products,
     cluster: cluster.product,
-    ssoPortal: portal.product,
-    passwordVault: createPasswordVault(),
-    tunnelUi: createTunnelUi(),
-    all: [secrets.product, mesh.product, prevention.product, cluster.product, portal.product],
     keys: {
       shares: secrets.shares,
       threshold: secrets.threshold,

@@ -12,8 +12,7 @@ export interface Listening {
 /** Puts a server on loopback in front of one port of a practice product, and plays the container that it runs in. */
 export async function listen(product: PracticeProduct, port: number): Promise<Listening> {
   const logged: string[] = [];
-  const ended = new AbortController();
-  const surroundings: ProductSurroundings = { log: (line) => logged.push(line), now: () => Date.now(), signal: ended.signal };
+  const surroundings: ProductSurroundings = { log: (line) => logged.push(line) };
   product.start(surroundings);
   const server = createServer(product.listeners[port] as RequestListener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -26,7 +25,6 @@ export async function listen(product: PracticeProduct, port: number): Promise<Li
     },
     async close() {
       product.stop();
-      ended.abort();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

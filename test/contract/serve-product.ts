@@ -12,9 +12,8 @@ export interface ServedProduct {
 
 /** Starts a practice product as its container would, behind servers on loopback. */
 export async function serveProduct(product: PracticeProduct, more: Partial<ProductSurroundings> = {}): Promise<ServedProduct> {
-  const ended = new AbortController();
   const lines: string[] = [];
-  product.start({ log: (line) => lines.push(line), now: Date.now, signal: ended.signal, ...more });
+  product.start({ log: (line) => lines.push(line), ...more });
   const servers = await Promise.all(
     Object.entries(product.listeners).map(async ([port, listener]) => {
       const server = createServer(listener);
@@ -30,7 +29,6 @@ export async function serveProduct(product: PracticeProduct, more: Partial<Produ
       return `http://127.0.0.1:${(found.server.address() as AddressInfo).port}`;
     },
     async close() {
-      ended.abort();
       product.stop();
       await Promise.all(
         servers.map(({ server }) => {

@@ -15,7 +15,7 @@ ${accessControl}`;
 
 describe('the practice portal', () => {
   ssoPortalContract(async (users) => {
-    const { product } = createSsoPortal();
+    const product = createSsoPortal();
     const files = new Map([
       ['/config/configuration.yml', { content: Buffer.from(configuration), ms: 1 }],
       ['/config/users.yml', { content: Buffer.from(users), ms: 1 }],

@@ -1,12 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { type ExecAnswer, failed, said } from '../../source/practice/answers.ts';
 import { minorOf, nodes, resourceOf, seconds, versionsOf } from '../../source/products/kubernetes/simulator/kube-object.ts';
-import {
-  failed,
-  type NodeAnswer,
-  type NodeSurroundings,
-  type Programs,
-  said,
-} from '../../source/products/kubernetes/simulator/node-programs.ts';
+import type { NodeSurroundings, Programs } from '../../source/products/kubernetes/simulator/node-programs.ts';
 import type { Maker } from './cluster-makers.ts';
 
 const configMaps = resourceOf('', 'configmaps');
@@ -38,12 +33,12 @@ export class VendorPrograms implements Programs {
     this.#around = around;
   }
 
-  run(node: string, [program = '', ...argv]: readonly string[]): Promise<NodeAnswer> | undefined {
+  run(node: string, [program = '', ...argv]: readonly string[]): Promise<ExecAnswer> | undefined {
     const answer = this.#run(node, program.split('/').at(-1) ?? '', argv);
     return answer && Promise.resolve(answer);
   }
 
-  #run(node: string, program: string, argv: readonly string[]): NodeAnswer | undefined {
+  #run(node: string, program: string, argv: readonly string[]): ExecAnswer | undefined {
     const maker = this.#maker;
     if (maker === 'talos') {
       if (program === 'mkdir') return said('');
@@ -70,14 +65,14 @@ export class VendorPrograms implements Programs {
     }
   }
 
-  #rancher(node: string, program: string, argv: readonly string[]): NodeAnswer {
+  #rancher(node: string, program: string, argv: readonly string[]): ExecAnswer {
     const [topic, verb] = argv;
     if (topic !== 'etcd-snapshot') return said(`${program} version ${this.#around.apiServer()} (00000000)\n`);
     if (this.#maker === 'k3s-sqlite')
       return failed(1, 'time="" level=fatal msg="Error: etcd datastore disabled: server is not configured to use managed etcd"\n');
     if (!this.#around.servers.includes(node)) return failed(1, 'time="" level=fatal msg="see server log for details"\n');
     if (verb !== 'save') return failed(1, `No help topic for '${verb ?? ''}'\n`);
-    const nowMs = this.#around.store.now();
+    const nowMs = Date.now();
     const name = `${optionOf(argv, '--name') ?? 'on-demand'}-${node}-${Math.floor(nowMs / 1000)}`;
     const location = `file:///var/lib/rancher/${program}/server/db/snapshots/${name}`;
     const { store } = this.#around;
@@ -100,7 +95,7 @@ export class VendorPrograms implements Programs {
   }
 
   /** Their installer, as it is fetched and run in one line. That of k3s restarts its service by itself. */
-  #install(node: string, argv: readonly string[]): NodeAnswer {
+  #install(node: string, argv: readonly string[]): ExecAnswer {
     const text = textOf(argv);
     const version = /INSTALL_(?:K3S|RKE2)_VERSION='?(v[^'\s]+)/.exec(text)?.[1];
     if (version === undefined) return failed(22, 'curl: (22) The requested URL returned error: 404\n');
@@ -109,12 +104,12 @@ export class VendorPrograms implements Programs {
     return this.#start(node, /sh -s - server/.test(text) ? 'server' : 'agent');
   }
 
-  #restart(node: string, argv: readonly string[]): NodeAnswer {
+  #restart(node: string, argv: readonly string[]): ExecAnswer {
     const role = /(?:^|\s)(?:k3s|rke2-server)$/.test(textOf(argv)) ? 'server' : 'agent';
     return argv[0] === 'restart' ? this.#start(node, role) : said('');
   }
 
-  #start(node: string, role: 'server' | 'agent'): NodeAnswer {
+  #start(node: string, role: 'server' | 'agent'): ExecAnswer {
     const { servers, store } = this.#around;
     if ((role === 'server') !== servers.includes(node)) return failed(1, `Job for ${role} failed: ${node} is none\n`);
     const version = this.#installed.get(node) ?? (store.get(nodes, node).status.nodeInfo.kubeletVersion as string);
@@ -127,7 +122,7 @@ export class VendorPrograms implements Programs {
     return said('[INFO]  systemd: Starting\n');
   }
 
-  #sqlite([file = '', statement = '']: readonly string[]): NodeAnswer {
+  #sqlite([file = '', statement = '']: readonly string[]): ExecAnswer {
     const copy = /^\.backup '(.+)'$/.exec(statement)?.[1];
     if (copy !== undefined) {
       if (file !== database) return failed(1, `Error: unable to open database "${file}": unable to open database file\n`);
@@ -138,7 +133,7 @@ export class VendorPrograms implements Programs {
     return said(`ok\n${this.#around.store.count}\n`);
   }
 
-  #talosctl(argv: readonly string[]): NodeAnswer {
+  #talosctl(argv: readonly string[]): ExecAnswer {
     const words = argv.filter(
       (word, index) => !word.startsWith('-') && !/^(?:-n|--nodes|-e|--endpoints|--to|--image|-c|--context)$/.test(argv[index - 1] ?? ''),
     );
@@ -160,7 +155,7 @@ export class VendorPrograms implements Programs {
     return failed(1, `unknown command ${JSON.stringify(words.join(' '))} for "talosctl"\n`);
   }
 
-  #upgradeTalos(to: string, dryRunResult: boolean): NodeAnswer {
+  #upgradeTalos(to: string, dryRunResult: boolean): ExecAnswer {
     const { store, servers } = this.#around;
     const all = store.list(nodes).map(({ metadata, status }) => ({
       name: metadata.name,

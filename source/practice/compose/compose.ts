@@ -3,7 +3,6 @@ import { parseArgs } from 'node:util';
 import type { Container } from '../engine/container.ts';
 import { statusText } from '../engine/container-json.ts';
 import { createContainer } from '../engine/create-container.ts';
-import type { Execs } from '../engine/execs.ts';
 import type { Machine } from '../engine/machine.ts';
 import { composeVersion, type Declared, type Project, type ProjectService, readProject } from './project.ts';
 
@@ -13,7 +12,6 @@ export interface ComposeRun {
   folder: string;
   environment: Readonly<Record<string, string | undefined>>;
   machine: Machine;
-  execs: Execs;
   /** Aborted when the program that started it is gone. */
   signal: AbortSignal;
   write(text: string, stream: 'stdout' | 'stderr'): void;
@@ -32,17 +30,13 @@ const text = { type: 'string' } as const;
 /** The options that have a value, before the command and behind it. All others are flags. */
 const valued = {
   ...{ file: { ...text, short: 'f' }, 'project-name': { ...text, short: 'p' }, 'project-directory': text, 'env-file': text, profile: text },
-  ...{ ansi: text, progress: text, pull: text, timeout: { ...text, short: 't' }, index: text, workdir: { ...text, short: 'w' } },
+  ...{ ansi: text, progress: text, pull: text, timeout: { ...text, short: 't' } },
 } as const;
 
 export async function runCompose(run: ComposeRun): Promise<number> {
   const { argv } = run;
-  // Everything behind the service of an exec belongs to the program.
-  const exec = argv.indexOf('exec');
-  const service = exec < 0 ? -1 : argv.findIndex((word, index) => index > exec && !word.startsWith('-'));
-  const end = service < 0 ? argv.length : service + 1;
-  const { values, positionals } = parseArgs({ args: argv.slice(0, end), options: valued, strict: false, allowPositionals: true });
-  const [verb = '', ...words] = [...positionals, ...argv.slice(end)];
+  const { values, positionals } = parseArgs({ args: [...argv], options: valued, strict: false, allowPositionals: true });
+  const [verb = '', ...words] = positionals;
   const options: Command['options'] = values;
   const say = (line: string) => run.write(`${line}\n`, 'stderr');
   if (verb === 'version') {
@@ -67,7 +61,6 @@ export async function runCompose(run: ComposeRun): Promise<number> {
 const commands: Readonly<Record<string, (command: Command) => Promise<number | undefined> | undefined>> = {
   up,
   down,
-  start: (command) => each(command, 'Started', (container) => command.machine.start(container)),
   stop: (command) => each(command, 'Stopped', (container) => command.machine.stop(container)),
   restart: (command) => each(command, 'Started', (container) => command.machine.restart(container)),
   rm: (command) => each(command, 'Removed', (container) => removeContainer(command, container)),
@@ -75,23 +68,6 @@ const commands: Readonly<Record<string, (command: Command) => Promise<number | u
     const lines = containersOf(command).map((one) => `${one.name}   ${serviceOf(one)}   ${statusText(one)}\n`);
     command.write(`NAME   SERVICE   STATUS\n${lines.join('')}`, 'stdout');
     return undefined;
-  },
-  config({ project: { name, services }, options, write }) {
-    if (options['q'] || options['quiet']) return undefined;
-    const names = services.map((service) => `${service.name}\n`).join('');
-    const whole = { name, services: Object.fromEntries(services.map((service) => [service.name, service])) };
-    write(options['services'] ? names : `${JSON.stringify(whole, null, 2)}\n`, 'stdout');
-    return undefined;
-  },
-  async exec(command) {
-    const [service, ...argv] = command.words;
-    const container = containersOf(command).find((one) => serviceOf(one) === service && one.isUp);
-    if (!container) throw new Error(`service "${service ?? ''}" is not running`);
-    const size = { rows: 24, columns: 80 };
-    const instance = command.execs.create(container, { argv, environment: {}, attachStdin: false, tty: true, size });
-    const output = { write: (bytes: Buffer) => command.write(bytes.toString().replaceAll('\r\n', '\n'), 'stdout'), end: () => undefined };
-    await command.execs.run(instance, { output });
-    return instance.exitCode ?? 1;
   },
 };
 
@@ -146,14 +122,11 @@ async function removeContainer({ machine }: Command, container: Container): Prom
 }
 
 async function down(command: Command): Promise<undefined> {
-  const { machine, project, options, say } = command;
+  const { machine, project, say } = command;
   await each({ ...command, words: [] }, 'Removed', (container) => removeContainer(command, container));
   for (const { name, external } of project.networks) {
     if (external || machine.containers().some(({ spec }) => spec.networks.includes(name)) || !machine.networks.delete(name)) continue;
     say(` Network ${name}  Removed`);
-  }
-  for (const { name, external } of options['v'] || options['volumes'] ? project.volumes : []) {
-    if (!external && machine.volumes.delete(name)) say(` Volume ${name}  Removed`);
   }
 }
 

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { circlesOf } from '../../catalog/component-circles.ts';
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 import { readPort } from '../../catalog/port-mapping.ts';
-import { type JsonObject, objectOf } from '../../text/json-value.ts';
+import { type JsonObject, mapOf } from '../../text/json-value.ts';
 import { mountOf, restartNameOf, type SpecRequest } from '../engine/create-container.ts';
 
 export const composeVersion = '2.40.3';
@@ -191,8 +191,6 @@ function sourceIn(mount: string, folder: string, volumes: readonly Declared[]): 
   const path = /^[.~]/.test(source) ? resolve(folder, source) : (volumes.find(({ key }) => key === source)?.name ?? source);
   return [path, ...rest].join(':');
 }
-
-const mapOf = (value: unknown): JsonObject => objectOf(value) ?? {};
 
 function listOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : [];

@@ -4,14 +4,13 @@ import { containerRoutes } from './container-routes.ts';
 import { Execs } from './execs.ts';
 import { imageRoutes } from './image-routes.ts';
 import type { Machine } from './machine.ts';
-import { Refusal } from './refusal.ts';
 import {
   apiVersion,
   type EngineRequest,
   engineVersion,
   type Handler,
   oldestApiVersion,
-  parseBody,
+  Refusal,
   type Routes,
   sendJson,
   sendNothing,
@@ -94,9 +93,8 @@ async function takeOver(raw: IncomingMessage, stream: Duplex, head: Buffer, find
   };
   try {
     const { name, execs } = find(raw, new ServerResponse(raw));
-    const { body, rest } = await bodyBefore(raw, stream, head);
+    const rest = await behindBody(raw, stream, head);
     const instance = execs.findNew(name);
-    if (parseBody<{ Detach: boolean }>(body).Detach === true) throw new Refusal(400, 'a detached exec has no connection');
     const type = `application/vnd.docker.${instance.tty ? 'raw' : 'multiplexed'}-stream`;
     send('101 UPGRADED', { 'Content-Type': type, Connection: 'Upgrade', Upgrade: 'tcp', 'Api-Version': apiVersion });
     if (rest.length > 0) stream.unshift(rest);
@@ -112,8 +110,8 @@ async function takeOver(raw: IncomingMessage, stream: Duplex, head: Buffer, find
 
 const bodyLimitBytes = 1024 * 1024;
 
-/** Reads the body in front of an upgraded stream, and what follows it. */
-async function bodyBefore(raw: IncomingMessage, stream: Duplex, head: Buffer): Promise<{ body: string; rest: Buffer }> {
+/** Skips the body in front of an upgraded stream: it has nothing that counts here. Returns what was read behind it. */
+async function behindBody(raw: IncomingMessage, stream: Duplex, head: Buffer): Promise<Buffer> {
   const length = Number(raw.headers['content-length'] ?? 0);
   if (length > bodyLimitBytes) throw new Refusal(413, 'request body too large');
   let bytes = head;
@@ -122,7 +120,7 @@ async function bodyBefore(raw: IncomingMessage, stream: Duplex, head: Buffer): P
     if (!more) throw new Refusal(400, 'the request has no end');
     bytes = Buffer.concat([bytes, more]);
   }
-  return { body: bytes.subarray(0, length).toString('utf8'), rest: bytes.subarray(length) };
+  return bytes.subarray(length);
 }
 
 function nextBytes(stream: Duplex): Promise<Buffer | undefined> {

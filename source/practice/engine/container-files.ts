@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { extract, type Headers, pack } from 'tar-stream';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './request.ts';
 
 export interface ContainerFile {
   content: Buffer;

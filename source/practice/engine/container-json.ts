@@ -133,20 +133,12 @@ export function inspectedContainer(container: Container, machine: Machine): obje
   };
 }
 
-const keptChecks = 5;
-
-/** The last checks, computed from the times when they were due: no timer runs for them. */
+/** The last check, when it was due: no timer runs for it. */
 function healthLog({ spec, state }: Container): object[] {
   const intervalMs = spec.healthcheck?.intervalMs ?? 30_000;
   const startedMs = state.startedMs ?? Date.now();
   const checks = Math.floor((Date.now() - startedMs) / intervalMs);
-  return Array.from({ length: Math.min(keptChecks, checks) }, (_, index) => {
-    const beginMs = startedMs + (Math.max(0, checks - keptChecks) + index + 1) * intervalMs;
-    return {
-      Start: momentText(beginMs, 412_001),
-      End: momentText(beginMs + 61, 92_411),
-      ExitCode: state.health === 'healthy' ? 0 : 1,
-      Output: state.healthOutput,
-    };
-  });
+  if (checks === 0) return [];
+  const [Start, End] = [0, 61].map((ms) => momentText(startedMs + checks * intervalMs + ms, 412_001));
+  return [{ Start, End, ExitCode: state.health === 'healthy' ? 0 : 1, Output: state.healthOutput }];
 }

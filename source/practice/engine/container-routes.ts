@@ -3,11 +3,21 @@ import { on } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Container } from './container.ts';
 import { inspectedContainer, listedContainer } from './container-json.ts';
+import { wireBytes } from './container-log.ts';
 import { type CreateBody, createContainer, specRequestOf, variablesOf } from './create-container.ts';
-import { readFilters } from './filters.ts';
-import { sendLogs } from './log-answer.ts';
-import { Refusal } from './refusal.ts';
-import { type EngineRequest, isSet, type Routes, readBody, sendJson, sendNothing, sendSlowly, untilClosed } from './request.ts';
+import { readMoment } from './durations.ts';
+import {
+  type EngineRequest,
+  isSet,
+  Refusal,
+  type Routes,
+  readBody,
+  readFilters,
+  sendJson,
+  sendNothing,
+  sendSlowly,
+  untilClosed,
+} from './request.ts';
 import { statsOf } from './stats.ts';
 
 const sampleMs = 1_000;
@@ -23,7 +33,7 @@ export const containerRoutes: Routes = {
     sendJson(request, { Id: createContainer(machine, specRequestOf(machine, name, body)).id, Warnings: [] }, 201);
   },
   'GET /containers/:/json': (request) => sendJson(request, inspectedContainer(named(request), request.machine)),
-  'GET /containers/:/logs': (request) => sendLogs(request, named(request)),
+  'GET /containers/:/logs': sendLogs,
   'GET /containers/:/stats': sendStats,
   'GET /containers/:/top': (request) => {
     const { id, isUp, state, program, argv } = named(request);
@@ -106,20 +116,9 @@ function graceOf({ query }: EngineRequest): { graceSeconds?: number } {
 
 function listContainers(request: EngineRequest): void {
   const { machine, query } = request;
-  const filters = readFilters(query.get('filters'), ['id', 'label', 'name', 'status']);
-  const limit = Number(query.get('limit')) || Number.POSITIVE_INFINITY;
-  const all = isSet(query.get('all')) || filters.has('status') || limit < Number.POSITIVE_INFINITY;
-  const found = machine
-    .containers()
-    .filter(
-      ({ id, name, isUp, spec, state }) =>
-        (all || isUp || state.status === 'restarting') &&
-        filters.labels(spec.labels) &&
-        filters.any('status', (status) => state.status === status) &&
-        filters.any('name', (part) => `/${name}`.includes(part)) &&
-        filters.any('id', (start) => id.startsWith(start)),
-    )
-    .slice(0, limit);
+  readFilters(query.get('filters'), []);
+  const all = isSet(query.get('all'));
+  const found = machine.containers().filter(({ isUp, state }) => all || isUp || state.status === 'restarting');
   sendJson(
     request,
     found.map((container) => listedContainer(container, machine)),
@@ -148,17 +147,14 @@ async function sendStats(request: EngineRequest): Promise<void> {
 }
 
 async function waitForEnd(request: EngineRequest): Promise<void> {
-  const { response, query, machine } = request;
+  const { response, machine } = request;
   const container = named(request);
-  const condition = query.get('condition') || 'not-running';
   response.writeHead(200, { 'Content-Type': 'application/json' });
   response.flushHeaders();
-  const isOver = () => (condition === 'removed' ? !machine.find(container.id) : condition === 'not-running' && !container.isUp);
   try {
-    if (!isOver()) {
+    if (container.isUp)
       for await (const [{ id, action }] of on(machine.events, 'event', { signal: untilClosed(response) }))
-        if (id === container.id && (isOver() || (condition === 'next-exit' && action === 'die'))) break;
-    }
+        if (id === container.id && action === 'die') break;
     response.end(`${JSON.stringify({ StatusCode: container.state.exitCode })}\n`);
   } catch (thrown) {
     if (!response.closed) throw thrown;
@@ -168,13 +164,41 @@ async function waitForEnd(request: EngineRequest): Promise<void> {
 /** Without an upgrade: a response that streams, and takes no input. */
 async function startExec(request: EngineRequest): Promise<void> {
   const { execs, name, raw, response } = request;
-  const { Detach } = await readBody<{ Detach: boolean }>(raw);
+  raw.resume();
   const instance = execs.findNew(name);
-  if (Detach === true) {
-    void execs.run(instance, { output: { write: () => true, end: () => undefined } });
-    return sendNothing(request, 200);
-  }
   response.writeHead(200, { 'Content-Type': `application/vnd.docker.${instance.tty ? 'raw' : 'multiplexed'}-stream` });
   response.flushHeaders();
   await execs.run(instance, { output: response });
+}
+
+const batchRecords = 200;
+
+async function sendLogs(request: EngineRequest): Promise<void> {
+  const { query, response } = request;
+  const container = named(request);
+  const streams = { stdout: isSet(query.get('stdout')), stderr: isSet(query.get('stderr')) };
+  if (!streams.stdout && !streams.stderr) throw new Refusal(400, 'Bad parameters: you must choose at least one stream');
+  if (container.spec.logDriver === 'none') throw new Refusal(501, 'configured logging driver does not support reading');
+  const { tty } = container.spec;
+  const form = { tty, timestamps: isSet(query.get('timestamps')) };
+  const tail = /^\d+$/.test(query.get('tail') ?? '') ? Number(query.get('tail')) : undefined;
+  const until = readMoment(query.get('until'));
+  const signal = untilClosed(response, until);
+  const follows = isSet(query.get('follow')) && (container.isUp || container.state.status === 'created');
+  // Followed from the same moment as read: no line is missing between the two, none comes twice.
+  const coming = follows ? container.log.follow(signal) : [];
+  const past = container.log.read({ ...streams, since: readMoment(query.get('since')), until, tail });
+  response.writeHead(200, { 'Content-Type': `application/vnd.docker.${tty ? 'raw' : 'multiplexed'}-stream` });
+  response.flushHeaders();
+  try {
+    for (let at = 0; at < past.length; at += batchRecords) {
+      const batch = past.slice(at, at + batchRecords).map((record) => wireBytes(record, form));
+      if (!(await sendSlowly(response, Buffer.concat(batch)))) return;
+    }
+    for await (const [record] of coming) if (streams[record.stream]) await sendSlowly(response, wireBytes(record, form));
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+  } finally {
+    response.end();
+  }
 }

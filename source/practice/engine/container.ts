@@ -40,16 +40,18 @@ export interface ContainerSpec {
   healthcheck: { test: readonly string[]; intervalMs: number } | undefined;
 }
 
-export interface ContainerState {
-  status: 'created' | 'running' | 'paused' | 'restarting' | 'exited';
-  exitCode: number;
-  error: string;
-  startedMs: number | undefined;
-  finishedMs: number | undefined;
-  pid: number;
-  health: 'starting' | 'healthy' | 'unhealthy' | undefined;
-  failingStreak: number;
-  healthOutput: string;
+function newState() {
+  return {
+    status: 'created' as 'created' | 'running' | 'paused' | 'restarting' | 'exited',
+    exitCode: 0,
+    error: '',
+    startedMs: undefined as number | undefined,
+    finishedMs: undefined as number | undefined,
+    pid: 0,
+    health: undefined as 'starting' | 'healthy' | 'unhealthy' | undefined,
+    failingStreak: 0,
+    healthOutput: '',
+  };
 }
 
 export class Container {
@@ -59,17 +61,7 @@ export class Container {
   readonly createdMs: number;
   readonly log = new ContainerLog();
   readonly files = new ContainerFiles();
-  readonly state: ContainerState = {
-    status: 'created',
-    exitCode: 0,
-    error: '',
-    startedMs: undefined,
-    finishedMs: undefined,
-    pid: 0,
-    health: undefined,
-    failingStreak: 0,
-    healthOutput: '',
-  };
+  readonly state = newState();
   restartCount = 0;
   /** Stopped on request: the restart policy does not apply. */
   stopped = false;

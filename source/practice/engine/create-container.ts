@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Container, ContainerMount, ContainerSpec, PortBinding } from './container.ts';
 import type { Machine } from './machine.ts';
-import { Refusal } from './refusal.ts';
+import type { Program } from './program.ts';
+import { Refusal } from './request.ts';
 import { scriptedProgram } from './scripted-program.ts';
 
 /** What a request sets; the image and Docker's defaults set the rest. */
 export type SpecRequest = Pick<ContainerSpec, 'name' | 'image'> & Partial<Omit<ContainerSpec, 'imageId'>>;
 
-export function completeSpec(machine: Machine, request: SpecRequest): ContainerSpec {
+function completeSpec(machine: Machine, request: SpecRequest): ContainerSpec {
   const image = machine.images.image(request.image);
   const { networks = [] } = request;
   const owner = /^container:(.+)$/.exec(request.networkMode ?? '')?.[1];
@@ -26,16 +27,20 @@ export function completeSpec(machine: Machine, request: SpecRequest): ContainerS
   };
 }
 
-/** Creates a container whose program is chosen by its image, or runs its command. */
-export function createContainer(machine: Machine, request: SpecRequest): Container {
+/** Creates a container whose program is chosen by its image, or runs its command. The options are for one that was created before the practice. */
+export function createContainer(
+  machine: Machine,
+  request: SpecRequest,
+  { program: given, ...identity }: { program?: Program; createdMs?: number; seed?: string } = {},
+): Container {
   const spec = completeSpec(machine, request);
   const missing = spec.networks.find((network) => !machine.networks.has(network));
   if (missing !== undefined) throw new Refusal(404, `network ${missing} not found`);
-  const program = machine.cast(spec) ?? scriptedProgram(spec);
+  const program = given ?? machine.cast(spec) ?? scriptedProgram(spec);
   const healthcheck =
     program.healthcheck && !('healthcheck' in request) ? { test: program.healthcheck, intervalMs: 30_000 } : spec.healthcheck;
   const ports = spec.networkMode === 'host' ? (program.opens ?? spec.ports) : spec.ports;
-  return machine.create({ ...spec, healthcheck, ports }, program);
+  return machine.create({ ...spec, healthcheck, ports }, program, identity);
 }
 
 export interface CreateBody {

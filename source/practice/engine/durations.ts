@@ -1,19 +1,21 @@
+/** Upper limit of each unit, and its length, in seconds; hours are rounded. */
+const units = [
+  [60, 1, 'second'],
+  [3600, 60, 'minute'],
+  [172_800, 3600, 'hour'],
+  [1_209_600, 86_400, 'day'],
+  [5_184_000, 604_800, 'week'],
+  [Number.POSITIVE_INFINITY, 2_592_000, 'month'],
+] as const;
+
 /** How long, as Docker words it in a status: `About an hour`, `12 days`. */
 export function humanDuration(ms: number): string {
   const seconds = Math.floor(ms / 1000);
-  if (seconds < 1) return 'Less than a second';
-  if (seconds === 1) return '1 second';
-  if (seconds < 60) return `${seconds} seconds`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes === 1) return 'About a minute';
-  if (minutes < 60) return `${minutes} minutes`;
-  const hours = Math.floor(seconds / 3600 + 0.5);
-  if (hours === 1) return 'About an hour';
-  if (hours < 48) return `${hours} hours`;
-  if (hours < 24 * 7 * 2) return `${Math.floor(hours / 24)} days`;
-  if (hours < 24 * 30 * 2) return `${Math.floor(hours / 24 / 7)} weeks`;
-  if (hours < 24 * 365 * 2) return `${Math.floor(hours / 24 / 30)} months`;
-  return `${Math.floor(hours / 24 / 365)} years`;
+  const [, length, unit] = units.find(([limit]) => seconds < limit) ?? units[5];
+  const count = unit === 'hour' ? Math.round(seconds / length) : Math.floor(seconds / length);
+  if (count === 0) return 'Less than a second';
+  if (count === 1 && unit !== 'second') return `About ${unit === 'hour' ? 'an hour' : 'a minute'}`;
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
 /** RFC 3339 with nine digits, as engines write moments; never is the year 1. */

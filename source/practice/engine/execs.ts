@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { Container } from './container.ts';
 import { frame } from './container-log.ts';
 import type { Machine } from './machine.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './request.ts';
 import { runProgram, runScript, type ShellContext } from './shell.ts';
 
 export interface ExecRequest {

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { momentText } from './durations.ts';
 import { familiar, repositoryOf, withTag } from './images.ts';
-import { Refusal } from './refusal.ts';
-import { type EngineRequest, isSet, type Routes, sendJson, sendNothing } from './request.ts';
+import { type EngineRequest, isSet, Refusal, type Routes, sendJson, sendNothing } from './request.ts';
 
 const stepMs = 60;
 const stepsOfLayer = 6;

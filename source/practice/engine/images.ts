@@ -1,15 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './request.ts';
 
-interface ImageConfig {
-  sizeBytes: number;
-  createdMs: number;
-  labels: Readonly<Record<string, string>>;
-  command: readonly string[];
-  entrypoint: readonly string[];
-  environment: Readonly<Record<string, string>>;
-  exposed: readonly string[];
-}
+const empty = {
+  sizeBytes: 0,
+  createdMs: 0,
+  labels: {} as Readonly<Record<string, string>>,
+  command: [] as readonly string[],
+  entrypoint: [] as readonly string[],
+  environment: {} as Readonly<Record<string, string>>,
+  exposed: [] as readonly string[],
+};
+type ImageConfig = typeof empty;
 
 export interface PracticeImage extends ImageConfig {
   id: string;
@@ -30,8 +31,6 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 export function familiar(name: string): string {
   return name.replace(/^(?:docker\.io|index\.docker\.io)\//, '').replace(/^library\//, '');
 }
-
-const empty: ImageConfig = { sizeBytes: 0, createdMs: 0, labels: {}, command: [], entrypoint: [], environment: {}, exposed: [] };
 
 export class Images {
   readonly #byId = new Map<string, PracticeImage>();

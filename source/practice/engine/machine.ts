@@ -8,7 +8,7 @@ import { Container, type ContainerSpec } from './container.ts';
 import { EventLog } from './event-log.ts';
 import { Images } from './images.ts';
 import type { Program, Run } from './program.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './request.ts';
 import { listenAt } from './socket-server.ts';
 
 export interface Volume {

@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import type { ExecAnswer } from '../answers.ts';
 import type { PortBinding } from './container.ts';
 import type { ContainerFiles } from './container-files.ts';
 
@@ -13,12 +14,6 @@ export interface Run {
   exit(code: number): void;
   /** Result of its health check; ignored where the container has none. */
   health(status: 'starting' | 'healthy' | 'unhealthy', output: string): void;
-}
-
-export interface ExecAnswer {
-  exitCode: number;
-  stdout: string;
-  stderr: string;
 }
 
 export interface Program {

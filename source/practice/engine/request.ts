@@ -1,12 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Execs } from './execs.ts';
 import type { Machine } from './machine.ts';
-import { Refusal } from './refusal.ts';
 
 /** The newest version of the API that is served, and the oldest: those of Docker 29.0. */
 export const apiVersion = '1.52';
 export const oldestApiVersion = '1.44';
 export const engineVersion = '29.0.1';
+
+/** A request that the engine refuses, with Docker's status and message. */
+export class Refusal extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
 
 export interface EngineRequest {
   method: string;
@@ -52,7 +61,7 @@ export async function readBody<Body extends object>(raw: IncomingMessage): Promi
   return parseBody(Buffer.concat(chunks).toString());
 }
 
-export function parseBody<Body extends object>(text: string): Partial<Body> {
+function parseBody<Body extends object>(text: string): Partial<Body> {
   try {
     const parsed: unknown = JSON.parse(text.trim() || '{}');
     return typeof parsed === 'object' && parsed !== null ? parsed : {};
@@ -81,4 +90,12 @@ export function untilClosed(response: ServerResponse, until?: { ms: number }): A
   if (!until) return closed.signal;
   const leftMs = Math.min(Math.max(0, until.ms - Date.now()), 2 ** 31 - 1);
   return AbortSignal.any([closed.signal, AbortSignal.timeout(leftMs)]);
+}
+
+/** Reads `{"event":["die"]}`, and refuses filters that are not among these. */
+export function readFilters(text: string | null, known: readonly string[]): Readonly<Record<string, readonly string[]>> {
+  const filters = parseBody<Record<string, readonly string[]>>(text ?? '') as Readonly<Record<string, readonly string[]>>;
+  const unknown = Object.keys(filters).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Refusal(400, `invalid filter '${unknown}'`);
+  return filters;
 }

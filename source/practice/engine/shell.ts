@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { ExecAnswer } from '../answers.ts';
 import type { ContainerFiles } from './container-files.ts';
-import type { ExecAnswer } from './program.ts';
 
 export interface ShellContext {
   write(text: string, stream: 'stdout' | 'stderr'): void;

@@ -3,13 +3,12 @@ import type { Catalog, CatalogEntry, CatalogService } from '../../catalog/catalo
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 import { composeLabels } from '../compose/project.ts';
 import type { Container, ContainerMount, ContainerSpec, PortBinding } from '../engine/container.ts';
-import { completeSpec, type SpecRequest, volumeMount } from '../engine/create-container.ts';
+import { createContainer, type SpecRequest, volumeMount } from '../engine/create-container.ts';
 import { familiar, repositoryOf } from '../engine/images.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { Program } from '../engine/program.ts';
 import type { DeployedComponent, ImagePin, PracticeProduct } from '../practice.ts';
-import type { Products } from '../products.ts';
-import { days, type NewComponent, type PracticeComponent, type PracticeService } from './component.ts';
+import { days, type PracticeComponent, type PracticeService } from './component.ts';
 import { dnsFilter, fileSync, llmProxy, mediaServer, modelRuntime, reverseProxy, rssReader } from './components/applications.ts';
 import { notDeployed } from './components/not-deployed.ts';
 import { productComponents } from './components/products.ts';
@@ -31,44 +30,53 @@ export interface World {
   service(component: string, service?: string): WorldService | undefined;
 }
 
+type Products = Readonly<Record<string, PracticeProduct>>;
+
+const components: readonly PracticeComponent[] = [
+  reverseProxy,
+  passwordVault,
+  ssoPortal,
+  ldapDirectory,
+  idpEnterprise,
+  vulnerabilityScanner,
+  mediaServer,
+  rssReader,
+  fileSync,
+  modelRuntime,
+  llmProxy,
+  dnsFilter,
+  ...productComponents,
+  ...notDeployed,
+];
+
 /** Adds components to a machine, each with its past; the others can be deployed. */
-export async function buildWorld(machine: Machine, catalog: Catalog, products: Products, stackFolder: string): Promise<World> {
-  const components: readonly PracticeComponent[] = [
-    reverseProxy,
-    passwordVault(products.passwordVault),
-    ssoPortal(products.ssoPortal),
-    ldapDirectory,
-    idpEnterprise,
-    vulnerabilityScanner,
-    mediaServer,
-    rssReader,
-    fileSync,
-    modelRuntime,
-    llmProxy,
-    dnsFilter,
-    ...productComponents(products),
-  ];
+export async function buildWorld(
+  machine: Machine,
+  catalog: Catalog,
+  products: Products,
+  { cluster, stackFolder }: { cluster: PracticeProduct; stackFolder: string },
+): Promise<World> {
   const services: WorldService[] = [];
   const deployed: DeployedComponent[] = [];
   for (const component of components) {
+    const { past, hostPorts = {}, files = {} } = component;
     const entry = catalog.get(component.component);
-    if (!entry) continue;
+    if (!entry || !past) continue;
     const values: Record<string, string> = { ...component.values };
     const images: Record<string, ImagePin> = {};
     for (const service of entry.services) {
       const behaviour = component.services[service.name];
       if (!behaviour) continue;
-      const added = await addService(machine, { entry, service, component, behaviour, values, stackFolder });
+      const product = service.main ? products[entry.id] : undefined;
+      const added = await addService(machine, { entry, service, component, past, behaviour, product, values, stackFolder });
       const { image, imageId: id } = added.container.spec;
       images[service.name] = { reference: image, id, digest: machine.images.image(id).digests[0] };
       services.push(added);
     }
-    if (component.byHand) continue;
-    const { createdAgoMs, hostPorts = {}, files = {} } = component;
-    deployed.push({ component: entry.id, atMs: Date.now() - createdAgoMs, values, hostPorts, images, files });
+    if (!component.byHand) deployed.push({ component: entry.id, atMs: Date.now() - past.createdAgoMs, values, hostPorts, images, files });
   }
-  machine.cast = (spec) => programOf(machine, catalog, [...components, ...notDeployed(products)], spec);
-  services.push(await addCluster(machine, products.cluster));
+  machine.cast = (spec) => programOf(machine, catalog, products, spec);
+  services.push(await addCluster(machine, cluster));
   addLeftovers(machine);
   return {
     services,
@@ -95,7 +103,7 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 /** A one-shot service: ends at once, with 0. */
 const job: Program = { start: (run) => setImmediate(() => run.signal.aborted || run.exit(0)) };
 
-function programOf(machine: Machine, catalog: Catalog, components: readonly NewComponent[], spec: ContainerSpec): Program | undefined {
+function programOf(machine: Machine, catalog: Catalog, products: Products, spec: ContainerSpec): Program | undefined {
   const wanted = spec.labels['com.docker.compose.service'] ?? '';
   for (const component of components) {
     const entry = catalog.get(component.component);
@@ -103,7 +111,7 @@ function programOf(machine: Machine, catalog: Catalog, components: readonly NewC
     const service = entry?.services.find(({ name, image }) => name === wanted && repository(interpolate(image)) === repository(spec.image));
     if (!entry || !service || !behaviour) continue;
     if (behaviour.finished) return job;
-    const product = service.main ? component.product : undefined;
+    const product = service.main ? products[entry.id] : undefined;
     return new SimulatedProgram(behaviour, { seed: spec.name, product, machine, opens: bindingsOf(entry, service, component) });
   }
   return undefined;
@@ -123,7 +131,8 @@ async function addCluster(machine: Machine, product: PracticeProduct): Promise<W
   machine.addNetwork('kind', {}, createdMs);
   const image = 'kindest/node:v1.31.6';
   machine.images.add(image, { createdMs: createdMs - days(30), sizeBytes: 1_036_255_232 });
-  const spec = completeSpec(machine, {
+  const program = new SimulatedProgram(behaviour, { seed: 'practice cluster', product, machine });
+  const request: SpecRequest = {
     name: 'practice-control-plane',
     image,
     entrypoint: ['/usr/local/bin/entrypoint'],
@@ -132,9 +141,8 @@ async function addCluster(machine: Machine, product: PracticeProduct): Promise<W
     ports: [{ containerPort: port, protocol: 'tcp', hostIp: '127.0.0.1', hostPort: port }],
     networkMode: 'kind',
     restartPolicy: { name: 'on-failure', maximum: 1 },
-  });
-  const program = new SimulatedProgram(behaviour, { seed: 'practice cluster', product, machine });
-  const container = machine.create(spec, program, { createdMs, seed: 'practice cluster' });
+  };
+  const container = createContainer(machine, request, { program, createdMs, seed: 'practice cluster' });
   program.remember(container.log, { startedMs: createdMs });
   await machine.start(container, createdMs);
   return { component: 'cluster', service: 'control-plane', container, program };
@@ -144,23 +152,23 @@ interface Addition {
   entry: CatalogEntry;
   service: CatalogService;
   component: PracticeComponent;
+  past: NonNullable<PracticeComponent['past']>;
   behaviour: PracticeService;
+  product: PracticeProduct | undefined;
   /** Of variables, shared by the services of a component. */
   values: Record<string, string>;
   stackFolder: string;
 }
 
 async function addService(machine: Machine, addition: Addition): Promise<WorldService> {
-  const { entry, service, component, behaviour } = addition;
-  const createdMs = Date.now() - component.createdAgoMs;
-  const spec = completeSpec(machine, requestOf(machine, addition, createdMs));
-  const product = service.main ? component.product : undefined;
-  const program = new SimulatedProgram(behaviour, { seed: spec.name, product, machine });
-  const container = machine.create(spec, program, { createdMs, seed: `practice ${spec.name}` });
-  const startedMs = Date.now() - component.startedAgoMs;
-  if (behaviour.finished || component.stoppedAgoMs !== undefined) {
-    const finishedMs = behaviour.finished ? startedMs + 900 : Date.now() - (component.stoppedAgoMs ?? 0);
-    const exitCode = behaviour.finished ? 0 : (behaviour.ends?.exitCode ?? 137);
+  const { entry, service, past, behaviour, product } = addition;
+  const createdMs = Date.now() - past.createdAgoMs;
+  const startedMs = Date.now() - past.startedAgoMs;
+  const request = requestOf(machine, addition, createdMs);
+  const program = new SimulatedProgram(behaviour, { seed: request.name, product, machine });
+  const container = createContainer(machine, request, { program, createdMs, seed: `practice ${request.name}` });
+  if (behaviour.finished || past.stoppedAgoMs !== undefined) {
+    const [exitCode, finishedMs] = behaviour.finished ? [0, startedMs + 900] : [143, Date.now() - (past.stoppedAgoMs ?? 0)];
     program.remember(container.log, { startedMs, endedMs: finishedMs });
     Object.assign(container.state, { status: 'exited', exitCode, startedMs, finishedMs });
     if (!behaviour.finished) {
@@ -220,11 +228,10 @@ function requestOf(machine: Machine, addition: Addition, createdMs: number): Spe
     networkMode,
     restartPolicy: { name: service.oneShot ? 'no' : 'unless-stopped', maximum: 0 },
     devices: service.devices,
-    healthcheck: behaviour.healthcheck && { test: behaviour.healthcheck, intervalMs: 30_000 },
   };
 }
 
-function bindingsOf(entry: CatalogEntry, service: CatalogService, component: NewComponent): PortBinding[] {
+function bindingsOf(entry: CatalogEntry, service: CatalogService, component: PracticeComponent): PortBinding[] {
   return entry.ports
     .filter((port) => port.service === service.name)
     .map((port) => ({

@@ -1,7 +1,8 @@
-import type { ExecAnswer } from '../engine/program.ts';
-import type { PracticeProduct } from '../practice.ts';
+import { type Answer, type Asked, type ExecAnswer, said } from '../answers.ts';
 import type { LogTemplates } from './log-templates.ts';
-import type { Pages } from './web.ts';
+
+/** By path without query; `*` is for every other path. The environment is that of the container. */
+export type Pages = Readonly<Record<string, Answer | ((asked: Asked, environment: Readonly<Record<string, string>>) => Answer)>>;
 
 /** Behaviour of a service, always or during an incident. */
 export interface Scenario {
@@ -9,7 +10,7 @@ export interface Scenario {
   log?: LogTemplates;
   /** By container port. */
   pages?: Readonly<Record<number, Pages>>;
-  /** Result of its health check: healthy, without output, unless it says otherwise. */
+  /** Result of its health check; an image without a check has none. */
   health?: { status: 'starting' | 'healthy' | 'unhealthy'; output: string };
   figures?: Figures;
   /** It ends by itself soon after each start. */
@@ -24,12 +25,8 @@ export interface Figures {
 
 export interface PracticeService extends Scenario {
   figures: Figures;
-  /** The health check of the image; missing where it has none. */
-  healthcheck?: readonly string[];
   /** Between its start and its first answer: half a second by default. */
   bootMs?: number;
-  /** Of the program on SIGTERM: by default it exits with 0 at once. */
-  ends?: { exitCode: number; afterMs: number };
   tty?: boolean;
   processes?: readonly [string, ...string[]];
   files?: Readonly<Record<string, string>>;
@@ -48,8 +45,8 @@ export interface PracticeComponent {
   component: string;
   /** It was started without compose. */
   byHand?: true;
-  createdAgoMs: number;
-  startedAgoMs: number;
+  /** Missing where it is not deployed, but can be. */
+  past?: { createdAgoMs: number; startedAgoMs: number; stoppedAgoMs?: number };
   /** Host ports by container port, where another component has the catalog's own. */
   hostPorts?: Readonly<Record<number, number>>;
   /** Values of variables in compose.yaml. */
@@ -57,18 +54,10 @@ export interface PracticeComponent {
   services: Readonly<Record<string, PracticeService>>;
   /** What the operator has written into its files, by path below its folder. */
   files?: Readonly<Record<string, string>>;
-  stoppedAgoMs?: number;
-  /** Simulates the main service. */
-  product?: PracticeProduct | undefined;
 }
-
-/** A component that can be deployed. */
-export type NewComponent = Omit<PracticeComponent, 'createdAgoMs' | 'startedAgoMs'>;
 
 export const minutes = (count: number) => count * 60_000;
 export const hours = (count: number) => count * 3_600_000;
 export const days = (count: number) => count * 86_400_000;
 
-export function printed(stdout: string): ExecAnswer {
-  return { exitCode: 0, stdout: `${stdout}\n`, stderr: '' };
-}
+export const printed = (line: string) => said(`${line}\n`);

@@ -1,5 +1,4 @@
 import type { Machine } from '../engine/machine.ts';
-import type { PracticeProduct } from '../practice.ts';
 import type { World } from './build-world.ts';
 
 export interface Incident {
@@ -16,13 +15,12 @@ export interface Incidents {
 
 const gigabyte = 1024 ** 3;
 
-export function openIncidents(machine: Machine, world: World, products: readonly PracticeProduct[]): Incidents {
-  const played = new Set<string>();
+export function openIncidents(machine: Machine, world: World): Incidents {
   const play = (incident: string, components: readonly string[]) => {
     for (const { component, program } of world.services) if (components.includes(component)) program.play(incident);
   };
   const fullVolume = () => machine.volumes.get('rss-reader_db');
-  const own: readonly Incident[] = [
+  const all: readonly Incident[] = [
     {
       name: 'restart-loop',
       title: 'A program that dies and is started again',
@@ -37,7 +35,10 @@ export function openIncidents(machine: Machine, world: World, products: readonly
       name: 'sealed',
       title: 'A restart that seals the secrets manager',
       summary: 'The secrets manager is restarted, as by an update, and is sealed until enough key shares are given.',
-      play: () => restart('secrets-manager-path'),
+      play: async () => {
+        const container = world.service('secrets-manager-path')?.container;
+        if (container) await machine.restart(container, { graceSeconds: 1 });
+      },
     },
     {
       name: 'full-disk',
@@ -53,7 +54,7 @@ export function openIncidents(machine: Machine, world: World, products: readonly
       name: 'attack',
       title: 'Somebody guesses passwords',
       summary: 'Bursts of failed logins arrive through the reverse proxy at the sign-on portal, until the intrusion prevention decides.',
-      play: () => play('attack', ['reverse-proxy', 'sso-portal']),
+      play: () => play('attack', ['reverse-proxy', 'sso-portal', 'intrusion-prevention']),
     },
     {
       name: 'newer-images',
@@ -67,33 +68,13 @@ export function openIncidents(machine: Machine, world: World, products: readonly
       },
     },
   ];
-  const restart = async (component: string) => {
-    const container = world.service(component)?.container;
-    if (container) await machine.restart(container, { graceSeconds: 1 });
+  const calm = async () => {
+    for (const { container, program } of world.services) {
+      program.play(undefined);
+      if (container.state.status === 'restarting') await machine.start(container).catch(() => undefined);
+    }
+    const volume = fullVolume();
+    if (volume && volume.sizeBytes > gigabyte) volume.sizeBytes = gigabyte / 2;
   };
-  const ofProducts = products.flatMap(({ incidents = [] }) => incidents);
-  const others = ofProducts.filter(({ name }) => !own.some((incident) => incident.name === name));
-  return {
-    all: [...own, ...others].map((incident) => ({
-      ...incident,
-      play: async () => {
-        played.add(incident.name);
-        await incident.play();
-        // A product joins an incident of the same name. A restart alone seals: the product must not do it again.
-        for (const joining of ofProducts)
-          if (joining.name === incident.name && own.includes(incident) && joining.name !== 'sealed') joining.play();
-      },
-    })),
-    calm: async () => {
-      for (const { container, program } of world.services) {
-        program.play(undefined);
-        if (container.state.status === 'restarting') await machine.start(container).catch(() => undefined);
-      }
-      // A restart brings its database back.
-      if (played.has('mesh-database')) await restart('mesh-control-server');
-      played.clear();
-      const volume = fullVolume();
-      if (volume && volume.sizeBytes > gigabyte) volume.sizeBytes = gigabyte / 2;
-    },
-  };
+  return { all, calm };
 }

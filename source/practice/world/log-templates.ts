@@ -1,5 +1,3 @@
-import type { Random } from './random.ts';
-
 /** The log of a program, as templates: see `filled`. A template can have several lines: a stack trace. */
 export interface LogTemplates {
   /** Average time between entries; without it there are none. */
@@ -7,13 +5,12 @@ export interface LogTemplates {
   start?: readonly string[];
   /** Each is one template or several; the first are the most frequent. */
   entries?: readonly (string | readonly string[])[];
-  stop?: readonly string[];
   stderr?: boolean;
 }
 
-export function linesOf(templates: LogTemplates | undefined, when: 'start' | 'entries' | 'stop', atMs: number, random: Random): string[] {
+export function linesOf(templates: LogTemplates | undefined, when: 'start' | 'entries', atMs: number, random: Random): string[] {
   const { entries = [] } = templates ?? {};
-  const chosen = when === 'entries' ? [entries[Math.floor(random.next() ** 2 * entries.length)] ?? []].flat() : (templates?.[when] ?? []);
+  const chosen = when === 'entries' ? [entries[Math.floor(random.next() ** 2 * entries.length)] ?? []].flat() : (templates?.start ?? []);
   return chosen.flatMap((template) => filled(template, new Date(atMs).toISOString(), random).split('\n'));
 }
 
@@ -47,4 +44,37 @@ function filled(template: string, iso: string, random: Random): string {
     const digits = /^hex(\d+)$/.exec(name)?.[1];
     return digits === undefined ? whole : random.hex(Number(digits));
   });
+}
+
+/** Numbers that look random and are the same for the same seed, so that a practice stack has the same past each time. */
+export class Random {
+  #state: number;
+
+  constructor(seed: string) {
+    // FNV-1a: enough to tell seeds apart.
+    let hash = 0x811c9dc5;
+    for (let at = 0; at < seed.length; at++) hash = Math.imul(hash ^ seed.charCodeAt(at), 0x01000193);
+    this.#state = hash >>> 0;
+  }
+
+  /** From 0 to 1, without 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** Both ends included. */
+  between(least: number, most: number): number {
+    return least + Math.floor(this.next() * (most - least + 1));
+  }
+
+  pick<T>(choices: readonly [T, ...T[]]): T {
+    return choices[Math.floor(this.next() * choices.length)] ?? choices[0];
+  }
+
+  hex(digits: number): string {
+    return Array.from({ length: digits }, () => Math.floor(this.next() * 16).toString(16)).join('');
+  }
 }

@@ -1,13 +1,12 @@
 import type { RequestListener } from 'node:http';
+import { type ExecAnswer, listenerOf } from '../answers.ts';
 import type { PortBinding } from '../engine/container.ts';
 import type { ContainerLog } from '../engine/container-log.ts';
 import type { Machine } from '../engine/machine.ts';
-import type { ExecAnswer, Program, Run } from '../engine/program.ts';
+import type { Program, Run } from '../engine/program.ts';
 import type { PracticeProduct } from '../practice.ts';
 import type { PracticeService, Scenario } from './component.ts';
-import { type LogTemplates, linesOf } from './log-templates.ts';
-import { Random } from './random.ts';
-import { sendPage } from './web.ts';
+import { type LogTemplates, linesOf, Random } from './log-templates.ts';
 
 const usual = 'usual';
 /** The log of the past is limited: it delays the start. */
@@ -50,7 +49,7 @@ export class SimulatedProgram implements Program {
   constructor(service: PracticeService, { seed, product, machine, opens }: Options) {
     this.#service = service;
     this.opens = opens;
-    this.healthcheck = service.healthcheck;
+    this.healthcheck = service.health && ['CMD', '/healthcheck'];
     this.#product = product;
     this.#machine = machine;
     this.#random = new Random(seed);
@@ -61,17 +60,13 @@ export class SimulatedProgram implements Program {
 
   /** Closes connections while the program is not up. */
   #listener(port: number): RequestListener {
-    const own = this.#product?.listeners[port];
-    return (request, response) => {
-      if (!this.#isUp) return void request.socket.destroy();
-      try {
-        if (own) own(request, response);
-        else sendPage(this.#setting('pages')?.[port] ?? {}, request, response, this.#run?.environment ?? {});
-      } catch {
-        // A fault of a simulator must not end the console, whose process it may share.
-        request.socket.destroy();
-      }
-    };
+    const pageListener = listenerOf((asked) => {
+      const pages = this.#setting('pages')?.[port] ?? {};
+      const page = pages[asked.path] ?? pages['*'] ?? { status: 404, body: 'Not found' };
+      return typeof page === 'function' ? page(asked, this.#run?.environment ?? {}) : page;
+    });
+    const listener = this.#product?.listeners[port] ?? pageListener;
+    return (request, response) => (this.#isUp ? listener(request, response) : request.socket.destroy());
   }
 
   get #scenario(): string {
@@ -88,7 +83,6 @@ export class SimulatedProgram implements Program {
     this.#writeTemplates('start', past, startedMs);
     if (endedMs === undefined) this.#past = past;
     if (!this.#product || endedMs !== undefined) this.#writePast(past);
-    if (endedMs !== undefined) this.#writeTemplates('stop', past, endedMs - 40);
   }
 
   /** The last hours before the practice began. */
@@ -104,7 +98,7 @@ export class SimulatedProgram implements Program {
     return ms * (0.4 + this.#random.next() * 1.2);
   }
 
-  #writeTemplates(when: 'start' | 'entries' | 'stop', past?: Past, ms = Date.now(), templates = this.#service.log): void {
+  #writeTemplates(when: 'start' | 'entries', past?: Past, ms = Date.now(), templates = this.#service.log): void {
     this.#write(linesOf(templates, when, ms, this.#random), templates?.stderr ? 'stderr' : 'stdout', past, ms);
   }
 
@@ -119,14 +113,12 @@ export class SimulatedProgram implements Program {
     this.#run = run;
     const past = this.#past;
     this.#past = undefined;
-    for (const [path, content] of Object.entries(this.#service.files ?? {}))
+    for (const [path, content] of Object.entries({ ...this.#service.files, ...this.#product?.files }))
       if (!run.files.file(path)) run.files.write(path, content, Date.now());
     this.#productRuns = true;
     this.#product?.start({
       log: (line, stream = 'stdout', ms = Date.now()) =>
         this.#write(line.split('\n'), stream, past && ms < past.untilMs ? past : undefined, ms),
-      now: Date.now,
-      signal: run.signal,
       file: (path) => run.files.file(path),
       environment: run.environment,
       ...(past && { startedMs: past.startedMs }),
@@ -190,14 +182,14 @@ export class SimulatedProgram implements Program {
   /** Begins an incident, or ends it if undefined. An incident without a scenario changes nothing. */
   play(incident: string | undefined): void {
     this.#incident = incident;
+    this.#product?.play?.(incident);
     this.#applyScenario();
   }
 
   onTerminate(): { exitCode: number; afterMs: number } {
     // Now, while its last lines still reach the log.
     this.#stopProduct();
-    this.#writeTemplates('stop');
-    return this.#service.ends ?? { exitCode: 0, afterMs: 200 };
+    return { exitCode: 0, afterMs: 200 };
   }
 
   exec(argv: readonly string[], stdin: string): Promise<ExecAnswer> | undefined {

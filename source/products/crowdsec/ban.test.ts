@@ -46,7 +46,7 @@ function addElsewhere(origin: string, value: string): void {
   const { store } = fixture.played;
   const rest = { scenario: 'other', scope: 'Ip', value };
   const alert = { machine: 'N/A', message: 'other', scenario: 'other', source: { scope: 'Ip', value } };
-  store.addAlert(alert, [{ ...rest, origin, type: 'ban', untilMs: store.now() + 4 * 3_600_000 }]);
+  store.addAlert(alert, [{ ...rest, origin, type: 'ban', untilMs: Date.now() + 4 * 3_600_000 }]);
 }
 
 describe.each(['1.7.8', '1.4.6'] as const)('banning on CrowdSec %s (R63)', (version) => {

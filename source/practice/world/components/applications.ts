@@ -1,5 +1,5 @@
-import { days, hours, type PracticeComponent, printed } from '../component.ts';
-import { htmlPage, type Pages } from '../web.ts';
+import { htmlPage } from '../../answers.ts';
+import { days, hours, type Pages, type PracticeComponent, printed } from '../component.ts';
 import { postgresService } from './databases.ts';
 
 const film = '{{Metropolis (1927)|Nosferatu (1922)|The General (1926)|A Trip to the Moon (1902)}}';
@@ -7,8 +7,7 @@ const film = '{{Metropolis (1927)|Nosferatu (1922)|The General (1926)|A Trip to 
 /** Jellyfin. */
 export const mediaServer: PracticeComponent = {
   component: 'media-server',
-  createdAgoMs: days(41),
-  startedAgoMs: days(40),
+  past: { createdAgoMs: days(41), startedAgoMs: days(40) },
   values: { PUBLISHED_URL: 'https://media.home.example.org' },
   services: {
     jellyfin: {
@@ -17,9 +16,6 @@ export const mediaServer: PracticeComponent = {
         start: ['[{{clock}}] [INF] [1] Main: Jellyfin version: 10.11.3', '[{{clock}}] [INF] [1] Main: Startup complete 0:00:07.4821'],
         entries: [
           `[{{clock}}] [INF] [{{8..60}}] Emby.Server.Implementations.Session.SessionManager: Playback stopped reported by app Jellyfin Web 10.11.3 playing "${film}". Stopped at {{2..90}}000 ms`,
-          '[{{clock}}] [INF] [{{8..60}}] Emby.Server.Implementations.HttpServer.WebSocketManager: WS "{{home}}" request',
-          `[{{clock}}] [INF] [{{8..60}}] Jellyfin.Api.Helpers.TranscodeManager: /usr/lib/jellyfin-ffmpeg/ffmpeg -analyzeduration 200M -i file:"/media/films/${film}.mkv" -codec:v:0 libx264 -preset veryfast -crf 23`,
-          '[{{clock}}] [INF] [{{8..60}}] Emby.Server.Implementations.ScheduledTasks.TaskManager: Scan Media Library Completed after 0 minute(s) and {{8..55}} seconds',
           '[{{clock}}] [WRN] [{{8..60}}] Jellyfin.Server.Middleware.ResponseTimeMiddleware: Slow HTTP Response from https://media.home.example.org/Items/Latest to {{home}} in 0:00:00.{{500..999}}1204 with Status Code 200',
           `[{{clock}}] [ERR] [{{8..60}}] MediaBrowser.Providers.Manager.ProviderManager: Error in metadata saver for "${film}"
 System.IO.IOException: The process cannot access the file because it is being used by another process.
@@ -27,10 +23,8 @@ System.IO.IOException: The process cannot access the file because it is being us
    at MediaBrowser.XbmcMetadata.Savers.BaseNfoSaver.SaveToFileAsync(Stream stream, String path)
    --- End of stack trace from previous location ---`,
         ],
-        stop: ['[{{clock}}] [INF] [1] Main: Received a SIGTERM signal, shutting down'],
       },
       figures: { cpuPercent: [14, 22], memoryMb: [486, 60] },
-      healthcheck: ['CMD-SHELL', 'curl --noproxy localhost -Lk -fsS http://localhost:8096/health || exit 1'],
       health: { status: 'healthy', output: 'Healthy' },
       pages: {
         8096: {
@@ -51,8 +45,7 @@ System.IO.IOException: The process cannot access the file because it is being us
 /** Miniflux and its database. */
 export const rssReader: PracticeComponent = {
   component: 'rss-reader',
-  createdAgoMs: days(88),
-  startedAgoMs: days(6),
+  past: { createdAgoMs: days(88), startedAgoMs: days(6) },
   values: { BASE_URL: 'https://feeds.home.example.org' },
   services: {
     reader: {
@@ -62,14 +55,10 @@ export const rssReader: PracticeComponent = {
         start: ['time={{iso}} level=INFO msg="Starting HTTP server" listen_address=0.0.0.0:8080'],
         entries: [
           'time={{iso}} level=INFO msg="Feed refreshed" user_id=1 feed_id={{2..180}} entries={{0..14}} elapsed={{80..900}}.{{100..999}}ms',
-          'time={{iso}} level=INFO msg="Created a batch of feeds" nb_jobs={{3..40}}',
-          'time={{iso}} level=INFO msg="User authenticated with the Google Reader API" client_ip={{home}} user_agent="Reeder/5040" username=mara',
           'time={{iso}} level=WARN msg="Unable to refresh feed" user_id=1 feed_id={{2..180}} error="fetcher: unable to access website: Get \\"https://blog.example.net/feed.xml\\": context deadline exceeded"',
         ],
-        stop: ['time={{iso}} level=INFO msg="Process gracefully stopped"'],
       },
       figures: { cpuPercent: [0.5, 0.6], memoryMb: [33, 4] },
-      healthcheck: ['CMD', '/usr/bin/miniflux', '-healthcheck', 'auto'],
       health: { status: 'healthy', output: 'OK' },
       pages: {
         8080: {
@@ -109,8 +98,7 @@ const syncthingVersion = 'syncthing v2.0.12 "Hafnium Hornet" (go1.25.4 linux-amd
 /** Syncthing, which a restart would fix. */
 export const fileSync: PracticeComponent = {
   component: 'file-sync',
-  createdAgoMs: days(120),
-  startedAgoMs: days(15),
+  past: { createdAgoMs: days(120), startedAgoMs: days(15) },
   services: {
     syncthing: {
       log: {
@@ -118,13 +106,10 @@ export const fileSync: PracticeComponent = {
         start: [`{{day}} INF ${syncthingVersion} (log.pkg=main)`, '{{day}} INF GUI and API listening (address=[::]:8384 log.pkg=api)'],
         entries: [
           '{{day}} INF Synced file (folder.id=docs file.name="notes/week-{{1..52}}.md" file.size={{800..90000}} log.pkg=model)',
-          '{{day}} INF Established secure connection (device=JMBX6WX connection={{hex7}} address=tcp://{{home}}:22000 log.pkg=model)',
           '{{day}} ERR Error on folder (folder.label=Photos folder.id=ph0t0-s{{hex4}} error="folder marker missing (this indicates potential data loss, search docs/forum to get information about how to proceed)" log.pkg=model)',
         ],
-        stop: ['{{day}} INF Syncthing exited: terminated (log.pkg=main)'],
       },
       figures: { cpuPercent: [1.1, 1.4], memoryMb: [96, 12] },
-      healthcheck: ['CMD-SHELL', 'curl -fkLsS -m 2 127.0.0.1:8384/rest/noauth/health | grep -o --color=never OK || exit 1'],
       health: { status: 'unhealthy', output: 'curl: (28) Operation timed out after 2001 milliseconds with 0 bytes received\n' },
       pages: {
         8384: {
@@ -147,8 +132,7 @@ const model = (name: string, size: number) => ({ name, model: name, modified_at:
 /** Ollama. */
 export const modelRuntime: PracticeComponent = {
   component: 'model-runtime',
-  createdAgoMs: days(18),
-  startedAgoMs: days(2),
+  past: { createdAgoMs: days(18), startedAgoMs: days(2) },
   services: {
     ollama: {
       log: {
@@ -157,8 +141,6 @@ export const modelRuntime: PracticeComponent = {
         start: ['time={{iso}} level=INFO source=routes.go:1577 msg="Listening on [::]:11434 (version 0.12.11)"'],
         entries: [
           '[GIN] {{slash}} | 200 | {{1..900}}.{{100..999}}ms |      172.18.0.7 | POST     "/api/chat"',
-          '[GIN] {{slash}} | 200 | {{1..900}}.{{100..999}}ms |      172.18.0.7 | GET      "{{/api/tags|/api/ps|/api/version}}"',
-          'time={{iso}} level=INFO source=server.go:1289 msg="llama runner started in {{1..6}}.{{10..99}} seconds"',
           'time={{iso}} level=WARN source=runner.go:159 msg="truncating input prompt" limit=4096 prompt={{4100..9000}} keep=4 new=4096',
         ],
       },
@@ -181,14 +163,14 @@ const asked = (request: string, status: string) =>
   `${info} 172.18.0.1:{{32000..60000}} - "\x1b[1m${request} HTTP/1.1\x1b[0m" \x1b[${status.startsWith('2') ? 32 : 31}m${status}\x1b[0m`;
 
 /** Models are shown to a client with the key that its container was started with. */
-const litellmModels: Pages[string] = ({ headers }, { LITELLM_MASTER_KEY: key }) =>
-  key !== undefined && headers.authorization === `Bearer ${key}`
+const litellmModels: Pages[string] = ({ header }, { LITELLM_MASTER_KEY: key }) =>
+  key !== undefined && header('authorization') === `Bearer ${key}`
     ? { body: { data: [{ id: 'qwen', object: 'model', owned_by: 'openai' }], object: 'list' } }
     : { status: 401, body: { error: { message: 'Authentication Error, Invalid proxy server token passed.', code: '401' } } };
 
 const litellmPages = (readiness: Pages[string]): Pages => ({
   '/health/readiness': readiness,
-  '/health/liveliness': { body: '"I\'m alive!"', type: 'application/json' },
+  '/health/liveliness': { body: '"I\'m alive!"', headers: { 'Content-Type': 'application/json' } },
   '/v1/models': litellmModels,
   '/': htmlPage('LiteLLM API - Swagger UI'),
 });
@@ -196,8 +178,7 @@ const litellmPages = (readiness: Pages[string]): Pages => ({
 /** LiteLLM, in a terminal of its own, which has lost its database and would find it again after a restart. */
 export const llmProxy: PracticeComponent = {
   component: 'llm-proxy',
-  createdAgoMs: days(18),
-  startedAgoMs: hours(7),
+  past: { createdAgoMs: days(18), startedAgoMs: hours(7) },
   values: { LITELLM_MASTER_KEY: 'sk-practice-only-not-a-key-4711' },
   services: {
     litellm: {
@@ -220,10 +201,8 @@ export const llmProxy: PracticeComponent = {
           ],
           asked('POST /chat/completions', '429 Too Many Requests'),
         ],
-        stop: [`${info} Shutting down`],
       },
       figures: { cpuPercent: [2.4, 1.5], memoryMb: [512, 30] },
-      healthcheck: ['CMD-SHELL', 'python3 -c "import urllib.request; urllib.request.urlopen(\'http://localhost:4000/health/readiness\')"'],
       health: { status: 'unhealthy', output: 'urllib.error.HTTPError: HTTP Error 503: Service Unavailable\n' },
       pages: { 4000: litellmPages({ status: 503, body: { status: 'unhealthy', db: 'disconnected', litellm_version: '1.79.3' } }) },
       files: {
@@ -252,8 +231,7 @@ export const llmProxy: PracticeComponent = {
 export const dnsFilter: PracticeComponent = {
   component: 'dns-filter-second',
   byHand: true,
-  createdAgoMs: hours(2),
-  startedAgoMs: hours(2),
+  past: { createdAgoMs: hours(2), startedAgoMs: hours(2) },
   services: {
     adguard: {
       log: {
@@ -261,7 +239,6 @@ export const dnsFilter: PracticeComponent = {
         stderr: true,
         start: [
           '{{slash}}.104882 [info] starting adguard home version=v0.107.69',
-          '{{slash}}.105120 [info] This is the first time AdGuard Home is launched',
           '{{slash}}.112041 [info] webapi: go to http://127.0.0.1:3000',
         ],
         entries: ['{{slash}}.{{100000..900000}} [info] waiting for the first set-up at http://127.0.0.1:3000/install.html'],
@@ -273,10 +250,9 @@ export const dnsFilter: PracticeComponent = {
   },
 };
 
-const caddyLine = (level: string, rest: string) => `{"level":"${level}","ts":{{epoch}},${rest}}`;
+const caddyLine = (rest: string) => `{"level":"info","ts":{{epoch}},${rest}}`;
 const caddyAccess = (host: string, method: string, uri: string, status: string, address: string) =>
   caddyLine(
-    'info',
     `"logger":"http.log.access.log0","msg":"handled request","request":{"remote_ip":"${address}","proto":"HTTP/2.0","method":"${method}","host":"${host}","uri":"${uri}","size_in":0},"duration":0.0{{10..90}},"size":{{120..48000}},"status":${status}`,
   );
 const adapted =
@@ -291,18 +267,13 @@ const caddyAnswers: Readonly<Record<string, string>> = {
 /** Caddy, on the host's own network. */
 export const reverseProxy: PracticeComponent = {
   component: 'reverse-proxy',
-  createdAgoMs: days(120),
-  startedAgoMs: days(40),
+  past: { createdAgoMs: days(120), startedAgoMs: days(40) },
   services: {
     caddy: {
       log: {
         everyMs: 5_000,
         stderr: true,
-        start: [
-          caddyLine('info', '"msg":"using config from file","file":"/etc/caddy/Caddyfile"'),
-          caddyLine('info', '"logger":"admin","msg":"admin endpoint started","address":"localhost:2019"'),
-          caddyLine('info', '"msg":"serving initial configuration"'),
-        ],
+        start: [caddyLine('"msg":"using config from file","file":"/etc/caddy/Caddyfile"')],
         entries: [
           caddyAccess(
             '{{feeds|media|auth|vault|sync}}.home.example.org',
@@ -312,7 +283,6 @@ export const reverseProxy: PracticeComponent = {
             '{{home}}',
           ),
         ],
-        stop: [caddyLine('info', '"msg":"shutting down","signal":"SIGTERM"')],
       },
       figures: { cpuPercent: [0.9, 0.8], memoryMb: [41, 5] },
       pages: { 80: { '*': { status: 308, headers: { Location: 'https://home.example.org/' } } } },

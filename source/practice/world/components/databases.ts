@@ -9,8 +9,6 @@ export function postgresService(database: string): PracticeService {
       stderr: true,
       start: [
         '{{dayMs}} UTC [1] LOG:  starting PostgreSQL 16.11 on x86_64-pc-linux-musl, compiled by gcc (Alpine 15.2.0) 15.2.0, 64-bit',
-        '{{dayMs}} UTC [1] LOG:  listening on IPv4 address "0.0.0.0", port 5432',
-        '{{dayMs}} UTC [1] LOG:  listening on Unix socket "/var/run/postgresql/.s.PGSQL.5432"',
         '{{dayMs}} UTC [1] LOG:  database system is ready to accept connections',
       ],
       entries: [
@@ -23,10 +21,8 @@ export function postgresService(database: string): PracticeService {
           `{{dayMs}} UTC [{{60..900}}] STATEMENT:  SELECT count(*) FROM ${database}.entries WHERE status='unread'`,
         ],
       ],
-      stop: ['{{dayMs}} UTC [1] LOG:  received fast shutdown request', '{{dayMs}} UTC [1] LOG:  database system is shut down'],
     },
     figures: { cpuPercent: [0.6, 0.5], memoryMb: [46, 8] },
-    healthcheck: ['CMD', 'pg_isready', '-U', database],
     health: { status: 'healthy', output: `${accepts}\n` },
     processes: ['postgres', 'postgres: checkpointer', 'postgres: walwriter', `postgres: ${database} ${database} 172.18.0.3(51024) idle`],
     exec: (argv) => (argv[0] === 'pg_isready' ? printed(accepts) : undefined),
@@ -58,18 +54,9 @@ export function redisService(): PracticeService {
       everyMs: 60_000,
       start: [
         '1:C {{redis}} * Redis version=7.4.7, bits=64, commit=00000000, modified=0, pid=1, just started',
-        '1:M {{redis}} * Running mode=standalone, port=6379.',
         '1:M {{redis}} * Ready to accept connections tcp',
       ],
-      entries: [
-        [
-          '1:M {{redis}} * 1 changes in 60 seconds. Saving...',
-          '1:M {{redis}} * Background saving started by pid 214',
-          '214:C {{redis}} * DB saved on disk',
-          '1:M {{redis}} * Background saving terminated with success',
-        ],
-      ],
-      stop: ['1:M {{redis}} # Redis is now ready to exit, bye bye...'],
+      entries: [['1:M {{redis}} * 1 changes in 60 seconds. Saving...', '1:M {{redis}} * Background saving terminated with success']],
     },
     figures: { cpuPercent: [0.3, 0.15], memoryMb: [9, 1] },
     processes: ['redis-server *:6379'],

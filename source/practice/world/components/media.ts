@@ -1,11 +1,11 @@
-import { type NewComponent, printed } from '../component.ts';
-import { htmlPage } from '../web.ts';
+import { htmlPage } from '../../answers.ts';
+import { type PracticeComponent, printed } from '../component.ts';
 
 // Downloads and library are on one disk.
 const onOneDisk = (argv: readonly string[]) => (argv[0] === 'stat' ? printed('2049\n2049') : undefined);
 
 /** One of the family that finds, picks and files releases: they answer alike. */
-function servarr(component: string, service: string, program: string, port: number): NewComponent {
+function servarr(component: string, service: string, program: string, port: number): PracticeComponent {
   const info = '[Info] {{day}}.0';
   return {
     component,
@@ -18,7 +18,6 @@ function servarr(component: string, service: string, program: string, port: numb
             `${info} Microsoft.Hosting.Lifetime: Now listening on: http://[::]:${port}`,
           ],
           entries: [`${info} RssSyncService: RSS Sync Completed. Reports found: 100, Reports grabbed: 0`],
-          stop: [`${info} Microsoft.Hosting.Lifetime: Application is shutting down...`],
         },
         figures: { cpuPercent: [0.5, 0.4], memoryMb: [168, 14] },
         pages: { [port]: { '/ping': { body: { status: 'OK' } }, '/': htmlPage(program) } },
@@ -30,7 +29,7 @@ function servarr(component: string, service: string, program: string, port: numb
   };
 }
 
-const torrentClient: NewComponent = {
+const torrentClient: PracticeComponent = {
   component: 'torrent-client',
   services: {
     qbittorrent: {
@@ -44,7 +43,7 @@ const torrentClient: NewComponent = {
 };
 
 /** What the media server's library is filled by: deploying it sets up the chain of media automation. */
-export const mediaAutomation: readonly NewComponent[] = [
+export const mediaAutomation: readonly PracticeComponent[] = [
   servarr('indexer-manager', 'prowlarr', 'Prowlarr', 9696),
   servarr('movie-automation', 'radarr', 'Radarr', 7878),
   torrentClient,

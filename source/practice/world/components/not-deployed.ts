@@ -1,20 +1,18 @@
-import type { PracticeProduct } from '../../practice.ts';
-import type { Products } from '../../products.ts';
-import { type NewComponent, printed } from '../component.ts';
-import { htmlPage, type Pages } from '../web.ts';
+import { htmlPage } from '../../answers.ts';
+import { type Pages, type PracticeComponent, printed } from '../component.ts';
 import { postgresService } from './databases.ts';
 import { mediaAutomation } from './media.ts';
 
-const pages = (firstLogin: boolean): Pages => ({
+const mealiePages: Pages = {
   '/api/app/about': {
     body: { production: true, version: 'v3.5.0', demoStatus: false, allowSignup: false, enableOidc: false, allowPasswordLogin: true },
   },
-  '/api/app/about/startup-info': { body: { isFirstLogin: firstLogin, isDemo: false } },
+  '/api/app/about/startup-info': { body: { isFirstLogin: true, isDemo: false } },
   '/': htmlPage('Mealie'),
-});
+};
 
-/** Mealie, as it is when it is new: with the account that everybody knows, until somebody has been there. */
-export const recipeManager: NewComponent = {
+/** Mealie, as it is when it is new: with the account that everybody knows. */
+const recipeManager: PracticeComponent = {
   component: 'recipe-manager',
   services: {
     mealie: {
@@ -28,23 +26,19 @@ export const recipeManager: NewComponent = {
         entries: [
           'INFO     {{day}} - [127.0.0.1:{{32000..60000}}] 200 OK "GET {{/api/app/about|/api/recipes|/api/households/mealplans/today}} HTTP/1.1"',
         ],
-        stop: ['INFO     {{day}} - -----SYSTEM SHUTDOWN-----'],
       },
       figures: { cpuPercent: [0.6, 0.4], memoryMb: [214, 12] },
-      pages: { 9000: pages(true) },
+      pages: { 9000: mealiePages },
       exec: (argv) => (argv[0] === 'python' ? printed('') : undefined),
       bootMs: 2_000,
       processes: ['/opt/mealie/bin/python3 /opt/mealie/bin/mealie'],
-      settles: { afterMs: 5 * 60_000, scenario: 'changed' },
-      scenarios: { changed: { pages: { 9000: pages(false) } } },
     },
     db: postgresService('mealie'),
   },
 };
 
 /** WireGuard Easy: whoever deploys it lets devices in. */
-const tunnelServerUi = (product: PracticeProduct): NewComponent => ({
-  product,
+const tunnelServerUi: PracticeComponent = {
   component: 'tunnel-server-ui',
   services: {
     'wg-easy': {
@@ -52,30 +46,25 @@ const tunnelServerUi = (product: PracticeProduct): NewComponent => ({
       processes: ['/usr/bin/dumb-init node server.js'],
     },
   },
-});
+};
 
 /** What its control server says to whoever has the key that it was started with. */
 function withKey(body: object): Pages[string] {
-  return ({ headers }, environment) => {
+  return ({ header }, environment) => {
     const key = /"apikey":"([^"]+)"/.exec(environment['HTTP_CONTROL_SERVER_AUTH_DEFAULT_ROLE'] ?? '')?.[1];
-    return key === undefined || headers['x-api-key'] === key ? { body } : { status: 401, body: 'Unauthorized' };
+    return key === undefined || header('x-api-key') === key ? { body } : { status: 401, body: 'Unauthorized' };
   };
 }
 
 /** Gluetun, as if its provider answered: what is routed through it leaves in Sweden. */
-const vpnClientGateway: NewComponent = {
+const vpnClientGateway: PracticeComponent = {
   component: 'vpn-client-gateway',
   services: {
     gluetun: {
       log: {
         everyMs: 60_000,
-        start: [
-          '{{second}} INFO [firewall] enabled successfully',
-          '{{second}} INFO [wireguard] Connecting to 198.51.100.1:51820',
-          '{{second}} INFO [ip getter] Public IP address is 198.51.100.7 (Sweden)',
-        ],
+        start: ['{{second}} INFO [ip getter] Public IP address is 198.51.100.7 (Sweden)'],
         entries: ['{{second}} INFO [healthcheck] healthy!'],
-        stop: ['{{second}} INFO Shutdown successful'],
       },
       figures: { cpuPercent: [0.4, 0.3], memoryMb: [34, 3] },
       pages: {
@@ -92,9 +81,4 @@ const vpnClientGateway: NewComponent = {
 };
 
 /** What can be deployed in practice and is not there at its start. */
-export const notDeployed = ({ tunnelUi }: Products): readonly NewComponent[] => [
-  recipeManager,
-  tunnelServerUi(tunnelUi),
-  vpnClientGateway,
-  ...mediaAutomation,
-];
+export const notDeployed: readonly PracticeComponent[] = [recipeManager, tunnelServerUi, vpnClientGateway, ...mediaAutomation];

@@ -1,7 +1,6 @@
-import type { Products } from '../../products.ts';
+import { htmlPage } from '../../answers.ts';
 import { days, hours, minutes, type PracticeComponent } from '../component.ts';
 import type { LogTemplates } from '../log-templates.ts';
-import { htmlPage } from '../web.ts';
 
 /** Headplane queries the nodes, a monitor the health: beside what the product writes of itself. */
 const meshTraffic: LogTemplates = {
@@ -21,67 +20,56 @@ const bouncerTraffic: LogTemplates = {
 };
 
 /** Components with a simulator that really does what it says. */
-export function productComponents({ secretsManager, mesh, intrusionPrevention, intrusionPreventionLogin }: Products): PracticeComponent[] {
-  return [
-    {
-      component: 'secrets-manager-path',
-      createdAgoMs: days(30),
-      startedAgoMs: minutes(4),
-      product: secretsManager,
-      services: {
-        openbao: {
-          figures: { cpuPercent: [0.9, 0.6], memoryMb: [86, 6] },
-          processes: ['bao server -config=/openbao/config/server.hcl'],
-        },
-        storage: { figures: { cpuPercent: [0, 0], memoryMb: [1, 0] }, finished: true },
+export const productComponents: readonly PracticeComponent[] = [
+  {
+    component: 'secrets-manager-path',
+    past: { createdAgoMs: days(30), startedAgoMs: minutes(4) },
+    services: {
+      openbao: {
+        figures: { cpuPercent: [0.9, 0.6], memoryMb: [86, 6] },
+        processes: ['bao server -config=/openbao/config/server.hcl'],
       },
+      storage: { figures: { cpuPercent: [0, 0], memoryMb: [1, 0] }, finished: true },
     },
-    {
-      component: 'mesh-control-server',
-      createdAgoMs: days(52),
-      startedAgoMs: days(8),
-      product: mesh,
-      values: { HEADSCALE_SERVER_URL: 'https://mesh.home.example.org', HEADSCALE_DNS_BASE_DOMAIN: 'mesh.internal' },
-      services: {
-        control: {
-          log: meshTraffic,
-          figures: { cpuPercent: [0.5, 0.4], memoryMb: [58, 5] },
-          processes: ['headscale serve'],
-        },
-        ui: {
-          log: {
-            everyMs: 60_000,
-            start: ['{{iso}} [server] INFO: Running Headplane 0.6.1', '{{iso}} [server] INFO: Listening on 0.0.0.0:3000'],
-            entries: ['{{iso}} [api] DEBUG: GET /api/v1/node -> 200'],
-          },
-          figures: { cpuPercent: [0.3, 0.2], memoryMb: [112, 9] },
-          pages: {
-            3000: {
-              '/admin/healthz': { body: { status: 'OK' } },
-              '/admin/': htmlPage('Headplane'),
-              '/': { status: 302, headers: { Location: '/admin/' } },
-            },
-          },
-          processes: ['node /app/build/server/index.js'],
-        },
+  },
+  {
+    component: 'mesh-control-server',
+    past: { createdAgoMs: days(52), startedAgoMs: days(8) },
+    values: { HEADSCALE_SERVER_URL: 'https://mesh.home.example.org', HEADSCALE_DNS_BASE_DOMAIN: 'mesh.internal' },
+    services: {
+      control: {
+        log: meshTraffic,
+        figures: { cpuPercent: [0.5, 0.4], memoryMb: [58, 5] },
+        processes: ['headscale serve'],
       },
-    },
-    {
-      component: 'intrusion-prevention',
-      createdAgoMs: days(25),
-      startedAgoMs: hours(31),
-      hostPorts: { 8080: 8088 },
-      product: intrusionPrevention,
-      services: {
-        crowdsec: {
-          log: bouncerTraffic,
-          figures: { cpuPercent: [1.4, 1.1], memoryMb: [124, 14] },
-          processes: ['crowdsec -c /etc/crowdsec/config.yaml'],
-          files: {
-            '/etc/crowdsec/local_api_credentials.yaml': `url: http://0.0.0.0:8080\nlogin: ${intrusionPreventionLogin.login}\npassword: ${intrusionPreventionLogin.password}\n`,
+      ui: {
+        log: {
+          everyMs: 60_000,
+          start: ['{{iso}} [server] INFO: Running Headplane 0.6.1', '{{iso}} [server] INFO: Listening on 0.0.0.0:3000'],
+          entries: ['{{iso}} [api] DEBUG: GET /api/v1/node -> 200'],
+        },
+        figures: { cpuPercent: [0.3, 0.2], memoryMb: [112, 9] },
+        pages: {
+          3000: {
+            '/admin/healthz': { body: { status: 'OK' } },
+            '/admin/': htmlPage('Headplane'),
+            '/': { status: 302, headers: { Location: '/admin/' } },
           },
         },
+        processes: ['node /app/build/server/index.js'],
       },
     },
-  ];
-}
+  },
+  {
+    component: 'intrusion-prevention',
+    past: { createdAgoMs: days(25), startedAgoMs: hours(31) },
+    hostPorts: { 8080: 8088 },
+    services: {
+      crowdsec: {
+        log: bouncerTraffic,
+        figures: { cpuPercent: [1.4, 1.1], memoryMb: [124, 14] },
+        processes: ['crowdsec -c /etc/crowdsec/config.yaml'],
+      },
+    },
+  },
+];

@@ -1,12 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type { Page, Pages } from '../web.ts';
+import type { Answer } from '../../answers.ts';
+import type { Pages } from '../component.ts';
 
 const realm = '/realms/master';
 const protocol = `${realm}/protocol/openid-connect`;
 
 /** What Keycloak 26 tells clients about its master realm, with a key that is made when somebody first asks for it. */
 export function providerPages(): Pages {
-  let keys: Page | undefined;
+  let keys: Answer | undefined;
   return {
     [`${realm}/.well-known/openid-configuration`]: (_, environment) => ({ body: discovery(environment['KC_HOSTNAME'] ?? '') }),
     [`${protocol}/certs`]: () => {

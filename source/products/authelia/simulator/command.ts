@@ -1,16 +1,15 @@
-import type { ExecAnswer } from '../../../practice/engine/program.ts';
+import { type ExecAnswer, failed, said } from '../../../practice/answers.ts';
 import { isMatch, type Match, matchOf } from './access.ts';
 import { type Configuration, problemsOf, readConfiguration, rendered } from './configuration.ts';
 import type { PortalState } from './sso-portal.ts';
 
-const ok = (stdout: string): ExecAnswer => ({ exitCode: 0, stdout, stderr: '' });
-const wrong = (message: string): ExecAnswer => ({ exitCode: 1, stdout: '', stderr: `Error: ${message}\n\n` });
+const wrong = (message: string) => failed(1, `Error: ${message}\n\n`);
 
 /** The portal's own command, as far as a console calls it, with the output of release 4.39. */
 export function runCommand(state: PortalState, words: readonly string[]): ExecAnswer {
   const line = words.join(' ');
   if (line === 'config template') {
-    return ok(
+    return said(
       `---\n##\n## Authelia rendered configuration file (file filters).\n##\n## Filters: template\n##\n\n---\n##\n## File Source Path: /config/configuration.yml\n##\n\n${rendered(state.text(), state.environment())}`,
     );
   }
@@ -30,22 +29,19 @@ export function validate(state: PortalState, text: string): ExecAnswer {
       `failed to load configuration from file path(/config/configuration.yml) source: yaml: ${(thrown as Error).message.split('\n', 1)[0] ?? ''}`,
     ];
   }
-  if (problems.length === 0) return ok('Configuration parsed and loaded successfully without errors.\n\n');
+  if (problems.length === 0) return said('Configuration parsed and loaded successfully without errors.\n\n');
   const list = problems.map((problem) => `\t - ${problem}\n`).join('');
-  return {
-    exitCode: 1,
-    stdout: `Configuration parsed and loaded with errors:\n\n${list}\n`,
-    stderr: 'Error: configuration validation failed\n',
-  };
+  return failed(1, 'Error: configuration validation failed\n', `Configuration parsed and loaded with errors:\n\n${list}\n`);
 }
 
 function bans(state: PortalState, [kind, what, ...rest]: readonly string[]): ExecAnswer {
-  const mine = state.bans.filter((ban) => ban.kind === kind && !ban.revoked && ban.untilMs > state.now());
+  // Only users are banned here, no addresses.
+  const mine = state.bans.filter((ban) => kind === 'user' && !ban.revoked && ban.untilMs > Date.now());
   const heading = kind === 'ip' ? 'IP' : 'Username';
   if (what === 'list') {
-    if (mine.length === 0) return ok('No results.\n');
+    if (mine.length === 0) return said('No results.\n');
     const rows = mine.map((ban) => [String(ban.id), ban.whom, dateTime(ban.untilMs), 'regulation', 'Exceeding Maximum Retries']);
-    return ok(tabTable([['ID', heading, 'Expires', 'Source', 'Reason'], ...rows]));
+    return said(tabTable([['ID', heading, 'Expires', 'Source', 'Reason'], ...rows]));
   }
   if (what !== 'revoke') return wrong(`unknown command "${what ?? ''}" for "authelia storage bans ${kind ?? ''}"`);
   const meant = state.bans.filter(({ id }) => String(id) === rest[rest.indexOf('--id') + 1]);
@@ -55,7 +51,7 @@ function bans(state: PortalState, [kind, what, ...rest]: readonly string[]): Exe
     ban.revoked = true;
     return row;
   });
-  return ok(tabTable([['ID', heading, 'Result', 'Information'], ...rows]));
+  return said(tabTable([['ID', heading, 'Result', 'Information'], ...rows]));
 }
 
 function secondFactors(state: PortalState, [kind, what, user = '', flag]: readonly string[]): ExecAnswer {
@@ -63,18 +59,18 @@ function secondFactors(state: PortalState, [kind, what, user = '', flag]: readon
   if (kind === 'totp' && what === 'delete') {
     if (!own?.codes) return wrong(`failed to delete TOTP configuration for user '${user}': no TOTP configuration for user`);
     own.codes = false;
-    return ok(`Successfully deleted TOTP configuration for user '${user}'\n`);
+    return said(`Successfully deleted TOTP configuration for user '${user}'\n`);
   }
   if (kind !== 'webauthn') return wrong(`unknown command "${kind ?? ''}" for "authelia storage user"`);
   const keys = own?.keys ?? [];
   if (what === 'list') {
     if (keys.length === 0) return wrong(`user '${user}' has no WebAuthn credentials`);
     const rows = keys.map((name, index) => [String(index + 1), `${Buffer.from(`${user} ${name}`).toString('base64url')}`, name]);
-    return ok(`WebAuthn Credentials for user '${user}':\n\n${tabTable([['ID', 'KID', 'Description'], ...rows], 4)}`);
+    return said(`WebAuthn Credentials for user '${user}':\n\n${tabTable([['ID', 'KID', 'Description'], ...rows], 4)}`);
   }
   if (what === 'delete' && flag === '--all') {
     if (own) own.keys = [];
-    return ok(`Successfully deleted all WebAuthn credentials for user '${user}'\n`);
+    return said(`Successfully deleted all WebAuthn credentials for user '${user}'\n`);
   }
   return wrong('exactly one of --kid, --description, or --all must be supplied');
 }
@@ -88,7 +84,7 @@ function checkPolicy(configuration: Configuration, words: readonly string[]): Ex
   const subject = { user: given('username'), groups: given('groups').split(',').filter(Boolean), ip: given('ip') };
   const { rules, defaultPolicy } = configuration;
   if (rules.length === 0)
-    return ok(`\nThe default policy '${defaultPolicy}' will be applied to ALL requests as no rules are configured.\n\n`);
+    return said(`\nThe default policy '${defaultPolicy}' will be applied to ALL requests as no rules are configured.\n\n`);
   const rows: string[][] = [];
   let taken: Taken;
   let perhaps: Taken;
@@ -105,7 +101,7 @@ function checkPolicy(configuration: Configuration, words: readonly string[]): Ex
   const user = subject.user === '' ? '' : ` username '${subject.user}'`;
   const asked = `Performing policy check for request to '${requested.url.href}' method '${requested.method}'${user}.\n\n`;
   const table = tabTable([['  #', 'Domain', 'Resource', 'Query', 'Method', 'Network', 'Subject'], ...rows], 4);
-  return ok(`${asked}${table}\n${sentence(taken, perhaps, defaultPolicy)}\n\n`);
+  return said(`${asked}${table}\n${sentence(taken, perhaps, defaultPolicy)}\n\n`);
 }
 
 function cellsOf({ domain, resource, method, network, subject, exact }: Match): string[] {

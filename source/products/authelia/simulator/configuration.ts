@@ -1,4 +1,5 @@
 import { parse } from 'yaml';
+import { mapOf } from '../../../text/json-value.ts';
 
 export type Configuration = ReturnType<typeof readConfiguration>;
 export type Rule = Configuration['rules'][number];
@@ -53,22 +54,20 @@ function termOf(term: string, environment: Readonly<Record<string, string>>): st
   return '';
 }
 
-type Tree = Record<string, unknown>;
-const treeOf = (value: unknown) => (typeof value === 'object' && value !== null ? value : {}) as Tree;
 const listOf = (value: unknown) => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]) as unknown[];
 const textsOf = (value: unknown) => listOf(value).map(String);
 
 /** Throws what the YAML parser throws. */
 export function readConfiguration(text: string) {
-  const root = treeOf(parse(text, { logLevel: 'error' }));
-  const file = treeOf(treeOf(root['authentication_backend'])['file']);
-  const control = treeOf(root['access_control']);
+  const root = mapOf(parse(text, { logLevel: 'error' }));
+  const file = mapOf(mapOf(root['authentication_backend'])['file']);
+  const control = mapOf(root['access_control']);
   return {
     usersFile: String(file['path'] ?? '/config/users_database.yml'),
     watch: file['watch'] === true,
     defaultPolicy: String(control['default_policy'] ?? 'deny'),
     rules: listOf(control['rules'])
-      .map(treeOf)
+      .map(mapOf)
       .map((rule) => ({
         domains: textsOf(rule['domain']),
         policy: String(rule['policy'] ?? ''),
@@ -78,8 +77,8 @@ export function readConfiguration(text: string) {
         methods: textsOf(rule['methods']).map((method) => method.toUpperCase()),
         resources: textsOf(rule['resources']),
       })),
-    domains: listOf(treeOf(root['session'])['cookies'])
-      .map(treeOf)
+    domains: listOf(mapOf(root['session'])['cookies'])
+      .map(mapOf)
       .map((cookie) => ({ domain: String(cookie['domain'] ?? ''), portal: String(cookie['authelia_url'] ?? '') })),
   };
 }

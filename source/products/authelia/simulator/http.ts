@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
+import { type Answer, type Asked, htmlPage, listenerOf } from '../../../practice/answers.ts';
 import { isPassword } from '../../../practice/argon2.ts';
 import { policyFor, type Subject } from './access.ts';
 import type { PortalState } from './sso-portal.ts';
@@ -9,25 +10,14 @@ const countedMs = 120_000;
 const bannedMs = 300_000;
 const sessionCookie = 'authelia_session';
 
-interface Answer {
-  status: number;
-  body: string | object;
-  headers?: Readonly<Record<string, string>>;
-}
-
 const texts: Readonly<Record<number, string>> = { 200: 'OK', 400: 'Bad Request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found' };
 const plain = (status: number, headers = {}): Answer => ({ status, body: `${status} ${texts[status]}`, headers });
 const refused: Answer = { status: 401, body: { status: 'KO', message: 'Authentication failed. Check your credentials.' } };
 
 /** The portal's HTTP API: liveness, the first factor, and the endpoints for proxies. */
-export function portalApi(state: PortalState): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+export function portalApi(state: PortalState): RequestListener {
   const portal = new PortalApi(state);
-  return async (request, response) => {
-    const { status, body, headers } = await portal.answer(request);
-    const type = typeof body === 'string' ? 'text/plain' : 'application/json';
-    response.writeHead(status, { 'Content-Type': `${type}; charset=utf-8`, ...headers });
-    response.end(typeof body === 'string' ? body : JSON.stringify(body));
-  };
+  return listenerOf((asked) => portal.answer(asked));
 }
 
 class PortalApi {
@@ -41,42 +31,37 @@ class PortalApi {
     this.#state = state;
   }
 
-  async answer(request: IncomingMessage): Promise<Answer> {
-    const url = new URL(request.url ?? '/', 'http://portal');
-    if (url.pathname === '/api/firstfactor' && request.method === 'POST') return this.#firstFactor(request, url);
-    request.resume();
-    switch (url.pathname) {
+  answer(asked: Asked): Answer | Promise<Answer> {
+    switch (asked.path) {
+      case '/api/firstfactor':
+        return asked.method === 'POST' ? this.#firstFactor(asked) : plain(404);
       case '/api/health':
-        return { status: 200, body: { status: 'OK' } };
+        return { body: { status: 'OK' } };
       case '/api/state': {
-        if (!this.#isKnown(request, url)) return plain(403);
-        const username = this.#subjectOf(request).user;
-        const data = { username, authentication_level: username === '' ? 0 : 1, default_redirection_url: '' };
-        return { status: 200, body: { status: 'OK', data } };
+        if (!this.#isKnown(asked)) return plain(403);
+        const username = this.#subjectOf(asked).user;
+        return { body: { status: 'OK', data: { username, authentication_level: username === '' ? 0 : 1, default_redirection_url: '' } } };
       }
       case '/api/authz/forward-auth':
-        return this.#authorize(request, url);
+        return this.#authorize(asked);
       case '/api/verify':
-        return this.#authorize(request, url, { method: request.method ?? '', portal: url.searchParams.get('rd') ?? '' });
-      case '/': {
-        const page = '<!doctype html><html><head><title>Login - Authelia</title></head><body>Practice stack</body></html>';
-        return { status: 200, body: page, headers: { 'Content-Type': 'text/html; charset=utf-8' } };
-      }
+        return this.#authorize(asked, { method: asked.method, portal: asked.query.get('rd') ?? '' });
+      case '/':
+        return htmlPage('Login - Authelia');
       default:
         return plain(404);
     }
   }
 
-  #subjectOf({ headers }: IncomingMessage): Subject {
-    const cookie = new RegExp(`${sessionCookie}=([^;]+)`).exec(headers.cookie ?? '')?.[1] ?? '';
+  #subjectOf({ header }: Asked): Subject {
+    const cookie = new RegExp(`${sessionCookie}=([^;]+)`).exec(header('cookie'))?.[1] ?? '';
     const user = this.#state.users.get(this.#sessions.get(cookie) ?? '');
-    const ip = String(headers['x-forwarded-for'] ?? '127.0.0.1').replace(/,.*/, '');
+    const ip = (header('x-forwarded-for') || '127.0.0.1').replace(/,.*/, '');
     return user && !user.disabled ? { user: user.name, groups: user.groups, ip } : { user: '', groups: [], ip };
   }
 
   #isBanned(name: string): boolean {
-    const { bans, now } = this.#state;
-    return bans.some(({ kind, whom, untilMs, revoked }) => kind === 'user' && whom === name && !revoked && untilMs > now());
+    return this.#state.bans.some(({ whom, untilMs, revoked }) => whom === name && !revoked && untilMs > Date.now());
   }
 
   #domainOf(hostname: string) {
@@ -85,21 +70,20 @@ class PortalApi {
   }
 
   /** Sessions belong to a cookie domain, which follows from the host name that the browser used. */
-  #isKnown({ headers, method }: IncomingMessage, { pathname }: URL): boolean {
-    const forwarded = (name: string, otherwise: string) => String(headers[`x-forwarded-${name}`] ?? otherwise);
-    const written = `${forwarded('proto', 'http')}://${forwarded('host', headers.host ?? '')}${forwarded('uri', pathname)}`;
+  #isKnown({ header, method, path }: Asked): boolean {
+    const forwarded = (name: string, otherwise: string) => header(`x-forwarded-${name}`) || otherwise;
+    const written = `${forwarded('proto', 'http')}://${forwarded('host', header('host'))}${forwarded('uri', path)}`;
     if (URL.canParse(written) && this.#domainOf(new URL(written).hostname)) return true;
     const why = `unable to retrieve session cookie domain provider: no configured session cookie domain matches the url '${written}'`;
-    this.#state.log('error', 'Error occurred retrieving user session', ` error="${why}" method=${method} path=${pathname}`);
+    this.#state.log('error', 'Error occurred retrieving user session', ` error="${why}" method=${method} path=${path}`);
     return false;
   }
 
-  async #firstFactor(request: IncomingMessage, url: URL): Promise<Answer> {
-    const { users, bans, now, log } = this.#state;
-    const body = Buffer.concat(await request.toArray()).toString('utf8');
+  async #firstFactor(asked: Asked): Promise<Answer> {
+    const { users, bans, log } = this.#state;
     let given: { username?: unknown; password?: unknown };
     try {
-      given = JSON.parse(body) as typeof given;
+      given = JSON.parse(asked.body.toString()) as typeof given;
     } catch {
       return { ...refused, status: 200 };
     }
@@ -108,26 +92,26 @@ class PortalApi {
     const isRight = user && !user.disabled && !this.#isBanned(name) && (await isPassword(user.digest, String(given.password ?? '')));
     const where = ' method=POST path=/api/firstfactor';
     if (isRight) {
-      if (!this.#isKnown(request, url)) return refused;
+      if (!this.#isKnown(asked)) return refused;
       const id = randomBytes(16).toString('base64url');
       this.#sessions.set(id, name);
       this.#failures.delete(name);
       log('debug', `Successful 1FA authentication attempt made by user '${name}'`, where);
       const headers = { 'Set-Cookie': `${sessionCookie}=${id}; path=/; HttpOnly; secure; SameSite=Lax` };
-      return { status: 200, body: { status: 'OK' }, headers };
+      return { body: { status: 'OK' }, headers };
     }
     log('error', `Unsuccessful 1FA authentication attempt by user '${name}'`, where);
-    const recent = [...(this.#failures.get(name) ?? []).filter((ms) => ms > now() - countedMs), now()];
+    const recent = [...(this.#failures.get(name) ?? []).filter((ms) => ms > Date.now() - countedMs), Date.now()];
     this.#failures.set(name, recent);
     if (user && recent.length >= triesBeforeBan && !this.#isBanned(name))
-      bans.push({ id: bans.length + 1, kind: 'user', whom: name, untilMs: now() + bannedMs, revoked: false });
+      bans.push({ id: bans.length + 1, whom: name, untilMs: Date.now() + bannedMs, revoked: false });
     return refused;
   }
 
   /** `legacy` has what the legacy endpoint accepts in place of headers and configuration. */
-  #authorize(request: IncomingMessage, asked: URL, legacy = { method: '', portal: '' }): Answer {
-    const header = (name: string) => String(request.headers[name] ?? '');
-    const log = (level: string, message: string) => this.#state.log(level, message, ` method=${request.method} path=${asked.pathname}`);
+  #authorize(asked: Asked, legacy = { method: '', portal: '' }): Answer {
+    const { header, method: via, path } = asked;
+    const log = (level: string, message: string) => this.#state.log(level, message, ` method=${via} path=${path}`);
     const refuse = (message: string) => {
       log('error', message);
       return plain(400);
@@ -143,7 +127,7 @@ class PortalApi {
       );
     const cookie = this.#domainOf(url.hostname);
     if (!cookie) return refuse('Target URL does not appear to have a relevant session cookies configuration');
-    const subject = this.#subjectOf(request);
+    const subject = this.#subjectOf(asked);
     const policy = policyFor(this.#state.configuration(), subject, { url, method });
     if (policy === 'deny') return plain(403);
     if (policy === 'bypass' || (policy === 'one_factor' && subject.user !== '')) {

@@ -6,7 +6,6 @@ import { readUsers, type User } from './users.ts';
 
 interface Ban {
   id: number;
-  kind: 'user' | 'ip';
   whom: string;
   untilMs: number;
   revoked: boolean;
@@ -17,7 +16,6 @@ export interface PortalState {
   readonly bans: Ban[];
   readonly secondFactors: Map<string, { codes: boolean; keys: string[] }>;
   users: ReadonlyMap<string, User>;
-  now(): number;
   environment(): Readonly<Record<string, string>>;
   /** The configuration file with its templates. */
   text(): string;
@@ -33,7 +31,7 @@ const lookEveryMs = 200;
 const cooldownMs = 500;
 
 /** Authelia with its users file, its rules and its own command, in release 4.39 (reference/authelia.md). */
-export function createSsoPortal(): { readonly product: PracticeProduct } {
+export function createSsoPortal(): PracticeProduct {
   let surroundings: ProductSurroundings | undefined;
   let timer: NodeJS.Timeout | undefined;
   let configuration: Configuration | undefined;
@@ -48,61 +46,54 @@ export function createSsoPortal(): { readonly product: PracticeProduct } {
       ['jonas', { codes: true, keys: [] }],
     ]),
     users: new Map(),
-    now: () => surroundings?.now() ?? Date.now(),
     environment: () => surroundings?.environment ?? {},
     text: () => read(configurationPath) ?? '',
     configuration() {
       if (configuration) return configuration;
       const text = state.text();
-      const read = readConfiguration(rendered(text, state.environment()));
       // Its files are written a moment after the practice starts.
-      if (text !== '') configuration = read;
-      return read;
+      if (text === '') return readConfiguration('');
+      try {
+        configuration = readConfiguration(rendered(text, state.environment()));
+      } catch {
+        // The real one does not start: here everything is denied.
+        configuration = readConfiguration('');
+      }
+      return configuration;
     },
     log(level, message, more = '') {
-      const time = new Date(state.now()).toISOString().slice(0, 19);
+      const time = new Date().toISOString().slice(0, 19);
       surroundings?.log(`time="${time}Z" level=${level} msg="${message}"${more}`);
     },
   };
-  const api = portalApi(state);
 
-  const load = () => {
-    const file = surroundings?.file?.(state.configuration().usersFile);
-    seenMs = file?.ms ?? 0;
-    state.users = readUsers(file?.content.toString('utf8') ?? '');
-    readMs = state.now();
-  };
+  /** Reads the users file when it is new or has changed. It may be written after the start. */
   const look = () => {
     const file = surroundings?.file?.(state.configuration().usersFile);
     if (!file || file.ms === seenMs || file.content.length === 0) return;
     seenMs = file.ms;
     const where = ` file=${state.configuration().usersFile} op=CREATE service=watcher watcher=users`;
-    if (state.now() - readMs < cooldownMs) return;
+    if (Date.now() - readMs < cooldownMs) return;
     const isFirst = state.users.size === 0;
     try {
-      load();
+      state.users = readUsers(file.content.toString('utf8'));
+      readMs = Date.now();
       if (!isFirst) state.log('info', 'Reloaded successfully', where);
     } catch (thrown) {
-      state.log(
-        'error',
-        'Error occurred during reload',
-        ` error="failed to reload: ${(thrown as Error).message.replaceAll('"', '\\"')}"${where}`,
-      );
+      const reason = (thrown as Error).message.replaceAll('"', '\\"');
+      state.log('error', 'Error occurred during reload', ` error="failed to reload: ${reason}"${where}`);
     }
   };
 
-  const product: PracticeProduct = {
-    listeners: { [portalPort]: (request, response) => void api(request, response).catch(() => response.destroy()) },
+  return {
+    listeners: { [portalPort]: portalApi(state) },
     start(given) {
       surroundings = given;
       configuration = undefined;
       state.users = new Map();
       seenMs = 0;
-      try {
-        load();
-      } catch {
-        // Tried again below, as soon as there is a file.
-      }
+      readMs = 0;
+      look();
       timer = setInterval(() => (configuration?.watch !== false || state.users.size === 0) && look(), lookEveryMs).unref();
     },
     stop() {
@@ -117,5 +108,4 @@ export function createSsoPortal(): { readonly product: PracticeProduct } {
       return undefined;
     },
   };
-  return { product };
 }

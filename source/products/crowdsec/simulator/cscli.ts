@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { type ExecAnswer, failed, said } from '../../../practice/answers.ts';
 import { spanOf } from '../../../text/address-span.ts';
 import { parseDuration, rfc3339 } from './go-words.ts';
 import type { Hub } from './hub.ts';
@@ -73,7 +74,7 @@ const alertCommands: Readonly<Record<string, Command>> = {
     run: (cli) => {
       const alert = cli.store.alerts.find(({ id }) => String(id) === cli.words[0]);
       if (!alert) throw new Refusal(`can't find alert with id ${cli.words[0]}: API error: object not found`);
-      return `${goJson(alertShape(alert, cli.store.now(), cli.dialect))}\n`;
+      return `${goJson(alertShape(alert, Date.now(), cli.dialect))}\n`;
     },
   },
   'alerts delete': {
@@ -124,7 +125,7 @@ function addDecision(cli: Run): string {
   if (item) throw new Refusal(`${value} is allowlisted by item ${item}, use --bypass-allowlist to add the decision anyway`);
   const [type, duration] = [cli.text('type') ?? 'ban', cli.text('duration') ?? '4h'];
   const scenario = cli.text('reason') ?? `manual '${type}' from '${login}'`;
-  const untilMs = store.now() + (parseDuration(duration) ?? 0);
+  const untilMs = Date.now() + (parseDuration(duration) ?? 0);
   const source = { ...(ip !== undefined && { ip }), scope, value };
   const decision = { origin: 'cscli', scenario, scope, value, type, untilMs };
   store.addAlert({ machine: login, kind: 'cscli', message: scenario, scenario, source }, [decision]);
@@ -252,7 +253,7 @@ function metrics(cli: Run): string {
 const allowlistCommands: Readonly<Record<string, Command>> = {
   'allowlists list': {
     run: (cli) => {
-      const lists = cli.store.allowlists.map((list) => allowlistShape(list, cli.store.now()));
+      const lists = cli.store.allowlists.map((list) => allowlistShape(list, Date.now()));
       return listing(cli, lists, ['name', 'description', 'created_at', 'updated_at']);
     },
   },
@@ -262,7 +263,7 @@ const allowlistCommands: Readonly<Record<string, Command>> = {
       const [name = ''] = cli.words;
       const { allowlists } = cli.store;
       if (allowlists.some((list) => list.name === name)) throw new Refusal(`allowlist '${name}' already exists`);
-      const nowMs = cli.store.now();
+      const nowMs = Date.now();
       const times = { createdMs: nowMs, updatedMs: nowMs };
       allowlists.push({ id: randomUUID(), name, description: cli.text('description') ?? '', ...times, consoleManaged: false, items: [] });
       return `allowlist '${name}' created successfully\n`;
@@ -284,7 +285,7 @@ const allowlistCommands: Readonly<Record<string, Command>> = {
       const lifeMs = parseDuration(cli.text('expiration') ?? '');
       const values = cli.words.slice(1).filter((value) => !list.items.some((item) => item.value === value));
       for (const value of values)
-        list.items.push({ value, description, createdMs: store.now(), ...(lifeMs !== undefined && { untilMs: store.now() + lifeMs }) });
+        list.items.push({ value, description, createdMs: Date.now(), ...(lifeMs !== undefined && { untilMs: Date.now() + lifeMs }) });
       // Since 1.6.9 that ends the decisions about them.
       const ended = store.expire(({ value }) => store.allowlisting(value) !== undefined);
       const words = ended > 0 ? `${ended} decisions deleted by allowlists\n` : '';
@@ -317,14 +318,14 @@ function allowlistOf(cli: Run): Allowlist {
 const commands = { ...alertCommands, ...registryCommands, ...allowlistCommands };
 
 /** Runs `cscli` with these arguments: data on stdout, all else on stderr, 0 or 1. */
-export function runCscli(context: CliContext, argv: readonly string[]): { exitCode: number; stdout: string; stderr: string } {
+export function runCscli(context: CliContext, argv: readonly string[]): ExecAnswer {
   const old = context.dialect === '1.4.6';
   const [group = '', verb = ''] = argv;
   const name = commands[group] ? group : `${group} ${verb}`;
   const json = /(?:^| )(?:-o|--output)[ =]json(?: |$)/.test(argv.join(' '));
   let notes = '';
   const stamp = (level: string, message: string) => {
-    const time = rfc3339(context.store.now());
+    const time = rfc3339(Date.now());
     if (json) return `${JSON.stringify({ level, msg: message, time })}\n`;
     return `${old ? `time="${time}" ` : ''}level=${level} msg=${JSON.stringify(message)}\n`;
   };
@@ -346,10 +347,10 @@ export function runCscli(context: CliContext, argv: readonly string[]): { exitCo
         return '';
       },
     });
-    return old && name === 'version' ? { exitCode: 0, stdout: '', stderr: stdout } : { exitCode: 0, stdout, stderr: notes };
+    return old && name === 'version' ? said('', stdout) : said(stdout, notes);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return { exitCode: 1, stdout: '', stderr: old ? stamp('fatal', error.message) : `Error: cscli ${name}: ${error.message}\n` };
+    return failed(1, old ? stamp('fatal', error.message) : `Error: cscli ${name}: ${error.message}\n`);
   }
 }
 

@@ -2,15 +2,6 @@ import type { Dialect } from './store.ts';
 
 const kinds = ['collections', 'parsers', 'postoverflows', 'scenarios'];
 
-interface HubItem {
-  kind: string;
-  name: string;
-  description: string;
-  installed?: string | undefined;
-  newest: string;
-  tainted: boolean;
-}
-
 /** What a fresh hub holds for the practice: two items lag behind, one was changed by hand. */
 const contents = `
 parsers dateparse-enrich 0.2 0.2 dateparse enrichment
@@ -28,18 +19,21 @@ collections sshd 0.6 0.7 sshd support : parser and brute-force detection
 collections caddy - 0.2 caddy support : parser and generic http scenarios
 collections base-http-scenarios - 1.1 http common : scanners detection`;
 
+const readContents = () =>
+  [...contents.matchAll(/^(\S+) (\S+) (\S+) (\S+) (.+)$/gm)].map(([, kind = '', name, installed, newest = '', description = '']) => ({
+    kind,
+    name: `crowdsecurity/${name}`,
+    description,
+    installed: installed === '-' ? undefined : installed === 'tainted' ? newest : installed,
+    newest,
+    tainted: installed === 'tainted',
+  }));
+
+type HubItem = ReturnType<typeof readContents>[number];
+
 export class Hub {
   readonly #dialect: Dialect;
-  readonly #items: HubItem[] = [...contents.matchAll(/^(\S+) (\S+) (\S+) (\S+) (.+)$/gm)].map(
-    ([, kind = '', name, installed, newest = '', description = '']) => ({
-      kind,
-      name: `crowdsecurity/${name}`,
-      description,
-      installed: installed === '-' ? undefined : installed === 'tainted' ? newest : installed,
-      newest,
-      tainted: installed === 'tainted',
-    }),
-  );
+  readonly #items = readContents();
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;

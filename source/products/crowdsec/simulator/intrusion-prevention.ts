@@ -36,10 +36,8 @@ export function createIntrusionPrevention(options: IntrusionPreventionOptions = 
   let seeded = false;
   let running = new AbortController();
 
-  const logAt = (ms: number, message: string, level = 'info'): void => {
-    surroundings?.log(`time="${rfc3339(ms)}" level=${level} msg=${JSON.stringify(message)}`, 'stdout', ms);
-  };
-  const log = (message: string) => logAt(store.now(), message);
+  const log = (message: string, ms = Date.now()) =>
+    surroundings?.log(`time="${rfc3339(ms)}" level=info msg=${JSON.stringify(message)}`, 'stdout', ms);
   const counted = (method: string, route: string) => {
     requests[route] = { ...requests[route], [method]: (requests[route]?.[method] ?? 0) + 1 };
   };
@@ -47,9 +45,11 @@ export function createIntrusionPrevention(options: IntrusionPreventionOptions = 
 
   const product: PracticeProduct = {
     listeners: { [apiPort]: localApi({ store, dialect, tokens: () => tokens, counted, log }) },
+    files: {
+      '/etc/crowdsec/local_api_credentials.yaml': `url: http://0.0.0.0:8080\nlogin: ${machine.login}\npassword: ${machine.password}\n`,
+    },
     start(given) {
       surroundings = given;
-      store.now = given.now;
       if (!seeded) {
         seeded = true;
         if (living) seedHistory(store, machine.login);
@@ -58,16 +58,13 @@ export function createIntrusionPrevention(options: IntrusionPreventionOptions = 
       tokens = new Map();
       requests = {};
       running = new AbortController();
-      const startedMs = given.startedMs ?? given.now();
-      logAt(startedMs, `Crowdsec ${versionText}`);
-      logAt(startedMs, 'Communication with CrowdSec Central API disabled from configuration file', 'warning');
-      logAt(startedMs, `CrowdSec Local API listening on 0.0.0.0:${apiPort}`);
-      logAt(startedMs, 'Starting processing data');
+      log(`Crowdsec ${versionText}`, given.startedMs);
+      log(`CrowdSec Local API listening on 0.0.0.0:${apiPort}`, given.startedMs);
       if (living) live(scene(), bouncerAddress);
     },
     stop() {
       running.abort();
-      logAt(store.now(), 'SIGTERM received, shutting down', 'warning');
+      log('SIGTERM received, shutting down');
       tokens = new Map();
     },
     exec(argv) {
@@ -75,14 +72,9 @@ export function createIntrusionPrevention(options: IntrusionPreventionOptions = 
       if (program !== 'cscli') return undefined;
       return Promise.resolve(runCscli({ store, hub, dialect, versionText, login: machine.login, requests, log }, rest));
     },
-    incidents: [
-      {
-        name: 'attack',
-        title: 'An attack',
-        summary: 'A few addresses try passwords and probe pages, faster and faster; CrowdSec bans them one by one.',
-        play: () => attack(scene()),
-      },
-    ],
+    play(incident) {
+      if (incident === 'attack') attack(scene());
+    },
   };
   return { product, machine, bouncerKey, store };
 }

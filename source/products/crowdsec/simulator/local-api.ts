@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
-import { text as readText } from 'node:stream/consumers';
+import { type Answer, type Asked, listenerOf } from '../../../practice/answers.ts';
 import { rfc3339 } from './go-words.ts';
 import { decisionsShape, listAlerts } from './shapes.ts';
 import type { Dialect, Store } from './store.ts';
@@ -14,60 +14,49 @@ export interface ApiContext {
   log(message: string): void;
 }
 
-interface Answer {
-  status: number;
-  json?: unknown;
-}
-
 const tokenLifeMs = 3_600_000;
-const unauthorised = (message: string): Answer => ({ status: 401, json: { code: 401, message } });
+const unauthorised = (message: string): Answer => ({ status: 401, body: { code: 401, message } });
 
 /** The local API over HTTP. Unknown paths and methods have no body, errors one key. */
 export function localApi(api: ApiContext): RequestListener {
-  return (request, response) => {
-    void readText(request).then((body) => {
-      const { method = 'GET', url = '/', socket, httpVersion } = request;
-      const header = (name: string) => String(request.headers[name] ?? '');
-      const { pathname, searchParams } = new URL(url, 'http://localhost');
-      const { status, json } = answerTo(api, method, pathname, searchParams, { body, header });
-      const address = socket.remoteAddress?.replace(/^::ffff:/, '') ?? '127.0.0.1';
-      api.counted(method, pathname);
-      api.log(`${address} - "${method} ${url} HTTP/${httpVersion} ${status} "${header('user-agent')}" "`);
-      response.writeHead(status, json === undefined ? {} : { 'Content-Type': 'application/json; charset=utf-8' });
-      response.end(json === undefined ? '' : JSON.stringify(json));
-    });
-  };
+  return listenerOf((asked) => {
+    const { method, path, query, header } = asked;
+    const { status = 200, body } = answerTo(api, asked);
+    api.counted(method, path);
+    const url = `${path}${query.size > 0 ? `?${query}` : ''}`;
+    api.log(`127.0.0.1 - "${method} ${url} HTTP/1.1 ${status} "${header('user-agent')}" "`);
+    return { status, body, ...(body !== undefined && { headers: { 'Content-Type': 'application/json; charset=utf-8' } }) };
+  });
 }
 
-type Sent = { body: string; header(name: string): string };
-
-function answerTo(api: ApiContext, method: string, path: string, query: URLSearchParams, sent: Sent): Answer {
-  const routes: Readonly<Record<string, Record<string, () => Answer>>> = {
-    '/health': { GET: () => ({ status: 200, json: { status: 'up' } }) },
-    '/v1/watchers/login': { POST: () => logIn(api, sent.body, sent.header('user-agent')) },
-    '/v1/alerts': { GET: () => alerts(api, query, sent.header('authorization')) },
-    '/v1/decisions': { GET: () => decisions(api, sent.header('x-api-key'), sent.header('user-agent')) },
+function answerTo(api: ApiContext, asked: Asked): Answer {
+  const routes: Readonly<Record<string, readonly [string, (api: ApiContext, asked: Asked) => Answer]>> = {
+    '/health': ['GET', () => ({ body: { status: 'up' } })],
+    '/v1/watchers/login': ['POST', logIn],
+    '/v1/alerts': ['GET', alerts],
+    '/v1/decisions': ['GET', decisions],
   };
-  const route = routes[path];
-  return route ? (route[method]?.() ?? { status: 405 }) : { status: 404 };
+  const [method, answer] = routes[asked.path] ?? [];
+  if (!answer) return { status: 404 };
+  return asked.method === method ? answer(api, asked) : { status: 405 };
 }
 
-function logIn({ store, tokens }: ApiContext, body: string, agent: string): Answer {
-  const { machine_id: login, password } = JSON.parse(body) as { machine_id?: string; password?: string };
+function logIn({ store, tokens }: ApiContext, { body, header }: Asked): Answer {
+  const { machine_id: login, password } = JSON.parse(body.toString()) as { machine_id?: string; password?: string };
   const machine = store.machines.find((candidate) => candidate.login === login);
   if (!machine) return unauthorised('ent: machine not found');
   if (!machine.validated) return unauthorised(`machine ${login} not validated`);
   if (machine.password !== password) return unauthorised('incorrect Username or Password');
-  Object.assign(machine, { version: agent.split('/')[1] ?? '', lastHeartbeatMs: store.now() });
+  Object.assign(machine, { version: header('user-agent').split('/')[1] ?? '', lastHeartbeatMs: Date.now() });
   const token = [16, 64, 32].map((size) => randomBytes(size).toString('base64url')).join('.');
-  tokens().set(token, store.now() + tokenLifeMs);
-  return { status: 200, json: { code: 200, expire: rfc3339(store.now() + tokenLifeMs), token } };
+  tokens().set(token, Date.now() + tokenLifeMs);
+  return { body: { code: 200, expire: rfc3339(Date.now() + tokenLifeMs), token } };
 }
 
-function alerts({ store, dialect, tokens }: ApiContext, query: URLSearchParams, authorization: string): Answer {
-  const token = /^Bearer (.+)$/.exec(authorization)?.[1];
+function alerts({ store, dialect, tokens }: ApiContext, { query, header }: Asked): Answer {
+  const token = /^Bearer (.+)$/.exec(header('authorization'))?.[1];
   if (token === undefined) return unauthorised('cookie token is empty');
-  if ((tokens().get(token) ?? 0) <= store.now()) return unauthorised('signature is invalid');
+  if ((tokens().get(token) ?? 0) <= Date.now()) return unauthorised('signature is invalid');
   const found = listAlerts(
     store,
     {
@@ -79,15 +68,15 @@ function alerts({ store, dialect, tokens }: ApiContext, query: URLSearchParams, 
     },
     dialect,
   );
-  return { status: 200, json: found.length === 0 ? null : found };
+  return { body: found.length === 0 ? null : found };
 }
 
 /** What a bouncer asks for; what it calls itself is remembered. */
-function decisions({ store }: ApiContext, key: string, agent: string): Answer {
-  const bouncer = store.bouncerWith(key);
-  if (!bouncer) return { status: 403, json: { message: 'access forbidden' } };
-  const [type = '', version = ''] = agent.split('/');
-  Object.assign(bouncer, { type, version, lastPullMs: store.now() });
+function decisions({ store }: ApiContext, { header }: Asked): Answer {
+  const bouncer = store.bouncerWith(header('x-api-key'));
+  if (!bouncer) return { status: 403, body: { message: 'access forbidden' } };
+  const [type = '', version = ''] = header('user-agent').split('/');
+  Object.assign(bouncer, { type, version, lastPullMs: Date.now() });
   const found = decisionsShape(store);
-  return { status: 200, json: found.length === 0 ? null : found };
+  return { body: found.length === 0 ? null : found };
 }

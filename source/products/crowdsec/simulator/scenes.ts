@@ -33,7 +33,7 @@ function raise(
   intruder: number,
   scenario: number,
   tookMs: number,
-  atMs = store.now(),
+  atMs = Date.now(),
 ): void {
   const source = pick(intruders, intruder);
   const { name, events, service, file } = pick(scenarios, scenario);
@@ -49,7 +49,7 @@ function raise(
 /** What happened in the last two days: the older bans are over, the newest still hold. */
 export function seedHistory(store: Store, machine: string): void {
   for (let index = 0; index < 14; index++) {
-    const atMs = store.now() - (14 - index) * 3.4 * 3_600_000 + 3_000_000;
+    const atMs = Date.now() - (14 - index) * 3.4 * 3_600_000 + 3_000_000;
     raise({ store, machine, log: () => {} }, index * 5, index * 3, 3000 + index * 700, atMs);
   }
 }
@@ -66,7 +66,7 @@ export function subscribeBlocklist(store: Store, count: number): void {
       scope: 'Ip',
       value: `198.18.${(index >> 8) & 255}.${index & 255}`,
       type: 'ban',
-      untilMs: store.now() + 86_400_000 + (index % 3600) * 60_000,
+      untilMs: Date.now() + 86_400_000 + (index % 3600) * 60_000,
     })),
   );
 }
@@ -79,7 +79,7 @@ export function live(scene: Scene, bouncerAddress: string): void {
     const [bouncer] = scene.store.bouncers;
     if (!bouncer) return;
     Object.assign(bouncer, {
-      lastPullMs: scene.store.now(),
+      lastPullMs: Date.now(),
       address: bouncerAddress,
       type: 'crowdsec-firewall-bouncer',
       version: 'v0.0.34',

@@ -14,7 +14,7 @@ export interface AlertFilter {
 
 /** Alerts as the local API and `cscli` write them, newest first. */
 export function listAlerts(store: Store, filter: AlertFilter, dialect: Dialect) {
-  const now = store.now();
+  const now = Date.now();
   const isListed = (alert: Alert): boolean => {
     if (filter.activeOnly && !alert.decisions.some(({ untilMs }) => untilMs > now)) return false;
     if (filter.value !== undefined && alert.source.value !== filter.value) return false;
@@ -51,7 +51,7 @@ export function alertShape(alert: Alert, nowMs: number, dialect: Dialect) {
   };
 }
 
-export const decisionsShape = (store: Store) => store.decisions().map((decision) => decisionShape(decision, store.now()));
+export const decisionsShape = (store: Store) => store.decisions().map((decision) => decisionShape(decision, Date.now()));
 
 export function bouncerShape({ name, createdMs, lastPullMs, keyHash, address, type, version }: Bouncer, dialect: Dialect) {
   const old = dialect === '1.4.6';
@@ -71,7 +71,7 @@ export function bouncerShape({ name, createdMs, lastPullMs, keyHash, address, ty
 
 export const machineShape = ({ login, createdMs, lastHeartbeatMs, address, version, validated }: Machine) => ({
   created_at: rfc3339(createdMs),
-  last_heartbeat: rfc3339(lastHeartbeatMs ?? createdMs),
+  last_heartbeat: rfc3339(lastHeartbeatMs),
   machineId: login,
   ipAddress: address,
   version,

@@ -32,26 +32,8 @@ export interface Alert {
   decisions: Decision[];
 }
 
-export interface Bouncer {
-  name: string;
-  /** SHA-512 of the key, hex: all that the real one keeps too. */
-  keyHash: string;
-  createdMs: number;
-  lastPullMs?: number;
-  address: string;
-  type: string;
-  version: string;
-}
-
-export interface Machine {
-  login: string;
-  password: string;
-  validated: boolean;
-  createdMs: number;
-  lastHeartbeatMs?: number;
-  address: string;
-  version: string;
-}
+export type Bouncer = ReturnType<typeof newBouncer>;
+export type Machine = ReturnType<typeof newMachine>;
 
 export interface Allowlist {
   id: string;
@@ -76,14 +58,12 @@ export class Store {
   readonly allowlists: Allowlist[] = [];
   #lastAlert = 0;
   #lastDecision = 0;
-  /** Set by the container that it runs in: the database has no clock of its own. */
-  now: () => number = Date.now;
 
   addAlert(alert: NewAlert, decisions: readonly Omit<Decision, 'id'>[]): Alert {
     const stored: Alert = {
       kind: 'crowdsec',
-      createdMs: this.now(),
-      startMs: this.now(),
+      createdMs: Date.now(),
+      startMs: Date.now(),
       eventsCount: 1,
       meta: {},
       ...alert,
@@ -96,14 +76,14 @@ export class Store {
   }
 
   addMachine(login: string, password: string, validated: boolean): Machine {
-    const machine: Machine = { login, password, validated, createdMs: this.now(), address: '127.0.0.1', version: '' };
+    const machine = newMachine(login, password, validated);
     this.machines.push(machine);
     return machine;
   }
 
   addBouncer(name: string): string {
     const key = randomBytes(16).toString('hex');
-    this.bouncers.push({ name, keyHash: hashOf(key), createdMs: this.now(), address: '', type: '', version: '' });
+    this.bouncers.push(newBouncer(name, key));
     return key;
   }
 
@@ -112,14 +92,13 @@ export class Store {
   }
 
   decisions(): Decision[] {
-    const now = this.now();
-    return this.alerts.flatMap(({ decisions }) => decisions.filter(({ untilMs }) => untilMs > now));
+    return this.alerts.flatMap(({ decisions }) => decisions.filter(({ untilMs }) => untilMs > Date.now()));
   }
 
   /** Ends decisions now, as deleting them does: their alerts remain. Returns how many. */
   expire(matches: (decision: Decision) => boolean): number {
     const ended = this.decisions().filter(matches);
-    for (const decision of ended) decision.untilMs = this.now();
+    for (const decision of ended) decision.untilMs = Date.now();
     return ended.length;
   }
 
@@ -134,11 +113,21 @@ export class Store {
   allowlisting(value: string): string | undefined {
     const items = this.allowlists.flatMap((list) =>
       list.items
-        .filter((item) => (item.untilMs ?? Infinity) > this.now() && overlap(item.value, value))
+        .filter((item) => (item.untilMs ?? Infinity) > Date.now() && overlap(item.value, value))
         .map((item) => `${item.value} from ${list.name}${item.description === '' ? '' : ` (${item.description})`}`),
     );
     return items.length === 0 ? undefined : items.join(', ');
   }
+}
+
+/** Keeps of the key its SHA-512 alone, as the real one does. */
+function newBouncer(name: string, key: string) {
+  const lastPullMs = undefined as number | undefined;
+  return { name, keyHash: hashOf(key), createdMs: Date.now(), lastPullMs, address: '', type: '', version: '' };
+}
+
+function newMachine(login: string, password: string, validated: boolean) {
+  return { login, password, validated, createdMs: Date.now(), lastHeartbeatMs: Date.now(), address: '127.0.0.1', version: '' };
 }
 
 /** Whether one contains the other. A range is let through by an item inside it too: banning it would ban the item. */

@@ -1,5 +1,6 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
-import { json as readJson } from 'node:stream/consumers';
+import type { RequestListener } from 'node:http';
+import { type Answer, type Asked, listenerOf } from '../../../practice/answers.ts';
+import { mapOf, parsedJson } from '../../../text/json-value.ts';
 import { exitRoutes, MeshFault, type MeshState, type Node, type NodeRoute, newAuthId, noTime, type PreAuthKey } from './mesh-state.ts';
 import { checkPolicy } from './policy.ts';
 
@@ -220,41 +221,26 @@ function enableRoute({ state, parts: [, id, word] }: Call): Body {
 
 /** The HTTP API: health and version for everyone, the rest with a key. */
 export function meshApi(state: MeshState): RequestListener {
-  return async (request, response) => {
-    const { status, type = 'application/json', body } = await answerTo(state, request);
-    const sent = typeof body === 'string' ? body : JSON.stringify(body);
-    response.writeHead(status, { 'Content-Type': type }).end(sent);
-    const path = request.url?.split('?')[0];
-    state.log('INF', `http request bytes=${Buffer.byteLength(sent)} method=${request.method} path=${path} proto=HTTP/1.1 status=${status}`);
-  };
+  return listenerOf((asked) => {
+    const answer = answerTo(state, asked);
+    const { status = 200, body } = answer;
+    const bytes = Buffer.byteLength(typeof body === 'string' ? body : JSON.stringify(body));
+    state.log(`http request bytes=${bytes} method=${asked.method} path=${asked.path} proto=HTTP/1.1 status=${status}`);
+    return answer;
+  });
 }
 
-interface Answer {
-  status: number;
-  type?: string;
-  body: string | object;
-}
-
-const plain = 'text/plain; charset=utf-8';
-
-async function answerTo(state: MeshState, request: IncomingMessage): Promise<Answer> {
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://practice');
-  if (pathname === '/health') {
-    const [status, body] = state.unwell ? [500, { status: 'fail' }] : [200, { status: 'pass' }];
-    return { status, type: 'application/health+json; charset=utf-8', body };
-  }
-  if (pathname === '/version' && state.minor >= 26) return { status: 200, body: state.version };
-  if (!pathname.startsWith('/api/v1/')) return { status: 404, type: plain, body: '404 page not found\n' };
-  const body = ((await readJson(request).catch(() => ({}))) ?? {}) as Body;
-  if (!state.isApiKey(/^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''))
-    return state.minor >= 30 ? problem(401, 'Unauthorized') : { status: 401, type: plain, body: 'Unauthorized' };
+function answerTo(state: MeshState, { method, path, query, body, header }: Asked): Answer {
+  if (path === '/health') return { body: { status: 'pass' }, headers: { 'Content-Type': 'application/health+json; charset=utf-8' } };
+  if (path === '/version' && state.minor >= 26) return { body: state.version };
+  if (!path.startsWith('/api/v1/')) return { status: 404, body: '404 page not found\n' };
+  if (!state.isApiKey(/^Bearer (.+)$/.exec(header('authorization'))?.[1] ?? ''))
+    return state.minor >= 30 ? problem(401, 'Unauthorized') : { status: 401, body: 'Unauthorized' };
   try {
-    const parts = pathname.slice('/api/v1/'.length).split('/').map(decodeURIComponent);
-    const route = routes.find(
-      ({ on, from = 0, until = 99 }) => state.minor >= from && state.minor <= until && isAt(on, request.method, parts),
-    );
+    const parts = path.slice('/api/v1/'.length).split('/').map(decodeURIComponent);
+    const route = routes.find(({ on, from = 0, until = 99 }) => state.minor >= from && state.minor <= until && isAt(on, method, parts));
     if (!route) throw new MeshFault(5, 'Not Found');
-    return { status: 200, body: route.run({ state, parts, query: searchParams, body }) };
+    return { body: route.run({ state, parts, query, body: mapOf(parsedJson(body.toString())) }) };
   } catch (error) {
     if (!(error instanceof MeshFault)) throw error;
     const { code, message } = error;
@@ -265,10 +251,10 @@ async function answerTo(state: MeshState, request: IncomingMessage): Promise<Ans
 
 function problem(status: number, detail: string): Answer {
   const body = { title: titles[status] ?? 'Internal Server Error', status, detail, errors: [{ message: detail }] };
-  return { status, type: 'application/problem+json', body };
+  return { status, body, headers: { 'Content-Type': 'application/problem+json' } };
 }
 
-function isAt(on: string, method: string | undefined, parts: readonly string[]): boolean {
+function isAt(on: string, method: string, parts: readonly string[]): boolean {
   const [wanted, path = ''] = on.split(' ');
   const pattern = path.split('/');
   return wanted === method && pattern.length === parts.length && pattern.every((part, at) => part === '*' || part === parts[at]);

@@ -1,65 +1,66 @@
 import { parseArgs } from 'node:util';
+import { type ExecAnswer, failed, said } from '../../../practice/answers.ts';
 import { apiKeysJson, keyJson, nodeJson, userJson } from './api.ts';
 import { MeshFault, type MeshState } from './mesh-state.ts';
 
 /** Runs the commands of `headscale` that the catalog and the flows use, in the container and without a key. */
-export function runCommand(state: MeshState, argv: readonly string[]): { exitCode: number; stdout: string; stderr: string } {
+export function runCommand(state: MeshState, argv: readonly string[]): ExecAnswer {
   const flags = { output: 'o', identifier: 'i', expiration: 'e' };
   const options = Object.fromEntries(Object.entries(flags).map(([name, short]) => [name, { type: 'string' as const, short }]));
   const { values, positionals } = parseArgs({ args: [...argv.slice(1)], options, strict: false, allowPositionals: true });
   const isJson = values.output === 'json';
   try {
-    const { text, value } = run(state, positionals, values);
+    const [group = '', verb, name = ''] = positionals;
+    const command = commands[verb === undefined ? group : `${group} ${verb}`];
+    if (!command) throw new MeshFault(2, `unknown command "${group}" for "headscale"`);
+    const { text, value } = command(state, name, values);
     // Up to 0.29 it prints the Go structs of protobuf.
     const printed = isJson && value !== undefined ? JSON.stringify(state.minor >= 30 ? value : goStruct(value), undefined, '\t') : text;
-    return { exitCode: 0, stdout: `${printed}\n`, stderr: '' };
+    return said(`${printed}\n`);
   } catch (error) {
     if (!(error instanceof MeshFault)) throw error;
-    return { exitCode: 1, stdout: '', stderr: isJson ? `${JSON.stringify({ error: error.message })}\n` : `Error: ${error.message}\n` };
+    return failed(1, isJson ? `${JSON.stringify({ error: error.message })}\n` : `Error: ${error.message}\n`);
   }
 }
 
-function run(
-  state: MeshState,
-  [group, verb, name = '']: readonly string[],
-  flags: Readonly<Record<string, unknown>>,
-): { text: string; value?: unknown } {
-  const listed = (value: object[]) => ({ text: value.map((one) => JSON.stringify(one)).join('\n'), value });
-  switch (verb === undefined ? group : `${group} ${verb}`) {
-    case 'users list':
-      return listed(state.users.map((user) => userJson(state, user)));
-    case 'users create':
-      return { text: 'User created', value: userJson(state, state.createUser({ name })) };
-    case 'preauthkeys list':
-      return listed(state.preAuthKeys.map((key) => keyJson(state, key)));
-    case 'nodes list':
-      return listed(state.nodes.map((node) => nodeJson(state, node, true)));
-    case 'nodes list-routes':
-      return listed(state.nodes.filter((node) => node.availableRoutes.length > 0).map((node) => nodeJson(state, node, true)));
-    case 'nodes expire':
-      return { text: 'Node expired', value: nodeJson(state, state.expireNode(state.node(String(flags['identifier'])))) };
-    case 'nodes delete': {
-      const gone = state.node(String(flags['identifier']), 5);
-      state.nodes = state.nodes.filter((node) => node !== gone);
-      return { text: 'Node deleted', value: { Result: 'Node deleted' } };
-    }
-    case 'apikeys list':
-      return listed(apiKeysJson(state));
-    case 'apikeys create': {
-      const key = state.createApiKey(state.time(durationMs(String(flags['expiration'] ?? '90d'))));
-      return { text: key, value: key };
-    }
-    case 'policy get':
-      if (!state.policy) throw new MeshFault(2, 'loading ACL from database: acl policy not found');
-      return { text: state.policy.policy, value: state.policy.policy };
-    case 'configtest':
-      return { text: '' };
-    case 'version':
-      return { text: state.version.version, value: state.version };
-    default:
-      throw new MeshFault(2, `unknown command "${group}" for "headscale"`);
-  }
+interface Printed {
+  text: string;
+  value?: unknown;
 }
+
+const listed = (value: object[]): Printed => ({ text: value.map((one) => JSON.stringify(one)).join('\n'), value });
+const listNodes = (state: MeshState, nodes = state.nodes) => listed(nodes.map((node) => nodeJson(state, node, true)));
+
+const commands: Readonly<Record<string, (state: MeshState, name: string, flags: Readonly<Record<string, unknown>>) => Printed>> = {
+  'users list': (state) => listed(state.users.map((user) => userJson(state, user))),
+  'users create': (state, name) => ({ text: 'User created', value: userJson(state, state.createUser({ name })) }),
+  'preauthkeys list': (state) => listed(state.preAuthKeys.map((key) => keyJson(state, key))),
+  'nodes list': (state) => listNodes(state),
+  'nodes list-routes': (state) =>
+    listNodes(
+      state,
+      state.nodes.filter(({ availableRoutes }) => availableRoutes.length > 0),
+    ),
+  'nodes expire': (state, _, { identifier }) => ({
+    text: 'Node expired',
+    value: nodeJson(state, state.expireNode(state.node(String(identifier)))),
+  }),
+  'nodes delete': (state, _, { identifier }) => {
+    state.deleteNode(String(identifier));
+    return { text: 'Node deleted', value: { Result: 'Node deleted' } };
+  },
+  'apikeys list': (state) => listed(apiKeysJson(state)),
+  'apikeys create': (state, _, { expiration = '90d' }) => {
+    const key = state.createApiKey(state.time(durationMs(String(expiration))));
+    return { text: key, value: key };
+  },
+  'policy get': (state) => {
+    const { policy } = state.currentPolicy();
+    return { text: policy, value: policy };
+  },
+  configtest: () => ({ text: '' }),
+  version: ({ version }) => ({ text: version.version, value: version }),
+};
 
 const unitsMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000, y: 31_536_000_000 };
 

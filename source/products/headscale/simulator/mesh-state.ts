@@ -25,25 +25,7 @@ export interface PreAuthKey {
   aclTags: string[];
 }
 
-export interface Node {
-  id: string;
-  machineKey: string;
-  nodeKey: string;
-  discoKey: string;
-  ipAddresses: string[];
-  name: string;
-  user: User | null;
-  lastSeen: string;
-  expiry: string | null;
-  preAuthKey: PreAuthKey | null;
-  createdAt: string;
-  registerMethod: string;
-  givenName: string;
-  online: boolean;
-  approvedRoutes: string[];
-  availableRoutes: string[];
-  tags: string[];
-}
+export type Node = ReturnType<typeof newNode>;
 
 /** Go's zero time. */
 export const noTime = '0001-01-01T00:00:00Z';
@@ -68,24 +50,21 @@ export class MeshState {
   readonly minor: number;
   readonly version;
   readonly #policyMode: MeshOptions['policyMode'];
-  readonly #now: () => number;
   users: User[] = [];
   nodes: Node[] = [];
   preAuthKeys: PreAuthKey[] = [];
   apiKeys: { id: string; prefix: string; key: string; expiration: string; createdAt: string; lastSeen: null }[] = [];
   policy: { policy: string; updatedAt: string } | undefined;
-  /** True if its database is unreachable. */
-  unwell = false;
   /** Nodes that wait to be registered, by auth id. */
   readonly pending = new Map<string, string>();
-  log: (level: 'INF' | 'ERR', text: string) => void = () => {};
+  /** Of now by default. */
+  log: (text: string, ms?: number) => void = () => {};
   readonly #ids = new Map<string, number>();
   readonly #routeIds = new Map<string, string>();
 
-  constructor({ minor = 29, policyMode = 'database' }: MeshOptions, now: () => number) {
+  constructor({ minor = 29, policyMode = 'database' }: MeshOptions) {
     this.minor = minor;
     this.#policyMode = policyMode;
-    this.#now = now;
     this.version = {
       version: `v0.${minor}.${patches[minor] ?? 0}`,
       commit: randomBytes(20).toString('hex'),
@@ -97,7 +76,7 @@ export class MeshState {
 
   /** Returns the current time, or the time in so many milliseconds. */
   time(afterMs = 0): string {
-    return new Date(this.#now() + afterMs).toISOString();
+    return new Date(Date.now() + afterMs).toISOString();
   }
 
   #nextId(kind: string): string {
@@ -110,7 +89,7 @@ export class MeshState {
     if (this.users.some((user) => user.name === name)) throw new MeshFault(13, `creating user: creating user: ${notUnique}`);
     const user = newUser({ id: this.#nextId('user'), name, createdAt: this.time(), displayName, email });
     this.users.push(user);
-    this.log('INF', `user created user.name=${name}`);
+    this.log(`user created user.name=${name}`);
     return user;
   }
 
@@ -159,6 +138,11 @@ export class MeshState {
     return node;
   }
 
+  deleteNode(id: string | undefined): void {
+    const gone = this.node(id, 5);
+    this.nodes = this.nodes.filter((node) => node !== gone);
+  }
+
   register(authId: string, userName: string): Node {
     if (!authIdForm.test(authId)) throw new MeshFault(2, 'auth ID has invalid prefix: expected prefix "hskey-authreq-"');
     const user = this.users.find((each) => each.name === userName);
@@ -167,7 +151,7 @@ export class MeshState {
     if (name === undefined) throw new MeshFault(2, 'node not found in registration cache');
     this.pending.delete(authId);
     const node = this.admit({ name, user, registerMethod: 'REGISTER_METHOD_CLI', expiry: noTime });
-    this.log('INF', `node registered successfully node.id=${node.id} node.name=${node.name} user.name=${user.name}`);
+    this.log(`node registered successfully node.id=${node.id} node.name=${node.name} user.name=${user.name}`);
     return node;
   }
 
@@ -175,26 +159,7 @@ export class MeshState {
     const id = this.#nextId('node');
     let givenName = wanted.name;
     for (let count = 1; this.nodes.some((other) => other.givenName === givenName); count++) givenName = `${wanted.name}-${count}`;
-    const random = () => randomBytes(32).toString('hex');
-    const node: Node = {
-      id,
-      machineKey: `mkey:${random()}`,
-      nodeKey: `nodekey:${random()}`,
-      discoKey: `discokey:${'0'.repeat(64)}`,
-      ipAddresses: [`100.64.0.${id}`, `fd7a:115c:a1e0::${Number(id).toString(16)}`],
-      user: null,
-      lastSeen: this.time(),
-      expiry: null,
-      preAuthKey: null,
-      createdAt: this.time(),
-      registerMethod: 'REGISTER_METHOD_AUTH_KEY',
-      givenName,
-      online: false,
-      approvedRoutes: [],
-      availableRoutes: [],
-      tags: [],
-      ...wanted,
-    };
+    const node = { ...newNode(id, this.time()), givenName, ...wanted };
     this.nodes.push(node);
     return node;
   }
@@ -246,6 +211,11 @@ export class MeshState {
     return node;
   }
 
+  currentPolicy(): NonNullable<MeshState['policy']> {
+    if (!this.policy) throw new MeshFault(2, 'loading ACL from database: acl policy not found');
+    return this.policy;
+  }
+
   setPolicy(policy: string): void {
     if (this.#policyMode !== 'database') throw new MeshFault(2, "update is disabled for modes other than 'database'");
     const fault = checkPolicy(policy);
@@ -256,6 +226,29 @@ export class MeshState {
 
 function newUser(wanted: Record<'id' | 'name' | 'createdAt' | 'displayName' | 'email', string>) {
   return { ...wanted, providerId: '', provider: '', profilePicUrl: '' };
+}
+
+function newNode(id: string, createdAt: string) {
+  const random = () => randomBytes(32).toString('hex');
+  return {
+    id,
+    machineKey: `mkey:${random()}`,
+    nodeKey: `nodekey:${random()}`,
+    discoKey: `discokey:${'0'.repeat(64)}`,
+    ipAddresses: [`100.64.0.${id}`, `fd7a:115c:a1e0::${Number(id).toString(16)}`],
+    name: '',
+    user: null as User | null,
+    lastSeen: createdAt,
+    expiry: null as string | null,
+    preAuthKey: null as PreAuthKey | null,
+    createdAt,
+    registerMethod: 'REGISTER_METHOD_AUTH_KEY',
+    givenName: '',
+    online: false,
+    approvedRoutes: [] as string[],
+    availableRoutes: [] as string[],
+    tags: [] as string[],
+  };
 }
 
 const notUnique = 'constraint failed: UNIQUE constraint failed: users.name (2067)';

@@ -36,71 +36,33 @@ const policyText = `// Who reaches what. What is not allowed here is denied.
 /** A mesh control server for practice. Answers of 0.29 follow a running 0.29.2, those of other versions reference/headscale.md. */
 export function createMesh(options: MeshOptions = {}): Mesh {
   let surroundings: ProductSurroundings | undefined;
-  const now = () => surroundings?.now() ?? Date.now();
-  const state = new MeshState(options, now);
+  const state = new MeshState(options);
   if (!options.empty) settleCrew(state);
   const apiKey = state.createApiKey(state.time(90 * dayMs));
   const pendingAuthId = options.empty ? undefined : newAuthId();
-  const logAt = (ms: number, level: string, text: string) =>
-    surroundings?.log(`${new Date(ms).toISOString().slice(0, 19)}Z ${level} ${text}`, 'stderr', ms);
-  state.log = (level, text) => logAt(now(), level, text);
+  state.log = (text, ms = Date.now()) => surroundings?.log(`${new Date(ms).toISOString().slice(0, 19)}Z INF ${text}`, 'stderr', ms);
 
   const product: PracticeProduct = {
     listeners: { 8080: meshApi(state) },
     start(given) {
       surroundings = given;
-      state.unwell = false;
       // A client whose login was forgotten asks again.
       const joined = state.nodes.some((node) => node.name === newcomer);
       if (pendingAuthId && !joined) state.pending.set(pendingAuthId, newcomer);
-      const startedMs = given.startedMs ?? now();
-      for (const line of startLines(state.version)) logAt(startedMs, 'INF', line);
-      for (const node of state.nodes.filter((each) => each.online)) logAt(startedMs, 'INF', `node has connected ${describe(node)}`);
+      const { version, commit } = state.version;
+      state.log('Opening database database=sqlite3 path=/var/lib/headscale/db.sqlite', given.startedMs);
+      state.log(`starting headscale commit=${commit} version=${version}`, given.startedMs);
+      for (const { id, name, online } of state.nodes)
+        if (online) state.log(`node has connected node.id=${id} node.name=${name} node.online=true`, given.startedMs);
     },
     stop() {
       state.pending.clear();
-      state.log('INF', 'Headscale stopped');
+      state.log('Headscale stopped');
       surroundings = undefined;
     },
     exec: (argv) => (/(?:^|\/)headscale$/.test(argv[0] ?? '') ? Promise.resolve(runCommand(state, argv)) : undefined),
-    incidents: [
-      {
-        name: 'mesh-database',
-        title: 'The control server lost its database',
-        summary:
-          'Its health check fails. Nodes that are connected keep talking to each other, new ones cannot join. A restart brings it back.',
-        play() {
-          state.unwell = true;
-          state.log('ERR', 'health check failed error="pinging database: sql: database is closed"');
-        },
-      },
-      {
-        name: 'mesh-node-expired',
-        title: "A node's key expired",
-        summary: 'The nas has to log in again; until then nothing reaches it, nor the network behind it.',
-        play() {
-          const node = state.nodes.find((each) => each.givenName === 'nas');
-          if (!node) return;
-          state.expireNode(node);
-          state.log('INF', `node expired ${describe(node)}`);
-        },
-      },
-    ],
   };
   return { product, apiKey, pendingAuthId };
-}
-
-function startLines({ version, commit }: MeshState['version']): string[] {
-  return [
-    'Opening database database=sqlite3 path=/var/lib/headscale/db.sqlite',
-    `starting headscale commit=${commit} version=${version}`,
-    'listening and serving HTTP on: 0.0.0.0:8080',
-    'listening and serving debug and metrics on: 127.0.0.1:9095',
-  ];
-}
-
-function describe(node: Node): string {
-  return `node.id=${node.id} node.is_tagged=${node.tags.length > 0} node.name=${node.name} node.online=${node.online}`;
 }
 
 /** A household's mesh: three people, six nodes of every kind, keys old and new, and a policy. */

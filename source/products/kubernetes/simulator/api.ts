@@ -1,6 +1,6 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
-import { text as readText } from 'node:stream/consumers';
+import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Answer, type Asked, listenerOf } from '../../../practice/answers.ts';
 import type { Controllers } from './controllers.ts';
 import {
   type Draft,
@@ -40,49 +40,36 @@ interface Target {
   sub?: string | undefined;
 }
 
-interface Answer {
-  code: number;
-  body: string | object;
-}
-
 /** The HTTP side: JSON in and out, every failure a Status. */
 export function apiListener(api: ApiServer): RequestListener {
-  return (request, response) => {
-    void serve(api, request)
-      .catch((error: unknown): Answer => {
-        const refusal = error instanceof KubeRefusal ? error : new KubeRefusal(500, 'InternalError', String(error));
-        return { code: refusal.code, body: statusOf(refusal) };
-      })
-      .then(({ code, body }) => {
-        const isText = typeof body === 'string';
-        response.writeHead(code, { 'Content-Type': isText ? 'text/plain; charset=utf-8' : 'application/json' });
-        response.end(isText ? body : JSON.stringify(body));
-      });
-  };
+  return listenerOf((asked) =>
+    serve(api, asked).catch((error: unknown) => {
+      const refusal = error instanceof KubeRefusal ? error : new KubeRefusal(500, 'InternalError', String(error));
+      return { status: refusal.code, body: statusOf(refusal) };
+    }),
+  );
 }
 
 const checks = ['ping', 'log', 'etcd', 'informer-sync', 'poststarthook/rbac/bootstrap-roles', 'autoregister-completion'];
 
-async function serve(api: ApiServer, request: IncomingMessage): Promise<Answer> {
-  const url = new URL(request.url ?? '/', 'http://localhost');
-  const path = url.pathname.split('/').filter(Boolean).map(decodeURIComponent);
+async function serve(api: ApiServer, asked: Asked): Promise<Answer> {
+  const path = asked.path.split('/').filter(Boolean).map(decodeURIComponent);
   const [page = '', group = ''] = path;
   if (page === 'version') {
     const gitVersion = api.version();
-    return { code: 200, body: { major: '1', minor: String(minorOf(gitVersion)), gitVersion, platform: 'linux/amd64' } };
+    return { body: { major: '1', minor: String(minorOf(gitVersion)), gitVersion, platform: 'linux/amd64' } };
   }
-  if (page === 'readyz' || page === 'livez')
-    return { code: 200, body: `${checks.map((name) => `[+]${name} ok\n`).join('')}${page} check passed\n` };
-  if (request.headers.authorization !== `Bearer ${api.token}`) throw new KubeRefusal(401, 'Unauthorized', 'Unauthorized');
+  if (page === 'readyz' || page === 'livez') return { body: `${checks.map((name) => `[+]${name} ok\n`).join('')}${page} check passed\n` };
+  if (asked.header('authorization') !== `Bearer ${api.token}`) throw new KubeRefusal(401, 'Unauthorized', 'Unauthorized');
   if (api.delayMs > 0) await delay(api.delayMs, undefined, { ref: false });
-  if (page === 'apis' && path.length > 2 && api.away.includes(group)) return { code: 503, body: 'service unavailable\n' };
-  if (page === 'metrics') return { code: 200, body: metrics(api) };
-  const body = (await readText(request)) || '{}';
-  if (group === 'authorization.k8s.io' && path.length > 3) return { code: 201, body: reviewed(api, JSON.parse(body)) };
-  if (page === 'apis' && path.length <= 3) return { code: 200, body: discovered(api, group) };
+  if (page === 'apis' && path.length > 2 && api.away.includes(group)) return { status: 503, body: 'service unavailable\n' };
+  if (page === 'metrics') return { body: metrics(api) };
+  const body = asked.body.toString() || '{}';
+  if (group === 'authorization.k8s.io' && path.length > 3) return { status: 201, body: reviewed(api, JSON.parse(body)) };
+  if (page === 'apis' && path.length <= 3) return { body: discovered(api, group) };
   const target = targetOf(api, path);
-  if (target === undefined) return { code: 404, body: '404 page not found\n' };
-  return answer(api, request.method ?? 'GET', url.searchParams, target, JSON.parse(body) as Body);
+  if (target === undefined) return { status: 404, body: '404 page not found\n' };
+  return answer(api, asked, target, JSON.parse(body) as Body);
 }
 
 interface Body extends Partial<Draft> {
@@ -90,34 +77,34 @@ interface Body extends Partial<Draft> {
   deleteOptions?: { gracePeriodSeconds?: number; dryRun?: string[] };
 }
 
-function answer(api: ApiServer, method: string, query: URLSearchParams, target: Target, body: Body): Answer {
+function answer(api: ApiServer, { method, query }: Asked, target: Target, body: Body): Answer {
   const { store, controllers } = api;
   const { resource, version, namespace, name, sub } = target;
   const verb = { GET: name === undefined ? 'list' : 'get', PATCH: 'patch', DELETE: 'delete', POST: 'create' }[method] ?? method;
   permit(api, verb, target);
   const key = `${resource.group} ${version} ${resource.plural}`;
   api.requests.set(key, (api.requests.get(key) ?? 0) + 1);
-  if (verb === 'list') return { code: 200, body: listed(store, query, target) };
-  if (verb === 'create' && name === undefined) return { code: 201, body: store.create(resource, body as Draft, namespace) };
+  if (verb === 'list') return { body: listed(store, query, target) };
+  if (verb === 'create' && name === undefined) return { status: 201, body: store.create(resource, body as Draft, namespace) };
   const object = store.get(resource, name ?? '', namespace);
   if (sub === 'eviction') {
     const { gracePeriodSeconds, dryRun } = body.deleteOptions ?? {};
     const isDry = query.get('dryRun') === 'All' || dryRun?.includes('All') === true;
-    return { code: 201, body: controllers.evict(object, gracePeriodSeconds, isDry) };
+    return { status: 201, body: controllers.evict(object, gracePeriodSeconds, isDry) };
   }
   switch (verb) {
     case 'get':
-      return { code: 200, body: object };
+      return { body: object };
     case 'patch': {
       const patched = store.update(resource, object, (copy) => {
         Object.assign(copy, mergePatch(copy, body));
       });
-      return { code: 200, body: patched ?? object };
+      return { body: patched ?? object };
     }
     case 'delete':
       if (resource === pods) controllers.terminate(object, body.gracePeriodSeconds);
       else store.remove(resource, object);
-      return { code: 200, body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' } };
+      return { body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' } };
     default:
       throw new KubeRefusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
   }

@@ -62,7 +62,7 @@ export function createCluster(options: ClusterOptions = {}) {
   const api: ApiServer = { store, controllers, token, forbidden, away, delayMs, requests: new Map(), version: answers };
 
   /** klog's line: `I1120 13:15:41.123456       1 server.go:240] words`. */
-  const log = (level: 'I' | 'W' | 'E', from: string, words: string, ms = store.now()): void => {
+  const log = (level: 'I' | 'W' | 'E', from: string, words: string, ms = Date.now()): void => {
     const stamp = new Date(ms).toISOString();
     const heading = `${level}${stamp.slice(5, 7)}${stamp.slice(8, 10)} ${stamp.slice(11, 23)}000       1 ${from}]`;
     surroundings?.log(`${heading} ${words}`, 'stderr', ms);
@@ -92,7 +92,7 @@ export function createCluster(options: ClusterOptions = {}) {
   const setReady = (name: string, ready: boolean, kubelet?: string): void => {
     store.update(nodes, store.get(nodes, name), (copy) => {
       const others = copy.status.conditions.filter(({ type }: { type: string }) => type !== 'Ready');
-      copy.status.conditions = [...others, readyCondition(ready, seconds(store.now()))];
+      copy.status.conditions = [...others, readyCondition(ready, seconds(Date.now()))];
       if (kubelet) copy.status.nodeInfo = { ...copy.status.nodeInfo, kubeletVersion: kubelet, kubeProxyVersion: kubelet };
     });
     if (!ready) log('W', 'node_lifecycle_controller.go:1041', `"Node NotReady" node="${name}"`);
@@ -124,7 +124,6 @@ export function createCluster(options: ClusterOptions = {}) {
     listeners: { [clusterPort]: apiListener(api) },
     start(given) {
       surroundings = given;
-      store.now = given.now;
       if (!built) {
         built = true;
         buildScenery(store, { apiServer: version, kubelets, servers, maker }, options.morePods ?? 0);
@@ -142,17 +141,6 @@ export function createCluster(options: ClusterOptions = {}) {
     },
     exec: (argv) => onNode(controlPlane, argv),
     onNode,
-    incidents: [
-      {
-        name: 'node-not-ready',
-        title: 'A node that is not ready',
-        summary: 'The kubelet of worker-2 stops reporting; the node is not ready for a minute.',
-        play: () => {
-          setReady(workers[1], false);
-          controllers.after(60_000, () => setReady(workers[1], true));
-        },
-      },
-    ],
   };
 
   const kubeconfig = (server: string): string =>

@@ -120,7 +120,7 @@ export class Controllers {
 
   #run(pod: KubeObject): void {
     this.#store.update(pods, pod, (copy) => {
-      if (copy.metadata.uid === pod.metadata.uid && !isGoing(copy)) copy.status = runningStatus(copy.spec, seconds(this.#store.now()));
+      if (copy.metadata.uid === pod.metadata.uid && !isGoing(copy)) copy.status = runningStatus(copy.spec, seconds(Date.now()));
     });
   }
 
@@ -132,7 +132,7 @@ export class Controllers {
     }
     if (isGoing(pod)) return;
     this.#store.update(pods, pod, (copy) => {
-      copy.metadata.deletionTimestamp = seconds(this.#store.now() + graceSeconds * 1000);
+      copy.metadata.deletionTimestamp = seconds(Date.now() + graceSeconds * 1000);
     });
     this.after(Math.min(graceSeconds * 1000, this.#pace.terminationMs), () => this.#gone(pod));
   }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
+import { type ExecAnswer, failed, said } from '../../../practice/answers.ts';
 import { isReady, minorOf, nodes, seconds } from './kube-object.ts';
 import type { ObjectStore } from './object-store.ts';
-
-export type NodeAnswer = Record<'stdout' | 'stderr', string> & { exitCode: number };
 
 export interface NodeSurroundings {
   store: ObjectStore;
@@ -16,8 +15,6 @@ export interface NodeSurroundings {
 /** What can be run on the nodes of a cluster. Undefined for a program that is not there. */
 export type Programs = Pick<NodePrograms, 'run'>;
 
-export const said = (stdout: string, stderr = ''): NodeAnswer => ({ exitCode: 0, stdout, stderr });
-export const failed = (exitCode: number, stderr: string, stdout = ''): NodeAnswer => ({ exitCode, stdout, stderr });
 const versionIn = (argv: readonly string[]): string | undefined => argv.find((word) => /^v?1\.\d+\.\d+$/.test(word))?.replace(/^v?/, 'v');
 
 /** The programs that an upgrade needs on a node; what they change is seen through the API. */
@@ -33,36 +30,25 @@ export class NodePrograms {
     this.#around = around;
   }
 
-  run(node: string, argv: readonly string[]): Promise<NodeAnswer> | undefined {
-    const answer = this.#answer(node, argv);
-    return answer && Promise.resolve(answer);
-  }
-
-  #answer(node: string, [program = '', ...rest]: readonly string[]): NodeAnswer | undefined {
+  run(node: string, [program = '', ...rest]: readonly string[]): Promise<ExecAnswer> | undefined {
     const name = program.split('/').at(-1) ?? '';
     const words = rest.filter((word) => !word.startsWith('-'));
-    switch (name) {
-      case 'kubeadm':
-        return this.#kubeadm(node, words, rest);
-      case 'etcdctl':
-      case 'etcdutl':
-        return this.#etcd(name, rest);
-      case 'apt-get':
-        return this.#install(node, rest);
-      case 'systemctl':
-        return this.#restart(node, words);
-      case 'sed':
-        return this.#point(node, rest);
+    const programs: Readonly<Record<string, () => ExecAnswer>> = {
+      kubeadm: () => this.#kubeadm(node, words, rest),
+      etcdctl: () => this.#etcd(name, rest),
+      etcdutl: () => this.#etcd(name, rest),
+      'apt-get': () => this.#install(node, rest),
+      systemctl: () => this.#restart(node, words),
+      sed: () => this.#point(node, rest),
       // What prepares something and says nothing.
-      case 'apt-mark':
-      case 'mkdir':
-        return said('');
-      default:
-        return undefined;
-    }
+      'apt-mark': () => said(''),
+      mkdir: () => said(''),
+    };
+    const answer = programs[name];
+    return answer && Promise.resolve(answer());
   }
 
-  #kubeadm(node: string, [topic, verb]: readonly string[], argv: readonly string[]): NodeAnswer {
+  #kubeadm(node: string, [topic, verb]: readonly string[], argv: readonly string[]): ExecAnswer {
     const { apiServer, servers, store, upgradeControlPlane, configured } = this.#around;
     const running = apiServer();
     const wanted = versionIn(argv);
@@ -94,7 +80,7 @@ export class NodePrograms {
   #certificates() {
     const entry = (name: string, days: number) => ({
       name,
-      expirationDate: seconds(this.#around.store.now() + days * 86_400_000),
+      expirationDate: seconds(Date.now() + days * 86_400_000),
       residualTime: days * 86_400,
       externallyManaged: false,
       missing: false,
@@ -106,7 +92,7 @@ export class NodePrograms {
     };
   }
 
-  #etcd(program: string, argv: readonly string[]): NodeAnswer {
+  #etcd(program: string, argv: readonly string[]): ExecAnswer {
     const { store } = this.#around;
     const words = argv.filter(
       (word, index) => !word.startsWith('-') && !/^--(?:cacert|cert|key|endpoints)$|^-w$/.test(argv[index - 1] ?? ''),
@@ -140,14 +126,14 @@ export class NodePrograms {
     return this.#repositories.get(node) ?? `/v1.${minorOf(this.#around.store.get(nodes, node).status.nodeInfo.kubeletVersion)}/`;
   }
 
-  #point(node: string, argv: readonly string[]): NodeAnswer {
+  #point(node: string, argv: readonly string[]): ExecAnswer {
     const [, pattern, replacement = ''] = /s#([^#]*)#([^#]*)#/.exec(argv.join(' ')) ?? [];
     if (pattern === undefined) return failed(1, 'sed: no script specified\n');
     this.#repositories.set(node, this.#repositoryOf(node).replace(new RegExp(pattern), replacement));
     return said('');
   }
 
-  #install(node: string, argv: readonly string[]): NodeAnswer {
+  #install(node: string, argv: readonly string[]): ExecAnswer {
     const served = this.#repositoryOf(node);
     const absent = argv.find((word) => /^\w+=1\.\d+\./.test(word) && !served.startsWith(`/v${/=(1\.\d+)\./.exec(word)?.[1]}/`));
     if (absent !== undefined) return failed(100, `E: Version '${absent.split('=')[1]}' for '${absent.split('=')[0]}' was not found\n`);
@@ -157,7 +143,7 @@ export class NodePrograms {
     return said(`Setting up kubelet (${version}-1.1) ...\n`);
   }
 
-  #restart(node: string, words: readonly string[]): NodeAnswer {
+  #restart(node: string, words: readonly string[]): ExecAnswer {
     if (words[0] !== 'restart' || words[1] !== 'kubelet') return said('');
     const current = this.#around.store.get(nodes, node).status.nodeInfo.kubeletVersion as string;
     try {

@@ -7,7 +7,6 @@ const pathOf = (name: string, namespace = '') => `${namespace}/${name}`;
 export class ObjectStore {
   readonly #objects = new Map<Resource, Map<string, KubeObject>>();
   #version = 100_000;
-  now: () => number = Date.now;
   changed: () => void = () => {};
 
   get version(): number {
@@ -45,7 +44,7 @@ export class ObjectStore {
       ...(namespace !== undefined && { namespace }),
       uid: randomUUID(),
       resourceVersion: '',
-      creationTimestamp: metadata.creationTimestamp ?? seconds(this.now()),
+      creationTimestamp: metadata.creationTimestamp ?? seconds(Date.now()),
     };
     const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
     return this.#store(resource, { ...draft, apiVersion, kind: resource.kind, metadata: full });

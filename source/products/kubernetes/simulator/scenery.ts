@@ -54,8 +54,8 @@ function nodeOf(name: string, index: number, { apiServer, kubelets, servers, mak
 
 /** Everything that is in the cluster at the start, and among it all that an upgrade stumbles over. */
 export function buildScenery(store: ObjectStore, releases: Releases, morePods: number): void {
-  const since = seconds(store.now() - 40 * 86_400_000);
-  const ago = (hours: number) => seconds(store.now() - hours * 3_600_000);
+  const since = seconds(Date.now() - 40 * 86_400_000);
+  const ago = (hours: number) => seconds(Date.now() - hours * 3_600_000);
   const add = (group: string, plural: string, name: string, rest: object = {}, namespace?: string): KubeObject =>
     store.create(resourceOf(group, plural), { metadata: { name, creationTimestamp: since }, ...rest }, namespace);
   const addPod = (namespace: string, nodeName: string, metadata: Draft['metadata'], more: object = {}): KubeObject => {

@@ -1,16 +1,9 @@
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { json } from 'node:stream/consumers';
+import { type Answer, type Asked, htmlPage, listenerOf } from '../../../practice/answers.ts';
 import type { PracticeProduct, ProductSurroundings } from '../../../practice/practice.ts';
+import { mapOf, parsedJson } from '../../../text/json-value.ts';
 
 export const tunnelUiPort = 51_821;
-
-interface Answer {
-  status: number;
-  /** Text is sent as it is, anything else as JSON. */
-  body: unknown;
-  cookie?: string;
-}
 
 /** wg-easy 13 as far as a console asks it: the login, and the devices with their configurations (reference/http-apis.md). */
 export function createTunnelUi(): PracticeProduct {
@@ -19,7 +12,7 @@ export function createTunnelUi(): PracticeProduct {
   let serverKey = makeKeys().publicKey;
   const sessions = new Set<string>();
   const variable = (name: string, otherwise = '') => surroundings?.environment?.[name] || otherwise;
-  const stamp = () => new Date(surroundings?.now() ?? Date.now()).toISOString();
+  const stamp = () => new Date().toISOString();
 
   function createClient(name: string, address: string) {
     const preSharedKey = randomBytes(32).toString('base64');
@@ -52,47 +45,46 @@ PersistentKeepalive = ${variable('WG_PERSISTENT_KEEPALIVE', '0')}
 Endpoint = ${variable('WG_HOST', 'vpn.example.org')}:${variable('WG_PORT', '51820')}`;
   }
 
-  async function sessionAnswer(request: IncomingMessage, cookie: string | undefined): Promise<Answer> {
+  const isIn = (cookie: string) => variable('PASSWORD') === '' || sessions.has(cookie);
+
+  function sessionAnswer({ method, body }: Asked, cookie: string): Answer {
     const password = variable('PASSWORD');
-    switch (request.method) {
+    switch (method) {
       case 'GET':
-        return {
-          status: 200,
-          body: { requiresPassword: password !== '', authenticated: password === '' || (cookie !== undefined && sessions.has(cookie)) },
-        };
+        return { body: { requiresPassword: password !== '', authenticated: isIn(cookie) } };
       case 'POST': {
-        const given = ((await json(request)) as { password?: unknown }).password;
+        const given = mapOf(parsedJson(body.toString()))['password'];
         if (typeof given !== 'string') return refusal(401, 'Missing: Password');
         if (given !== password) return refusal(401, 'Incorrect Password');
         const session = `s%3A${randomBytes(24).toString('base64url')}`;
         sessions.add(session);
-        return { status: 200, body: { success: true }, cookie: session };
+        return { body: { success: true }, headers: { 'Set-Cookie': `connect.sid=${session}; Path=/; HttpOnly` } };
       }
       case 'DELETE':
-        if (cookie !== undefined) sessions.delete(cookie);
-        return { status: 200, body: { success: true } };
+        sessions.delete(cookie);
+        return { body: { success: true } };
       default:
         return refusal(405, 'HTTP method is not allowed.');
     }
   }
 
-  async function clientsAnswer(request: IncomingMessage, path: string): Promise<Answer> {
+  function clientsAnswer({ method, path, body }: Asked): Answer {
     const [, id, what = ''] = /^\/api\/wireguard\/client(?:\/([^/]+))?(?:\/(\w+))?$/.exec(path) ?? [];
-    if (id === undefined && request.method === 'GET') return { status: 200, body: clients.map(listed) };
+    if (id === undefined && method === 'GET') return { body: clients.map(listed) };
     if (id === undefined) {
-      const { name } = (await json(request)) as { name?: unknown };
+      const { name } = mapOf(parsedJson(body.toString()));
       if (typeof name !== 'string' || name === '') return refusal(500, 'Missing: Name');
       const address = freeAddress();
       if (address === undefined) return refusal(500, 'Maximum number of clients reached.');
       const created = createClient(name, address);
       clients.push(created);
-      return { status: 200, body: created };
+      return { body: created };
     }
     const client = clients.find((one) => one.id === id);
     if (!client) return refusal(404, `Client Not Found: ${id}`);
-    switch (`${request.method} ${what}`) {
+    switch (`${method} ${what}`) {
       case 'GET configuration':
-        return { status: 200, body: configurationOf(client) };
+        return { body: configurationOf(client) };
       case 'DELETE ':
         clients = clients.filter((one) => one !== client);
         break;
@@ -103,29 +95,21 @@ Endpoint = ${variable('WG_HOST', 'vpn.example.org')}:${variable('WG_PORT', '5182
       default:
         return refusal(404, 'Cannot find any path matching it.');
     }
-    return { status: 200, body: { success: true } };
+    return { body: { success: true } };
   }
 
-  async function answer(request: IncomingMessage): Promise<Answer> {
-    const { pathname } = new URL(request.url ?? '/', 'http://tunnel');
-    const cookie = /(?:^|;\s*)connect\.sid=([^;]+)/.exec(request.headers.cookie ?? '')?.[1];
-    if (pathname === '/') return { status: 200, body: '<!doctype html><html><head><title>WireGuard</title></head></html>' };
-    if (pathname === '/api/release') return { status: 200, body: 13 };
-    if (pathname === '/api/session') return sessionAnswer(request, cookie);
-    if (!pathname.startsWith('/api/wireguard/client')) return refusal(404, 'Cannot find any path matching it.');
-    if (variable('PASSWORD') !== '' && (cookie === undefined || !sessions.has(cookie)))
-      return { status: 401, body: { error: 'Not Logged In' } };
-    return clientsAnswer(request, pathname);
+  function answer(asked: Asked): Answer {
+    const { path } = asked;
+    const cookie = /(?:^|;\s*)connect\.sid=([^;]+)/.exec(asked.header('cookie'))?.[1] ?? '';
+    if (path === '/') return htmlPage('WireGuard');
+    if (path === '/api/release') return { body: 13 };
+    if (path === '/api/session') return sessionAnswer(asked, cookie);
+    if (!path.startsWith('/api/wireguard/client')) return refusal(404, 'Cannot find any path matching it.');
+    return isIn(cookie) ? clientsAnswer(asked) : { status: 401, body: { error: 'Not Logged In' } };
   }
 
   return {
-    listeners: {
-      [tunnelUiPort]: (request, response) =>
-        void answer(request).then(
-          (said) => send(response, said),
-          () => response.destroy(),
-        ),
-    },
+    listeners: { [tunnelUiPort]: listenerOf(answer) },
     start(given) {
       surroundings = given;
       // Sessions live in memory, devices on the disk.
@@ -153,12 +137,3 @@ function makeKeys(): { privateKey: string; publicKey: string } {
 }
 
 const refusal = (status: number, message: string): Answer => ({ status, body: { statusCode: status, message, stack: [] } });
-
-function send(response: ServerResponse, { status, body, cookie }: Answer): void {
-  const isText = typeof body === 'string';
-  response.writeHead(status, {
-    'Content-Type': isText ? 'text/plain; charset=utf-8' : 'application/json',
-    ...(cookie !== undefined && { 'Set-Cookie': `connect.sid=${cookie}; Path=/; HttpOnly` }),
-  });
-  response.end(isText ? body : JSON.stringify(body));
-}

@@ -10,7 +10,7 @@ const { signal } = new AbortController();
 let whole: Buffer;
 
 beforeAll(async () => {
-  const core = new Core(openbao, Date.now);
+  const core = new Core(openbao);
   await core.initialise({ shares: 1, threshold: 1 }, { mounts: { secret: {}, auth: {} }, policies: { a: 'c'.repeat(2000) }, tokens: {} });
   whole = await takeSnapshot(core);
 });

@@ -43,7 +43,6 @@ export const wrongKey = 'failed to decrypt keys from storage: cipher: message au
 export class Core {
   readonly storage = new Storage<State>();
   readonly dialect: Dialect;
-  readonly nowMs: () => number;
   config: SealConfig | undefined;
   /** Time of the last unsealing, in ISO form. */
   activeSince = '';
@@ -57,14 +56,13 @@ export class Core {
   #recoveryKey: Buffer | undefined;
   readonly #cluster = { cluster_name: `vault-cluster-${randomBytes(4).toString('hex')}`, cluster_id: randomUUID() };
 
-  constructor(dialect: Dialect, nowMs: () => number, autoUnseal = false) {
+  constructor(dialect: Dialect, autoUnseal = false) {
     this.#ownKey = autoUnseal ? randomBytes(32) : undefined;
     this.dialect = dialect;
-    this.nowMs = nowMs;
   }
 
   time(): string {
-    return new Date(this.nowMs()).toISOString().replace('Z', '000000Z');
+    return new Date().toISOString().replace('Z', '000000Z');
   }
 
   get sealed(): boolean {

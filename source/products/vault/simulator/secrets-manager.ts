@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { type ExecAnswer, failed, said } from '../../../practice/answers.ts';
 import type { PracticeProduct, ProductSurroundings } from '../../../practice/practice.ts';
 import type { Body } from './answers.ts';
 import { Core, type Dialect, openbao, productName } from './core.ts';
@@ -36,13 +37,12 @@ const housekeepingMs = 45_000;
 export async function createSecretsManager(options: SecretsManagerOptions = {}): Promise<SecretsManager> {
   let surroundings: ProductSurroundings | undefined;
   let housekeeping: NodeJS.Timeout | undefined;
-  const now = () => surroundings?.now() ?? Date.now();
   const { dialect = openbao, shares: count = 5, threshold = 3 } = options;
-  const core = new Core(dialect, now, options.autoUnseal);
+  const core = new Core(dialect, options.autoUnseal);
   const server = new Server(core);
   const keys = options.uninitialised ? { shares: [], rootToken: '' } : await furnish(server, count, threshold);
 
-  const log = (line: string, ms = now()) => surroundings?.log(`${new Date(ms).toISOString()} [INFO]  ${line}`, 'stderr', ms);
+  const log = (line: string, ms = Date.now()) => surroundings?.log(`${new Date(ms).toISOString()} [INFO]  ${line}`, 'stderr', ms);
   core.log = (line) => log(line);
   core.whenUnsealed = () => {
     for (const line of unsealLines) log(line);
@@ -52,15 +52,14 @@ export async function createSecretsManager(options: SecretsManagerOptions = {}):
     for (const line of sealLines) log(line);
   };
 
-  const logStart = (ms = now()) => {
+  const logStart = (ms = Date.now()) => {
     for (const line of banner(dialect)) surroundings?.log(line, 'stdout', ms);
     log('core: Initializing version history cache for core', ms);
     if (!core.storage.initialised) log('core: security barrier not initialized', ms);
   };
 
   const product: PracticeProduct = {
-    // A client that closes the connection during a request gets no answer.
-    listeners: { 8200: (request, response) => void server.handle(request, response).catch(() => response.destroy()) },
+    listeners: { 8200: server.listener },
     start(given) {
       surroundings = given;
       logStart(given.startedMs);
@@ -78,31 +77,6 @@ export async function createSecretsManager(options: SecretsManagerOptions = {}):
       surroundings = undefined;
     },
     exec: (argv) => (/(?:^|\/)(?:bao|vault)$/.test(argv[0] ?? '') ? Promise.resolve(runCommand(server, argv)) : undefined),
-    incidents: [
-      {
-        name: 'sealed',
-        title: 'The secrets manager is sealed',
-        summary: 'It was restarted in the night. Nobody can read a secret until enough holders have given their key shares.',
-        play() {
-          core.seal();
-          core.dropAttempt();
-          logStart();
-        },
-      },
-      {
-        name: 'unseal-reset',
-        title: 'Somebody drops the shares given so far',
-        summary: 'Another operator resets the attempt to unseal: progress is back at zero, and the nonce is another one.',
-        play: () => core.dropAttempt(),
-      },
-      {
-        name: 'wrong-share',
-        title: 'Somebody gives a wrong share',
-        summary:
-          'A share that belongs to another server is accepted; at the threshold all shares are dropped, and nobody can tell whose was wrong.',
-        play: () => void core.unseal({ key: randomBytes(33).toString('hex') }).catch(() => {}),
-      },
-    ],
   };
   return { product, ...keys, threshold, storedBytes: () => core.storage.write() };
 }
@@ -115,9 +89,15 @@ async function furnish(server: Server, shares: number, threshold: number): Promi
   const rootToken = String(made['root_token']);
   for (const key of keys.slice(0, threshold)) await server.core.unseal({ key });
   const put = async (path: string, body: Body) => {
-    const call = { method: 'PUT', url: `/v1/${path}`, token: rootToken, body: Buffer.from(JSON.stringify(body)) };
-    const answer = await server.answer(call);
-    if (answer.status >= 400) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+    const call = {
+      method: 'PUT',
+      path: `/v1/${path}`,
+      query: new URLSearchParams(),
+      token: rootToken,
+      body: Buffer.from(JSON.stringify(body)),
+    };
+    const { status = 200, body: answer } = await server.answer(call);
+    if (status >= 400) throw new Error(`${path}: ${JSON.stringify(answer)}`);
   };
   const password = () => randomBytes(12).toString('base64url');
   await put('sys/mounts/secret', { type: 'kv', options: { version: '2' }, description: 'secrets of the household' });
@@ -136,14 +116,14 @@ async function furnish(server: Server, shares: number, threshold: number): Promi
 }
 
 /** The server's own client, as far as the catalog calls it: `status`. */
-function runCommand(server: Server, argv: readonly string[]): { exitCode: number; stdout: string; stderr: string } {
+function runCommand(server: Server, argv: readonly string[]): ExecAnswer {
   const { core } = server;
-  if (argv[1] !== 'status') return { exitCode: 127, stdout: '', stderr: `Usage: ${argv[0]} status\n` };
+  if (argv[1] !== 'status') return failed(127, `Usage: ${argv[0]} status\n`);
   const status = { ...core.status(), ha_enabled: true, ...(core.sealed ? {} : server.leader()) };
   const rows = Object.entries({ Initialized: core.storage.initialised, Sealed: core.sealed, Version: core.dialect.version });
   const text = rows.map(([name, value]) => `${name.padEnd(24)}${value}\n`).join('');
   const stdout = argv.includes('-format=json') ? `${JSON.stringify(status, undefined, 2)}\n` : text;
-  return { exitCode: core.sealed ? 2 : 0, stdout, stderr: '' };
+  return { ...said(stdout), exitCode: core.sealed ? 2 : 0 };
 }
 
 /** What the server prints before it serves. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
+import { type Answer, type Asked, listenerOf } from '../../../practice/answers.ts';
 import {
   type Body,
   done,
@@ -19,22 +20,7 @@ import { answerPolicies } from './policies.ts';
 import { restoreSnapshot, takeSnapshot } from './snapshot.ts';
 import { answerRoles, answerTokens, capabilitiesOf, createRoot, findToken, logIn, type Token } from './tokens.ts';
 
-const largestBodyBytes = 32 * 1024 * 1024;
-
-export interface Call {
-  method: string;
-  /** With its query. */
-  url: string;
-  token: string;
-  body: Buffer;
-}
-
-/** A status, and a body as JSON, as bytes or none. */
-interface Answer {
-  status: number;
-  body?: unknown;
-  bytes?: Buffer;
-}
+export type Call = Pick<Asked, 'method' | 'path' | 'query' | 'body'> & { token: string };
 
 /** The HTTP API. */
 export class Server {
@@ -48,21 +34,13 @@ export class Server {
     this.ceremonies = new Ceremonies(core);
   }
 
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const pieces: Buffer[] = [];
-    let sizeBytes = 0;
-    for await (const piece of request) {
-      sizeBytes += (piece as Buffer).length;
-      if (sizeBytes <= largestBodyBytes) pieces.push(piece as Buffer);
-    }
-    const { method = 'GET', url = '/' } = request;
-    const token = String(request.headers['x-vault-token'] ?? '');
-    const { status, body, bytes }: Answer =
-      sizeBytes > largestBodyBytes
-        ? { status: 413, body: { errors: ['http: request body too large'] } }
-        : await this.answer({ method, url, token, body: Buffer.concat(pieces) });
-    response.writeHead(status, { 'Cache-Control': 'no-store', 'Content-Type': bytes ? 'application/gzip' : 'application/json' });
-    response.end(bytes ?? (body === undefined ? '' : `${JSON.stringify(body)}\n`));
+  /** A snapshot is gzip, all else is JSON. */
+  get listener(): RequestListener {
+    return listenerOf(async (asked) => {
+      const { status, body } = await this.answer({ ...asked, token: asked.header('x-vault-token') });
+      const type = Buffer.isBuffer(body) ? 'application/gzip' : 'application/json';
+      return { status, body, headers: { 'Cache-Control': 'no-store', 'Content-Type': type } };
+    });
   }
 
   answer(call: Call): Promise<Answer> {
@@ -77,20 +55,20 @@ export class Server {
   }
 
   async #route(call: Call): Promise<Answer> {
-    const { pathname, searchParams } = new URL(call.url, 'http://practice');
-    if (!pathname.startsWith('/v1/')) return { status: 404 };
-    const path = decodeURIComponent(pathname.slice('/v1/'.length));
+    if (!call.path.startsWith('/v1/')) return { status: 404 };
+    const path = decodeURIComponent(call.path.slice('/v1/'.length));
     const isWrite = call.method === 'PUT' || call.method === 'POST';
-    const open = await this.#openCall(path, searchParams, isWrite, call.body);
-    if (open) return { status: 200, ...open };
+    const open = await this.#openCall(path, call.query, isWrite, call.body);
+    if (open) return open;
     if (this.core.sealed) {
       if (path === 'sys/seal' && isWrite) return { status: 204 };
       throw new Refusal(503, 'Vault is sealed');
     }
-    return this.#unsealedCall(path, searchParams, isWrite, call);
+    return this.#unsealedCall(path, isWrite, call);
   }
 
-  async #unsealedCall(path: string, query: URLSearchParams, isWrite: boolean, call: Call): Promise<Answer> {
+  async #unsealedCall(path: string, isWrite: boolean, call: Call): Promise<Answer> {
+    const { query } = call;
     const restore = isWrite ? /^sys\/storage\/raft\/snapshot(-force)?$/.exec(path) : null;
     const kind = call.method === 'DELETE' ? 'delete' : isWrite ? 'write' : query.get('list') === 'true' ? 'list' : 'read';
     const request: Request = { kind, path, query, body: restore ? {} : bodyOf(call.body, 'parse') };
@@ -98,7 +76,7 @@ export class Server {
     if (old) {
       if (!this.core.dialect.openCeremonies) throw new Refusal(405, 'unsupported operation');
       const [, ceremony, step = ''] = old;
-      const { status = 200, data } =
+      const { status, data } =
         ceremony === 'rekey'
           ? await this.ceremonies.answerRotation(step, request, true)
           : await this.ceremonies.answerGeneration(step, request);
@@ -117,7 +95,7 @@ export class Server {
   }
 
   /** The calls that require no login, sealed or not. */
-  async #openCall(path: string, query: URLSearchParams, isWrite: boolean, body: Buffer): Promise<Partial<Answer> | undefined> {
+  async #openCall(path: string, query: URLSearchParams, isWrite: boolean, body: Buffer): Promise<Answer | undefined> {
     const { core } = this;
     switch (path) {
       case 'sys/seal-status':
@@ -142,7 +120,7 @@ export class Server {
   }
 
   #health(query: URLSearchParams): Answer {
-    const { storage, sealed, dialect, cluster, nowMs } = this.core;
+    const { storage, sealed, dialect, cluster } = this.core;
     const { initialised } = storage;
     const [name, usual] = !initialised ? ['uninitcode', 501] : sealed ? ['sealedcode', 503] : ['activecode', 200];
     const code = query.get(String(name)) ?? String(usual);
@@ -154,7 +132,7 @@ export class Server {
         sealed,
         standby: sealed,
         ...(dialect.product === 'vault' && { performance_standby: false }),
-        server_time_utc: Math.floor(nowMs() / 1000),
+        server_time_utc: Math.floor(Date.now() / 1000),
         version: dialect.version,
         ...cluster,
       },
@@ -256,7 +234,7 @@ export class Server {
 const needsSudo = /^(?:sys\/(?:seal|rotate|auth\/|generate-root-token|storage\/raft\/snapshot)|auth\/token\/accessors)/;
 
 function sent({ status = 200, data = null, auth = null, warnings, leaseSeconds = 0, spread, bytes }: Handled): Answer {
-  if (bytes) return { status, bytes };
+  if (bytes) return { status, body: bytes };
   if (status === 204) return { status };
   const envelope = {
     ...(spread ? (data as object) : {}),

@@ -4,21 +4,7 @@ import type { Core } from './core.ts';
 import type { Mount } from './mounts.ts';
 import { capabilitiesFor, policyOf } from './policies.ts';
 
-export interface Token {
-  id: string;
-  accessor: string;
-  policies: string[];
-  createdMs: number;
-  /** 0 if it never expires. */
-  ttlSeconds: number;
-  displayName: string;
-  path: string;
-  orphan: boolean;
-  renewable: boolean;
-  meta: Record<string, string> | null;
-  /** The token that created it. */
-  parent: string;
-}
+export type Token = ReturnType<typeof newToken>;
 
 /** A role of AppRole. */
 export interface Role {
@@ -37,21 +23,26 @@ export function randomLetters(count: number): string {
   return [...randomBytes(count)].map((byte) => letters[byte % letters.length]).join('');
 }
 
-function createToken({ dialect, nowMs, storage }: Core, wanted: Partial<Token>): Token {
-  const token: Token = {
-    id: `${dialect.product === 'openbao' ? 's.' : 'hvs.'}${randomLetters(24)}`,
+function newToken(prefix: string) {
+  return {
+    id: `${prefix}${randomLetters(24)}`,
     accessor: randomLetters(24),
     policies: ['root'],
-    createdMs: nowMs(),
+    createdMs: Date.now(),
+    /** 0 if it never expires. */
     ttlSeconds: usualSeconds,
     displayName: 'token',
     path: 'auth/token/create',
     orphan: false,
     renewable: true,
-    meta: null,
+    meta: null as Record<string, string> | null,
+    /** The token that created it. */
     parent: '',
-    ...wanted,
   };
+}
+
+function createToken({ dialect, storage }: Core, wanted: Partial<Token>): Token {
+  const token = { ...newToken(dialect.product === 'openbao' ? 's.' : 'hvs.'), ...wanted };
   storage.state.tokens[token.id] = token;
   return token;
 }
@@ -64,7 +55,7 @@ const expiresMs = ({ createdMs, ttlSeconds }: Token) => (ttlSeconds > 0 ? create
 
 export function findToken(core: Core, id: string): Token | undefined {
   const token = core.storage.state.tokens[id];
-  if (!token || expiresMs(token) > core.nowMs()) return token;
+  if (!token || expiresMs(token) > Date.now()) return token;
   revoke(core, token);
   return undefined;
 }
@@ -85,7 +76,7 @@ export function capabilitiesOf(core: Core, { policies }: Token, path: string): s
 }
 
 /** The answer to `lookup`: the token itself is in it. */
-function shown(core: Core, token: Token): Body {
+function shown(token: Token): Body {
   const endMs = expiresMs(token);
   return {
     accessor: token.accessor,
@@ -98,7 +89,7 @@ function shown(core: Core, token: Token): Body {
     path: token.path,
     policies: token.policies,
     ...(token.ttlSeconds > 0 && { renewable: token.renewable }),
-    ttl: token.ttlSeconds > 0 ? Math.floor((endMs - core.nowMs()) / 1000) : 0,
+    ttl: token.ttlSeconds > 0 ? Math.floor((endMs - Date.now()) / 1000) : 0,
     type: 'service',
   };
 }
@@ -124,19 +115,19 @@ export function answerTokens(core: Core, own: Token, { path, body }: Request): H
   const behind = all.find(({ accessor }) => accessor === body['accessor']);
   switch (call) {
     case 'lookup-self':
-      return { data: shown(core, own) };
-    case 'revoke-self':
-      revoke(core, own);
-      return done;
+      return { data: shown(own) };
     case 'accessors':
       return listed(all.map(({ accessor }) => accessor));
     case 'lookup-accessor':
       if (!behind) throw new Refusal(400, oneError('invalid accessor'));
-      return { data: { ...shown(core, behind), id: '' } };
-    case 'revoke-accessor':
-      if (!behind) return { warnings: ['No token found with this accessor'] };
-      revoke(core, behind);
+      return { data: { ...shown(behind), id: '' } };
+    case 'revoke-self':
+    case 'revoke-accessor': {
+      const revoked = call === 'revoke-self' ? own : behind;
+      if (!revoked) return { warnings: ['No token found with this accessor'] };
+      revoke(core, revoked);
       return done;
+    }
     case 'create':
     case 'create-orphan':
       return granted(create(core, own, body, call === 'create-orphan'));

@@ -1,5 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { text as readText } from 'node:stream/consumers';
+import { type Answer, type Asked, htmlPage, listenerOf } from '../../../practice/answers.ts';
 import { isPassword } from '../../../practice/argon2.ts';
 import type { PracticeProduct, ProductSurroundings } from '../../../practice/practice.ts';
 
@@ -11,55 +10,50 @@ const triesMs = 300_000;
 /** Vaultwarden as far as a console asks it: liveness, public settings, and the login to its admin page (reference/http-apis.md). */
 export function createPasswordVault(): PracticeProduct {
   let surroundings: ProductSurroundings | undefined;
-  let asked: number[] = [];
+  let tried: number[] = [];
   const variable = (name: string) => surroundings?.environment?.[name] ?? '';
 
-  async function logIn(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const form = new URLSearchParams(await readText(request));
-    const now = surroundings?.now() ?? Date.now();
-    asked = [...asked.filter((ms) => ms > now - triesMs), now];
-    if (asked.length > tries) return page(response, 429, 'Too many admin requests, try again later.');
+  async function logIn({ body }: Asked): Promise<Answer> {
+    tried = [...tried.filter((ms) => ms > Date.now() - triesMs), Date.now()];
+    if (tried.length > tries) return { ...htmlPage('Too many admin requests, try again later.'), status: 429 };
     const token = variable('ADMIN_TOKEN');
-    if (token === '') return page(response, 404, "The admin panel is disabled, please configure the 'ADMIN_TOKEN' variable to enable it");
-    const given = form.get('token') ?? '';
+    if (token === '') return { ...htmlPage("The admin panel is disabled, please configure the 'ADMIN_TOKEN' variable to enable it"), status: 404 };
+    const given = new URLSearchParams(body.toString()).get('token') ?? '';
     const right = token.startsWith('$argon2') ? await isPassword(token, given) : token.trim() === given.trim();
-    if (!right) {
-      surroundings?.log('[vaultwarden::api::admin][ERROR] Invalid admin token. IP: 172.18.0.1');
-      return page(response, 401, 'Invalid admin token, please try again.');
+    if (right) {
+      const cookie = 'VW_ADMIN=practice; HttpOnly; SameSite=Strict; Path=/admin; Max-Age=1200';
+      return { status: 303, headers: { 'Set-Cookie': cookie, Location: '/admin' } };
     }
-    response.setHeader('Set-Cookie', 'VW_ADMIN=practice; HttpOnly; SameSite=Strict; Path=/admin; Max-Age=1200');
-    response.setHeader('Location', '/admin');
-    page(response, 303, '');
+    surroundings?.log('[vaultwarden::api::admin][ERROR] Invalid admin token. IP: 172.18.0.1');
+    return { ...htmlPage('Invalid admin token, please try again.'), status: 401 };
+  }
+
+  function answer(asked: Asked): Answer | Promise<Answer> {
+    switch (asked.path) {
+      case '/alive':
+        return json(new Date().toISOString());
+      case '/api/version':
+        return json('1.34.3');
+      case '/api/config':
+        return json({
+          version: '2025.7.0',
+          settings: { disableUserRegistration: variable('SIGNUPS_ALLOWED') === 'false' },
+          environment: { vault: 'http://localhost' },
+        });
+      case '/admin':
+        return asked.method === 'POST' ? logIn(asked) : htmlPage('Vaultwarden Web');
+      case '/':
+        return htmlPage('Vaultwarden Web');
+      default:
+        return { ...htmlPage('Not found'), status: 404 };
+    }
   }
 
   return {
-    listeners: {
-      [pagePort]: (request, response) => {
-        const { pathname } = new URL(request.url ?? '/', 'http://vault');
-        if (request.method === 'POST' && pathname === '/admin') return void logIn(request, response).catch(() => response.destroy());
-        request.resume();
-        switch (pathname) {
-          case '/alive':
-            return json(response, new Date(surroundings?.now() ?? Date.now()).toISOString());
-          case '/api/version':
-            return json(response, '1.34.3');
-          case '/api/config':
-            return json(response, {
-              version: '2025.7.0',
-              settings: { disableUserRegistration: variable('SIGNUPS_ALLOWED') === 'false' },
-              environment: { vault: 'http://localhost' },
-            });
-          case '/':
-          case '/admin':
-            return page(response, 200, 'Vaultwarden Web');
-          default:
-            return page(response, 404, 'Not found');
-        }
-      },
-    },
+    listeners: { [pagePort]: listenerOf(answer) },
     start(given) {
       surroundings = given;
-      asked = [];
+      tried = [];
     },
     stop() {
       surroundings = undefined;
@@ -67,12 +61,5 @@ export function createPasswordVault(): PracticeProduct {
   };
 }
 
-function json(response: ServerResponse, body: unknown): void {
-  response.writeHead(200, { 'Content-Type': 'application/json' });
-  response.end(JSON.stringify(body));
-}
-
-function page(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'Content-Type': 'text/html; charset=utf-8' });
-  response.end(`<!doctype html><html><head><title>Vaultwarden</title></head><body>${text}</body></html>`);
-}
+/** Also a text is JSON. */
+const json = (body: string | object): Answer => ({ body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
