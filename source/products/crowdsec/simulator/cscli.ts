@@ -29,12 +29,21 @@ interface Run extends CliContext {
   text(flag: string): string | undefined;
 }
 
-interface Command {
-  /** By long name, the letter that is short for it, or nothing. */
-  flags?: Readonly<Record<string, string>>;
-  switches?: Readonly<Record<string, string>>;
-  run(cli: Run): string;
-}
+type Commands = Readonly<Record<string, (cli: Run) => string>>;
+
+/** The flags of commands: `limit=l` has a value and a letter, `all:a` is a switch. */
+const flagsByCommand: Readonly<Record<string, string>> = {
+  'alerts list': 'limit=l value=v all:a',
+  'alerts delete': 'all:a',
+  'decisions list': 'limit=l origin= all:a',
+  'decisions add': 'ip=i range=r duration=d value=v scope= reason=R type=t bypass-allowlist:B',
+  'decisions delete': 'ip=i range=r value=v id= all',
+  'hub list': 'all:a',
+  'hub upgrade': 'dry-run',
+  'allowlists create': 'description=d',
+  'allowlists add': 'expiration=e comment=d',
+  metrics: 'color=',
+};
 
 class Refusal extends Error {}
 
@@ -58,58 +67,35 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return `${line}\n${draw(head)}${line}\n${rows.map(draw).join('')}${line}\n`;
 }
 
-const all = { all: 'a' };
-
-const alertCommands: Readonly<Record<string, Command>> = {
-  'alerts list': {
-    flags: { limit: 'l', value: 'v' },
-    switches: all,
-    run: (cli) => {
-      const limit = Number(cli.text('limit') ?? 50);
-      const alerts = listAlerts(cli.store, { limit, shared: cli.flags.all === true, value: cli.text('value') }, cli.dialect);
-      return listing(cli, alerts, ['id', 'scenario', 'machine_id', 'created_at'], 'No active alerts\n');
-    },
+const alertCommands: Commands = {
+  'alerts list': (cli) => {
+    const limit = Number(cli.text('limit') ?? 50);
+    const alerts = listAlerts(cli.store, { limit, shared: cli.flags.all === true, value: cli.text('value') }, cli.dialect);
+    return listing(cli, alerts, ['id', 'scenario', 'machine_id', 'created_at'], 'No active alerts\n');
   },
-  'alerts inspect': {
-    run: (cli) => {
-      const alert = cli.store.alerts.find(({ id }) => String(id) === cli.words[0]);
-      if (!alert) throw new Refusal(`can't find alert with id ${cli.words[0]}: API error: object not found`);
-      return `${goJson(alertShape(alert, Date.now(), cli.dialect))}\n`;
-    },
+  'alerts inspect': (cli) => {
+    const alert = cli.store.alerts.find(({ id }) => String(id) === cli.words[0]);
+    if (!alert) throw new Refusal(`can't find alert with id ${cli.words[0]}: API error: object not found`);
+    return `${goJson(alertShape(alert, Date.now(), cli.dialect))}\n`;
   },
-  'alerts delete': {
-    switches: all,
-    run: (cli) => cli.note(`${cli.store.removeAlerts(() => cli.flags.all === true)} alert(s) deleted`),
+  'alerts delete': (cli) => cli.note(`${cli.store.removeAlerts(() => cli.flags.all === true)} alert(s) deleted`),
+  'decisions list': (cli) => {
+    const limit = cli.flags.all ? 0 : Number(cli.text('limit') ?? 100);
+    const filter = { limit, activeOnly: true, shared: cli.flags.all === true, origin: cli.text('origin') };
+    const seen = new Set<string>();
+    // Of several about one value only the newest is listed; the alert of the others is too, without it.
+    const alerts = listAlerts(cli.store, filter, cli.dialect).map((alert) => ({
+      ...alert,
+      decisions: (alert.decisions ?? []).filter(({ type, scope, value }) => {
+        const key = `${type}:${scope}:${value}`;
+        return !seen.has(key) && seen.add(key);
+      }),
+    }));
+    const rows = cli.json ? alerts : alerts.flatMap(({ decisions }) => decisions);
+    return listing(cli, rows, ['id', 'origin', 'scope', 'value', 'scenario', 'type', 'duration'], 'No active decisions\n');
   },
-  'decisions list': {
-    flags: { limit: 'l', origin: '' },
-    switches: all,
-    run: (cli) => {
-      const limit = cli.flags.all ? 0 : Number(cli.text('limit') ?? 100);
-      const filter = { limit, activeOnly: true, shared: cli.flags.all === true, origin: cli.text('origin') };
-      const seen = new Set<string>();
-      // Of several about one value only the newest is listed; the alert of the others is too, without it.
-      const alerts = listAlerts(cli.store, filter, cli.dialect).map((alert) => ({
-        ...alert,
-        decisions: (alert.decisions ?? []).filter(({ type, scope, value }) => {
-          const key = `${type}:${scope}:${value}`;
-          return !seen.has(key) && seen.add(key);
-        }),
-      }));
-      const rows = cli.json ? alerts : alerts.flatMap(({ decisions }) => decisions);
-      return listing(cli, rows, ['id', 'origin', 'scope', 'value', 'scenario', 'type', 'duration'], 'No active decisions\n');
-    },
-  },
-  'decisions add': {
-    flags: { ip: 'i', range: 'r', duration: 'd', value: 'v', scope: '', reason: 'R', type: 't' },
-    switches: { 'bypass-allowlist': 'B' },
-    run: addDecision,
-  },
-  'decisions delete': {
-    flags: { ip: 'i', range: 'r', value: 'v', id: '' },
-    switches: { all: '' },
-    run: (cli) => cli.note(`${cli.store.expire(deletion(cli))} decision(s) deleted`),
-  },
+  'decisions add': addDecision,
+  'decisions delete': (cli) => cli.note(`${cli.store.expire(deletion(cli))} decision(s) deleted`),
 };
 
 function addDecision(cli: Run): string {
@@ -148,90 +134,66 @@ function deletion(cli: Run): (decision: Decision) => boolean {
   return () => true;
 }
 
-const registryCommands: Readonly<Record<string, Command>> = {
-  'bouncers list': {
-    run: (cli) => {
-      const rows = cli.store.bouncers.map((bouncer) => bouncerShape(bouncer, cli.dialect));
-      return listing(cli, rows, ['name', 'ip_address', 'last_pull', 'type', 'version']);
-    },
+const registryCommands: Commands = {
+  'bouncers list': (cli) => {
+    const rows = cli.store.bouncers.map((bouncer) => bouncerShape(bouncer, cli.dialect));
+    return listing(cli, rows, ['name', 'ip_address', 'last_pull', 'type', 'version']);
   },
-  'bouncers add': {
-    run: (cli) => {
-      const [name = ''] = cli.words;
-      if (cli.store.bouncers.some((bouncer) => bouncer.name === name))
-        throw new Refusal(`unable to create bouncer: bouncer ${name} already exists`);
-      const key = cli.store.addBouncer(name);
-      return cli.raw ? key : `API key for '${name}':\n\n   ${key}\n\nPlease keep this key since you will not be able to retrieve it!\n`;
-    },
+  'bouncers add': (cli) => {
+    const [name = ''] = cli.words;
+    if (cli.store.bouncers.some((bouncer) => bouncer.name === name))
+      throw new Refusal(`unable to create bouncer: bouncer ${name} already exists`);
+    const key = cli.store.addBouncer(name);
+    return cli.raw ? key : `API key for '${name}':\n\n   ${key}\n\nPlease keep this key since you will not be able to retrieve it!\n`;
   },
-  'bouncers delete': {
-    run: (cli) => {
-      const { bouncers } = cli.store;
-      const index = bouncers.findIndex(({ name }) => name === cli.words[0]);
-      if (index < 0) throw new Refusal(`unable to delete bouncer ${cli.words[0]}: ent: bouncer not found`);
-      bouncers.splice(index, 1);
-      return cli.note(`bouncer '${cli.words[0]}' deleted successfully`);
-    },
+  'bouncers delete': (cli) => {
+    const { bouncers } = cli.store;
+    const index = bouncers.findIndex(({ name }) => name === cli.words[0]);
+    if (index < 0) throw new Refusal(`unable to delete bouncer ${cli.words[0]}: ent: bouncer not found`);
+    bouncers.splice(index, 1);
+    return cli.note(`bouncer '${cli.words[0]}' deleted successfully`);
   },
-  'machines list': {
-    run: (cli) =>
-      listing(cli, cli.store.machines.map(machineShape), ['machineId', 'ipAddress', 'isValidated', 'version', 'last_heartbeat']),
+  'machines list': (cli) =>
+    listing(cli, cli.store.machines.map(machineShape), ['machineId', 'ipAddress', 'isValidated', 'version', 'last_heartbeat']),
+  'machines delete': (cli) => {
+    const { machines } = cli.store;
+    const index = machines.findIndex(({ login }) => login === cli.words[0]);
+    // The exit code is 0 either way.
+    if (index >= 0) machines.splice(index, 1);
+    return cli.note(index < 0 ? `unable to delete machine '${cli.words[0]}'` : `machine '${cli.words[0]}' deleted successfully`);
   },
-  'machines delete': {
-    run: (cli) => {
-      const { machines } = cli.store;
-      const index = machines.findIndex(({ login }) => login === cli.words[0]);
-      // The exit code is 0 either way.
-      if (index >= 0) machines.splice(index, 1);
-      return cli.note(index < 0 ? `unable to delete machine '${cli.words[0]}'` : `machine '${cli.words[0]}' deleted successfully`);
-    },
+  'machines validate': (cli) => {
+    const machine = cli.store.machines.find(({ login }) => login === cli.words[0]);
+    if (!machine) throw new Refusal(`unable to validate machine '${cli.words[0]}': machine not found`);
+    machine.validated = true;
+    return '';
   },
-  'machines validate': {
-    run: (cli) => {
-      const machine = cli.store.machines.find(({ login }) => login === cli.words[0]);
-      if (!machine) throw new Refusal(`unable to validate machine '${cli.words[0]}': machine not found`);
-      machine.validated = true;
-      return '';
-    },
+  'hub list': (cli) => {
+    const kinds = cli.hub.list(cli.flags.all === true);
+    return cli.json ? `${goJson(kinds)}\n` : listing(cli, Object.values(kinds).flat(), ['name', 'status', 'local_version']);
   },
-  'hub list': {
-    switches: all,
-    run: (cli) => {
-      const kinds = cli.hub.list(cli.flags.all === true);
-      return cli.json ? `${goJson(kinds)}\n` : listing(cli, Object.values(kinds).flat(), ['name', 'status', 'local_version']);
-    },
+  'hub update': () => '',
+  'hub upgrade': (cli) => {
+    if (cli.old && cli.flags['dry-run']) throw new Refusal('unknown flag: --dry-run');
+    return cli.hub.upgrade(cli.flags['dry-run'] === true);
   },
-  'hub update': { run: () => '' },
-  'hub upgrade': {
-    switches: { 'dry-run': '' },
-    run: (cli) => {
-      if (cli.old && cli.flags['dry-run']) throw new Refusal('unknown flag: --dry-run');
-      return cli.hub.upgrade(cli.flags['dry-run'] === true);
-    },
+  'collections install': (cli) => {
+    const item = cli.hub.collection(cli.words[0] ?? '');
+    if (!item) throw new Refusal(`can't find '${cli.words[0]}' in collections`);
+    return cli.hub.install([item]);
   },
-  'collections install': {
-    run: (cli) => {
-      const item = cli.hub.collection(cli.words[0] ?? '');
-      if (!item) throw new Refusal(`can't find '${cli.words[0]}' in collections`);
-      return cli.hub.install([item]);
-    },
+  'collections remove': (cli) => {
+    const item = cli.hub.collection(cli.words[0] ?? '');
+    if (item) item.installed = undefined;
+    return '';
   },
-  'collections remove': {
-    run: (cli) => {
-      const item = cli.hub.collection(cli.words[0] ?? '');
-      if (item) item.installed = undefined;
-      return '';
-    },
+  'lapi status': () => 'You can successfully interact with Local API (LAPI)\n',
+  'capi status': () => {
+    throw new Refusal("no configuration for Central API (CAPI) in '/etc/crowdsec/config.yaml'");
   },
-  'lapi status': { run: () => 'You can successfully interact with Local API (LAPI)\n' },
-  'capi status': {
-    run: () => {
-      throw new Refusal("no configuration for Central API (CAPI) in '/etc/crowdsec/config.yaml'");
-    },
-  },
-  metrics: { flags: { color: '' }, run: metrics },
+  metrics: metrics,
   // The older one writes it to stderr.
-  version: { run: (cli) => `version: ${cli.versionText}\nPlatform: docker\n` },
+  version: (cli) => `version: ${cli.versionText}\nPlatform: docker\n`,
 };
 
 function metrics(cli: Run): string {
@@ -250,62 +212,48 @@ function metrics(cli: Run): string {
   return `Local API Metrics:\n${table(['Route', 'Method', 'Hits'], routes)}\nLocal API Alerts:\n${table(['Reason', 'Count'], reasons)}`;
 }
 
-const allowlistCommands: Readonly<Record<string, Command>> = {
-  'allowlists list': {
-    run: (cli) => {
-      const lists = cli.store.allowlists.map((list) => allowlistShape(list, Date.now()));
-      return listing(cli, lists, ['name', 'description', 'created_at', 'updated_at']);
-    },
+const allowlistCommands: Commands = {
+  'allowlists list': (cli) => {
+    const lists = cli.store.allowlists.map((list) => allowlistShape(list, Date.now()));
+    return listing(cli, lists, ['name', 'description', 'created_at', 'updated_at']);
   },
-  'allowlists create': {
-    flags: { description: 'd' },
-    run: (cli) => {
-      const [name = ''] = cli.words;
-      const { allowlists } = cli.store;
-      if (allowlists.some((list) => list.name === name)) throw new Refusal(`allowlist '${name}' already exists`);
-      const nowMs = Date.now();
-      const times = { createdMs: nowMs, updatedMs: nowMs };
-      allowlists.push({ id: randomUUID(), name, description: cli.text('description') ?? '', ...times, consoleManaged: false, items: [] });
-      return `allowlist '${name}' created successfully\n`;
-    },
+  'allowlists create': (cli) => {
+    const [name = ''] = cli.words;
+    const { allowlists } = cli.store;
+    if (allowlists.some((list) => list.name === name)) throw new Refusal(`allowlist '${name}' already exists`);
+    const nowMs = Date.now();
+    const times = { createdMs: nowMs, updatedMs: nowMs };
+    allowlists.push({ id: randomUUID(), name, description: cli.text('description') ?? '', ...times, consoleManaged: false, items: [] });
+    return `allowlist '${name}' created successfully\n`;
   },
-  'allowlists delete': {
-    run: (cli) => {
-      const list = allowlistOf(cli);
-      cli.store.allowlists.splice(cli.store.allowlists.indexOf(list), 1);
-      return `allowlist '${list.name}' deleted successfully\n`;
-    },
+  'allowlists delete': (cli) => {
+    const list = allowlistOf(cli);
+    cli.store.allowlists.splice(cli.store.allowlists.indexOf(list), 1);
+    return `allowlist '${list.name}' deleted successfully\n`;
   },
-  'allowlists add': {
-    flags: { expiration: 'e', comment: 'd' },
-    run: (cli) => {
-      const { store } = cli;
-      const list = allowlistOf(cli);
-      const description = cli.text('comment') ?? '';
-      const lifeMs = parseDuration(cli.text('expiration') ?? '');
-      const values = cli.words.slice(1).filter((value) => !list.items.some((item) => item.value === value));
-      for (const value of values)
-        list.items.push({ value, description, createdMs: Date.now(), ...(lifeMs !== undefined && { untilMs: Date.now() + lifeMs }) });
-      // Since 1.6.9 that ends the decisions about them.
-      const ended = store.expire(({ value }) => store.allowlisting(value) !== undefined);
-      const words = ended > 0 ? `${ended} decisions deleted by allowlists\n` : '';
-      return `added ${values.length} values to allowlist ${list.name}\n${words}`;
-    },
+  'allowlists add': (cli) => {
+    const { store } = cli;
+    const list = allowlistOf(cli);
+    const description = cli.text('comment') ?? '';
+    const lifeMs = parseDuration(cli.text('expiration') ?? '');
+    const values = cli.words.slice(1).filter((value) => !list.items.some((item) => item.value === value));
+    for (const value of values)
+      list.items.push({ value, description, createdMs: Date.now(), ...(lifeMs !== undefined && { untilMs: Date.now() + lifeMs }) });
+    // Since 1.6.9 that ends the decisions about them.
+    const ended = store.expire(({ value }) => store.allowlisting(value) !== undefined);
+    const words = ended > 0 ? `${ended} decisions deleted by allowlists\n` : '';
+    return `added ${values.length} values to allowlist ${list.name}\n${words}`;
   },
-  'allowlists remove': {
-    run: (cli) => {
-      const list = allowlistOf(cli);
-      const before = list.items.length;
-      list.items = list.items.filter(({ value }) => !cli.words.slice(1).includes(value));
-      return `removed ${before - list.items.length} values from allowlist ${list.name}`;
-    },
+  'allowlists remove': (cli) => {
+    const list = allowlistOf(cli);
+    const before = list.items.length;
+    list.items = list.items.filter(({ value }) => !cli.words.slice(1).includes(value));
+    return `removed ${before - list.items.length} values from allowlist ${list.name}`;
   },
-  'allowlists check': {
-    run: (cli) => {
-      const [value = ''] = cli.words;
-      const item = cli.store.allowlisting(value);
-      return item ? `${value} is allowlisted by item ${item}\n` : `${value} is not allowlisted\n`;
-    },
+  'allowlists check': (cli) => {
+    const [value = ''] = cli.words;
+    const item = cli.store.allowlisting(value);
+    return item ? `${value} is allowlisted by item ${item}\n` : `${value} is not allowlisted\n`;
   },
 };
 
@@ -333,8 +281,8 @@ export function runCscli(context: CliContext, argv: readonly string[]): ExecAnsw
     const command = commands[name];
     // Allowlists came with 1.6.6.
     if (!command || (old && group === 'allowlists')) throw new Refusal(`unknown command ${JSON.stringify(group)} for "cscli"`);
-    const { flags, words } = flagsOf(command, argv.slice(name.split(' ').length));
-    const stdout = command.run({
+    const { flags, words } = flagsOf(name, argv.slice(name.split(' ').length));
+    const stdout = command({
       ...context,
       old,
       json,
@@ -354,10 +302,10 @@ export function runCscli(context: CliContext, argv: readonly string[]): ExecAnsw
   }
 }
 
-function flagsOf({ flags = {}, switches = {} }: Command, argv: readonly string[]): Pick<Run, 'flags' | 'words'> {
-  const optionsOf = (named: Readonly<Record<string, string>>, type: 'string' | 'boolean') =>
-    Object.entries(named).map(([name, short]) => [name, short === '' ? { type } : { type, short }] as const);
-  const options = Object.fromEntries([...optionsOf({ ...flags, output: 'o' }, 'string'), ...optionsOf(switches, 'boolean')]);
+function flagsOf(command: string, argv: readonly string[]): Pick<Run, 'flags' | 'words'> {
+  const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = { output: { type: 'string', short: 'o' } };
+  for (const [, name = '', kind, short] of (flagsByCommand[command] ?? '').matchAll(/([\w-]+)([=:]?)(\w?)/g))
+    options[name] = { type: kind === '=' ? 'string' : 'boolean', ...(short && { short }) };
   const { values, positionals } = parseArgs({ args: [...argv], options, strict: false, allowPositionals: true });
   for (const name of Object.keys(values)) if (!options[name]) throw new Refusal(`unknown flag: --${name}`);
   return { flags: values, words: positionals };

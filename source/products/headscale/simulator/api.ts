@@ -52,14 +52,14 @@ interface Call {
   body: Body;
 }
 
-interface Route {
-  /** Method and path below `/api/v1/`; `*` matches any part. */
-  on: string;
-  /** First and last minor version that has it. */
-  from?: number;
-  until?: number;
-  run(call: Call): Body;
-}
+/** First and last minor version of the calls that not all have. */
+const minors: Readonly<Record<string, readonly [from: number, until: number]>> = {
+  'GET routes': [0, 25],
+  'POST routes/*/*': [0, 25],
+  'POST node/*/approve_routes': [26, 99],
+  'POST auth/register': [29, 99],
+  'POST policy/check': [29, 99],
+};
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
@@ -69,145 +69,86 @@ const userIn = (state: MeshState, part: string | undefined) => state.user(state.
 /** In bodies and queries they have their name up to 0.25. */
 const userNamed = (state: MeshState, value: unknown) => state.user(state.minor <= 25 ? 'name' : 'id', value);
 
-/** The calls of our client, in all versions. */
-const routes: readonly Route[] = [
-  { on: 'GET user', run: ({ state }) => ({ users: state.users.map((user) => userJson(state, user)) }) },
-  {
-    on: 'POST user',
-    run: ({ state, body }) => {
-      const wanted = { name: text(body['name']), displayName: text(body['displayName']), email: text(body['email']) };
-      return { user: userJson(state, state.createUser(wanted)) };
-    },
+/** The calls of our client, by method and path below `/api/v1/`; `*` matches any part. */
+const routes: Readonly<Record<string, (call: Call) => Body>> = {
+  'GET user': ({ state }) => ({ users: state.users.map((user) => userJson(state, user)) }),
+  'POST user': ({ state, body }) => {
+    const wanted = { name: text(body['name']), displayName: text(body['displayName']), email: text(body['email']) };
+    return { user: userJson(state, state.createUser(wanted)) };
   },
-  {
-    on: 'POST user/*/rename/*',
-    run: ({ state, parts: [, user, , name = ''] }) => ({ user: userJson(state, state.renameUser(userIn(state, user), name)) }),
+  'POST user/*/rename/*': ({ state, parts: [, user, , name = ''] }) => ({
+    user: userJson(state, state.renameUser(userIn(state, user), name)),
+  }),
+  'DELETE user/*': ({ state, parts }) => {
+    state.deleteUser(userIn(state, parts[1]));
+    return {};
   },
-  {
-    on: 'DELETE user/*',
-    run: ({ state, parts }) => {
-      state.deleteUser(userIn(state, parts[1]));
-      return {};
-    },
+  'GET preauthkey': ({ state, query }) => {
+    const user = state.minor >= 28 ? undefined : userNamed(state, query.get('user'));
+    return { preAuthKeys: state.preAuthKeys.filter((key) => !user || key.user === user).map((key) => keyJson(state, key)) };
   },
-  {
-    on: 'GET preauthkey',
-    run: ({ state, query }) => {
-      const user = state.minor >= 28 ? undefined : userNamed(state, query.get('user'));
-      return { preAuthKeys: state.preAuthKeys.filter((key) => !user || key.user === user).map((key) => keyJson(state, key)) };
-    },
+  'POST preauthkey': ({ state, body }) => {
+    const key = state.createPreAuthKey({
+      user: text(body['user']) === '' ? null : userNamed(state, body['user']),
+      reusable: body['reusable'] === true,
+      ephemeral: body['ephemeral'] === true,
+      aclTags: texts(body['aclTags']),
+      expiration: text(body['expiration']) || noTime,
+    });
+    return { preAuthKey: keyJson(state, key, true) };
   },
-  {
-    on: 'POST preauthkey',
-    run: ({ state, body }) => {
-      const key = state.createPreAuthKey({
-        user: text(body['user']) === '' ? null : userNamed(state, body['user']),
-        reusable: body['reusable'] === true,
-        ephemeral: body['ephemeral'] === true,
-        aclTags: texts(body['aclTags']),
-        expiration: text(body['expiration']) || noTime,
-      });
-      return { preAuthKey: keyJson(state, key, true) };
-    },
+  'POST preauthkey/expire': ({ state, body }) => {
+    const key = state.preAuthKeys.find(({ id, key }) => (state.minor >= 28 ? id === body['id'] : key === body['key']));
+    // Up to 0.29 one that does not exist expires as well.
+    if (!key && state.minor >= 30) throw new MeshFault(5, 'auth-key not found: record not found');
+    if (key) key.expiration = state.time();
+    return {};
   },
-  {
-    on: 'POST preauthkey/expire',
-    run: ({ state, body }) => {
-      const key = state.preAuthKeys.find(({ id, key }) => (state.minor >= 28 ? id === body['id'] : key === body['key']));
-      // Up to 0.29 one that does not exist expires as well.
-      if (!key && state.minor >= 30) throw new MeshFault(5, 'auth-key not found: record not found');
-      if (key) key.expiration = state.time();
-      return {};
-    },
+  'GET node': ({ state }) => ({ nodes: state.nodes.map((node) => nodeJson(state, node, true)) }),
+  'DELETE node/*': ({ state, parts }) => {
+    state.deleteNode(parts[1]);
+    return {};
   },
-  { on: 'GET node', run: ({ state }) => ({ nodes: state.nodes.map((node) => nodeJson(state, node, true)) }) },
-  {
-    on: 'DELETE node/*',
-    run: ({ state, parts }) => {
-      const gone = state.node(parts[1], 5);
-      state.nodes = state.nodes.filter((node) => node !== gone);
-      return {};
-    },
+  'POST node/*/expire': ({ state, parts, query, body }) => {
+    // Up to 0.29 this call reads its query and ignores a body (seen on 0.29.2).
+    const given: Body = state.minor >= 30 ? body : Object.fromEntries(query);
+    const expiry = String(given['disableExpiry']) === 'true' ? null : text(given['expiry']) || undefined;
+    return { node: nodeJson(state, state.expireNode(state.node(parts[1]), expiry)) };
   },
-  {
-    on: 'POST node/*/expire',
-    run: ({ state, parts, query, body }) => {
-      // Up to 0.29 this call reads its query and ignores a body (seen on 0.29.2).
-      const given: Body = state.minor >= 30 ? body : Object.fromEntries(query);
-      const expiry = String(given['disableExpiry']) === 'true' ? null : text(given['expiry']) || undefined;
-      return { node: nodeJson(state, state.expireNode(state.node(parts[1]), expiry)) };
-    },
+  'POST node/*/tags': ({ state, parts, body }) => ({ node: nodeJson(state, state.setTags(state.node(parts[1], 5), texts(body['tags']))) }),
+  'POST node/*/approve_routes': ({ state, parts, body }) => ({
+    node: nodeJson(state, state.approveRoutes(state.node(parts[1], 3), texts(body['routes']))),
+  }),
+  'GET routes': ({ state }) => ({ routes: state.nodeRoutes().map((one) => routeJson(state, one)) }),
+  'POST routes/*/*': enableRoute,
+  'POST node/*/rename/*': ({ state, parts }) => ({ node: nodeJson(state, state.renameNode(state.node(parts[1]), parts[3] ?? '')) }),
+  'POST node/register': ({ state, query }) => ({ node: nodeJson(state, state.register(text(query.get('key')), text(query.get('user')))) }),
+  'POST auth/register': ({ state, body }) => ({ node: nodeJson(state, state.register(text(body['authId']), text(body['user']))) }),
+  // A node that asks to come in, without a client.
+  'POST debug/node': ({ state, body }) => {
+    state.pending.set(text(body['key']) || newAuthId(), text(body['name']));
+    return { node: { id: '0', name: body['name'], registerMethod: 'REGISTER_METHOD_UNSPECIFIED', lastSeen: noTime } };
   },
-  {
-    on: 'POST node/*/tags',
-    run: ({ state, parts, body }) => ({ node: nodeJson(state, state.setTags(state.node(parts[1], 5), texts(body['tags']))) }),
+  'GET apikey': ({ state }) => ({ apiKeys: apiKeysJson(state) }),
+  'POST apikey': ({ state, body }) => ({ apiKey: state.createApiKey(text(body['expiration']) || noTime) }),
+  'POST apikey/expire': ({ state, body }) => {
+    const key = state.apiKeys.find(({ id, prefix }) => (state.minor >= 28 ? id === body['id'] : prefix === body['prefix']));
+    if (!key) throw new MeshFault(2, 'record not found');
+    key.expiration = state.time();
+    return {};
   },
-  {
-    on: 'POST node/*/approve_routes',
-    from: 26,
-    run: ({ state, parts, body }) => ({
-      node: nodeJson(state, state.approveRoutes(state.node(parts[1], 3), texts(body['routes']))),
-    }),
+  'GET policy': ({ state }) => state.currentPolicy(),
+  'PUT policy': ({ state, body }) => {
+    state.setPolicy(text(body['policy']));
+    return { ...state.policy };
   },
-  { on: 'GET routes', until: 25, run: ({ state }) => ({ routes: state.nodeRoutes().map((one) => routeJson(state, one)) }) },
-  { on: 'POST routes/*/*', until: 25, run: enableRoute },
-  {
-    on: 'POST node/*/rename/*',
-    run: ({ state, parts }) => ({ node: nodeJson(state, state.renameNode(state.node(parts[1]), parts[3] ?? '')) }),
+  // A check is the caller's fault where setting is the server's.
+  'POST policy/check': ({ body }) => {
+    const fault = checkPolicy(text(body['policy']));
+    if (fault !== undefined) throw new MeshFault(3, fault);
+    return {};
   },
-  {
-    on: 'POST node/register',
-    run: ({ state, query }) => ({ node: nodeJson(state, state.register(text(query.get('key')), text(query.get('user')))) }),
-  },
-  {
-    on: 'POST auth/register',
-    from: 29,
-    run: ({ state, body }) => ({ node: nodeJson(state, state.register(text(body['authId']), text(body['user']))) }),
-  },
-  {
-    // A node that asks to come in, without a client.
-    on: 'POST debug/node',
-    run: ({ state, body }) => {
-      state.pending.set(text(body['key']) || newAuthId(), text(body['name']));
-      return { node: { id: '0', name: body['name'], registerMethod: 'REGISTER_METHOD_UNSPECIFIED', lastSeen: noTime } };
-    },
-  },
-  { on: 'GET apikey', run: ({ state }) => ({ apiKeys: apiKeysJson(state) }) },
-  { on: 'POST apikey', run: ({ state, body }) => ({ apiKey: state.createApiKey(text(body['expiration']) || noTime) }) },
-  {
-    on: 'POST apikey/expire',
-    run: ({ state, body }) => {
-      const key = state.apiKeys.find(({ id, prefix }) => (state.minor >= 28 ? id === body['id'] : prefix === body['prefix']));
-      if (!key) throw new MeshFault(2, 'record not found');
-      key.expiration = state.time();
-      return {};
-    },
-  },
-  {
-    on: 'GET policy',
-    run: ({ state }) => {
-      if (!state.policy) throw new MeshFault(2, 'loading ACL from database: acl policy not found');
-      return state.policy;
-    },
-  },
-  {
-    on: 'PUT policy',
-    run: ({ state, body }) => {
-      state.setPolicy(text(body['policy']));
-      return { ...state.policy };
-    },
-  },
-  {
-    // A check is the caller's fault where setting is the server's.
-    on: 'POST policy/check',
-    from: 29,
-    run: ({ body }) => {
-      const fault = checkPolicy(text(body['policy']));
-      if (fault !== undefined) throw new MeshFault(3, fault);
-      return {};
-    },
-  },
-];
+};
 
 function enableRoute({ state, parts: [, id, word] }: Call): Body {
   const route = state.nodeRoutes().find((each) => each.id === id);
@@ -238,9 +179,10 @@ function answerTo(state: MeshState, { method, path, query, body, header }: Asked
     return state.minor >= 30 ? problem(401, 'Unauthorized') : { status: 401, body: 'Unauthorized' };
   try {
     const parts = path.slice('/api/v1/'.length).split('/').map(decodeURIComponent);
-    const route = routes.find(({ on, from = 0, until = 99 }) => state.minor >= from && state.minor <= until && isAt(on, method, parts));
-    if (!route) throw new MeshFault(5, 'Not Found');
-    return { body: route.run({ state, parts, query, body: mapOf(parsedJson(body.toString())) }) };
+    const on = Object.keys(routes).find((each) => isServed(each, state) && isAt(each, method, parts)) ?? '';
+    const run = routes[on];
+    if (!run) throw new MeshFault(5, 'Not Found');
+    return { body: run({ state, parts, query, body: mapOf(parsedJson(body.toString())) }) };
   } catch (error) {
     if (!(error instanceof MeshFault)) throw error;
     const { code, message } = error;
@@ -252,6 +194,11 @@ function answerTo(state: MeshState, { method, path, query, body, header }: Asked
 function problem(status: number, detail: string): Answer {
   const body = { title: titles[status] ?? 'Internal Server Error', status, detail, errors: [{ message: detail }] };
   return { status, body, headers: { 'Content-Type': 'application/problem+json' } };
+}
+
+function isServed(on: string, { minor }: MeshState): boolean {
+  const [from, until] = minors[on] ?? [0, 99];
+  return minor >= from && minor <= until;
 }
 
 function isAt(on: string, method: string, parts: readonly string[]): boolean {
