@@ -83,6 +83,7 @@ export interface PracticeProduct {
   readonly files?: Readonly<Record<string, string>>;
   /** The container starts: memory is empty (a secrets manager is sealed), the disk is as before. */
   start(surroundings: ProductSurroundings): void;
+  /** Also called for a container that has already stopped. */
   stop(): void;
   /** Runs the product's own command-line client; undefined for any other program. */
   exec?(argv: readonly string[], stdin: string): Promise<ExecAnswer> | undefined;

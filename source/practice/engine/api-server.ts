@@ -4,17 +4,7 @@ import { containerRoutes } from './container-routes.ts';
 import { Execs } from './execs.ts';
 import { imageRoutes } from './image-routes.ts';
 import type { Machine } from './machine.ts';
-import {
-  apiVersion,
-  type EngineRequest,
-  engineVersion,
-  type Handler,
-  oldestApiVersion,
-  Refusal,
-  type Routes,
-  sendJson,
-  sendNothing,
-} from './request.ts';
+import { apiVersion, type EngineRequest, engineVersion, type Handler, Refusal, type Routes, sendJson, sendNothing } from './request.ts';
 import { listenAt } from './socket-server.ts';
 import { systemRoutes } from './system-routes.ts';
 
@@ -55,14 +45,7 @@ const headers = {
 } as const;
 
 function refuseVersion(version = apiVersion): void {
-  const compare = (other: string) => version.localeCompare(other, 'en', { numeric: true });
-  if (compare(oldestApiVersion) < 0) {
-    throw new Refusal(
-      400,
-      `client version ${version} is too old. Minimum supported API version is ${oldestApiVersion}, please upgrade your client to a newer version`,
-    );
-  }
-  if (compare(apiVersion) > 0)
+  if (version.localeCompare(apiVersion, 'en', { numeric: true }) > 0)
     throw new Refusal(400, `client version ${version} is too new. Maximum supported API version is ${apiVersion}`);
 }
 

@@ -40,7 +40,7 @@ export interface ContainerSpec {
   healthcheck: { test: readonly string[]; intervalMs: number } | undefined;
 }
 
-function newState() {
+export function newState() {
   return {
     status: 'created' as 'created' | 'running' | 'paused' | 'restarting' | 'exited',
     exitCode: 0,

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Container, ContainerMount, ContainerSpec, PortBinding } from './container.ts';
 import type { Machine } from './machine.ts';
 import type { Program } from './program.ts';
@@ -56,7 +55,6 @@ export interface CreateBody {
     NetworkMode?: string;
     PortBindings?: Record<string, readonly { HostIp?: string; HostPort?: string }[] | null> | null;
     Binds?: readonly string[] | null;
-    Mounts?: readonly { Type?: string; Source?: string; Target?: string; ReadOnly?: boolean }[] | null;
     RestartPolicy?: { Name?: string; MaximumRetryCount?: number };
     Memory?: number;
     LogConfig?: { Type?: string };
@@ -80,13 +78,7 @@ export function specRequestOf({ images }: Machine, name: string, body: Partial<C
     labels: body.Labels ?? {},
     tty: body.Tty === true,
     ports: [...exposed].flatMap((key) => portsOf(key, bindings[key] ?? [])),
-    mounts: [
-      ...(host.Binds ?? []).map(mountOf),
-      ...(host.Mounts ?? []).map(({ Type, Source = '', Target = '', ReadOnly = false }): ContainerMount => {
-        const bind = { source: Source, target: Target, readOnly: ReadOnly };
-        return Type === 'bind' ? { type: 'bind', ...bind } : volumeMount({ ...bind, source: Source || randomBytes(32).toString('hex') });
-      }),
-    ],
+    mounts: (host.Binds ?? []).map(mountOf),
     networkMode: mode === 'default' || mode === '' ? 'bridge' : mode,
     networks: Object.keys(body.NetworkingConfig?.EndpointsConfig ?? {}),
     restartPolicy: {

@@ -24,14 +24,9 @@ export function momentText(ms: number | undefined, subNanoseconds = 0): string {
   return `${new Date(ms).toISOString().slice(0, -1)}${String(subNanoseconds % 1_000_000).padStart(6, '0')}Z`;
 }
 
-/** `1795167986.123456789` or RFC 3339 as a moment in whole milliseconds and the nanoseconds beyond; undefined for nothing and 0. */
+/** `1795167986.123456789` as a moment in whole milliseconds and the nanoseconds beyond; undefined for nothing and 0. */
 export function readMoment(text: string | null): { ms: number; subNanoseconds: number } | undefined {
-  if (!text || text === '0') return undefined;
-  const [, seconds, fraction = ''] = /^(\d+)(?:\.(\d{1,9}))?$/.exec(text) ?? [];
-  if (seconds === undefined) {
-    const ms = Date.parse(text);
-    return Number.isNaN(ms) ? undefined : { ms, subNanoseconds: 0 };
-  }
+  const [, seconds = '0', fraction = ''] = /^(\d+)(?:\.(\d{1,9}))?$/.exec(text ?? '') ?? [];
   const nanoseconds = Number(fraction.padEnd(9, '0'));
   const ms = Number(seconds) * 1000 + Math.floor(nanoseconds / 1_000_000);
   return ms === 0 ? undefined : { ms, subNanoseconds: nanoseconds % 1_000_000 };

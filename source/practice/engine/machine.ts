@@ -4,7 +4,7 @@ import { createServer as createHttpServer, type RequestListener } from 'node:htt
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Container, type ContainerSpec } from './container.ts';
+import { Container, type ContainerSpec, newState } from './container.ts';
 import { EventLog } from './event-log.ts';
 import { Images } from './images.ts';
 import type { Program, Run } from './program.ts';
@@ -147,16 +147,8 @@ export class Machine {
     container.bound = bound;
     const run = new AbortController();
     container.run = run;
-    Object.assign(state, {
-      status: 'running',
-      exitCode: 0,
-      error: '',
-      startedMs: startedMs ?? Date.now(),
-      pid: this.#nextPid++,
-      health: container.spec.healthcheck ? 'starting' : undefined,
-      failingStreak: 0,
-      healthOutput: '',
-    });
+    const health = container.spec.healthcheck && 'starting';
+    Object.assign(state, newState(), { status: 'running', startedMs: startedMs ?? Date.now(), pid: this.#nextPid++, health });
     container.networkAddress = container.hasNetwork ? `172.18.0.${2 + (state.pid % 250)}` : '';
     await Promise.all(bound.map((port) => this.#listen(container, port).catch(() => undefined)));
     if (startedMs === undefined) {

@@ -22,13 +22,7 @@ export interface WorldService {
   program: SimulatedProgram;
 }
 
-export interface World {
-  services: readonly WorldService[];
-  /** All components except those that were started by hand. */
-  deployed: readonly DeployedComponent[];
-  /** Returns a component's service, by default its main one. */
-  service(component: string, service?: string): WorldService | undefined;
-}
+export type World = Awaited<ReturnType<typeof buildWorld>>;
 
 type Products = Readonly<Record<string, PracticeProduct>>;
 
@@ -55,7 +49,7 @@ export async function buildWorld(
   catalog: Catalog,
   products: Products,
   { cluster, stackFolder }: { cluster: PracticeProduct; stackFolder: string },
-): Promise<World> {
+) {
   const services: WorldService[] = [];
   const deployed: DeployedComponent[] = [];
   for (const component of components) {
@@ -80,8 +74,10 @@ export async function buildWorld(
   addLeftovers(machine);
   return {
     services,
+    /** All components except those that were started by hand. */
     deployed,
-    service: (component, name) => {
+    /** Returns a component's service, by default its main one. */
+    service: (component: string, name?: string) => {
       const main = catalog.get(component)?.services.find((service) => service.main)?.name;
       return services.find((service) => service.component === component && service.service === (name ?? main));
     },

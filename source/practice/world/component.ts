@@ -12,6 +12,7 @@ export interface Scenario {
   pages?: Readonly<Record<number, Pages>>;
   /** Result of its health check; an image without a check has none. */
   health?: { status: 'starting' | 'healthy' | 'unhealthy'; output: string };
+  /** By default those of a program that only waits. */
   figures?: Figures;
   /** It ends by itself soon after each start. */
   dies?: { exitCode: number; afterMs: number; log: LogTemplates };
@@ -24,7 +25,6 @@ export interface Figures {
 }
 
 export interface PracticeService extends Scenario {
-  figures: Figures;
   /** Between its start and its first answer: half a second by default. */
   bootMs?: number;
   tty?: boolean;

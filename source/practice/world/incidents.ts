@@ -1,26 +1,16 @@
 import type { Machine } from '../engine/machine.ts';
 import type { World } from './build-world.ts';
 
-export interface Incident {
-  name: string;
-  title: string;
-  summary: string;
-  play(): Promise<void> | void;
-}
-
-export interface Incidents {
-  readonly all: readonly Incident[];
-  calm(): Promise<void>;
-}
+export type Incidents = ReturnType<typeof openIncidents>;
 
 const gigabyte = 1024 ** 3;
 
-export function openIncidents(machine: Machine, world: World): Incidents {
+export function openIncidents(machine: Machine, world: World) {
   const play = (incident: string, components: readonly string[]) => {
     for (const { component, program } of world.services) if (components.includes(component)) program.play(incident);
   };
   const fullVolume = () => machine.volumes.get('rss-reader_db');
-  const all: readonly Incident[] = [
+  const all: readonly { name: string; title: string; summary: string; play(): Promise<void> | void }[] = [
     {
       name: 'restart-loop',
       title: 'A program that dies and is started again',

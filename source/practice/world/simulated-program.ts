@@ -5,10 +5,11 @@ import type { ContainerLog } from '../engine/container-log.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { Program, Run } from '../engine/program.ts';
 import type { PracticeProduct } from '../practice.ts';
-import type { PracticeService, Scenario } from './component.ts';
+import type { Figures, PracticeService, Scenario } from './component.ts';
 import { type LogTemplates, linesOf, Random } from './log-templates.ts';
 
 const usual = 'usual';
+const idle: Figures = { cpuPercent: [0, 0], memoryMb: [1, 0] };
 /** The log of the past is limited: it delays the start. */
 const historyMs = 8 * 3_600_000;
 const historyEntries = 700;
@@ -41,7 +42,6 @@ export class SimulatedProgram implements Program {
   #incident: string | undefined;
   #run: Run | undefined;
   #isUp = false;
-  #productRuns = false;
   #nextEntry = new AbortController();
   /** Until the first start, of a program that ran before the practice began. */
   #past: Past | undefined;
@@ -115,7 +115,6 @@ export class SimulatedProgram implements Program {
     this.#past = undefined;
     for (const [path, content] of Object.entries({ ...this.#service.files, ...this.#product?.files }))
       if (!run.files.file(path)) run.files.write(path, content, Date.now());
-    this.#productRuns = true;
     this.#product?.start({
       log: (line, stream = 'stdout', ms = Date.now()) =>
         this.#write(line.split('\n'), stream, past && ms < past.untilMs ? past : undefined, ms),
@@ -127,7 +126,7 @@ export class SimulatedProgram implements Program {
     run.signal.addEventListener('abort', () => {
       this.#isUp = false;
       this.#run = undefined;
-      this.#stopProduct();
+      this.#product?.stop();
     });
     if (past) {
       this.#becomeUp(run);
@@ -154,11 +153,6 @@ export class SimulatedProgram implements Program {
       this.#applyScenario();
     };
     this.#machine.later(Math.max(0, startedMs + settles.afterMs - Date.now()), settle, signal);
-  }
-
-  #stopProduct(): void {
-    if (this.#productRuns) this.#product?.stop();
-    this.#productRuns = false;
   }
 
   #applyScenario(): void {
@@ -188,7 +182,7 @@ export class SimulatedProgram implements Program {
 
   onTerminate(): { exitCode: number; afterMs: number } {
     // Now, while its last lines still reach the log.
-    this.#stopProduct();
+    this.#product?.stop();
     return { exitCode: 0, afterMs: 200 };
   }
 
@@ -200,7 +194,7 @@ export class SimulatedProgram implements Program {
   }
 
   figures(runMs: number): { cpuPercent: number; memoryBytes: number } {
-    const { cpuPercent, memoryMb } = this.#setting('figures');
+    const { cpuPercent, memoryMb } = this.#setting('figures') ?? idle;
     // Slow waves of several lengths look alive, and need no memory.
     const seconds = runMs / 1000;
     const wave = (Math.sin(seconds / 7) + Math.sin(seconds / 23 + 1) + Math.sin(seconds / 3 + 2)) / 3;

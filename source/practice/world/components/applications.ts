@@ -18,10 +18,7 @@ export const mediaServer: PracticeComponent = {
           `[{{clock}}] [INF] [{{8..60}}] Emby.Server.Implementations.Session.SessionManager: Playback stopped reported by app Jellyfin Web 10.11.3 playing "${film}". Stopped at {{2..90}}000 ms`,
           '[{{clock}}] [WRN] [{{8..60}}] Jellyfin.Server.Middleware.ResponseTimeMiddleware: Slow HTTP Response from https://media.home.example.org/Items/Latest to {{home}} in 0:00:00.{{500..999}}1204 with Status Code 200',
           `[{{clock}}] [ERR] [{{8..60}}] MediaBrowser.Providers.Manager.ProviderManager: Error in metadata saver for "${film}"
-System.IO.IOException: The process cannot access the file because it is being used by another process.
-   at System.IO.Strategies.FileStreamHelpers.ChooseStrategy(FileStream fileStream, String path, FileMode mode, FileAccess access)
-   at MediaBrowser.XbmcMetadata.Savers.BaseNfoSaver.SaveToFileAsync(Stream stream, String path)
-   --- End of stack trace from previous location ---`,
+   at MediaBrowser.XbmcMetadata.Savers.BaseNfoSaver.SaveToFileAsync(Stream stream, String path)`,
         ],
       },
       figures: { cpuPercent: [14, 22], memoryMb: [486, 60] },
@@ -186,7 +183,6 @@ export const llmProxy: PracticeComponent = {
       log: {
         everyMs: 12_000,
         start: [
-          '   ██╗     ██╗████████╗███████╗██╗     ██╗     ███╗   ███╗',
           `${info} Application startup complete.`,
           `${info} Uvicorn running on \x1b[1mhttp://0.0.0.0:4000\x1b[0m (Press CTRL+C to quit)`,
         ],
@@ -195,11 +191,8 @@ export const llmProxy: PracticeComponent = {
           asked('POST /chat/completions', '200 OK'),
           [
             '\x1b[91m{{clock}} - LiteLLM Proxy:ERROR\x1b[0m: utils.py:3121 - Error getting LiteLLM_SpendLogs: All connection attempts failed',
-            'Traceback (most recent call last):',
-            '  File "/usr/lib/python3.13/site-packages/httpcore/_async/connection_pool.py", line 236, in handle_async_request',
             'httpcore.ConnectError: All connection attempts failed',
           ],
-          asked('POST /chat/completions', '429 Too Many Requests'),
         ],
       },
       figures: { cpuPercent: [2.4, 1.5], memoryMb: [512, 30] },

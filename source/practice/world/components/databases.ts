@@ -1,7 +1,7 @@
 import { type PracticeService, printed } from '../component.ts';
 
 /** PostgreSQL 16 in its official image, as the database of a component. */
-export function postgresService(database: string): PracticeService {
+export function postgresService(database: string, rows?: (scenario: string) => string): PracticeService {
   const accepts = '/var/run/postgresql:5432 - accepting connections';
   return {
     log: {
@@ -25,7 +25,10 @@ export function postgresService(database: string): PracticeService {
     figures: { cpuPercent: [0.6, 0.5], memoryMb: [46, 8] },
     health: { status: 'healthy', output: `${accepts}\n` },
     processes: ['postgres', 'postgres: checkpointer', 'postgres: walwriter', `postgres: ${database} ${database} 172.18.0.3(51024) idle`],
-    exec: (argv) => (argv[0] === 'pg_isready' ? printed(accepts) : undefined),
+    exec: ([program], scenario) => {
+      if (program === 'psql' && rows) return printed(rows(scenario));
+      return program === 'pg_isready' ? printed(accepts) : undefined;
+    },
     scenarios: {
       // It panics, recovers, and panics again.
       'full-disk': {
@@ -35,10 +38,8 @@ export function postgresService(database: string): PracticeService {
           entries: [
             [
               '{{dayMs}} UTC [412] ERROR:  could not extend file "base/16384/{{16400..17900}}": No space left on device',
-              '{{dayMs}} UTC [412] HINT:  Check free disk space.',
               `{{dayMs}} UTC [412] STATEMENT:  INSERT INTO entries (feed_id, title, url, content) VALUES ($1, $2, $3, $4) /* ${database} */`,
             ],
-            '{{dayMs}} UTC [27] ERROR:  could not write to file "pg_wal/xlogtemp.27": No space left on device',
           ],
         },
         health: { status: 'unhealthy', output: 'pg_isready: /var/run/postgresql:5432 - rejecting connections\n' },

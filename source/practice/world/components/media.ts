@@ -13,10 +13,7 @@ function servarr(component: string, service: string, program: string, port: numb
       [service]: {
         log: {
           everyMs: 45_000,
-          start: [
-            `${info} Bootstrap: Starting ${program} - /app/${service}/bin/${program}`,
-            `${info} Microsoft.Hosting.Lifetime: Now listening on: http://[::]:${port}`,
-          ],
+          start: [`${info} Microsoft.Hosting.Lifetime: Now listening on: http://[::]:${port}`],
           entries: [`${info} RssSyncService: RSS Sync Completed. Reports found: 100, Reports grabbed: 0`],
         },
         figures: { cpuPercent: [0.5, 0.4], memoryMb: [168, 14] },

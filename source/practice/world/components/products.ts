@@ -29,7 +29,7 @@ export const productComponents: readonly PracticeComponent[] = [
         figures: { cpuPercent: [0.9, 0.6], memoryMb: [86, 6] },
         processes: ['bao server -config=/openbao/config/server.hcl'],
       },
-      storage: { figures: { cpuPercent: [0, 0], memoryMb: [1, 0] }, finished: true },
+      storage: { finished: true },
     },
   },
   {

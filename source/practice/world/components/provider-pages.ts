@@ -30,12 +30,10 @@ function discovery(hostname: string): object {
     jwks_uri: at('/certs'),
     device_authorization_endpoint: at('/auth/device'),
     revocation_endpoint: at('/revoke'),
-    grant_types_supported: ['authorization_code', 'client_credentials', 'implicit', 'password', 'refresh_token'],
     response_types_supported: ['code', 'none', 'id_token', 'token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     subject_types_supported: ['public', 'pairwise'],
     id_token_signing_alg_values_supported: ['PS384', 'RS384', 'EdDSA', 'ES384', 'ES256', 'RS256', 'ES512', 'PS256', 'PS512', 'RS512'],
     code_challenge_methods_supported: ['plain', 'S256'],
-    scopes_supported: ['openid', 'profile', 'email', 'roles', 'groups'],
   };
 }
 

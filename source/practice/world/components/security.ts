@@ -1,5 +1,5 @@
 import { htmlPage } from '../../answers.ts';
-import { days, hours, minutes, type PracticeComponent, type PracticeService, printed } from '../component.ts';
+import { days, hours, minutes, type PracticeComponent, type PracticeService } from '../component.ts';
 import { postgresService, redisService } from './databases.ts';
 import { providerPages } from './provider-pages.ts';
 
@@ -186,18 +186,15 @@ export const idpEnterprise: PracticeComponent = {
   },
 };
 
-const idle: PracticeService['figures'] = { cpuPercent: [0, 0], memoryMb: [1, 0] };
-
 const feeds = ['vulnerability-tests', 'notus-data', 'cert-bund-data', 'dfn-cert-data', 'data-objects', 'report-formats'];
 
 const feed = (name: string): PracticeService => ({
   log: { start: [`copying ${name} to /mnt`, 'files copied', 'sleeping forever'] },
-  figures: idle,
   health: { status: 'healthy', output: '' },
   processes: ['/bin/sh /bin/init.sh'],
 });
 
-const job = (line: string): PracticeService => ({ log: { start: [line] }, figures: idle, finished: true });
+const job = (line: string): PracticeService => ({ log: { start: [line] }, finished: true });
 
 /** Feeds take 15 to 30 minutes. */
 const loadedAfterMs = minutes(26);
@@ -218,15 +215,9 @@ export const vulnerabilityScanner: PracticeComponent = {
     'redis-server': redisService(),
     'pg-gvm-migrator': job('No migration required.'),
     'pg-gvm': {
-      ...postgresService('gvmd'),
+      ...postgresService('gvmd', (scenario) => (scenario === 'loaded' ? '174213 6' : '0 0')),
       settles: { afterMs: loadedAfterMs, scenario: 'loaded' },
       scenarios: { loaded: {} },
-      exec: ([program], scenario) =>
-        program === 'psql'
-          ? printed(scenario === 'loaded' ? '174213 6' : '0 0')
-          : program === 'pg_isready'
-            ? printed('/var/run/postgresql:5432 - accepting connections')
-            : undefined,
     },
     gvmd: {
       log: {

@@ -90,15 +90,11 @@ export function problemsOf({ rules, defaultPolicy }: Configuration): string[] {
   if (!policyNames.includes(defaultPolicy)) problems.push(`access_control: option 'default_policy' ${isOneOf} '${defaultPolicy}'`);
   rules.forEach(({ domains, policy, subjects }, index) => {
     const rule = `access_control: rule #${index + 1}${domains.length > 0 ? ` (domain '${domains.join(',')}')` : ''}`;
-    if (domains.length === 0) problems.push(`${rule}: option 'domain' or 'domain_regex' must be present but are both absent`);
     if (!policyNames.includes(policy)) problems.push(`${rule}: option 'policy' ${isOneOf} '${policy}'`);
     if (policy === 'bypass' && subjects.length > 0)
       problems.push(
         `${rule}: 'policy' option 'bypass' is not supported when 'subject' option is configured: see https://www.authelia.com/c/acl#bypass`,
       );
-    for (const subject of subjects.flat())
-      if (!/^(?:user|group|oauth2:client):/.test(subject))
-        problems.push(`${rule}: 'subject' option '${subject}' is invalid: must start with 'user:', 'group:', or 'oauth2:client:'`);
   });
   return problems;
 }

@@ -78,7 +78,7 @@ const alertCommands: Commands = {
     if (!alert) throw new Refusal(`can't find alert with id ${cli.words[0]}: API error: object not found`);
     return `${goJson(alertShape(alert, Date.now(), cli.dialect))}\n`;
   },
-  'alerts delete': (cli) => cli.note(`${cli.store.removeAlerts(() => cli.flags.all === true)} alert(s) deleted`),
+  'alerts delete': (cli) => cli.note(`${cli.flags.all ? cli.store.alerts.splice(0).length : 0} alert(s) deleted`),
   'decisions list': (cli) => {
     const limit = cli.flags.all ? 0 : Number(cli.text('limit') ?? 100);
     const filter = { limit, activeOnly: true, shared: cli.flags.all === true, origin: cli.text('origin') };

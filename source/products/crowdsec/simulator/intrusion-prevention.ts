@@ -67,11 +67,10 @@ export function createIntrusionPrevention(options: IntrusionPreventionOptions = 
       log('SIGTERM received, shutting down');
       tokens = new Map();
     },
-    exec(argv) {
-      const [program, ...rest] = argv;
-      if (program !== 'cscli') return undefined;
-      return Promise.resolve(runCscli({ store, hub, dialect, versionText, login: machine.login, requests, log }, rest));
-    },
+    exec: ([program, ...argv]) =>
+      program === 'cscli'
+        ? Promise.resolve(runCscli({ store, hub, dialect, versionText, login: machine.login, requests, log }, argv))
+        : undefined,
     play(incident) {
       if (incident === 'attack') attack(scene());
     },

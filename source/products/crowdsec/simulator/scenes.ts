@@ -72,52 +72,27 @@ export function subscribeBlocklist(store: Store, count: number): void {
 }
 
 const pullEveryMs = 10_000;
+const pullsUntilAlert = 6;
 
-/** Until `signal`: alerts now and then, and the bouncer of a firewall that queries for decisions again and again. */
-export function live(scene: Scene, bouncerAddress: string): void {
+/** Until `signal`: an alert a minute, and the bouncer of a firewall that queries for decisions again and again. */
+export function live(scene: Scene, address: string): void {
+  let turn = Math.floor(Math.random() * 100) * pullsUntilAlert;
   const pull = () => {
     const [bouncer] = scene.store.bouncers;
-    if (!bouncer) return;
-    Object.assign(bouncer, {
-      lastPullMs: Date.now(),
-      address: bouncerAddress,
-      type: 'crowdsec-firewall-bouncer',
-      version: 'v0.0.34',
-    });
+    if (bouncer) Object.assign(bouncer, { lastPullMs: Date.now(), address, type: 'crowdsec-firewall-bouncer', version: 'v0.0.34' });
+    if (++turn % pullsUntilAlert === 0) raise(scene, turn, turn / pullsUntilAlert, 2000 + (turn % 9) * 1300);
   };
   pull();
-  let alerts: NodeJS.Timeout | undefined;
-  let turn = Math.floor(Math.random() * 100);
-  const next = () => {
-    alerts = setTimeout(
-      () => {
-        turn++;
-        raise(scene, turn * 7, turn * 3, 2000 + (turn % 9) * 1300);
-        next();
-      },
-      25_000 + Math.random() * 65_000,
-    ).unref();
-  };
-  next();
   const pulls = setInterval(pull, pullEveryMs).unref();
-  scene.signal.addEventListener('abort', () => {
-    clearTimeout(alerts);
-    clearInterval(pulls);
-  });
+  scene.signal.addEventListener('abort', () => clearInterval(pulls));
 }
 
-/** A burst: every intruder at once with the first blow, then a few more within seconds. */
+/** A burst: every intruder at once, then more blows within seconds. */
 export function attack(scene: Scene): void {
-  if (scene.signal.aborted) return;
-  intruders.forEach((_, index) => {
-    raise(scene, index, index, 900 + index * 150);
-  });
-  let left = 18;
-  const blow = () => {
-    if (scene.signal.aborted) return;
-    raise(scene, left * 5, left, 400 + left * 60);
-    left--;
-    if (left > 0) setTimeout(blow, 250 + left * 20).unref();
-  };
-  setTimeout(blow, 300).unref();
+  for (let blow = 0; blow < 24; blow++) {
+    const strike = () => {
+      if (!scene.signal.aborted) raise(scene, blow, blow * 5, 900 + blow * 60);
+    };
+    setTimeout(strike, Math.max(0, blow - intruders.length) * 400).unref();
+  }
 }

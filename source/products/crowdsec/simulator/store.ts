@@ -102,13 +102,6 @@ export class Store {
     return ended.length;
   }
 
-  removeAlerts(matches: (alert: Alert) => boolean): number {
-    const kept = this.alerts.filter((alert) => !matches(alert));
-    const removed = this.alerts.length - kept.length;
-    this.alerts.splice(0, Infinity, ...kept);
-    return removed;
-  }
-
   /** The allowlist items that let this address or range through, as CrowdSec names them; undefined when none does. */
   allowlisting(value: string): string | undefined {
     const items = this.allowlists.flatMap((list) =>

@@ -3,13 +3,7 @@ import { meshApi } from './api.ts';
 import { runCommand } from './command.ts';
 import { type MeshOptions, MeshState, type Node, newAuthId } from './mesh-state.ts';
 
-export interface Mesh {
-  readonly product: PracticeProduct;
-  /** New in every practice stack. */
-  readonly apiKey: string;
-  /** The auth id of the node that waits to be registered; undefined in an empty mesh. */
-  readonly pendingAuthId: string | undefined;
-}
+export type Mesh = ReturnType<typeof createMesh>;
 
 const dayMs = 86_400_000;
 const newcomer = 'new-tablet';
@@ -34,7 +28,7 @@ const policyText = `// Who reaches what. What is not allowed here is denied.
 `;
 
 /** A mesh control server for practice. Answers of 0.29 follow a running 0.29.2, those of other versions reference/headscale.md. */
-export function createMesh(options: MeshOptions = {}): Mesh {
+export function createMesh(options: MeshOptions = {}) {
   let surroundings: ProductSurroundings | undefined;
   const state = new MeshState(options);
   if (!options.empty) settleCrew(state);
@@ -62,6 +56,7 @@ export function createMesh(options: MeshOptions = {}): Mesh {
     },
     exec: (argv) => (/(?:^|\/)headscale$/.test(argv[0] ?? '') ? Promise.resolve(runCommand(state, argv)) : undefined),
   };
+  /** The auth id is that of the node that waits to be registered; undefined in an empty mesh. Both are new in every practice stack. */
   return { product, apiKey, pendingAuthId };
 }
 

@@ -61,11 +61,11 @@ export function createCluster(options: ClusterOptions = {}) {
 
   const api: ApiServer = { store, controllers, token, forbidden, away, delayMs, requests: new Map(), version: answers };
 
-  /** klog's line: `I1120 13:15:41.123456       1 server.go:240] words`. */
-  const log = (level: 'I' | 'W' | 'E', from: string, words: string, ms = Date.now()): void => {
+  /** A line of klog. */
+  const logVersion = (version: string, ms = Date.now()): void => {
     const stamp = new Date(ms).toISOString();
-    const heading = `${level}${stamp.slice(5, 7)}${stamp.slice(8, 10)} ${stamp.slice(11, 23)}000       1 ${from}]`;
-    surroundings?.log(`${heading} ${words}`, 'stderr', ms);
+    const heading = `I${stamp.slice(5, 7)}${stamp.slice(8, 10)} ${stamp.slice(11, 23)}000       1 server.go:143]`;
+    surroundings?.log(`${heading} Version: ${version}`, 'stderr', ms);
   };
 
   const setImage = (pod: string, image: string): void => {
@@ -86,7 +86,7 @@ export function createCluster(options: ClusterOptions = {}) {
     for (const { metadata } of store.list(pods, 'kube-system'))
       if (metadata.labels?.app === 'kube-proxy') setImage(metadata.name, imageOf('kube-proxy', next));
     api.requests.clear();
-    log('I', 'server.go:143', `Version: ${next}`);
+    logVersion(next);
   };
 
   const setReady = (name: string, ready: boolean, kubelet?: string): void => {
@@ -95,7 +95,6 @@ export function createCluster(options: ClusterOptions = {}) {
       copy.status.conditions = [...others, readyCondition(ready, seconds(Date.now()))];
       if (kubelet) copy.status.nodeInfo = { ...copy.status.nodeInfo, kubeletVersion: kubelet, kubeProxyVersion: kubelet };
     });
-    if (!ready) log('W', 'node_lifecycle_controller.go:1041', `"Node NotReady" node="${name}"`);
   };
 
   const restarts = new Map<string, number>();
@@ -131,12 +130,10 @@ export function createCluster(options: ClusterOptions = {}) {
       api.requests.clear();
       // Some old program in the cluster reads what the next release no longer serves.
       api.requests.set('flowcontrol.apiserver.k8s.io v1beta3 flowschemas', 1);
-      log('I', 'server.go:143', `Version: ${answers()}`, given.startedMs);
-      log('I', 'secure_serving.go:213', `Serving securely on [::]:${clusterPort}`, given.startedMs);
+      logVersion(answers(), given.startedMs);
       controllers.start();
     },
     stop() {
-      log('I', 'genericapiserver.go:548', '"[graceful-termination] shutdown event" name="ShutdownInitiated"');
       controllers.stop();
     },
     exec: (argv) => onNode(controlPlane, argv),

@@ -47,7 +47,6 @@ export class Core {
   /** Time of the last unsealing, in ISO form. */
   activeSince = '';
   log: (line: string) => void = () => {};
-  whenUnsealed: () => void = () => {};
   whenSealed: () => void = () => {};
   #given: Buffer[] = [];
   #nonce = '';
@@ -105,7 +104,7 @@ export class Core {
   #open(key: Buffer): void {
     this.storage.unseal(key);
     this.activeSince = this.time();
-    this.whenUnsealed();
+    this.log('core: vault is unsealed');
   }
 
   /** Reports whether this is the key that the shares were split from. */
@@ -173,6 +172,7 @@ export class Core {
   seal(): void {
     if (this.sealed) return;
     this.whenSealed();
+    this.log('core: vault is sealed');
     this.storage.seal();
     this.dropAttempt();
   }

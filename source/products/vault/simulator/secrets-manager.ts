@@ -28,15 +28,12 @@ export interface SecretsManager {
   storedBytes(): string;
 }
 
-const housekeepingMs = 45_000;
-
 /**
  * A secrets manager for practice: it splits and combines shares, encrypts its storage with the key that they combine to, and is sealed after
  * each start. Answers follow a running OpenBao 2.6.2, and reference/openbao-vault.md for everything else.
  */
 export async function createSecretsManager(options: SecretsManagerOptions = {}): Promise<SecretsManager> {
   let surroundings: ProductSurroundings | undefined;
-  let housekeeping: NodeJS.Timeout | undefined;
   const { dialect = openbao, shares: count = 5, threshold = 3 } = options;
   const core = new Core(dialect, options.autoUnseal);
   const server = new Server(core);
@@ -44,33 +41,16 @@ export async function createSecretsManager(options: SecretsManagerOptions = {}):
 
   const log = (line: string, ms = Date.now()) => surroundings?.log(`${new Date(ms).toISOString()} [INFO]  ${line}`, 'stderr', ms);
   core.log = (line) => log(line);
-  core.whenUnsealed = () => {
-    for (const line of unsealLines) log(line);
-  };
-  core.whenSealed = () => {
-    server.ceremonies.forget();
-    for (const line of sealLines) log(line);
-  };
-
-  const logStart = (ms = Date.now()) => {
-    for (const line of banner(dialect)) surroundings?.log(line, 'stdout', ms);
-    log('core: Initializing version history cache for core', ms);
-    if (!core.storage.initialised) log('core: security barrier not initialized', ms);
-  };
 
   const product: PracticeProduct = {
     listeners: { 8200: server.listener },
     start(given) {
       surroundings = given;
-      logStart(given.startedMs);
+      surroundings.log(`==> ${productName(dialect)} server started! Log data will stream in below:`, 'stdout', given.startedMs);
+      log('core: Initializing version history cache for core', given.startedMs);
       core.openItself();
-      housekeeping = setInterval(() => {
-        if (!core.sealed) log(`expiration: revoked lease: lease_id=auth/approle/login/h${randomBytes(32).toString('hex')}`);
-      }, housekeepingMs);
-      housekeeping.unref();
     },
     stop() {
-      clearInterval(housekeeping);
       surroundings?.log('==> Vault shutdown triggered', 'stdout');
       core.seal();
       core.dropAttempt();
@@ -125,24 +105,3 @@ function runCommand(server: Server, argv: readonly string[]): ExecAnswer {
   const stdout = argv.includes('-format=json') ? `${JSON.stringify(status, undefined, 2)}\n` : text;
   return { ...said(stdout), exitCode: core.sealed ? 2 : 0 };
 }
-
-/** What the server prints before it serves. */
-function banner(dialect: Dialect): string[] {
-  const name = productName(dialect);
-  return [
-    `==> ${name} server configuration:`,
-    '',
-    '                Storage: raft (HA available)',
-    `                Version: ${name} v${dialect.version}`,
-    '',
-    `==> ${name} server started! Log data will stream in below:`,
-  ];
-}
-
-const unsealLines: readonly string[] = [
-  'core: vault is unsealed',
-  'storage.raft: entering leader state: leader="Node at openbao:8201 [Leader]"',
-  'core: post-unseal setup complete',
-];
-
-const sealLines: readonly string[] = ['core: marked as sealed', 'core: vault is sealed'];

@@ -32,6 +32,7 @@ export class Server {
   constructor(core: Core) {
     this.core = core;
     this.ceremonies = new Ceremonies(core);
+    core.whenSealed = () => this.ceremonies.forget();
   }
 
   /** A snapshot is gzip, all else is JSON. */

@@ -17,7 +17,8 @@ export function createPasswordVault(): PracticeProduct {
     tried = [...tried.filter((ms) => ms > Date.now() - triesMs), Date.now()];
     if (tried.length > tries) return { ...htmlPage('Too many admin requests, try again later.'), status: 429 };
     const token = variable('ADMIN_TOKEN');
-    if (token === '') return { ...htmlPage("The admin panel is disabled, please configure the 'ADMIN_TOKEN' variable to enable it"), status: 404 };
+    if (token === '')
+      return { ...htmlPage("The admin panel is disabled, please configure the 'ADMIN_TOKEN' variable to enable it"), status: 404 };
     const given = new URLSearchParams(body.toString()).get('token') ?? '';
     const right = token.startsWith('$argon2') ? await isPassword(token, given) : token.trim() === given.trim();
     if (right) {
