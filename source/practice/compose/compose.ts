@@ -122,12 +122,14 @@ async function removeContainer({ machine }: Command, container: Container): Prom
 }
 
 async function down(command: Command): Promise<undefined> {
-  const { machine, project, say } = command;
+  const { machine, project, options, say } = command;
   await each({ ...command, words: [] }, 'Removed', (container) => removeContainer(command, container));
   for (const { name, external } of project.networks) {
     if (external || machine.containers().some(({ spec }) => spec.networks.includes(name)) || !machine.networks.delete(name)) continue;
     say(` Network ${name}  Removed`);
   }
+  for (const { name, external } of options['v'] || options['volumes'] ? project.volumes : [])
+    if (!external && machine.volumes.delete(name)) say(` Volume ${name}  Removed`);
 }
 
 async function each(command: Command, done: string, change: (container: Container) => Promise<unknown>): Promise<undefined> {

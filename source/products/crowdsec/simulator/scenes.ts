@@ -76,11 +76,12 @@ const pullsUntilAlert = 6;
 
 /** Until `signal`: an alert a minute, and the bouncer of a firewall that queries for decisions again and again. */
 export function live(scene: Scene, address: string): void {
-  let turn = Math.floor(Math.random() * 100) * pullsUntilAlert;
+  let count = Math.floor(Math.random() * 100) * pullsUntilAlert;
   const pull = () => {
     const [bouncer] = scene.store.bouncers;
     if (bouncer) Object.assign(bouncer, { lastPullMs: Date.now(), address, type: 'crowdsec-firewall-bouncer', version: 'v0.0.34' });
-    if (++turn % pullsUntilAlert === 0) raise(scene, turn, turn / pullsUntilAlert, 2000 + (turn % 9) * 1300);
+    const turn = ++count / pullsUntilAlert;
+    if (Number.isInteger(turn)) raise(scene, turn * 7, turn * 3, 2000 + (turn % 9) * 1300);
   };
   pull();
   const pulls = setInterval(pull, pullEveryMs).unref();

@@ -57,7 +57,7 @@ export class MeshState {
   policy: { policy: string; updatedAt: string } | undefined;
   /** Nodes that wait to be registered, by auth id. */
   readonly pending = new Map<string, string>();
-  /** Of now by default. */
+  /** The time of the line is now by default. */
   log: (text: string, ms?: number) => void = () => {};
   readonly #ids = new Map<string, number>();
   readonly #routeIds = new Map<string, string>();
