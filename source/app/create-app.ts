@@ -120,7 +120,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
     return askEngine(join(folder, 'engine.sock'), 'POST', path, signal);
   };
   const inForce = async (name: SecretName, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> => {
-    const { versionsInForce } = await import('../stack/apply/running-versions.ts');
+    const { versionsInForce } = await import('../stack/apply/recover.ts');
     // The name of a further engine contains a slash.
     const [variable = '', component = '', ...engineName] = name.split('/').reverse();
     const at = engineName.reverse().join('/');

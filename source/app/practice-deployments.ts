@@ -9,7 +9,7 @@ import { openSecretStorage } from '../secrets/open-secrets.ts';
 import type { SecretName, SecretStorage } from '../secrets/secrets.ts';
 import { openJournal } from '../session/journal.ts';
 import { openSession } from '../session/open-session.ts';
-import { recordOf } from '../stack/apply/record.ts';
+import { recordOf } from '../stack/apply/apply.ts';
 import { type ComponentSource, readComponentSource } from '../stack/component-source.ts';
 import { answersOf } from '../stack/plan/answers.ts';
 import type { FormContext } from '../stack/plan/form.ts';

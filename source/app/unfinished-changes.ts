@@ -29,7 +29,7 @@ export async function unfinishedChanges(
   ] = await Promise.all([
     import('../stack/apply/run-journal.ts'),
     import('../stack/backup/restore-journal.ts'),
-    import('../stack/backup/stopped-journal.ts'),
+    import('../stack/backup/stopped-containers.ts'),
   ]);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
   // The engine may still be connecting.

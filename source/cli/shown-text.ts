@@ -1,7 +1,7 @@
 import { reviewLines } from '../app/review-text.ts';
 import { tableLines } from '../app/table.ts';
 import { type ShownSink, secretIntoPipe } from '../app/unattended-operator.ts';
-import type { CodeToSave } from '../flows/save-code.ts';
+import type { CodeToSave } from '../flows/save-file.ts';
 import type { Shown, ShownSecret } from '../session/session.ts';
 import { cleanLine, cleanLines } from '../text/clean.ts';
 import { blockSize, type Modules, moduleBlocks } from '../text/module-blocks.ts';

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FlowFixture } from '../../test/doubles/flow-fixture.ts';
 import { codeInPicture } from '../../test/doubles/seen-code.ts';
 import { qrCode } from './qr-code.ts';
-import { saveCode } from './save-code.ts';
+import { saveCode } from './save-file.ts';
 
 let fixture: FlowFixture;
 beforeEach(async () => {

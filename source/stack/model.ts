@@ -11,7 +11,7 @@ export interface Deployment {
   compose: string;
   /** The present text of `.env`, and its values. Plain fields only: it never contains secrets. */
   envText: string;
-  env: Readonly<Record<string, string>>;
+  env: Values;
   /** Texts below `files/`, by path relative to the component's folder. */
   files: Readonly<Record<string, string>>;
   /** Other compose files in its folder, such as `compose.override.yaml`: compose only reads `compose.yaml`. */
@@ -48,10 +48,13 @@ export interface ImagePin {
   digest?: string;
 }
 
+/** Values of a component's plain variables, by name in its compose file. */
+export type Values = Readonly<Record<string, string>>;
+
 /** The operator's choices for a component: answers of the form, or the present values. */
 export interface Answers {
   /** Plain variables of the compose file: fields, `WEB_PORT`, `WEB_BIND`. Only those that differ from the file's defaults are required. */
-  values: Readonly<Record<string, string>>;
+  values: Values;
   /** Secrets by variable. Values are in memory only, until they are stored in the secret backend. */
   secrets: Readonly<Record<string, SecretAnswer>>;
   site: string;

@@ -19,7 +19,9 @@ const otherComposeFile = /^(?!compose\.yaml$)(?:docker-)?compose(?:\.override)?\
 /** Returns the entry of a text in `DeployRecord.files`: SHA-256, in hex. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-export const recordPath = (stackFolder: string, id: string): string => `${stackFolder}/.quarterdeck/components/${id}.json`;
+/** Relative to the stack's folder. */
+export const recordFile = (id: string): string => `.quarterdeck/components/${id}.json`;
+export const recordPath = (stackFolder: string, id: string): string => `${stackFolder}/${recordFile(id)}`;
 
 /** Undefined if there is no compose.yaml. Throws `config.env`, `config.record` and `config.unreadable` with the position. */
 export async function readDeployment(host: Host, stackFolder: string, id: string, signal: AbortSignal): Promise<Deployment | undefined> {

@@ -14,7 +14,7 @@ import type {
   LogOptions,
   StatsSample,
 } from '../../source/engine/engine.ts';
-import { shellArgv } from '../../source/flows/components/shell.ts';
+import { shellArgv } from '../../source/flows/components/exec.ts';
 import { mintGrant } from '../../source/grants/mint.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { type Answer, ask } from '../real/ask.ts';

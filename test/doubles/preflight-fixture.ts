@@ -5,7 +5,7 @@ import { Fault } from '../../source/faults/fault.ts';
 import type { FileFacts, Host, HostFacts } from '../../source/hosts/host.ts';
 import type { Finding } from '../../source/stack/finding.ts';
 import type { Deployment, Plan } from '../../source/stack/model.ts';
-import { publishedBy } from '../../source/stack/plan/component-ports.ts';
+import { publishedBy } from '../../source/stack/plan/ports.ts';
 import type { PreflightInput } from '../../source/stack/preflight/context.ts';
 import { preflight } from '../../source/stack/preflight/preflight.ts';
 import { EngineDouble } from './engine-double.ts';

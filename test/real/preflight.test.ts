@@ -7,7 +7,7 @@ import { catalogOf } from '../../source/catalog/open-catalog.ts';
 import { openEngine } from '../../source/engine/dockerode-engine.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import type { Plan } from '../../source/stack/model.ts';
-import { publishedBy } from '../../source/stack/plan/component-ports.ts';
+import { publishedBy } from '../../source/stack/plan/ports.ts';
 import { preflight } from '../../source/stack/preflight/preflight.ts';
 import { describeReal } from './real-engines.ts';
 

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { loadFolder } from '../../source/catalog/load-folder.ts';
 import { catalogOf } from '../../source/catalog/open-catalog.ts';
 import type { Deployment } from '../../source/stack/model.ts';
-import { publishedBy } from '../../source/stack/plan/component-ports.ts';
+import { publishedBy } from '../../source/stack/plan/ports.ts';
 import { type ProxyChanges, proxyChanges } from '../../source/stack/plan/proxy-changes.ts';
 import { siteText } from '../../source/stack/plan/proxy-site.ts';
 import { describeBeside } from './real-engines.ts';

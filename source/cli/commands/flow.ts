@@ -83,7 +83,7 @@ export async function runFlowVerb(
   }
   // Offered last: the outcome is already printed, whatever happens here.
   for (const { engineName, ...code } of operator.kind === 'terminal' ? codes : []) {
-    const { saveCode } = await import('../../flows/save-code.ts');
+    const { saveCode } = await import('../../flows/save-file.ts');
     const save = saveCode({ ...code, nowMs: Date.now(), offered: true });
     output.line((await app.run(save, { engineName, words: [], options: {} }, operator, signal)).message);
   }

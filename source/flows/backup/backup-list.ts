@@ -12,9 +12,8 @@ import { hasContainer } from '../components/service-targets.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { Procedure } from '../flow.ts';
 import { type Columns, showList } from '../list-table.ts';
-import { unauthenticatedText } from './authentic-backup.ts';
 import { openStore } from './backup-target.ts';
-import { listBackupsOf, planLike } from './backups-of.ts';
+import { listBackupsOf, planLike, unauthenticatedText } from './backups-of.ts';
 
 export const backupList: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
@@ -119,11 +118,7 @@ export const backupVerify: Procedure = async (session, input, context) => {
   );
 };
 
-async function omittedBy(
-  scope: EngineScope,
-  component: ComponentView | undefined,
-  backup: BackupFacts | undefined,
-): Promise<readonly string[]> {
+async function omittedBy(scope: EngineScope, component: ComponentView | undefined, backup: BackupFacts | undefined) {
   if (!backup?.manifest) return [];
   if (!component?.services.some(hasContainer)) return incompleteText(backup.manifest);
   return notCoveredBy(backup.manifest, await planLike(scope, backup, component));

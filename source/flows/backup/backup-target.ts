@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { expandHome } from '../../config/paths.ts';
 import { Fault } from '../../faults/fault.ts';
+import type { AgeFor } from '../../secrets/age-file.ts';
 import type { SecretStorage } from '../../secrets/secrets.ts';
 import type { BackupTarget } from '../../stack/backup/model.ts';
 import { type BackupStore, openBackupStore } from '../../stack/backup/store.ts';
@@ -91,11 +92,7 @@ export async function openStore(scope: EngineScope, input: FlowInput): Promise<B
 }
 
 /** Returns what seals the secrets of a backup. Undefined if there is nothing: the backup then states what it lacks. */
-export async function sealingOf(
-  scope: EngineScope,
-  input: FlowInput,
-  vault: SecretStorage,
-): Promise<{ passphrase: string } | { recipients: readonly string[] } | undefined> {
+export async function sealingOf(scope: EngineScope, input: FlowInput, vault: SecretStorage): Promise<AgeFor | undefined> {
   const { session } = scope;
   const recipients = optionsOf(input, 'recipient');
   if (recipients) return { recipients };

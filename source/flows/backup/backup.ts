@@ -2,16 +2,16 @@ import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { variableOf } from '../../catalog/draft.ts';
 import { Fault, messageOf } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
-import { holdStackLock } from '../../stack/apply/hold-lock.ts';
+import { holdStackLock } from '../../stack/apply/lock.ts';
 import { readRuns } from '../../stack/apply/run-journal.ts';
 import type { RunOnHost } from '../../stack/apply/transaction.ts';
 import { throwIfUncovered, throwIfUnmatched } from '../../stack/backup/coverage.ts';
 import { type BackupManifest, missingSecretsText } from '../../stack/backup/manifest.ts';
-import type { BackupChoices, BackupPlan } from '../../stack/backup/model.ts';
+import type { BackupPlan } from '../../stack/backup/model.ts';
 import { planBackup } from '../../stack/backup/plan.ts';
+import { secretNames } from '../../stack/backup/project.ts';
 import { defaultRetention } from '../../stack/backup/retention.ts';
 import { releaseHalted, runBackup } from '../../stack/backup/run.ts';
-import { secretNames } from '../../stack/backup/secrets.ts';
 import { StillContainers } from '../../stack/backup/stopped-containers.ts';
 import type { BackupStore } from '../../stack/backup/store.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -23,7 +23,7 @@ import type { FlowInput, Procedure } from '../flow.ts';
 import { optionsOf } from '../flow-options.ts';
 import { openStore, sealingOf } from './backup-target.ts';
 import { listBackupsOf } from './backups-of.ts';
-import { throwIfRestoreOpen } from './recover-restore.ts';
+import { throwIfRestoreOpen } from './restore-data.ts';
 
 const limitMs = 24 * 3_600_000;
 
@@ -69,12 +69,7 @@ export const backupAll: Procedure = async (session, input, context) => {
   return { message: `${countText(saved.length, 'component')} backed up to ${store.where}.`, data: { backups: saved } };
 };
 
-export async function backUp(
-  scope: EngineScope,
-  input: FlowInput,
-  component: ComponentView,
-  store: BackupStore,
-): Promise<BackupManifest | undefined> {
+export async function backUp(scope: EngineScope, input: FlowInput, component: ComponentView, store: BackupStore) {
   const { session, context, engineName, host, engine } = scope;
   const stackFolder = await scope.stackFolder();
   const entry = entryOf(context, component);
@@ -122,12 +117,7 @@ export async function backUp(
 }
 
 /** By default the choices of the newest backup are used, so that unattended runs keep to them. */
-async function choicesOf(
-  scope: EngineScope,
-  input: FlowInput,
-  component: ComponentView,
-  store: BackupStore,
-): Promise<{ typed: boolean; choices: BackupChoices }> {
+async function choicesOf(scope: EngineScope, input: FlowInput, component: ComponentView, store: BackupStore) {
   const typed = { include: optionsOf(input, 'include') ?? [], exclude: optionsOf(input, 'exclude') ?? [] };
   if (typed.include.length + typed.exclude.length > 0) return { typed: true, choices: typed };
   const all = await listBackupsOf(scope, store, component);

@@ -1,9 +1,12 @@
+import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
+import type { Session } from '../../session/session.ts';
 import type { BackupFacts, BackupPlan } from '../../stack/backup/model.ts';
 import { planBackup } from '../../stack/backup/plan.ts';
 import type { BackupStore } from '../../stack/backup/store.ts';
 import { entryOf } from '../call-target.ts';
 import type { EngineScope } from '../engine-scope.ts';
+import type { FlowInput } from '../flow.ts';
 
 /**
  * Returns the backups of a component, newest first. Its name depends on how many instances of the product are on the host: `photo-library`
@@ -36,4 +39,25 @@ export async function planLike(scope: EngineScope, { manifest }: BackupFacts, co
   const stackFolder = await scope.stackFolder();
   const entry = entryOf(context, component);
   return planBackup({ entry, component, engine, host, stackFolder, choices: manifest?.choices, signal });
+}
+
+export const unauthenticatedText = ({ stamp, component, unauthenticated }: BackupFacts): string | undefined =>
+  unauthenticated === undefined ? undefined : `The backup ${stamp} of ${component} cannot be authenticated: ${unauthenticated}.`;
+
+export async function throwUnlessAuthentic(session: Session, { options }: FlowInput, backup: BackupFacts): Promise<void> {
+  const why = unauthenticatedText(backup);
+  if (why === undefined || options['unsigned'] === true) return;
+  const answer = session.attended
+    ? await session.ask.choice({
+        id: 'unsigned',
+        label: `${why} It may have been tampered with. Restore it anyway?`,
+        initial: 'cancel',
+        choices: [
+          { value: 'cancel', label: 'Cancel', detail: 'nothing is changed' },
+          { value: 'restore', label: 'Restore', detail: 'only if you know where the backup comes from' },
+        ],
+      })
+    : 'cancel';
+  if (answer === 'restore') return;
+  throw new Fault('refused.unsigned', why, 'Nothing was changed. If you know where the backup comes from, add --unsigned.');
 }

@@ -25,12 +25,11 @@ const flags = {
   exclude: { meaning: 'leave out a volume or mount; the backup records it', value: 'NAME', repeats: true },
 } as const;
 
-export const backupFlows: readonly Flow[] = lazyFlows({}, [
+export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about: 'host' }, [
   {
     verb: 'backup',
     title: 'Back up the component',
     summary: `Saves a component's data, files, image digests and sealed secrets. Fails where a volume or folder that is mounted now would be omitted. Older backups go: ${defaultRetention.daily} daily, ${defaultRetention.weekly} weekly and ${defaultRetention.monthly} monthly stay.`,
-    right: 'operate',
     about: 'component',
     flags,
     offered: (component) => component.known,
@@ -40,8 +39,6 @@ export const backupFlows: readonly Flow[] = lazyFlows({}, [
     verb: 'backup all',
     title: 'Back up all components',
     summary: 'Saves every component of the host that says how, one after the other. One that fails does not keep the others from it.',
-    right: 'operate',
-    about: 'host',
     flags: common,
     load: async () => (await import('./backup.ts')).backupAll,
   },
@@ -50,7 +47,6 @@ export const backupFlows: readonly Flow[] = lazyFlows({}, [
     title: 'List the backups',
     summary: 'Lists the backups of a host, or of one component: age, size, what is in them, and what a restore would lack.',
     right: 'read',
-    about: 'host',
     usage: '[COMPONENT]',
     wordsFor: oneComponent,
     flags: targetFlags,
@@ -62,7 +58,6 @@ export const backupFlows: readonly Flow[] = lazyFlows({}, [
     summary:
       'Reads the backups of a component again, all or one, compares them with their checksums, and the newest one with what is mounted now.',
     right: 'read',
-    about: 'host',
     usage: 'COMPONENT [BACKUP]',
     wordsFor: oneComponent,
     flags: targetFlags,
@@ -73,8 +68,6 @@ export const backupFlows: readonly Flow[] = lazyFlows({}, [
     title: 'Back up every day',
     summary:
       'Writes a systemd timer that backs up all components of the host once a day, also while no console is open, or says the line for cron.',
-    right: 'operate',
-    about: 'host',
     flags: {
       ...targetFlags,
       at: { meaning: 'when, in local time (03:15)', value: 'TIME' },
@@ -87,8 +80,6 @@ export const backupFlows: readonly Flow[] = lazyFlows({}, [
     verb: 'backup unschedule',
     title: 'Stop backing up every day',
     summary: 'Takes away the systemd timer that "backup schedule" wrote, and nothing else.',
-    right: 'operate',
-    about: 'host',
     load: async () => (await import('./backup-schedule.ts')).backupUnschedule,
   },
   {

@@ -1,6 +1,6 @@
 import { Fault } from '../../faults/fault.ts';
 import { newRun } from '../../session/journal.ts';
-import { holdStackLock } from '../../stack/apply/hold-lock.ts';
+import { holdStackLock } from '../../stack/apply/lock.ts';
 import {
   type HaltedRecord,
   haltedSentence,
@@ -9,7 +9,7 @@ import {
   removeHalted,
   secretsText,
   startHalted,
-} from '../../stack/backup/stopped-journal.ts';
+} from '../../stack/backup/stopped-containers.ts';
 import { readDeployment } from '../../stack/read-deployment.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { namesText } from '../../text/words.ts';
@@ -17,7 +17,7 @@ import { restoreNewest, writeVersion } from '../deploy/rotated-secrets.ts';
 import type { EngineScope } from '../engine-scope.ts';
 import { fieldOf } from '../secrets/secret-names.ts';
 import { operatorOf } from './backup.ts';
-import type { Recovery } from './recovery-choice.ts';
+import type { Recovery } from './restore-data.ts';
 
 const limitMs = 600_000;
 

@@ -2,7 +2,8 @@ import { posix } from 'node:path';
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import type { Grant } from '../../grants/grant.ts';
-import { holdStackLock } from '../../stack/apply/hold-lock.ts';
+import type { Choice, Session } from '../../session/session.ts';
+import { holdStackLock } from '../../stack/apply/lock.ts';
 import type { BackupFacts } from '../../stack/backup/model.ts';
 import {
   planRestore,
@@ -11,11 +12,17 @@ import {
   restoreConsequences,
   runRestore,
   settleRestore,
+  throwIfRestoreOpen as throwIfOpen,
+  undoRestore,
 } from '../../stack/backup/restore.ts';
+import { type RestoreRecord, restoreSentence } from '../../stack/backup/restore-journal.ts';
 import { StillContainers } from '../../stack/backup/stopped-containers.ts';
 import type { BackupStore } from '../../stack/backup/store.ts';
+import { cleanLine } from '../../text/clean.ts';
 import { bytesText } from '../../text/quantities.ts';
+import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
 import type { EngineScope } from '../engine-scope.ts';
+import type { FlowInput } from '../flow.ts';
 import { operatorOf } from './backup.ts';
 import { planLike } from './backups-of.ts';
 
@@ -77,4 +84,80 @@ async function restoreUnderLock(grant: Grant, plan: RestorePlan, run: RestoreRun
   await host.files.makeFolder(grant, posix.join(stackFolder, '.quarterdeck'), { mode: 0o700 });
   const lock = await holdStackLock(grant, host, { stackFolder, what: 'restore', component: plan.component, by });
   await runRestore(grant, plan, run).finally(() => lock.release());
+}
+
+export async function recoverRestore(scope: EngineScope, input: FlowInput, record: RestoreRecord): Promise<Recovery> {
+  const { session, context, engineName, host, engine } = scope;
+  const choice = await chosen(session, input, record);
+  if (choice === 'leave') return choice;
+  const stackFolder = await scope.stackFolder();
+  const by = await operatorOf(scope);
+  const component = cleanLine(record.component);
+  const complete = record.state === 'replaced';
+  await session.act({
+    id: `undo ${record.run}`,
+    right: 'operate',
+    title: complete ? `Finish the restore of ${component}` : `Put back the data of ${component} from before the restore`,
+    request: complete
+      ? `remove what the restore of ${component} kept, and start its containers`
+      : `put back the data of ${component} from before the restore of ${cleanLine(record.backup)}`,
+    target: { host: engineName, component },
+    limitMs,
+    run: async (grant) => {
+      const lock = await holdStackLock(grant, host, { stackFolder, what: 'restore', component: record.component, by });
+      await undoRestore(grant, record, { engine, host, stackFolder }).finally(() => lock.release());
+    },
+  });
+  context.fleet.refresh();
+  if (session.dryRun) return choice;
+  const seen = scope.component(record.component, record.project);
+  if (choice === 'finish' && !complete && seen) {
+    // Imported on demand: that module imports this one.
+    const { restore } = await import('./restore.ts');
+    const options = { ...input.options, ...(record.to !== undefined && { to: record.to }) };
+    const { message } = await restore(session, { ...input, component: seen, words: [record.backup], options }, context);
+    session.show({ kind: 'text', text: message });
+  } else if (seen?.project === record.component) await waitUntilHealthy(scope, record.component);
+  return choice;
+}
+
+function chosen(session: Session, input: FlowInput, record: RestoreRecord): Promise<Recovery> {
+  const sentence = restoreSentence(record);
+  session.show({ kind: 'text', text: `${cleanLine(record.run)}, by ${record.by}: ${cleanLine(record.component)}. ${sentence}` });
+  return chooseRecovery(session, input, {
+    run: record.run,
+    summary: `${cleanLine(record.component)}: ${sentence}`,
+    choices:
+      record.state === 'replaced'
+        ? [{ value: 'finish', label: 'Finish it', detail: 'removes the data from before, starts what was stopped' }]
+        : [
+            { value: 'undo', label: 'Undo it', detail: 'the data from before the restore; starts what was stopped' },
+            { value: 'finish', label: 'Restore again', detail: 'puts the data from before back first, then restores the same backup' },
+          ],
+  });
+}
+
+/** @throws Fault `refused.unfinished`, `refused.locked`: a half-restored component must not run, and is not worth a backup. */
+export async function throwIfRestoreOpen(scope: EngineScope, { id, project }: ComponentView): Promise<void> {
+  if (scope.context.practice) return;
+  await throwIfOpen(scope.host, await scope.stackFolder(), { component: id, project }, scope.signal);
+}
+
+export type Recovery = 'finish' | 'undo' | 'leave';
+
+/** Throws `refused.unfinished` without a flag or a user to prompt. */
+export async function chooseRecovery(
+  session: Session,
+  { options }: Pick<FlowInput, 'options'>,
+  { run, summary, choices }: { run: string; summary: string; choices: readonly (Choice & { value: Recovery })[] },
+): Promise<Recovery> {
+  if (options['finish'] === true) return 'finish';
+  if (options['undo'] === true) return 'undo';
+  if (!session.attended)
+    throw new Fault('refused.unfinished', summary, 'Choose one: quarterdeck recover --finish, or quarterdeck recover --undo.');
+  return (await session.ask.choice({
+    id: `recover ${run}`,
+    label: 'What about it?',
+    choices: [...choices, { value: 'leave', label: 'Leave it' }],
+  })) as Recovery;
 }

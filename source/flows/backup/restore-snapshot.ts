@@ -12,19 +12,16 @@ import { answersOfDeployment } from '../../stack/plan/answers.ts';
 import { readEnv } from '../../stack/plan/env-file.ts';
 import { isSameReference } from '../../stack/plan/image-pin.ts';
 import { bytesText } from '../../text/quantities.ts';
-import { deployed } from '../components/deployed.ts';
 import { start } from '../components/start.ts';
 import { applyPlans } from '../deploy/apply-plans.ts';
-import { formContextOf } from '../deploy/form-context.ts';
-import { planComponent, type ReadyPlan } from '../deploy/plan-component.ts';
-import { reviewTogether } from '../deploy/review-together.ts';
-import type { StackFacts } from '../deploy/stack-facts.ts';
+import { planComponent, reviewTogether } from '../deploy/plan-component.ts';
+import { deployed, formContextOf, type StackFacts } from '../deploy/stack-facts.ts';
 import type { EngineScope } from '../engine-scope.ts';
 import type { FlowInput, FlowOutcome } from '../flow.ts';
 import { cancelled } from '../prompt-cancelled.ts';
-import { throwUnlessAuthentic } from './authentic-backup.ts';
 import { noBackup } from './backup-list.ts';
 import { openStore } from './backup-target.ts';
+import { throwUnlessAuthentic } from './backups-of.ts';
 import { restoreData } from './restore-data.ts';
 
 const limitMs = 24 * 3_600_000;
@@ -46,7 +43,7 @@ export async function restoreSnapshot(scope: EngineScope, input: FlowInput, id: 
     meanwhile: async () => {
       const component = await seenNow(scope, id);
       await restoreData(scope, { component, store, backup, whole: true });
-      await start.run(session, { ...input, component, words: [], options: {} }, context);
+      await start(session, { ...input, component, words: [], options: {} }, context);
     },
   });
   return {
@@ -56,12 +53,7 @@ export async function restoreSnapshot(scope: EngineScope, input: FlowInput, id: 
 }
 
 /** Plans the restore of files, images and secrets; undefined in a dry run, which opens no backup. */
-async function planBack(
-  scope: EngineScope,
-  id: string,
-  store: BackupStore,
-  backup: BackupFacts & { manifest: BackupManifest },
-): Promise<ReadyPlan | undefined> {
+async function planBack(scope: EngineScope, id: string, store: BackupStore, backup: BackupFacts & { manifest: BackupManifest }) {
   const { manifest } = backup;
   const { session, engineName } = scope;
   const { facts: seen } = await deployed(scope, id);
@@ -133,11 +125,7 @@ async function imagesHere({ engine, signal }: EngineScope, references: readonly 
   return found.flatMap(([reference, image]) => (image ? [[reference, image]] : []));
 }
 
-async function secretsOfThen(
-  scope: EngineScope,
-  id: string,
-  versions: Readonly<Record<string, string>>,
-): Promise<Record<string, SecretAnswer>> {
+async function secretsOfThen(scope: EngineScope, id: string, versions: Readonly<Record<string, string>>) {
   const { session, context, engineName } = scope;
   const wanted = Object.entries(versions);
   if (wanted.length === 0) return {};

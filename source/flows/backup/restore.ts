@@ -1,10 +1,9 @@
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import type { Session } from '../../session/session.ts';
-import { holdStackLock } from '../../stack/apply/hold-lock.ts';
+import { holdStackLock } from '../../stack/apply/lock.ts';
 import { missingSecretsText } from '../../stack/backup/manifest.ts';
-import type { BackupFacts } from '../../stack/backup/model.ts';
-import { stampOf } from '../../stack/backup/model.ts';
+import { type BackupFacts, stampOf } from '../../stack/backup/model.ts';
 import { restoreProject, restoreSecrets } from '../../stack/backup/project.ts';
 import type { BackupStore } from '../../stack/backup/store.ts';
 import { identityProblem, verifyBackup } from '../../stack/backup/verify.ts';
@@ -14,11 +13,10 @@ import { hasContainer } from '../components/service-targets.ts';
 import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
-import { throwUnlessAuthentic } from './authentic-backup.ts';
 import { operatorOf } from './backup.ts';
 import { contentText, noBackup } from './backup-list.ts';
 import { backupPassphrase, openStore } from './backup-target.ts';
-import { listBackupsOf } from './backups-of.ts';
+import { listBackupsOf, throwUnlessAuthentic } from './backups-of.ts';
 import { restoreData } from './restore-data.ts';
 import { restoreSnapshot } from './restore-snapshot.ts';
 
@@ -89,12 +87,7 @@ function showContent(session: Session, backup: BackupFacts): void {
   if (lack !== '') session.show({ kind: 'text', text: lack });
 }
 
-async function restoreDeployed(
-  scope: EngineScope,
-  component: ComponentView,
-  store: BackupStore,
-  backup: BackupFacts,
-): Promise<FlowOutcome> {
+async function restoreDeployed(scope: EngineScope, component: ComponentView, store: BackupStore, backup: BackupFacts) {
   const { session } = scope;
   const { id } = component;
   const { manifest, items, homeless } = await restoreData(scope, { component, store, backup });

@@ -8,7 +8,7 @@ export const catalogFlows: readonly Flow[] = lazyFlows({ about: 'host', offline:
       'Asks for the settings of something that is not deployed with compose (a limit range, a resource quota, an audit policy, a backup schedule) and makes its file: shown, or written where one is named. It is checked first.',
     right: 'read',
     usage: '[COMPONENT [FILE]]',
-    load: async () => (await import('./config-new.ts')).configMake,
+    load: async () => (await import('./config-check.ts')).configMake,
   },
   {
     verb: 'config check',

@@ -44,10 +44,7 @@ export const compose: Procedure = async (session, input, context) => {
     }),
     limitMs: Number.POSITIVE_INFINITY,
     run: async (grant) => {
-      const { folder, compose, env } = deployment;
-      const command = { component: component.id, folder, compose, plain: Object.keys(env), tool, secrets, words };
-      const program = await runComposeCommand(grant, host, command);
-      if (tool.kind !== 'podman-compose') program.stdin.end(input.stdin ?? '');
+      const program = await runComposeCommand(grant, host, { deployment, tool, secrets, words, stdin: input.stdin });
       for await (const chunk of program.stdout as AsyncIterable<Buffer>) session.show({ kind: 'output', stream: 'stdout', bytes: chunk });
       const ended = await program.ended;
       const stderr = Buffer.from(ended.stderr.slice(-stderrKeptBytes));

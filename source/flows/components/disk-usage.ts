@@ -1,7 +1,7 @@
 import type { DiskUsage } from '../../engine/engine.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText } from '../../text/quantities.ts';
-import type { Flow } from '../flow.ts';
+import type { Procedure } from '../flow.ts';
 import { type Columns, showList } from '../list-table.ts';
 
 export type UsageKind = 'images' | 'containers' | 'volumes' | 'build-cache';
@@ -109,46 +109,36 @@ export const usageTitles: Record<UsageKind, string> = {
 
 const largestShown = 10;
 
-export const diskUsage: Flow = {
-  id: 'df',
-  verb: 'df',
-  title: 'Show what takes the disk space',
-  summary:
-    'Shows how much room images, containers, volumes and the build cache take, how much of it nothing uses, and the largest of them.',
-  right: 'read',
-  about: 'host',
-  flags: { all: { meaning: 'list everything, not only the largest' } },
-  async run(session, input, context) {
-    session.progress({ id: 'df', label: 'Measuring' });
-    const usage = await context.engineOf(input.engineName).diskUsage(session.signal);
-    session.progress({ id: 'df', label: 'Measured', fraction: 1, done: true });
-    const rows = usageRows(usage);
-    const items = usageItems(usage).sort((a, b) => (b.sizeBytes ?? 0) - (a.sizeBytes ?? 0));
-    const kindColumns: Columns<UsageRow> = {
-      WHAT: ({ kind }) => usageTitles[kind],
-      COUNT: ({ count }) => String(count),
-      'IN USE': ({ inUse }) => String(inUse),
-      SIZE: ({ sizeBytes, unmeasured }) => bytesText(sizeBytes) + (unmeasured > 0 ? '+' : ''),
-      UNUSED: ({ reclaimableBytes }) => bytesText(reclaimableBytes),
-    };
-    showList(session, rows, kindColumns, { title: `Room taken on ${input.engineName}`, right: ['COUNT', 'IN USE', 'SIZE', 'UNUSED'] });
-    const all = input.options.all === true;
-    const listed = all ? items : items.filter(({ sizeBytes }) => (sizeBytes ?? 0) > 0).slice(0, largestShown);
-    const itemColumns: Columns<UsageItem> = {
-      SIZE: ({ sizeBytes }) => (sizeBytes === undefined ? '?' : bytesText(sizeBytes)),
-      WHAT: ({ kind }) => usageTitles[kind].toLowerCase().replace(/s$/, ''),
-      NAME: ({ name }) => name,
-      USED: ({ inUse }) => (inUse ? 'yes' : 'no'),
-      NOTE: ({ note }) => note,
-    };
-    showList(session, listed, itemColumns, { title: all ? 'Everything' : 'The largest', right: ['SIZE'] });
-    const reclaimable = rows.reduce((total, row) => total + row.reclaimableBytes, 0);
-    return {
-      message:
-        reclaimable > 0
-          ? `${bytesText(reclaimable)} are used by nothing; "quarterdeck prune --dry-run" shows what would go, with --all also tagged images and named volumes.`
-          : 'Nothing takes room that nothing uses.',
-      data: { host: input.engineName, rows, items },
-    };
-  },
+export const diskUsage: Procedure = async (session, input, context) => {
+  session.progress({ id: 'df', label: 'Measuring' });
+  const usage = await context.engineOf(input.engineName).diskUsage(session.signal);
+  session.progress({ id: 'df', label: 'Measured', fraction: 1, done: true });
+  const rows = usageRows(usage);
+  const items = usageItems(usage).sort((a, b) => (b.sizeBytes ?? 0) - (a.sizeBytes ?? 0));
+  const kindColumns: Columns<UsageRow> = {
+    WHAT: ({ kind }) => usageTitles[kind],
+    COUNT: ({ count }) => String(count),
+    'IN USE': ({ inUse }) => String(inUse),
+    SIZE: ({ sizeBytes, unmeasured }) => bytesText(sizeBytes) + (unmeasured > 0 ? '+' : ''),
+    UNUSED: ({ reclaimableBytes }) => bytesText(reclaimableBytes),
+  };
+  showList(session, rows, kindColumns, { title: `Room taken on ${input.engineName}`, right: ['COUNT', 'IN USE', 'SIZE', 'UNUSED'] });
+  const all = input.options.all === true;
+  const listed = all ? items : items.filter(({ sizeBytes }) => (sizeBytes ?? 0) > 0).slice(0, largestShown);
+  const itemColumns: Columns<UsageItem> = {
+    SIZE: ({ sizeBytes }) => (sizeBytes === undefined ? '?' : bytesText(sizeBytes)),
+    WHAT: ({ kind }) => usageTitles[kind].toLowerCase().replace(/s$/, ''),
+    NAME: ({ name }) => name,
+    USED: ({ inUse }) => (inUse ? 'yes' : 'no'),
+    NOTE: ({ note }) => note,
+  };
+  showList(session, listed, itemColumns, { title: all ? 'Everything' : 'The largest', right: ['SIZE'] });
+  const reclaimable = rows.reduce((total, row) => total + row.reclaimableBytes, 0);
+  return {
+    message:
+      reclaimable > 0
+        ? `${bytesText(reclaimable)} are used by nothing; "quarterdeck prune --dry-run" shows what would go, with --all also tagged images and named volumes.`
+        : 'Nothing takes room that nothing uses.',
+    data: { host: input.engineName, rows, items },
+  };
 };

@@ -13,14 +13,12 @@ import { cleanLine } from '../../text/clean.ts';
 import { nameRemedy } from '../../text/nearest-name.ts';
 import { configFault } from '../catalog/config-problems.ts';
 import { applyPlans } from '../deploy/apply-plans.ts';
-import { formContextOf } from '../deploy/form-context.ts';
 import { rejoinedSentence, withJoined } from '../deploy/joined-services.ts';
-import { planComponent, planData, type ReadyPlan } from '../deploy/plan-component.ts';
-import { reviewTogether } from '../deploy/review-together.ts';
+import { planComponent, planData, type ReadyPlan, reviewTogether } from '../deploy/plan-component.ts';
+import { type Deployed, deployed, formContextOf } from '../deploy/stack-facts.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { Procedure } from '../flow.ts';
 import { cancelled } from '../prompt-cancelled.ts';
-import { type Deployed, deployed } from './deployed.ts';
 import { componentOf } from './service-targets.ts';
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each round of editing, plan and review continues with the text of the last

@@ -2,10 +2,13 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { flowOf } from '../../../test/contract/flows/registry.ts';
 import { componentOf } from '../../../test/doubles/fleet-double.ts';
 import { FlowFixture } from '../../../test/doubles/flow-fixture.ts';
-import { exec, splitWords } from './exec.ts';
-import { shell } from './shell.ts';
+import { splitWords } from './exec.ts';
+
+const exec = flowOf('exec');
+const shell = flowOf('shell');
 
 /** A terminal as Node represents it: input with a raw mode, output with a size. */
 function terminalDouble() {

@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { flowOf } from '../../../test/contract/flows/registry.ts';
 import { composeLabels } from '../../../test/doubles/container-facts.ts';
 import { componentOf } from '../../../test/doubles/fleet-double.ts';
 import { FlowFixture } from '../../../test/doubles/flow-fixture.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { Flow, FlowOutcome } from '../flow.ts';
-import { pause, unpause } from './pause.ts';
-import { restart } from './restart.ts';
-import { start } from './start.ts';
-import { stop } from './stop.ts';
+
+const start = flowOf('start');
+const stop = flowOf('stop');
+const restart = flowOf('restart');
+const pause = flowOf('pause');
+const unpause = flowOf('unpause');
 
 // Flows wait for the requested state; in a test they check again at once.
 vi.mock(import('../../faults/waits.ts'), async (original) => ({

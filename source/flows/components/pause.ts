@@ -1,37 +1,11 @@
 import { Fault } from '../../faults/fault.ts';
 import type { Session } from '../../session/session.ts';
 import { EngineScope } from '../engine-scope.ts';
-import type { Flow, FlowContext, FlowInput, FlowOutcome } from '../flow.ts';
-import { serviceFlag } from './service.ts';
-import { componentOf, isPaused, isUp, sentenceAbout, serviceTargets } from './service-targets.ts';
-import { watchContainer } from './watch-container.ts';
+import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../flow.ts';
+import { watchContainer } from './service.ts';
+import { componentOf, sentenceAbout, serviceTargets } from './service-targets.ts';
 
 const seenLimitMs = 20_000;
-
-export const pause: Flow = {
-  id: 'pause',
-  verb: 'pause',
-  title: 'Pause the component',
-  summary: 'Freezes the programs of a component where they stand. They keep their memory, and answer nobody until they go on.',
-  right: 'operate',
-  about: 'component',
-  flags: serviceFlag,
-  interrupts: 'It answers nothing until it is unpaused.',
-  offered: (component) => component.services.some(isUp),
-  run: (session, input, context) => freeze(session, input, context, 'pause'),
-};
-
-export const unpause: Flow = {
-  id: 'unpause',
-  verb: 'unpause',
-  title: 'Let the paused component go on',
-  summary: 'Lets frozen programs go on where they stood.',
-  right: 'operate',
-  about: 'component',
-  flags: serviceFlag,
-  offered: (component) => component.services.some(isPaused),
-  run: (session, input, context) => freeze(session, input, context, 'unpause'),
-};
 
 /** Dependencies resume first and pause last. Only running programs can be paused, so the others are skipped. */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the two verbs differ in words only
@@ -73,3 +47,6 @@ async function freeze(session: Session, input: FlowInput, context: FlowContext, 
   const remedy = isPause ? `Start it first: quarterdeck start ${component.id}` : `Look at it: quarterdeck status ${component.id}`;
   throw new Fault('failed.notRunning', `${component.id} is not ${from}, so there is nothing to ${verb}.`, remedy);
 }
+
+export const pause: Procedure = (session, input, context) => freeze(session, input, context, 'pause');
+export const unpause: Procedure = (session, input, context) => freeze(session, input, context, 'unpause');

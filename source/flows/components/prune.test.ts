@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { flowOf } from '../../../test/contract/flows/registry.ts';
 import { FlowFixture } from '../../../test/doubles/flow-fixture.ts';
 import { OperatorDouble } from '../../../test/doubles/operator-double.ts';
 import type { DiskUsage } from '../../engine/engine.ts';
 import { Fault } from '../../faults/fault.ts';
-import { diskUsage, usageRows } from './disk-usage.ts';
-import { prune } from './prune.ts';
+import { usageRows } from './disk-usage.ts';
+
+const diskUsage = flowOf('df');
+const prune = flowOf('prune');
 
 const image = { createdMs: 0, labels: {}, sharedBytes: 0, dangling: false };
 const usage: DiskUsage = {

@@ -2,7 +2,7 @@ import type { EngineWriter } from '../../engine/engine.ts';
 import { Fault, messageOf } from '../../faults/fault.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText, countText } from '../../text/quantities.ts';
-import type { Flow, FlowInput } from '../flow.ts';
+import type { FlowInput, Procedure } from '../flow.ts';
 import { type Columns, showList } from '../list-table.ts';
 import { totalBytes, type UsageItem, type UsageKind, usageItems, usageTitles } from './disk-usage.ts';
 
@@ -28,99 +28,88 @@ function isPrunable({ kind, inUse, note }: UsageItem, all: boolean): boolean {
   return true;
 }
 
-export const prune: Flow = {
-  id: 'prune',
-  verb: 'prune',
-  title: 'Free disk space that nothing uses',
-  summary:
-    'Shows which stopped containers, unused images, volumes and build cache could go, and removes exactly those that were shown and confirmed. Kinds: containers, images, volumes, build-cache.',
-  right: 'destroy',
-  about: 'host',
-  usage: '[KIND...]',
-  flags: { all: { meaning: 'also unused images that have a tag, and unused volumes that have a name' } },
-  async run(session, input, context) {
-    const engine = context.engineOf(input.engineName);
-    const all = input.options.all === true;
-    session.progress({ id: 'measure', label: 'Measuring' });
-    const items = usageItems(await engine.diskUsage(session.signal));
-    session.progress({ id: 'measure', label: 'Measured', fraction: 1, done: true });
-    const candidates = Map.groupBy(
-      items.filter((item) => isPrunable(item, all)),
-      ({ kind }) => kind,
-    );
-    const present = order.filter((kind) => candidates.has(kind));
-    const more = all ? '' : ' --all looks at tagged images and named volumes too.';
-    if (present.length === 0) return { message: `Nothing on ${input.engineName} is there to be removed.${more}` };
+export const prune: Procedure = async (session, input, context) => {
+  const engine = context.engineOf(input.engineName);
+  const all = input.options.all === true;
+  session.progress({ id: 'measure', label: 'Measuring' });
+  const items = usageItems(await engine.diskUsage(session.signal));
+  session.progress({ id: 'measure', label: 'Measured', fraction: 1, done: true });
+  const candidates = Map.groupBy(
+    items.filter((item) => isPrunable(item, all)),
+    ({ kind }) => kind,
+  );
+  const present = order.filter((kind) => candidates.has(kind));
+  const more = all ? '' : ' --all looks at tagged images and named volumes too.';
+  if (present.length === 0) return { message: `Nothing on ${input.engineName} is there to be removed.${more}` };
 
-    const asked = kindsNamed(input);
-    const chosen = new Set(
-      asked ??
-        // An unattended dry run shows everything that could be removed.
-        (session.dryRun && !session.attended ? present : undefined) ??
-        (await session.ask.several({
-          id: 'kinds',
-          label: 'What is to be removed?',
-          help: all ? undefined : 'Tagged images and named volumes stay, unless it is run with --all.',
-          choices: present.map((kind) => {
-            const of = candidates.get(kind) ?? [];
-            return { value: kind, label: usageTitles[kind], detail: `${of.length}, ${bytesText(totalBytes(of))}` };
-          }),
-          initial: present.filter((kind) => kind !== 'volumes'),
-        })),
-    );
-    const going = order.flatMap((kind) => (chosen.has(kind) ? (candidates.get(kind) ?? []) : []));
-    if (going.length === 0) return { message: 'Nothing was chosen, nothing was removed.' };
+  const asked = kindsNamed(input);
+  const chosen = new Set(
+    asked ??
+      // An unattended dry run shows everything that could be removed.
+      (session.dryRun && !session.attended ? present : undefined) ??
+      (await session.ask.several({
+        id: 'kinds',
+        label: 'What is to be removed?',
+        help: all ? undefined : 'Tagged images and named volumes stay, unless it is run with --all.',
+        choices: present.map((kind) => {
+          const of = candidates.get(kind) ?? [];
+          return { value: kind, label: usageTitles[kind], detail: `${of.length}, ${bytesText(totalBytes(of))}` };
+        }),
+        initial: present.filter((kind) => kind !== 'volumes'),
+      })),
+  );
+  const going = order.flatMap((kind) => (chosen.has(kind) ? (candidates.get(kind) ?? []) : []));
+  if (going.length === 0) return { message: 'Nothing was chosen, nothing was removed.' };
 
-    const columns: Columns<UsageItem> = {
-      WHAT: ({ kind }) => nouns[kind][0],
-      NAME: ({ name }) => name,
-      SIZE: ({ sizeBytes }) => (sizeBytes === undefined ? '?' : bytesText(sizeBytes)),
-      NOTE: ({ note }) => note,
-    };
-    showList(session, going, columns, { title: 'This goes', right: ['SIZE'] });
-    const failures: string[] = [];
-    const removed: UsageItem[] = [];
-    await session.act({
-      id: 'prune',
-      right: 'destroy',
-      title: `Remove ${countText(going.length, 'thing')}, ${bytesText(totalBytes(going))}`,
-      request: `remove ${order.flatMap((kind) => namesOf(kind, going)).join('; ')}`,
-      consequences: order.flatMap((kind) => consequenceOf(kind, going)),
-      limitMs,
-      run: async (grant) => {
-        const writer = engine.writer(grant);
-        for (const [index, item] of going.entries()) {
-          if (item.kind === 'build-cache') continue;
-          session.progress({ id: 'prune', label: `Removing ${item.name}`, fraction: index / going.length });
-          try {
-            await removeItem(writer, item);
-            removed.push(item);
-          } catch (thrown) {
-            grant.signal.throwIfAborted();
-            // The item is in use by now: the engine is right to refuse, and the remaining items are still removed.
-            failures.push(`${nouns[item.kind][0]} ${item.name}: ${cleanLine(messageOf(thrown))}`);
-          }
+  const columns: Columns<UsageItem> = {
+    WHAT: ({ kind }) => nouns[kind][0],
+    NAME: ({ name }) => name,
+    SIZE: ({ sizeBytes }) => (sizeBytes === undefined ? '?' : bytesText(sizeBytes)),
+    NOTE: ({ note }) => note,
+  };
+  showList(session, going, columns, { title: 'This goes', right: ['SIZE'] });
+  const failures: string[] = [];
+  const removed: UsageItem[] = [];
+  await session.act({
+    id: 'prune',
+    right: 'destroy',
+    title: `Remove ${countText(going.length, 'thing')}, ${bytesText(totalBytes(going))}`,
+    request: `remove ${order.flatMap((kind) => namesOf(kind, going)).join('; ')}`,
+    consequences: order.flatMap((kind) => consequenceOf(kind, going)),
+    limitMs,
+    run: async (grant) => {
+      const writer = engine.writer(grant);
+      for (const [index, item] of going.entries()) {
+        if (item.kind === 'build-cache') continue;
+        session.progress({ id: 'prune', label: `Removing ${item.name}`, fraction: index / going.length });
+        try {
+          await removeItem(writer, item);
+          removed.push(item);
+        } catch (thrown) {
+          grant.signal.throwIfAborted();
+          // The item is in use by now: the engine is right to refuse, and the remaining items are still removed.
+          failures.push(`${nouns[item.kind][0]} ${item.name}: ${cleanLine(messageOf(thrown))}`);
         }
-        const cache = going.filter(({ kind }) => kind === 'build-cache');
-        if (cache.length > 0) {
-          session.progress({ id: 'prune', label: 'Removing build cache' });
-          await writer.pruneBuildCache();
-          removed.push(...cache);
-        }
-      },
-    });
-    session.progress({ id: 'prune', label: 'Removed', fraction: 1, done: true });
-    context.fleet.refresh();
-    if (session.dryRun) return { message: 'Dry run: nothing was removed.', data: { going } };
-    if (failures.length > 0) {
-      const remedy = 'Something may use them by now; run it again to see.';
-      throw new Fault('failed.prune', `Removed ${removed.length} of ${going.length}. Not removed: ${failures.join('; ')}`, remedy);
-    }
-    return {
-      message: `Removed ${countText(removed.length, 'thing')}; ${bytesText(totalBytes(removed))} are free again.`,
-      data: { removed },
-    };
-  },
+      }
+      const cache = going.filter(({ kind }) => kind === 'build-cache');
+      if (cache.length > 0) {
+        session.progress({ id: 'prune', label: 'Removing build cache' });
+        await writer.pruneBuildCache();
+        removed.push(...cache);
+      }
+    },
+  });
+  session.progress({ id: 'prune', label: 'Removed', fraction: 1, done: true });
+  context.fleet.refresh();
+  if (session.dryRun) return { message: 'Dry run: nothing was removed.', data: { going } };
+  if (failures.length > 0) {
+    const remedy = 'Something may use them by now; run it again to see.';
+    throw new Fault('failed.prune', `Removed ${removed.length} of ${going.length}. Not removed: ${failures.join('; ')}`, remedy);
+  }
+  return {
+    message: `Removed ${countText(removed.length, 'thing')}; ${bytesText(totalBytes(removed))} are free again.`,
+    data: { removed },
+  };
 };
 
 function kindsNamed(input: FlowInput): readonly UsageKind[] | undefined {

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { flowOf } from '../../../test/contract/flows/registry.ts';
 import { composeLabels } from '../../../test/doubles/container-facts.ts';
 import { componentOf } from '../../../test/doubles/fleet-double.ts';
 import { FlowFixture } from '../../../test/doubles/flow-fixture.ts';
-import { remove, unnamedVolume } from './remove.ts';
+import { unnamedVolume } from './remove.ts';
+
+const remove = flowOf('remove');
 
 const unnamed = '3f2a'.padEnd(64, '0');
 const mounts = [

@@ -4,88 +4,70 @@ import type { ComponentView } from '../../fleet/model.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { namesText } from '../../text/words.ts';
 import { EngineScope } from '../engine-scope.ts';
-import type { Flow } from '../flow.ts';
-import { serviceFlag } from './service.ts';
-import { componentOf, hasContainer, sentenceAbout, serviceTargets } from './service-targets.ts';
+import type { Procedure } from '../flow.ts';
+import { deployedEntry, removeDeployed } from './remove-deployed.ts';
+import { watchContainer } from './service.ts';
+import { componentOf, sentenceAbout, serviceTargets } from './service-targets.ts';
 import { isStopped, stop } from './stop.ts';
-import { watchContainer } from './watch-container.ts';
 
 const seenLimitMs = 30_000;
 
-export const remove: Flow = {
-  id: 'remove',
-  verb: 'remove',
-  title: 'Remove the component',
-  summary:
-    'Removes the containers of a component, and of one that was deployed from here the files that nobody changed and its site. Images and data stay, unless its name is typed for that; what is lost is listed before it is confirmed.',
-  right: 'destroy',
-  about: 'component',
-  flags: {
-    ...serviceFlag,
-    force: { meaning: 'also remove running containers: their programs are killed' },
-    volumes: { meaning: 'also remove their unnamed volumes, with what is in them' },
-    data: { meaning: 'of one that was deployed from here: delete its data too; the name again, to be sure', value: 'COMPONENT' },
-  },
-  offered: (component) => component.services.some(hasContainer),
-  async run(session, input, context) {
-    const component = componentOf(input);
-    // Imported on demand: it loads all of the deploy code, which must not delay the first frame.
-    const { deployedEntry, removeDeployed } = await import('./remove-deployed.ts');
-    const scope = new EngineScope(session, context, input.engineName);
-    const deployed = await deployedEntry(scope, input);
-    if (deployed) return removeDeployed(scope, input, deployed);
-    const { engine } = scope;
-    let force = input.options.force === true;
-    const volumes = input.options.volumes === true;
-    const targets = (await serviceTargets(scope, input)).reverse();
-    let details = await inspectAll(scope, targets);
-    const running = details.filter((detail) => !isStopped(detail));
-    if (running.length > 0 && !force) {
-      const still = `${namesText(running.map(({ name }) => cleanLine(name)))} ${running.length === 1 ? 'is' : 'are'} still running.`;
-      if (!session.attended) {
-        throw new Fault('refused.running', still, `Stop first (quarterdeck stop ${component.id}), or use --force to kill.`);
-      }
-      const how = await session.ask.choice({
-        id: 'running',
-        label: still,
-        choices: [
-          { value: 'stop', label: 'Stop first', detail: 'its programs may end what they are doing' },
-          { value: 'kill', label: 'Kill' },
-        ],
-      });
-      if (how === 'kill') force = true;
-      else {
-        await stop.run(session, input, context);
-        details = await inspectAll(scope, targets);
-      }
+export const remove: Procedure = async (session, input, context) => {
+  const component = componentOf(input);
+  const scope = new EngineScope(session, context, input.engineName);
+  const deployed = await deployedEntry(scope, input);
+  if (deployed) return removeDeployed(scope, input, deployed);
+  const { engine } = scope;
+  let force = input.options.force === true;
+  const volumes = input.options.volumes === true;
+  const targets = (await serviceTargets(scope, input)).reverse();
+  let details = await inspectAll(scope, targets);
+  const running = details.filter((detail) => !isStopped(detail));
+  if (running.length > 0 && !force) {
+    const still = `${namesText(running.map(({ name }) => cleanLine(name)))} ${running.length === 1 ? 'is' : 'are'} still running.`;
+    if (!session.attended) {
+      throw new Fault('refused.running', still, `Stop first (quarterdeck stop ${component.id}), or use --force to kill.`);
     }
-    const names = details.map(({ name }) => cleanLine(name));
-    const removed: string[] = [];
-    await session.act({
-      id: 'remove',
-      right: 'destroy',
-      title: `Remove the container${names.length === 1 ? '' : 's'} ${namesText(names)}`,
-      request: names.map((name) => `DELETE /containers/${name}?force=${force}&v=${volumes}`).join(', '),
-      consequences: details.flatMap((detail) => consequencesOf(detail, component, { force, volumes })),
-      done: async () => details.length === 0,
-      run: async (grant) => {
-        const writer = engine.writer(grant);
-        for (const [index, { id, name: raw }] of details.entries()) {
-          const name = cleanLine(raw);
-          session.progress({ id: 'remove', label: `Removing ${name}`, fraction: index / details.length });
-          await writer.remove(id, { force, volumes });
-          const isGone = (detail: ContainerDetail | undefined) => detail === undefined;
-          const watch = { limitMs: seenLimitMs, otherwise: 'was not seen to go' };
-          await watchContainer({ engine, signal: grant.signal }, { id, name }, isGone, watch);
-          removed.push(name);
-        }
-      },
+    const how = await session.ask.choice({
+      id: 'running',
+      label: still,
+      choices: [
+        { value: 'stop', label: 'Stop first', detail: 'its programs may end what they are doing' },
+        { value: 'kill', label: 'Kill' },
+      ],
     });
-    session.progress({ id: 'remove', label: `Removed ${component.id}`, fraction: 1, done: true });
-    context.fleet.refresh(component.key);
-    if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
-    return { message: sentenceAbout(component.id, removed, `${removed.length === 1 ? 'is' : 'are'} removed.`) };
-  },
+    if (how === 'kill') force = true;
+    else {
+      await stop(session, input, context);
+      details = await inspectAll(scope, targets);
+    }
+  }
+  const names = details.map(({ name }) => cleanLine(name));
+  const removed: string[] = [];
+  await session.act({
+    id: 'remove',
+    right: 'destroy',
+    title: `Remove the container${names.length === 1 ? '' : 's'} ${namesText(names)}`,
+    request: names.map((name) => `DELETE /containers/${name}?force=${force}&v=${volumes}`).join(', '),
+    consequences: details.flatMap((detail) => consequencesOf(detail, component, { force, volumes })),
+    done: async () => details.length === 0,
+    run: async (grant) => {
+      const writer = engine.writer(grant);
+      for (const [index, { id, name: raw }] of details.entries()) {
+        const name = cleanLine(raw);
+        session.progress({ id: 'remove', label: `Removing ${name}`, fraction: index / details.length });
+        await writer.remove(id, { force, volumes });
+        const isGone = (detail: ContainerDetail | undefined) => detail === undefined;
+        const watch = { limitMs: seenLimitMs, otherwise: 'was not seen to go' };
+        await watchContainer({ engine, signal: grant.signal }, { id, name }, isGone, watch);
+        removed.push(name);
+      }
+    },
+  });
+  session.progress({ id: 'remove', label: `Removed ${component.id}`, fraction: 1, done: true });
+  context.fleet.refresh(component.key);
+  if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
+  return { message: sentenceAbout(component.id, removed, `${removed.length === 1 ? 'is' : 'are'} removed.`) };
 };
 
 async function inspectAll({ engine, signal }: EngineScope, targets: readonly { id: string }[]): Promise<ContainerDetail[]> {
@@ -102,11 +84,7 @@ export function unnamedVolume(source: string): string | undefined {
   return /(?:^|\/)([0-9a-f]{64})(?:\/_data)?$/.exec(source)?.[1];
 }
 
-function consequencesOf(
-  detail: ContainerDetail,
-  component: ComponentView,
-  { force, volumes }: { force: boolean; volumes: boolean },
-): string[] {
+function consequencesOf(detail: ContainerDetail, component: ComponentView, { force, volumes }: { force: boolean; volumes: boolean }) {
   const name = cleanLine(detail.name);
   const lines = [`${name} (${cleanLine(detail.image)}): the container, and what was written in it outside of volumes.`];
   if (force && !isStopped(detail)) lines.push(`${name} is running: its programs are killed.`);

@@ -1,75 +1,61 @@
 import type { ContainerDetail } from '../../engine/engine.ts';
 import { Fault } from '../../faults/fault.ts';
 import { pauseFor } from '../../faults/waits.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { cut } from '../../text/width.ts';
 import { namesText } from '../../text/words.ts';
+import { throwIfRestoreOpen } from '../backup/restore-data.ts';
 import { EngineScope } from '../engine-scope.ts';
-import type { Flow } from '../flow.ts';
-import { awaitHealthChecks } from './await-health-checks.ts';
-import { restartJoined } from './joined-containers.ts';
-import { endedAtOnce, serviceFlag, settleMs } from './service.ts';
-import { componentOf, isDown, type ServiceTarget, serviceTargets } from './service-targets.ts';
-import { watchContainer } from './watch-container.ts';
+import type { Procedure } from '../flow.ts';
+import { endedAtOnce, graceOf, restartContainer, restartJoined, settleMs, watchContainer } from './service.ts';
+import { componentOf, type ServiceTarget, sentenceAbout, serviceTargets } from './service-targets.ts';
 
 const startLimitMs = 60_000;
 const dependencyLimitMs = 120_000;
 
-export const start: Flow = {
-  id: 'start',
-  verb: 'start',
-  title: 'Start the component',
-  summary:
-    'Starts the containers of a component, what others depend on first, and waits until they are seen running and their health checks have answered.',
-  right: 'operate',
-  about: 'component',
-  flags: serviceFlag,
-  offered: (component) => component.services.some(isDown),
-  async run(session, input, context) {
-    const component = componentOf(input);
-    const scope = new EngineScope(session, context, input.engineName);
-    const { engine, signal } = scope;
-    // Loaded on demand: the first frame does not need restores.
-    const { throwIfRestoreOpen } = await import('../backup/recover-restore.ts');
-    await throwIfRestoreOpen(scope, component);
-    const targets = await serviceTargets(scope, input);
-    const started: ServiceTarget[] = [];
-    const already: ServiceTarget[] = [];
+export const start: Procedure = async (session, input, context) => {
+  const component = componentOf(input);
+  const scope = new EngineScope(session, context, input.engineName);
+  const { engine, signal } = scope;
+  await throwIfRestoreOpen(scope, component);
+  const targets = await serviceTargets(scope, input);
+  const started: ServiceTarget[] = [];
+  const already: ServiceTarget[] = [];
 
-    for (const [index, target] of targets.entries()) {
-      const { id, name } = target;
-      session.progress({ id: 'start', label: `Starting ${name}`, fraction: index / targets.length });
-      if (!session.dryRun) await awaitDependencies(scope, target, targets);
-      const answer = await session.act({
-        id: `start ${name}`,
-        right: 'operate',
-        request: `POST /containers/${name}/start`,
-        target: { host: input.engineName, component: component.key },
-        limitMs: startLimitMs,
-        done: async () => {
-          const state = (await engine.inspect(id, signal))?.state;
-          if (state === 'paused')
-            throw new Fault('failed.paused', `${name} is paused.`, `Let it go on: quarterdeck unpause ${component.id}`);
-          return state === 'running';
-        },
-        run: (grant) => engine.writer(grant).start(id),
-      });
-      if (answer === undefined) {
-        already.push(target);
-        continue;
-      }
-      started.push(target);
-      const hasStarted = (detail: ContainerDetail | undefined) => detail === undefined || detail.state !== 'created';
-      await watchContainer(scope, target, hasStarted, { limitMs: startLimitMs, otherwise: 'was not seen to start' });
+  for (const [index, target] of targets.entries()) {
+    const { id, name } = target;
+    session.progress({ id: 'start', label: `Starting ${name}`, fraction: index / targets.length });
+    if (!session.dryRun) await awaitDependencies(scope, target, targets);
+    const answer = await session.act({
+      id: `start ${name}`,
+      right: 'operate',
+      request: `POST /containers/${name}/start`,
+      target: { host: input.engineName, component: component.key },
+      limitMs: startLimitMs,
+      done: async () => {
+        const state = (await engine.inspect(id, signal))?.state;
+        if (state === 'paused') throw new Fault('failed.paused', `${name} is paused.`, `Let it go on: quarterdeck unpause ${component.id}`);
+        return state === 'running';
+      },
+      run: (grant) => engine.writer(grant).start(id),
+    });
+    if (answer === undefined) {
+      already.push(target);
+      continue;
     }
+    started.push(target);
+    const hasStarted = (detail: ContainerDetail | undefined) => detail === undefined || detail.state !== 'created';
+    await watchContainer(scope, target, hasStarted, { limitMs: startLimitMs, otherwise: 'was not seen to start' });
+  }
 
-    const finished = await settle(scope, started);
-    session.progress({ id: 'start', label: `Started ${component.id}`, fraction: 1, done: true });
-    const ids = started.map(({ id }) => id);
-    const joined = await restartJoined(scope, ids);
-    context.fleet.refresh(component.key);
-    if (session.dryRun) return { message: `Dry run: nothing was started.` };
-    const health = await awaitHealthChecks(scope, started);
-    return { message: `${startSentence(component.id, started, already, finished)}${health}${joined}` };
-  },
+  const finished = await settle(scope, started);
+  session.progress({ id: 'start', label: `Started ${component.id}`, fraction: 1, done: true });
+  const ids = started.map(({ id }) => id);
+  const joined = await restartJoined(scope, ids);
+  context.fleet.refresh(component.key);
+  if (session.dryRun) return { message: `Dry run: nothing was started.` };
+  const health = await awaitHealthChecks(scope, started);
+  return { message: `${startSentence(component.id, started, already, finished)}${health}${joined}` };
 };
 
 /** Checks again a moment later, and returns the containers that ended. One with another exit code than 0 has failed. */
@@ -118,4 +104,73 @@ function startSentence(
   const all = parts.filter(Boolean).join('; ');
   // A component that is one container of the same name is named once.
   return all.startsWith(`${component} `) && started.length + already.length === 1 ? `${all}.` : `${component}: ${all}.`;
+}
+
+export const restart: Procedure = async (session, input, context) => {
+  const component = componentOf(input);
+  const scope = new EngineScope(session, context, input.engineName);
+  await throwIfRestoreOpen(scope, component);
+  const graceSeconds = graceOf(input);
+  const targets = await serviceTargets(scope, input);
+  for (const [index, target] of targets.entries()) {
+    session.progress({ id: 'restart', label: `Restarting ${target.name}`, fraction: index / targets.length });
+    await restartContainer(scope, target, { host: input.engineName, component: component.key }, { graceSeconds });
+  }
+  const ids = targets.map(({ id }) => id);
+  const joined = await restartJoined(scope, ids);
+  if (session.dryRun) return { message: 'Dry run: nothing was restarted.' };
+  await settle(scope, targets);
+  session.progress({ id: 'restart', label: `Restarted ${component.id}`, fraction: 1, done: true });
+  context.fleet.refresh(component.key);
+  const health = await awaitHealthChecks(scope, targets);
+  const names = targets.map(({ name }) => name);
+  return { message: `${sentenceAbout(component.id, names, `${names.length === 1 ? 'was' : 'were'} restarted.`)}${health}${joined}` };
+};
+
+const everyMs = 1_000;
+/** Engines may start a check a little late. */
+const slackMs = 5_000;
+/** Long, since Podman counts failures from before the restart: its first result may not be meaningful. */
+const failingLimitMs = 30_000;
+const outputCharacters = 200;
+
+/** Waits with a countdown. Returns a sentence, empty if no container declares a health check. Throws `failed.unhealthy`. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one wait, whose two limits depend on each result
+export async function awaitHealthChecks(scope: EngineScope, containers: readonly { id: string; name: string }[]): Promise<string> {
+  const { session, engine } = scope;
+  const passed: string[] = [];
+  const silent: string[] = [];
+  for (const { id, name } of containers) {
+    const progress = { id: `health ${name}`, label: `Waiting for the health check of ${name}` };
+    let detail = await engine.inspect(id, session.signal);
+    const checked = isAwaited(detail);
+    const limitMs = (detail?.verdictWithinMs ?? 0) + slackMs;
+    let failingMs = 0;
+    for (let waitedMs = 0; ; waitedMs += everyMs) {
+      failingMs = detail?.state === 'running' && detail.health === 'unhealthy' ? failingMs + everyMs : 0;
+      const leftMs = failingMs > 0 ? failingLimitMs - failingMs : isAwaited(detail) ? limitMs - waitedMs : 0;
+      if (leftMs <= 0) break;
+      session.progress({ ...progress, label: `${progress.label}, at most ${Math.ceil(leftMs / 1000)} s` });
+      await pauseFor(everyMs, session.signal);
+      detail = await engine.inspect(id, session.signal);
+    }
+    if (checked || failingMs > 0) session.progress({ ...progress, done: true });
+    if (detail?.health === 'unhealthy') {
+      const output = cut(cleanLine(detail.healthLog.at(-1)?.output.trim() ?? ''), outputCharacters);
+      const message = `The health check of ${name} fails${output ? `: ${output}` : '.'}`;
+      throw new Fault('failed.unhealthy', message, `Its log says why: quarterdeck logs ${name}`);
+    }
+    if (isAwaited(detail)) silent.push(name);
+    else if (checked && detail?.health === 'healthy') passed.push(name);
+  }
+  return [
+    passed.length > 0 && ` The health check of ${namesText(passed)} passes.`,
+    silent.length > 0 && ` The engine has not run the health check of ${namesText(silent)} in its time.`,
+  ]
+    .filter(Boolean)
+    .join('');
+}
+
+function isAwaited(detail: ContainerDetail | undefined): boolean {
+  return detail?.state === 'running' && detail.health === 'starting';
 }

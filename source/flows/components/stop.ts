@@ -1,11 +1,9 @@
 import type { ContainerDetail } from '../../engine/engine.ts';
 import { namesText } from '../../text/words.ts';
 import { EngineScope } from '../engine-scope.ts';
-import type { Flow } from '../flow.ts';
-import { cutOffSentence } from './joined-containers.ts';
-import { graceFlag, graceOf, serviceFlag, stopLimitMs } from './service.ts';
-import { componentOf, isPaused, isUp, sentenceAbout, serviceTargets } from './service-targets.ts';
-import { watchContainer } from './watch-container.ts';
+import type { Procedure } from '../flow.ts';
+import { cutOffSentence, graceOf, stopLimitMs, watchContainer } from './service.ts';
+import { componentOf, sentenceAbout, serviceTargets } from './service-targets.ts';
 
 const seenLimitMs = 20_000;
 
@@ -13,50 +11,39 @@ export function isStopped(detail: ContainerDetail | undefined): boolean {
   return detail === undefined || detail.state === 'exited' || detail.state === 'created' || detail.state === 'dead';
 }
 
-export const stop: Flow = {
-  id: 'stop',
-  verb: 'stop',
-  title: 'Stop the component',
-  summary: 'Stops the containers of a component, what depends on others first, and waits until they are seen to have ended. Data stays.',
-  right: 'operate',
-  about: 'component',
-  flags: { ...serviceFlag, ...graceFlag },
-  interrupts: 'It is not available until it is started again.',
-  offered: (component) => component.services.some((service) => isUp(service) || isPaused(service)),
-  async run(session, input, context) {
-    const component = componentOf(input);
-    const scope = new EngineScope(session, context, input.engineName);
-    const { engine, signal } = scope;
-    const graceSeconds = graceOf(input);
-    const targets = (await serviceTargets(scope, input)).reverse();
-    const stopped: string[] = [];
-    const killed: string[] = [];
+export const stop: Procedure = async (session, input, context) => {
+  const component = componentOf(input);
+  const scope = new EngineScope(session, context, input.engineName);
+  const { engine, signal } = scope;
+  const graceSeconds = graceOf(input);
+  const targets = (await serviceTargets(scope, input)).reverse();
+  const stopped: string[] = [];
+  const killed: string[] = [];
 
-    for (const [index, target] of targets.entries()) {
-      const { id, name } = target;
-      session.progress({ id: 'stop', label: `Stopping ${name}`, fraction: index / targets.length });
-      const answer = await session.act({
-        id: `stop ${name}`,
-        right: 'operate',
-        request: `POST /containers/${name}/stop${graceSeconds === undefined ? '' : `?t=${graceSeconds}`}`,
-        target: { host: input.engineName, component: component.key },
-        limitMs: stopLimitMs(graceSeconds, await engine.inspect(id, signal)),
-        done: async () => isStopped(await engine.inspect(id, signal)),
-        run: (grant) => context.fleet.whileStopping(id, () => engine.writer(grant).stop(id, { graceSeconds })),
-      });
-      if (answer === undefined) continue;
-      const detail = await watchContainer(scope, target, isStopped, { limitMs: seenLimitMs, otherwise: 'was not seen to stop' });
-      stopped.push(name);
-      if (detail?.exitCode === 137) killed.push(name);
-    }
+  for (const [index, target] of targets.entries()) {
+    const { id, name } = target;
+    session.progress({ id: 'stop', label: `Stopping ${name}`, fraction: index / targets.length });
+    const answer = await session.act({
+      id: `stop ${name}`,
+      right: 'operate',
+      request: `POST /containers/${name}/stop${graceSeconds === undefined ? '' : `?t=${graceSeconds}`}`,
+      target: { host: input.engineName, component: component.key },
+      limitMs: stopLimitMs(graceSeconds, await engine.inspect(id, signal)),
+      done: async () => isStopped(await engine.inspect(id, signal)),
+      run: (grant) => context.fleet.whileStopping(id, () => engine.writer(grant).stop(id, { graceSeconds })),
+    });
+    if (answer === undefined) continue;
+    const detail = await watchContainer(scope, target, isStopped, { limitMs: seenLimitMs, otherwise: 'was not seen to stop' });
+    stopped.push(name);
+    if (detail?.exitCode === 137) killed.push(name);
+  }
 
-    session.progress({ id: 'stop', label: `Stopped ${component.id}`, fraction: 1, done: true });
-    context.fleet.refresh(component.key);
-    if (session.dryRun) return { message: 'Dry run: nothing was stopped.' };
-    if (stopped.length === 0) return { message: `${component.id} was stopped already.` };
-    const note = killed.length > 0 ? ` ${namesText(killed)} did not end in time and had to be killed.` : '';
-    const ids = targets.map(({ id }) => id);
-    const sentence = sentenceAbout(component.id, stopped, `${stopped.length === 1 ? 'is' : 'are'} stopped.${note}`);
-    return { message: `${sentence}${await cutOffSentence(scope, ids)}` };
-  },
+  session.progress({ id: 'stop', label: `Stopped ${component.id}`, fraction: 1, done: true });
+  context.fleet.refresh(component.key);
+  if (session.dryRun) return { message: 'Dry run: nothing was stopped.' };
+  if (stopped.length === 0) return { message: `${component.id} was stopped already.` };
+  const note = killed.length > 0 ? ` ${namesText(killed)} did not end in time and had to be killed.` : '';
+  const ids = targets.map(({ id }) => id);
+  const sentence = sentenceAbout(component.id, stopped, `${stopped.length === 1 ? 'is' : 'are'} stopped.${note}`);
+  return { message: `${sentence}${await cutOffSentence(scope, ids)}` };
 };

@@ -7,12 +7,12 @@ import type { SecretStorage } from '../../secrets/secrets.ts';
 import { identityOf } from '../../session/identity.ts';
 import { newRun } from '../../session/journal.ts';
 import type { Session } from '../../session/session.ts';
-import { applyTransaction } from '../../stack/apply/apply.ts';
-import { versionsIn } from '../../stack/apply/record.ts';
+import { applyTransaction, versionsIn } from '../../stack/apply/apply.ts';
 import { markVerified } from '../../stack/apply/recover.ts';
+import { readRuns } from '../../stack/apply/run-journal.ts';
 import type { SecretValues } from '../../stack/apply/script.ts';
 import type { ApplyEvent, RunOnHost, Transaction } from '../../stack/apply/transaction.ts';
-import { listReplacedHalts, removeHalted } from '../../stack/backup/stopped-journal.ts';
+import { listReplacedHalts, removeHalted } from '../../stack/backup/stopped-containers.ts';
 import type { Deployment, Plan, PlannedSecret } from '../../stack/model.ts';
 import { networkLabels } from '../../stack/plan/networks.ts';
 import { variablesOf } from '../../stack/plan/variables.ts';
@@ -111,11 +111,7 @@ async function forgetReplaced(scope: EngineScope, component: string): Promise<vo
 }
 
 /** `unchecked` are containers whose health check the engine did not run. */
-export async function noteVerified(
-  { session, host, engineName }: EngineScope,
-  transaction: Transaction,
-  unchecked: readonly string[],
-): Promise<void> {
+export async function noteVerified({ session, host, engineName }: EngineScope, transaction: Transaction, unchecked: readonly string[]) {
   const { run, plans } = transaction;
   await session.act({
     id: `verified ${run}`,
@@ -181,11 +177,7 @@ function requestOf(plan: Plan, compose: readonly string[]): string {
 }
 
 /** Stores new values in the secret backend before anything is changed; the values for compose are read back from it, in memory only. */
-async function keepSecrets(
-  scope: EngineScope,
-  ready: readonly ReadyPlan[],
-  run: string,
-): Promise<{ plans: readonly Plan[]; values: SecretValues }> {
+async function keepSecrets(scope: EngineScope, ready: readonly ReadyPlan[], run: string) {
   const { session, context } = scope;
   const wanted = ready.some(({ plan }) => plan.secrets.length > 0);
   const vault = wanted ? await context.vault(session) : undefined;
@@ -274,4 +266,20 @@ export function showApplying(session: Session, event: ApplyEvent): void {
       session.progress({ id: 'output', label: event.text, output: true });
       break;
   }
+}
+
+/** Undefined if the last recorded change of the component was interrupted, failed, or was undone. */
+export async function lastApplied({ scope, stackFolder, entry }: StackFacts): Promise<RunOnHost | undefined> {
+  const runs = await readRuns(scope.host, stackFolder, scope.signal);
+  const last = runs.findLast(
+    ({ transaction: { plans }, state }) => state !== 'staged' && plans.some(({ component }) => component === entry.id),
+  );
+  return last?.state === 'applied' || last?.state === 'verified' ? last : undefined;
+}
+
+export async function seeLastThrough(facts: StackFacts): Promise<void> {
+  const { dryRun, readOnly } = facts.scope.session;
+  if (dryRun || readOnly) return;
+  const last = await lastApplied(facts);
+  if (last?.state === 'applied') await seeThrough(facts.scope, last.transaction);
 }

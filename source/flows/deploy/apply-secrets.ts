@@ -1,18 +1,13 @@
 import type { SecretAnswer } from '../../stack/model.ts';
-import { deployed } from '../components/deployed.ts';
 import type { EngineScope } from '../engine-scope.ts';
 import type { SecretChange } from '../flow.ts';
 import { applyPlans } from './apply-plans.ts';
 import { withJoined } from './joined-services.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
-import { lookAtHost } from './stack-facts.ts';
+import { deployed, lookAtHost } from './stack-facts.ts';
 
 /** Applies these versions in all components that use them, in one transaction. Returns the services that were recreated. */
-export async function applySecrets(
-  scope: EngineScope,
-  changes: readonly SecretChange[],
-  applied?: () => Promise<void>,
-): Promise<{ restarted: readonly string[] }> {
+export async function applySecrets(scope: EngineScope, changes: readonly SecretChange[], applied?: () => Promise<void>) {
   const ready: ReadyPlan[] = [];
   const look = await lookAtHost(scope);
   for (const component of new Set(changes.map((change) => change.component))) {

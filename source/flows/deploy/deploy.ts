@@ -2,13 +2,13 @@ import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { blocking, type Finding } from '../../stack/finding.ts';
+import type { Values } from '../../stack/model.ts';
 import { answersOf, parseSet } from '../../stack/plan/answers.ts';
-import { hostPortOf } from '../../stack/plan/component-ports.ts';
 import { formOf } from '../../stack/plan/form.ts';
 import { consumerProposals } from '../../stack/plan/networks.ts';
 import { isEmpty } from '../../stack/plan/plan.ts';
 import { reviewOf } from '../../stack/plan/plan-text.ts';
-import { carriedInto } from '../../stack/plan/ports.ts';
+import { carriedInto, hostPortOf } from '../../stack/plan/ports.ts';
 import { instanceAdvice, isForeignProject, isInstance } from '../../stack/preflight/instances.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { exitFailure } from '../components/exec.ts';
@@ -18,11 +18,9 @@ import type { FlowOutcome, Procedure, Todo } from '../flow.ts';
 import { optionsOf } from '../flow-options.ts';
 import { cancelled } from '../prompt-cancelled.ts';
 import { applyPlans } from './apply-plans.ts';
-import { formContextOf } from './form-context.ts';
 import { withJoined } from './joined-services.ts';
-import { planComponent, planData, type ReadyPlan } from './plan-component.ts';
-import { reviewTogether } from './review-together.ts';
-import { gatherStackFacts, type StackFacts } from './stack-facts.ts';
+import { planComponent, planData, type ReadyPlan, reviewTogether } from './plan-component.ts';
+import { formContextOf, gatherStackFacts, type StackFacts } from './stack-facts.ts';
 
 export const deploy: Procedure = async (session, input, flowContext) => {
   const scope = new EngineScope(session, flowContext, input.engineName);
@@ -44,16 +42,12 @@ interface DeployOptions {
 }
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each round of form, plan and review continues with the answers of the last
-async function deployWith(
-  first: StackFacts,
-  given: Readonly<Record<string, string>>,
-  { fresh, second, within = '' }: DeployOptions,
-): Promise<FlowOutcome> {
+async function deployWith(first: StackFacts, given: Values, { fresh, second, within = '' }: DeployOptions): Promise<FlowOutcome> {
   const { scope, entry } = first;
   const { session } = scope;
   let facts = first;
   let values = given;
-  let answered: Readonly<Record<string, string>> | undefined;
+  let answered: Values | undefined;
   for (let round = 1; ; round++) {
     const context = formContextOf(facts, values);
     // Each round is a separate form in the journal, filled in with the previous answers.
@@ -126,17 +120,13 @@ function acceptInstance(finding: Finding): Finding {
   return isInstance(finding) ? { ...finding, level: 'warning', advice: 'The new instance starts with data of its own.' } : finding;
 }
 
-function plainOf(form: ReturnType<typeof formOf>, answered: Readonly<Record<string, string>>): Record<string, string> {
+function plainOf(form: ReturnType<typeof formOf>, answered: Values): Record<string, string> {
   return Object.fromEntries(
     form.fields.flatMap(({ id, kind }) => (kind !== 'secret' && answered[id] !== undefined ? [[id, answered[id]]] : [])),
   ) as Record<string, string>;
 }
 
-async function remedy(
-  { scope, entry: { id } }: StackFacts,
-  finding: Finding | undefined,
-  within: string,
-): Promise<Readonly<Record<string, string>> | undefined> {
+async function remedy({ scope, entry: { id } }: StackFacts, finding: Finding | undefined, within: string): Promise<Values | undefined> {
   const { session, context, engineName, host } = scope;
   const what = finding?.remedy;
   if (!finding || !what) return undefined;
@@ -213,7 +203,7 @@ async function planDependants({ facts, plan, answers, asked }: ReadyPlan): Promi
   const { scope, entry, deployment, others } = facts;
   const { catalog } = scope.context;
   const wanted = new Map<string, { values: Record<string, string>; why: string[] }>();
-  const want = (component: string, values: Readonly<Record<string, string>>, why: string) => {
+  const want = (component: string, values: Values, why: string) => {
     const one = wanted.get(component) ?? { values: {}, why: [] };
     Object.assign(one.values, values);
     one.why.push(why);

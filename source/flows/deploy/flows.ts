@@ -1,7 +1,7 @@
 import { targetFlags } from '../backup/flows.ts';
 import { type Flow, lazyFlows } from '../flow.ts';
 
-export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate' }, [
+export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about: 'component' }, [
   {
     verb: 'deploy',
     title: 'Deploy or change',
@@ -20,7 +20,6 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate' }, [
     title: 'Update to the newest image',
     summary:
       'Asks the registry for newer images and the catalog for newer tags, shows what would change and what the component wants done besides, backs it up where the settings say where to, then fetches, recreates and waits until it is healthy. "all" is the whole stack.',
-    about: 'component',
     all: true,
     flags: { ...targetFlags, 'no-backup': { meaning: 'update without a backup before it' } },
     ours: true,
@@ -32,10 +31,9 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate' }, [
     title: 'Go back to what was there before',
     summary:
       'Takes the last change of a component back: its files, its images by digest, its secrets in the versions of then. Refused, with the reason, where a newer image has run that may have changed the data for good.',
-    about: 'component',
     ours: true,
     offered: (component) => component.known,
-    load: async () => (await import('./rollback.ts')).rollback,
+    load: async () => (await import('./recover.ts')).rollback,
   },
   {
     verb: 'recover',
@@ -64,7 +62,6 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate' }, [
     title: 'Route it through the VPN gateway',
     summary:
       "Puts a component into the network of the VPN gateway, which publishes its ports from then on: whatever it sends leaves through the tunnel, or not at all. Proves it afterwards. It stays so when the gateway is updated, changed or restarted. --direct takes that back. Run again for one that is routed already, it asks whether that is to be taken back; unattended it puts the component into the gateway's network anew.",
-    about: 'component',
     flags: {
       through: { meaning: 'which gateway, where there are several', value: 'COMPONENT' },
       service: { meaning: 'which of its services, where that is not the main one', value: 'SERVICE' },

@@ -4,9 +4,9 @@ import type { Deployment, Plan, PlannedSecret } from '../../stack/model.ts';
 import { containerNames, routesOf } from '../../stack/plan/gateway-route.ts';
 import { projectOf, serviceOf } from '../../stack/plan/service-changes.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { deployed } from '../components/deployed.ts';
 import type { EngineScope } from '../engine-scope.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
+import { deployed } from './stack-facts.ts';
 
 export interface Joined {
   component: string;

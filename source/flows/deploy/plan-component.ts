@@ -1,11 +1,12 @@
 import type { ComposeTool } from '../../engine/compose-tool.ts';
+import type { Review } from '../../session/session.ts';
 import { restoreSentence } from '../../stack/backup/restore-journal.ts';
 import { blocking, type Finding, warning } from '../../stack/finding.ts';
 import type { Answers, CheckedPlan, Plan } from '../../stack/model.ts';
 import { pinOf } from '../../stack/plan/image-pin.ts';
 import { networksOf } from '../../stack/plan/networks.ts';
 import { isEmpty, type PlanRequest, planDeploy } from '../../stack/plan/plan.ts';
-import { planJson } from '../../stack/plan/plan-text.ts';
+import { planJson, reviewOf, summaryOf } from '../../stack/plan/plan-text.ts';
 import { proxyChanges } from '../../stack/plan/proxy-changes.ts';
 import { askHost, type HostAnswers } from '../../stack/preflight/host-facts.ts';
 import { preflight } from '../../stack/preflight/preflight.ts';
@@ -41,18 +42,11 @@ export async function planComponent(
   for (const answer of Object.values(answers.secrets)) if (answer.from === 'given') session.hide(answer.value);
   const networks = networksOf(entry, answers.values, catalog);
   const own = planDeploy({
+    ...facts,
     ...intent,
-    entry,
-    source: facts.source,
-    answers,
-    deployment,
-    engineName,
-    stackFolder: facts.stackFolder,
+    ...{ answers, engineName, networks },
     runtime: engineFacts.kind,
     tool: facts.tool ?? fullCompose,
-    networks,
-    networksThere: facts.networksThere,
-    containers: facts.containers,
     images: new Map([...facts.images].map(([reference, image]) => [reference, pinOf(reference, image)])),
   });
   const deployments = deployment ? [...others, deployment] : others;
@@ -94,4 +88,26 @@ export async function planComponent(
     ...facts.problems.map(({ message, remedy }, index) => warning(`stack-folder:${index + 1}`, message, remedy)),
   ];
   return { plan, findings, facts, answers, asked };
+}
+
+/** Each plan has its sections and findings under its name. Remedies belong to a form, and only the first plan has one. */
+export function reviewTogether(ready: readonly ReadyPlan[], { title, label }: { title: string; label: string }): Review {
+  const reviews = ready.map(({ plan, findings }) => ({ id: plan.component, review: reviewOf(plan, findings) }));
+  const blocked = reviews.flatMap(({ review }) => review.actions.flatMap((action) => action.blocked ?? []))[0];
+  return {
+    id: 'plans',
+    title,
+    sections: reviews.flatMap(({ id, review }) => review.sections.map((section) => ({ ...section, title: `${id}: ${section.title}` }))),
+    findings: reviews.flatMap(({ id, review }, index) =>
+      review.findings.map(({ remedy, ...finding }) => ({
+        ...finding,
+        ...(index === 0 ? { id: finding.id, ...(remedy !== undefined && { remedy }) } : { id: `${id}:${finding.id}` }),
+      })),
+    ),
+    summary: summaryOf(ready.map(({ plan }) => plan)),
+    actions: [
+      { id: 'apply', label, ...(blocked !== undefined && { blocked }) },
+      { id: 'cancel', label: 'Leave it' },
+    ],
+  };
 }

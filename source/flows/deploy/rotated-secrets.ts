@@ -64,10 +64,7 @@ export async function writeVersion(
 }
 
 /** Adds the restored values as the newest versions: the next deploy uses the newest version of each secret. */
-export async function restoreNewest(
-  scope: EngineScope,
-  rotated: readonly Pick<RotatedSecret, 'component' | 'variable' | 'before'>[],
-): Promise<void> {
+export async function restoreNewest(scope: EngineScope, rotated: readonly Pick<RotatedSecret, 'component' | 'variable' | 'before'>[]) {
   const { session, context, engineName } = scope;
   for (const { component, variable, before } of rotated) {
     const newest = (await newestVersions(scope, component))[variable];

@@ -9,11 +9,11 @@ import { cleanLine } from '../../text/clean.ts';
 import { objectOf, textOf } from '../../text/json-value.ts';
 import { nameRemedy } from '../../text/nearest-name.ts';
 import { targetOf } from '../call-target.ts';
-import { type Deployed, deployed } from '../components/deployed.ts';
 import type { EngineScope } from '../engine-scope.ts';
 import type { FlowInput } from '../flow.ts';
 import { optionOf } from '../flow-options.ts';
 import { keptSecret } from '../secrets/secret-values.ts';
+import { type Deployed, deployed } from './stack-facts.ts';
 
 /** Time until a tunnel is up and its address is known. */
 const tunnelLimitMs = 60_000;

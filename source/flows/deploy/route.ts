@@ -1,7 +1,7 @@
 import { Fault, messageOf } from '../../faults/fault.ts';
 import { composeLabel } from '../../fleet/grouping.ts';
 import type { Session } from '../../session/session.ts';
-import { listHalted, removeHalted, writeHalted } from '../../stack/backup/stopped-journal.ts';
+import { listHalted, removeHalted, writeHalted } from '../../stack/backup/stopped-containers.ts';
 import {
   gatewayWith,
   gatewayWithout,
@@ -14,16 +14,15 @@ import {
 } from '../../stack/plan/gateway-route.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { operatorOf } from '../backup/backup.ts';
-import { type Deployed, deployed } from '../components/deployed.ts';
 import { componentOf } from '../components/service-targets.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
 import { cancelled, unlessCancelled } from '../prompt-cancelled.ts';
 import { applyPlans } from './apply-plans.ts';
 import { rejoining, withJoined } from './joined-services.ts';
-import { planComponent, planData, type ReadyPlan } from './plan-component.ts';
-import { reviewTogether } from './review-together.ts';
+import { planComponent, planData, type ReadyPlan, reviewTogether } from './plan-component.ts';
 import { type Gateway, gatewayLeft, gatewayOf, type LeftGateway, type Proof, proofOf, routedService } from './route-gateway.ts';
+import { type Deployed, deployed } from './stack-facts.ts';
 
 export const route: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
@@ -106,13 +105,7 @@ function gatewayText({ deployed: { facts, deployment }, service }: LeftGateway, 
 }
 
 /** Returns the outcome of a dry run; undefined if the plans are to be applied. Throws `interrupted.cancelled`. */
-async function reviewed(
-  { session }: EngineScope,
-  ready: readonly ReadyPlan[],
-  title: string,
-  id: string,
-  data: object,
-): Promise<FlowOutcome | undefined> {
+async function reviewed({ session }: EngineScope, ready: readonly ReadyPlan[], title: string, id: string, data: object) {
   const review = reviewTogether(ready, { title, label: ready.length === 1 ? 'Apply it' : 'Apply all of it' });
   const choice = await session.review({ ...review, id: 'route' });
   if (session.dryRun) return { message: 'Dry run: nothing was changed.', data: { ...data, plans: ready.map(planData) } };

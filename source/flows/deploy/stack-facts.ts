@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { lacksLogin } from '../../catalog/built-in-checks.ts';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { interpolate } from '../../catalog/interpolation.ts';
 import { isMadeHere, whereItRuns } from '../../catalog/where-it-runs.ts';
@@ -9,12 +10,17 @@ import { findComposeTool } from '../../engine/find-compose.ts';
 import { Fault } from '../../faults/fault.ts';
 import { composeLabel } from '../../fleet/grouping.ts';
 import type { SecretEntry, SecretName } from '../../secrets/secrets.ts';
+import { notDeployed } from '../../stack/apply/confirm-setup-task.ts';
 import { readUnfinishedRuns } from '../../stack/apply/run-journal.ts';
 import type { RunOnHost } from '../../stack/apply/transaction.ts';
 import { type RestoreRecord, readOpenRestores } from '../../stack/backup/restore-journal.ts';
 import { type ComponentSource, readComponentSource } from '../../stack/component-source.ts';
-import type { Deployment } from '../../stack/model.ts';
+import type { Answers, Deployment, Values } from '../../stack/model.ts';
+import { answersOfContainers, answersOfDeployment } from '../../stack/plan/answers.ts';
 import { readServices } from '../../stack/plan/compose-document.ts';
+import type { FormContext } from '../../stack/plan/form.ts';
+import { usedAddresses } from '../../stack/plan/networks.ts';
+import { isProtected, proxyId } from '../../stack/plan/proxy-changes.ts';
 import { projectOf } from '../../stack/plan/service-changes.ts';
 import { variablesOf } from '../../stack/plan/variables.ts';
 import { askHost, type HostAnswers, once } from '../../stack/preflight/host-facts.ts';
@@ -203,4 +209,46 @@ function newestOf(entries: readonly SecretEntry[], engineName: string, component
 export async function newestVersions({ session, context, engineName }: EngineScope, component: string): Promise<Record<string, string>> {
   const entries = await (await context.vault(session)).list(session.signal);
   return Object.fromEntries(newestOf(entries, engineName, component).map(({ variable, id }) => [variable, id]));
+}
+
+/** If containers run, their secrets are adopted; if the folder was not created by Quarterdeck, their plain values too. */
+export function formContextOf(facts: StackFacts, values: Values): FormContext {
+  const { scope, entry, source, deployment, others, secretsKnown, hasData } = facts;
+  const { catalog } = scope.context;
+  const running = answersOfContainers(entry, source, facts.details);
+  const portal = catalog.entries.find(({ site }) => site?.portal !== undefined);
+  const ids = others.map(({ component }) => component);
+  const deployed = portal !== undefined && ids.includes(portal.id);
+  const proxy = others.find(({ component }) => component === proxyId);
+  return {
+    source,
+    deployment,
+    others,
+    secretsKnown,
+    imported: running.secrets,
+    hasData,
+    runtime: scope.engineFacts.kind,
+    suggested: usedAddresses(entry, catalog, ids),
+    portal: portal && { id: portal.id, deployed },
+    behindPortal: isProtected(proxy, deployment?.record?.site ?? '') || (lacksLogin(entry) && deployed),
+    values: deployment ? values : { ...running.values, ...values },
+  };
+}
+
+export interface Deployed {
+  facts: StackFacts;
+  deployment: Deployment;
+  answers: Answers;
+}
+
+/** Throws `usage.component` for a component that the catalog does not know, `refused.notOurs` for one that Quarterdeck did not deploy. */
+export async function deployed(scope: EngineScope, id: string, look?: HostLook): Promise<Deployed> {
+  const { context } = scope;
+  const entry = context.catalog.get(id);
+  if (!entry)
+    throw new Fault('usage.component', `${id} is not in the catalog: what made it has to change it.`, 'Use the tool that deployed it.');
+  const facts = await gatherStackFacts(scope, entry, look);
+  const { deployment } = facts;
+  if (!deployment) throw notDeployed(id, `${facts.stackFolder} has no folder of it`);
+  return { facts, deployment, answers: answersOfDeployment(entry, formContextOf(facts, {})) };
 }

@@ -160,7 +160,7 @@ async function bringUp(
         ({ dependsOn = [] }) => dependsOn,
       );
       const inputs = together ? [{}] : ordered.map(({ name }) => ({ service: name }));
-      for (const which of inputs) await start.run(session, { engineName, component, words: [], options: {}, ...which }, context);
+      for (const which of inputs) await start(session, { engineName, component, words: [], options: {}, ...which }, context);
     }
   } catch (thrown) {
     if (!session.signal.aborted && !session.dryRun) await showEvidence(scope, component);
@@ -211,10 +211,7 @@ async function composeUp(scope: EngineScope, component: ComponentView): Promise<
     target: { host: engineName, component: component.key },
     limitMs: Number.POSITIVE_INFINITY,
     run: async (grant) => {
-      const { folder, compose, env } = deployment;
-      const command = { component: component.id, folder, compose, plain: Object.keys(env), tool, secrets, words };
-      const program = await runComposeCommand(grant, host, command);
-      if (tool.kind !== 'podman-compose') program.stdin.end('');
+      const program = await runComposeCommand(grant, host, { deployment, tool, secrets, words });
       program.stdout.resume();
       return program.ended;
     },

@@ -7,15 +7,13 @@ import { listDeployments } from '../../stack/read-deployment.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { backUpFirst, noteBackup, offerSnapshots, wantsBackup, withoutBackup, worthSaving } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
-import { deployed } from '../components/deployed.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
 import { cancelled } from '../prompt-cancelled.ts';
 import { applyPlans } from './apply-plans.ts';
 import { rejoinedSentence, withJoined } from './joined-services.ts';
-import { planComponent, planData, type ReadyPlan } from './plan-component.ts';
-import { reviewTogether } from './review-together.ts';
-import { lookAtHost } from './stack-facts.ts';
+import { planComponent, planData, type ReadyPlan, reviewTogether } from './plan-component.ts';
+import { deployed, lookAtHost } from './stack-facts.ts';
 
 /** Registries limit the rate of queries. */
 const askedAtOnce = 4;

@@ -9,14 +9,12 @@ import { agoText, bytesText } from '../../text/quantities.ts';
 import { wantsBackup } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
 import { askChecklist, checklistData, inTheWay, leftHere, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
-import { type Deployed, deployed } from '../components/deployed.ts';
 import { componentOf } from '../components/service-targets.ts';
 import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowContext, FlowInput, FlowOutcome } from '../flow.ts';
-import { seeThrough } from './apply-plans.ts';
-import { lastApplied } from './last-change.ts';
-import type { StackFacts } from './stack-facts.ts';
+import { lastApplied, seeThrough } from './apply-plans.ts';
+import { type Deployed, deployed, type StackFacts } from './stack-facts.ts';
 import { update } from './update.ts';
 
 const sections = { before: 'Before', change: 'The change', after: 'Afterwards' } as const;

@@ -20,13 +20,12 @@ const tunnelFlows = lazyFlows({}, [
   },
 ]);
 
-const others = lazyFlows({ about: 'host', offline: true }, [
+const others = lazyFlows({ about: 'host', offline: true, right: 'operate' }, [
   {
     verb: 'webhook listen',
     title: 'Listen for webhooks',
     summary:
       'Shows what a component sends to a webhook as it arrives: who has set one up sees whether it comes, and what is in it. Takes only what is signed with the secret that both know (HMAC-SHA256 in X-<vendor>-Signature or X-<vendor>-Signature-256), and answers 200 at once. The secret is asked for, or piped in with --stdin. Until Ctrl-C.',
-    right: 'operate',
     flags: {
       address: { meaning: 'the address of this machine to listen on; without it 127.0.0.1, which containers do not reach', value: 'IP' },
       port: { meaning: 'the port; without it a free one', value: 'NUMBER' },
@@ -48,7 +47,6 @@ const others = lazyFlows({ about: 'host', offline: true }, [
     title: 'Add a host',
     summary:
       'Writes a host into the configuration, connects and looks at it. NAME alone is a host of that name, as ssh and ~/.ssh/config know it. Nothing is installed there, and no port is opened.',
-    right: 'operate',
     usage: 'NAME [[user@]host[:port]]',
     flags: {
       sudo: { meaning: "the user there may use the engine's socket through sudo alone" },
@@ -70,7 +68,6 @@ const others = lazyFlows({ about: 'host', offline: true }, [
     verb: 'hosts remove',
     title: 'Remove a host',
     summary: 'Takes a host out of the configuration. What runs there keeps running, and its secrets stay where they are kept.',
-    right: 'operate',
     usage: 'NAME',
     load: async () => (await import('./listed-hosts.ts')).hostsRemove,
   },

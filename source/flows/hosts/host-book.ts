@@ -1,8 +1,12 @@
 import type { HostSettings } from '../../config/settings.ts';
 import type { EngineFacts } from '../../engine/engine.ts';
-import type { Fault } from '../../faults/fault.ts';
+import { Fault } from '../../faults/fault.ts';
 import type { Host, HostLink } from '../../hosts/host.ts';
 import type { SshLimits } from '../../hosts/ssh/ssh-limits.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
+import { chooseOne } from '../delete-one.ts';
+import type { FlowContext, FlowInput } from '../flow.ts';
 
 /** A host over SSH that is listed, or about to be. */
 export interface RemoteHost extends Host {
@@ -39,4 +43,28 @@ export interface HostBook {
   changed(): Promise<void>;
   /** Forgets all remembered data about a host whose name is no longer used. */
   forget(name: string): Promise<void>;
+}
+
+/** @throws Fault `refused.practice` on the practice stack, which is one machine */
+export function bookOf(context: FlowContext): HostBook {
+  if (context.hosts) return context.hosts;
+  throw new Fault('refused.practice', 'The practice stack is one machine, and knows no other hosts.', 'Run it without --practice.');
+}
+
+/** Throws `usage.host`. */
+export async function chooseHost(session: Session, input: FlowInput, hosts: Readonly<Record<string, HostSettings>>) {
+  const [word, more] = input.words;
+  if (more !== undefined) throw oneWordTooMany(more);
+  const names = Object.keys(hosts);
+  if (word === undefined && names.length > 0 && !session.attended)
+    throw new Fault('usage.host', 'The name of a host is required.', `One of: ${names.join(', ')}.`);
+  return chooseOne(session, Object.entries(hosts), {
+    ...{ noun: 'host', idOf: ([name]) => name, detailOf: ([, { ssh }]) => cleanLine(ssh) },
+    ...{ word, step: 'host', code: 'usage.host', whenNone: 'Add one: quarterdeck hosts add NAME [user@]host' },
+  });
+}
+
+export function oneWordTooMany(word: string): Fault {
+  const message = `"${cleanLine(word)}" is one word too many.`;
+  return new Fault('usage.words', message, 'A host is written as one word: nas, op@nas, op@192.168.1.20:2222.');
 }

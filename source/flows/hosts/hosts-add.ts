@@ -7,7 +7,7 @@ import { sshNames } from '../../hosts/ssh/ssh-names.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { FlowInput, Procedure } from '../flow.ts';
-import { bookOf, oneWordTooMany } from './host-choice.ts';
+import { bookOf, oneWordTooMany } from './host-book.ts';
 import { checkHost } from './host-report.ts';
 
 /** Choice for another name; not a valid SSH alias, so it cannot collide with one. */

@@ -7,8 +7,7 @@ import { cleanLine } from '../../text/clean.ts';
 import { deleteOne } from '../delete-one.ts';
 import type { FlowContext, Procedure } from '../flow.ts';
 import { type Columns, showList } from '../list-table.ts';
-import type { HostBook, RemoteEngine, RemoteHost } from './host-book.ts';
-import { bookOf, chooseHost } from './host-choice.ts';
+import { bookOf, chooseHost, type HostBook, type RemoteEngine, type RemoteHost } from './host-book.ts';
 import { checkHost, connectTo, engineData, engineText, faultData, roundTripOf } from './host-report.ts';
 
 interface Row {

@@ -1,11 +1,12 @@
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { addressOf, type Tunnel, type Tunnels, type TunnelWanted } from '../../hosts/tunnel.ts';
+import type { Session } from '../../session/session.ts';
 import { authority } from '../../text/authority.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { dialledHost } from '../../text/loopback.ts';
 import { componentOf } from '../components/service-targets.ts';
-import type { Flow, FlowOutcome, Lasting, Procedure } from '../flow.ts';
+import type { FlowOutcome, Lasting, Procedure } from '../flow.ts';
 import { portOption } from '../flow-options.ts';
 
 interface TunnelTarget {
@@ -103,11 +104,7 @@ function lastingOf(tunnel: Tunnel, tunnels: Tunnels): Lasting {
   };
 }
 
-async function choose(
-  session: Parameters<Flow['run']>[0],
-  component: ComponentView,
-  targets: readonly TunnelTarget[],
-): Promise<TunnelTarget | undefined> {
+async function choose(session: Session, component: ComponentView, targets: readonly TunnelTarget[]): Promise<TunnelTarget | undefined> {
   const [first, second] = targets;
   if (first?.scheme || !second) return first;
   if (!session.attended) {

@@ -64,9 +64,13 @@ function lastingOf(receiver: WebhookReceiver): Lasting {
       const reported = new Set<string>();
       return receiver.listen({
         delivered: (delivery) => tell('delivered', deliveryText(delivery), deliveryData(delivery)),
-        repeated: (delivery, firstMs) => tell('repeated', repeatText(delivery, firstMs), repeatData(delivery, firstMs)),
-        turnedAway(refusal) {
-          const sentence = refusalText(refusal);
+        repeated(delivery, firstMs) {
+          const firstAt = new Date(firstMs).toISOString();
+          const text = `${headLine(delivery)}\n  repeat of the delivery received at ${firstAt}; not processed again`;
+          tell('repeated', text, { ...deliveryFacts(delivery), firstAt });
+        },
+        turnedAway({ from, path, reason }) {
+          const sentence = `Refused, from ${from} to ${cutTo(cleanLine(path), 100)}: ${reasons[reason]}.`;
           if (reported.has(sentence) || reported.size >= 1_000) return;
           reported.add(sentence);
           tell('refused', sentence);
@@ -86,10 +90,6 @@ const reasons: Readonly<Record<TurnedAway['reason'], string>> = {
 
 const cutTo = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}...` : text);
 
-function refusalText({ from, path, reason }: TurnedAway): string {
-  return `Refused, from ${from} to ${cutTo(cleanLine(path), 100)}: ${reasons[reason]}.`;
-}
-
 /** Returns the kind of event that its sender states: `X-GitHub-Event: push`. */
 function eventHeaders({ headers }: Delivery): [string, string][] {
   return Object.entries(headers).flatMap(([name, value]) =>
@@ -107,14 +107,6 @@ function headLine(delivery: Delivery): string {
   const { receivedMs, from, path, body } = delivery;
   const events = eventHeaders(delivery).map(([name, value]) => `, ${name}: ${value}`);
   return `${new Date(receivedMs).toISOString()} from ${from} to ${cutTo(cleanLine(path), 200)}, ${body.length} bytes${events.join('')}`;
-}
-
-function repeatText(delivery: Delivery, firstMs: number): string {
-  return `${headLine(delivery)}\n  repeat of the delivery received at ${new Date(firstMs).toISOString()}; not processed again`;
-}
-
-function repeatData(delivery: Delivery, firstMs: number) {
-  return { ...deliveryFacts(delivery), firstAt: new Date(firstMs).toISOString() };
 }
 
 function deliveryFacts(delivery: Delivery) {

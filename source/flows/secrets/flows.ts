@@ -1,12 +1,15 @@
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { type Flow, lazyFlows } from '../flow.ts';
 
-const eachSecret = (entry: CatalogEntry) => entry.fields.filter(({ secret }) => secret).map((field) => [entry.id, field.env ?? field.name]);
+const oneSecret = {
+  usage: 'COMPONENT VARIABLE',
+  wordsFor: (entry: CatalogEntry) => entry.fields.filter(({ secret }) => secret).map((field) => [entry.id, field.env ?? field.name]),
+};
 
 /** Seconds that a revealed secret stays on the screen. */
 export const revealedSeconds = 15;
 
-export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host' }, [
+export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host', right: 'operate' }, [
   {
     verb: 'secrets list',
     title: 'List the secrets and where they rest',
@@ -21,10 +24,8 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host' }, [
     verb: 'secrets set',
     title: 'Set a secret',
     summary: 'Keeps a value that you type, masked and twice, as the newest version of a secret. It is in force with the next deploy.',
-    right: 'operate',
     offline: true,
-    usage: 'COMPONENT VARIABLE',
-    wordsFor: eachSecret,
+    ...oneSecret,
     load: async () => (await import('./kept-secrets.ts')).secretsSet,
   },
   {
@@ -33,8 +34,7 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host' }, [
     summary: `Shows the value of a secret: in the console for ${revealedSeconds} seconds, in a terminal once. What was revealed, by whom and when is in the audit.`,
     right: 'reveal',
     offline: true,
-    usage: 'COMPONENT VARIABLE',
-    wordsFor: eachSecret,
+    ...oneSecret,
     flags: {
       version: { meaning: 'that version, not the newest', value: 'ID' },
       copy: { meaning: 'put it on the clipboard instead of the screen' },
@@ -47,9 +47,7 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host' }, [
     title: 'Replace a secret by a new one',
     summary:
       'Makes a new value, keeps it as a version, puts it in force in everything that uses it, and proves that the new one works and the old one does not, where the component can be asked.',
-    right: 'operate',
-    usage: 'COMPONENT VARIABLE',
-    wordsFor: eachSecret,
+    ...oneSecret,
     load: async () => (await import('./secrets-rotate.ts')).secretsRotate,
   },
   {
@@ -59,8 +57,7 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host' }, [
       'Removes a secret with all its versions from the place where secrets are kept. Containers that have it keep their copy until they are removed.',
     right: 'destroy',
     offline: true,
-    usage: 'COMPONENT VARIABLE',
-    wordsFor: eachSecret,
+    ...oneSecret,
     load: async () => (await import('./kept-secrets.ts')).secretsRemove,
   },
   {
@@ -68,10 +65,9 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host' }, [
     title: 'Move the secrets to the keychain or to a sealed file',
     summary:
       'Copies all secrets to the other place, reads every value back, and only then removes them from the old one. One that was interrupted is gone on with.',
-    right: 'operate',
     offline: true,
     flags: { to: { meaning: 'keychain or file', value: 'PLACE' } },
-    load: async () => (await import('./secrets-migrate.ts')).secretsMigrate,
+    load: async () => (await import('./kept-secrets.ts')).secretsMigrate,
   },
   {
     verb: 'secrets accept',
@@ -80,16 +76,15 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host' }, [
       'After the file of sealed secrets was lost, or an older copy was restored on purpose: uses the file that is there, or starts again without one.',
     right: 'destroy',
     offline: true,
-    load: async () => (await import('./secrets-migrate.ts')).secretsAccept,
+    load: async () => (await import('./kept-secrets.ts')).secretsAccept,
   },
   {
     verb: 'secrets reseal',
     title: 'Change the passphrase of the sealed secrets',
     summary:
       'Seals the file of secrets anew, with another passphrase, or with --key-file by the key file that QUARTERDECK_SECRETS_KEY_FILE names.',
-    right: 'operate',
     offline: true,
     flags: { 'key-file': { meaning: 'with the key file instead of a passphrase' } },
-    load: async () => (await import('./secrets-migrate.ts')).secretsReseal,
+    load: async () => (await import('./kept-secrets.ts')).secretsReseal,
   },
 ]);

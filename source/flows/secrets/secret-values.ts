@@ -7,11 +7,7 @@ import type { EngineScope } from '../engine-scope.ts';
 import type { FlowContext } from '../flow.ts';
 
 /** All values are masked from here on. Throws `failed.secret` for a version that no longer exists. */
-export async function secretValues(
-  scope: EngineScope,
-  component: string,
-  versions: Readonly<Record<string, string>>,
-): Promise<Record<string, string>> {
+export async function secretValues(scope: EngineScope, component: string, versions: Readonly<Record<string, string>>) {
   const { session, context, engineName } = scope;
   const values: Record<string, string> = {};
   const wanted = Object.entries(versions);
@@ -29,10 +25,7 @@ export async function secretValues(
   return values;
 }
 
-export async function valuesInForce(
-  scope: EngineScope,
-  { component, record }: Pick<Deployment, 'component' | 'record'>,
-): Promise<Record<string, string>> {
+export async function valuesInForce(scope: EngineScope, { component, record }: Pick<Deployment, 'component' | 'record'>) {
   return secretValues(scope, component, record?.secrets ?? (await newestVersions(scope, component)));
 }
 

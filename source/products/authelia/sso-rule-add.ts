@@ -1,8 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
-import { deployed } from '../../flows/components/deployed.ts';
-import { applyPlans } from '../../flows/deploy/apply-plans.ts';
-import { seeLastThrough } from '../../flows/deploy/last-change.ts';
+import { applyPlans, seeLastThrough } from '../../flows/deploy/apply-plans.ts';
 import { planComponent, planData } from '../../flows/deploy/plan-component.ts';
+import { deployed } from '../../flows/deploy/stack-facts.ts';
 import { EngineScope } from '../../flows/engine-scope.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, optionsOf, wordsUpTo } from '../../flows/flow-options.ts';

@@ -3,7 +3,7 @@ import { HttpClient, httpEndpointOf } from '../../calls/http-client.ts';
 import { Fault } from '../../faults/fault.ts';
 import { unlessFault } from '../../faults/unless-fault.ts';
 import { pauseFor } from '../../faults/waits.ts';
-import { watchContainer } from '../../flows/components/watch-container.ts';
+import { watchContainer } from '../../flows/components/service.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { showList } from '../../flows/list-table.ts';
 import { digestText } from '../../secrets/password-digest.ts';

@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
 import { unlessFault } from '../../faults/unless-fault.ts';
 import { pauseFor } from '../../faults/waits.ts';
-import { watchContainer } from '../../flows/components/watch-container.ts';
+import { watchContainer } from '../../flows/components/service.ts';
 import type { FlowContext, FlowInput, FlowOutcome } from '../../flows/flow.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { Host } from '../../hosts/host.ts';

@@ -1,18 +1,18 @@
+import pLimit from 'p-limit';
 import type { ComposeTool } from '../../engine/compose-tool.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { Host } from '../../hosts/host.ts';
 import { cleanLine } from '../../text/clean.ts';
-import type { Plan } from '../model.ts';
-import { readDeployment } from '../read-deployment.ts';
+import type { DeployRecord, ImagePin, Plan } from '../model.ts';
+import { pinOf } from '../plan/image-pin.ts';
+import { hashOf, readDeployment } from '../read-deployment.ts';
 import { continuesFault, lockedFault, noSpaceFault, onHost, stackFolderOf, unchangedFault } from './faults.ts';
 import { followRun } from './follow.ts';
 import { readLock } from './lock.ts';
-import { imagesToPull, pullImages } from './pull-images.ts';
-import { imagePins, recordOf } from './record.ts';
 import { type ScriptOptions, type SecretValues, scriptOf } from './script.ts';
-import type { ApplyEvent, RunOnHost, Transaction } from './transaction.ts';
+import type { Report, RunOnHost, Transaction } from './transaction.ts';
 
 const startLimitMs = 60_000;
 
@@ -31,12 +31,7 @@ export interface ApplyOptions {
  * @throws Fault `refused.locked` if another user works on the stack, `failed.apply` with the end of the output if a step failed,
  * `failed.applyStopped` if the script died, `failed.noRoom` on a full disk, `interrupted.applying` if the grant ended while it was running.
  */
-export async function applyTransaction(
-  grant: Grant,
-  host: Host,
-  options: ApplyOptions,
-  tell: (event: ApplyEvent) => void,
-): Promise<RunOnHost> {
+export async function applyTransaction(grant: Grant, host: Host, options: ApplyOptions, tell: Report): Promise<RunOnHost> {
   const { transaction, engine } = options;
   await refuseWhenLocked(grant, host, transaction);
   await pullImages(grant, engine, imagesToPull(transaction), tell).catch((thrown: unknown) => {
@@ -52,7 +47,7 @@ export async function runScript(
   { transaction, tool, secrets }: ApplyOptions,
   options: ScriptOptions,
   seen: number,
-  tell: (event: ApplyEvent) => void,
+  tell: Report,
 ): Promise<RunOnHost> {
   await startScript(grant, host, transaction, scriptOf(transaction, tool, options));
   return followRun(grant, host, { transaction, seen, secrets }, tell);
@@ -112,4 +107,85 @@ async function startScript(grant: Grant, host: Host, { plans }: Transaction, scr
   const remount = 'Have that filesystem mounted for writing, or name another folder for the stack (stackFolder).';
   const remedy = /read-only/i.test(reason) ? remount : 'Check who may write there, then try again.';
   throw new Fault('failed.applyStart', message, remedy);
+}
+
+/** More parallel pulls are not faster, and registries limit the rate. */
+const pullsAtOnce = 4;
+
+/** Returns the images that a transaction needs and the host does not have, and those that an update must pull again. Each once. */
+export function imagesToPull({ plans }: Transaction): string[] {
+  const wanted = plans.flatMap(({ services, kind }) =>
+    services
+      .filter(({ change, present }) => change !== 'remove' && (present === false || (kind === 'update' && change !== 'keep')))
+      .map(({ image }) => image),
+  );
+  return [...new Set(wanted)];
+}
+
+/** Pulls four at a time. After a failure no further pull starts; images that have arrived stay, and are not pulled again. */
+export async function pullImages(grant: Grant, engine: Engine, references: readonly string[], tell: Report): Promise<void> {
+  const limit = pLimit(pullsAtOnce);
+  let failed = false;
+  const pull = async (reference: string) => {
+    if (failed) return;
+    grant.signal.throwIfAborted();
+    const report = (fraction: number | undefined, text = '', done = false) => tell({ kind: 'pull', reference, fraction, text, done });
+    report(undefined);
+    const pulling = engine.writer(grant).pull(reference, ({ fraction, text }) => report(fraction, cleanLine(text)));
+    await pulling.catch((thrown: unknown) => {
+      failed = true;
+      throw thrown;
+    });
+    report(1, '', true);
+  };
+  const pulls = references.map((reference) => limit(pull, reference));
+  const outcomes = await Promise.allSettled(pulls);
+  const refused = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (refused) throw refused.reason;
+}
+
+export function recordOf(
+  { run, startedAt, by }: Transaction,
+  plan: Plan,
+  before: DeployRecord | undefined,
+  images: Readonly<Record<string, ImagePin>>,
+): DeployRecord | undefined {
+  if (plan.kind === 'remove' || plan.kind === 'rejoin') return undefined;
+  const files: Record<string, string> = { ...before?.files };
+  for (const { path, after } of plan.files) {
+    if (after === undefined) delete files[path];
+    else files[path] = hashOf(after);
+  }
+  const planned = new Set(plan.files.map(({ path }) => path));
+  const edited = [
+    ...(before?.edited ?? []).filter((path) => !planned.has(path)),
+    ...plan.files.flatMap(({ path, after, edited: own }) => (own && after !== undefined ? [path] : [])),
+  ];
+  return {
+    schema: 1,
+    component: plan.component,
+    run,
+    at: startedAt,
+    by,
+    files,
+    secrets: versionsIn(plan.secrets),
+    images,
+    ...(plan.site !== '' && { site: plan.site }),
+    ...(edited.length > 0 && { edited }),
+    ...(before?.setupTasks && { setupTasks: before.setupTasks }),
+  };
+}
+
+export function versionsIn(secrets: Plan['secrets']): Record<string, string> {
+  return Object.fromEntries(secrets.flatMap(({ variable, version }) => (version === undefined ? [] : [[variable, version]])));
+}
+
+export async function imagePins(engine: Engine, plan: Plan, signal: AbortSignal): Promise<Record<string, ImagePin>> {
+  const pins = await Promise.all(
+    plan.services.map(async ({ name, image, change }): Promise<[string, ImagePin][]> => {
+      const found = change === 'remove' ? undefined : await engine.image(image, signal);
+      return found ? [[name, pinOf(image, found)]] : [];
+    }),
+  );
+  return Object.fromEntries(pins.flat());
 }

@@ -30,15 +30,12 @@ async function ran(words: readonly string[]) {
   const tool: ComposeTool = { kind: 'docker-compose', generation: 2, version: '2', argv: [join(folder, 'docker-compose')], env: {} };
   const grant = mintGrant('compose', 'operate', AbortSignal.timeout(20_000));
   const program = await runComposeCommand(grant, openLocalHost(), {
-    component: 'vault',
-    folder: join(folder, 'vault'),
-    compose,
-    plain: ['PLAIN', 'NOT A NAME; touch broken'],
+    deployment: { component: 'vault', folder: join(folder, 'vault'), compose, env: { PLAIN: '', 'NOT A NAME; touch broken': '' } },
     tool,
     secrets: { ADMIN_TOKEN: "it's $secret" },
     words,
+    stdin: 'what is piped in',
   });
-  program.stdin.end('what is piped in');
   const chunks: Buffer[] = [];
   for await (const chunk of program.stdout as AsyncIterable<Buffer>) chunks.push(chunk);
   const { exitCode } = await program.ended;

@@ -2,19 +2,19 @@ import { isReserved } from '../../catalog/variable-names.ts';
 import type { ComposeTool } from '../../engine/compose-tool.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { Host, PipedProgram } from '../../hosts/host.ts';
+import type { Deployment, Values } from '../model.ts';
 import { composeFilesScript } from './script-parts.ts';
 import { envFileLines, environmentForPodman } from './script-steps.ts';
 import { shellCommand } from './shell.ts';
 
 export interface ComposeCommand {
-  component: string;
-  folder: string;
-  compose: string;
-  plain: readonly string[];
+  deployment: Pick<Deployment, 'component' | 'folder' | 'compose' | 'env'>;
   tool: ComposeTool;
   /** Values by variable; for the one process only, never in argv. */
   secrets: Readonly<Record<string, string>>;
   words: readonly string[];
+  /** The program's input; podman-compose gets none. */
+  stdin?: string | Uint8Array;
 }
 
 /**
@@ -22,13 +22,18 @@ export interface ComposeCommand {
  * names, podman reads the values from its environment, and the files are deleted when it has ended. Throws `refused.podmanCompose`.
  */
 export async function runComposeCommand(grant: Grant, host: Host, command: ComposeCommand): Promise<PipedProgram> {
-  const { folder, compose, tool, secrets, words } = command;
+  const { deployment, tool, secrets, words } = command;
+  const { component, folder, compose } = deployment;
   const names = words[0]?.startsWith('-') ? '' : '-f compose.yaml $qd_override_ ';
-  const line = `${shellCommand(tool.argv)} ${names}-p ${shellCommand([command.component, ...words])}`;
+  const line = `${shellCommand(tool.argv)} ${names}-p ${shellCommand([component, ...words])}`;
   const env = { ...tool.env, ...(tool.kind === 'podman-compose' ? environmentForPodman(compose, secrets) : secrets) };
   const prepare = `${composeFilesScript}qd_files
 unset ${foreignNames(command, env).join(' ')}`;
-  if (tool.kind !== 'podman-compose') return host.pipe(grant, ['sh', '-c', `${prepare}\nexec ${line}`], { cwd: folder, env });
+  if (tool.kind !== 'podman-compose') {
+    const program = await host.pipe(grant, ['sh', '-c', `${prepare}\nexec ${line}`], { cwd: folder, env });
+    program.stdin.end(command.stdin);
+    return program;
+  }
   const program = await host.pipe(grant, ['sh', '-s'], { cwd: folder, env });
   // The script is read as a whole before it starts: the data after it never become the program's input.
   program.stdin.end(`qd_main() {
@@ -51,9 +56,9 @@ qd_main
 }
 
 /** Variables of the operator's own environment that must not override the component's files. */
-function foreignNames({ compose, plain }: ComposeCommand, given: Readonly<Record<string, string>>): string[] {
+function foreignNames({ deployment: { compose, env } }: ComposeCommand, given: Values): string[] {
   const used = [...compose.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name = '']) => name);
-  return [...new Set([...composeVariables, ...used, ...plain])].filter(
+  return [...new Set([...composeVariables, ...used, ...Object.keys(env)])].filter(
     (name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && given[name] === undefined && !isReserved(name),
   );
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openLocalHost } from '../../hosts/local-host.ts';
 import { throwIfRestoreOpen } from '../backup/restore.ts';
 import { listRestores } from '../backup/restore-journal.ts';
-import { listHalted } from '../backup/stopped-journal.ts';
+import { listHalted } from '../backup/stopped-containers.ts';
 import { findDamagedJournals, readRuns } from './run-journal.ts';
 
 const signal = AbortSignal.timeout(60_000);

@@ -7,7 +7,7 @@ import { continuesFault, endedFault, stackFolderOf } from './faults.ts';
 import { readLock } from './lock.ts';
 import { doing, readJournal, readRun } from './run-journal.ts';
 import { runFolder, type SecretValues } from './script.ts';
-import type { ApplyEvent, JournalEntry, RunOnHost, Transaction } from './transaction.ts';
+import type { ApplyEvent, JournalEntry, Report, RunOnHost, Transaction } from './transaction.ts';
 
 const firstPauseMs = 40;
 const longestPauseMs = 500;
@@ -21,8 +21,6 @@ interface Followed {
   seen: number;
   secrets: SecretValues;
 }
-
-type Report = (event: ApplyEvent) => void;
 
 /** Follows the journal of a started script to its end. Output is reported as it arrives, with the secrets masked. */
 export function followRun({ signal }: Grant, host: Host, followed: Followed, report: Report): Promise<RunOnHost> {

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { mintGrant } from '../../grants/mint.ts';
 import { openLocalHost } from '../../hosts/local-host.ts';
-import { holdStackLock } from './hold-lock.ts';
-import { readLock } from './lock.ts';
+import { holdStackLock, readLock } from './lock.ts';
 
 const signal = () => AbortSignal.timeout(10_000);
 const grant = (ends: AbortSignal = signal()) => mintGrant('test', 'operate', ends);

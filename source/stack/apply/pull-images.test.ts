@@ -4,8 +4,7 @@ import { EngineDouble } from '../../../test/doubles/engine-double.ts';
 import type { Engine, EngineWriter } from '../../engine/engine.ts';
 import { Fault } from '../../faults/fault.ts';
 import { mintGrant } from '../../grants/mint.ts';
-import { createNetworks } from './apply.ts';
-import { imagesToPull, pullImages } from './pull-images.ts';
+import { createNetworks, imagesToPull, pullImages } from './apply.ts';
 import type { ApplyEvent } from './transaction.ts';
 
 const grant = mintGrant('apply', 'operate', AbortSignal.timeout(60_000));

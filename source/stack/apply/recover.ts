@@ -6,16 +6,15 @@ import { cleanLine } from '../../text/clean.ts';
 import { parsedJson } from '../../text/json-value.ts';
 import type { DeployRecord, Plan } from '../model.ts';
 import { ComposeEditor } from '../plan/compose-editor.ts';
-import { readDeployment } from '../read-deployment.ts';
-import { type ApplyOptions, applyOptionsOf, createNetworks, refuseWhenLocked, runScript } from './apply.ts';
+import { readDeployment, recordFile, recordPath } from '../read-deployment.ts';
+import { type ApplyOptions, applyOptionsOf, createNetworks, imagesToPull, pullImages, refuseWhenLocked, runScript } from './apply.ts';
 import { lockedFault, stackFolderOf } from './faults.ts';
 import { readLock } from './lock.ts';
-import { imagesToPull, pullImages } from './pull-images.ts';
 import { readJournal, readRun, readRuns } from './run-journal.ts';
 import { runFolder, type ScriptOptions } from './script.ts';
-import { isNew, recordPath } from './script-steps.ts';
+import { isNew } from './script-steps.ts';
 import { shellWord } from './shell.ts';
-import type { ApplyEvent, JournalEntry, RunOnHost, Transaction } from './transaction.ts';
+import type { JournalEntry, Report, RunOnHost, Transaction } from './transaction.ts';
 
 const limitMs = 10_000;
 
@@ -28,8 +27,8 @@ export async function finishRun(
   host: Host,
   { transaction }: Pick<RunOnHost, 'transaction'>,
   options: RecoverOptions,
-  tell: (event: ApplyEvent) => void,
-): Promise<RunOnHost> {
+  tell: Report,
+) {
   const run = await readAgain(grant, host, transaction);
   if ((run.state === 'applied' || run.state === 'verified') && !(await isLockLeft(grant, host, transaction))) return run;
   if (run.entries.some(({ step }) => step === 'undo')) {
@@ -55,8 +54,8 @@ export async function undoRun(
   host: Host,
   { transaction }: Pick<RunOnHost, 'transaction'>,
   options: RecoverOptions,
-  tell: (event: ApplyEvent) => void,
-): Promise<RunOnHost> {
+  tell: Report,
+) {
   const run = await readAgain(grant, host, transaction);
   if (run.state === 'undone' && !(await isLockLeft(grant, host, transaction))) return run;
   await refuseWhenSuperseded(grant, host, run);
@@ -109,13 +108,8 @@ export async function markVerified(grant: Grant, host: Host, transaction: Transa
 }
 
 /** Has the versions of the secrets. Undefined if Quarterdeck had not deployed the component before this run. */
-export async function recordBefore(
-  host: Host,
-  { plans, run }: Transaction,
-  component: string,
-  signal: AbortSignal,
-): Promise<DeployRecord | undefined> {
-  const bytes = await host.files.read(`${runFolder(stackFolderOf(plans), run)}/before/${recordPath(component)}`, { signal });
+export async function recordBefore(host: Host, { plans, run }: Transaction, component: string, signal: AbortSignal) {
+  const bytes = await host.files.read(`${runFolder(stackFolderOf(plans), run)}/before/${recordFile(component)}`, { signal });
   return bytes && (parsedJson(Buffer.from(bytes).toString()) as DeployRecord | undefined);
 }
 
@@ -188,7 +182,7 @@ async function composeBefore(host: Host, plan: Plan, signal: AbortSignal): Promi
   return planned ?? (await readDeployment(host, plan.stackFolder, plan.component, signal))?.compose ?? '';
 }
 
-async function pinImages(grant: Grant, engine: Engine, plan: Plan, compose: string, tell: (event: ApplyEvent) => void): Promise<string> {
+async function pinImages(grant: Grant, engine: Engine, plan: Plan, compose: string, tell: Report): Promise<string> {
   if (compose === '') return compose;
   const editor = new ComposeEditor(compose, `${plan.component}/compose.yaml`);
   for (const { name, before } of plan.services) {
@@ -217,4 +211,29 @@ async function removeNetworks(grant: Grant, engine: Engine, plans: readonly Plan
         .catch((thrown: unknown) => {
           if (!(thrown instanceof Fault)) throw thrown;
         });
+}
+
+/** The changes of a component that can be undone: the last, and the one before, whose backup is kept as well. */
+const undoableChanges = 2;
+
+/** In deployments, in unfinished changes, and in the states before the last changes, which a rollback or a snapshot restores. */
+export async function versionsInForce(
+  host: Host,
+  { stackFolder, component, variable }: { stackFolder: string; component: string; variable: string },
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const bytes = await host.files.read(recordPath(stackFolder, component), { signal });
+  const deployed = bytes && (parsedJson(Buffer.from(bytes).toString()) as Partial<DeployRecord> | null | undefined);
+  const named = [deployed?.secrets?.[variable]];
+  const runs = (await readRuns(host, stackFolder, signal)).filter(({ transaction }) =>
+    transaction.plans.some((plan) => plan.component === component),
+  );
+  const open = runs.filter(({ state }) => state !== 'undone' && state !== 'verified');
+  const last = runs.filter(({ state }) => state !== 'undone' && state !== 'staged').slice(-undoableChanges);
+  for (const { transaction } of new Set([...open, ...last])) {
+    for (const plan of transaction.plans.filter((one) => one.component === component))
+      named.push(plan.secrets.find((secret) => secret.variable === variable)?.version);
+    named.push((await recordBefore(host, transaction, component, signal))?.secrets?.[variable]);
+  }
+  return new Set(named.filter((version) => version !== undefined));
 }

@@ -3,7 +3,7 @@ import type { Host } from '../../hosts/host.ts';
 import { cleanLines } from '../../text/clean.ts';
 import { plainWords } from '../../text/program-words.ts';
 import { findDamagedRestores } from '../backup/restore-journal.ts';
-import { findDamagedHalts } from '../backup/stopped-journal.ts';
+import { findDamagedHalts } from '../backup/stopped-containers.ts';
 import type { Plan } from '../model.ts';
 import { cleaned, jsonOfShape, readJournalFile } from './journal-file.ts';
 import { readLock } from './lock.ts';
@@ -62,13 +62,7 @@ export async function readRun(host: Host, stackFolder: string, run: string, sign
   return found && withOutput(host, stackFolder, found, signal);
 }
 
-async function readOne(
-  host: Host,
-  stackFolder: string,
-  run: string,
-  lock: LockHolder | undefined,
-  signal: AbortSignal,
-): Promise<RunOnHost | undefined> {
+async function readOne(host: Host, stackFolder: string, run: string, lock: LockHolder | undefined, signal: AbortSignal) {
   const transaction = await readTransaction(host, stackFolder, run, signal);
   if (!transaction) return undefined;
   const { entries } = await readJournal(host, stackFolder, run, signal);

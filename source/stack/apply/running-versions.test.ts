@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openLocalHost } from '../../hosts/local-host.ts';
-import { versionsInForce } from './running-versions.ts';
+import { versionsInForce } from './recover.ts';
 
 const signal = AbortSignal.timeout(20_000);
 let stackFolder: string;

@@ -4,13 +4,11 @@ import { Fault } from '../../faults/fault.ts';
 import type { FileChange, Plan } from '../model.ts';
 import { readServices } from '../plan/compose-document.ts';
 import { secretFilesOf } from '../plan/compose-editor.ts';
+import { recordFile } from '../read-deployment.ts';
 import type { ScriptOptions } from './script.ts';
 import { plainName, shellCommand, shellWord, stackPath, variableName } from './shell.ts';
 
 const triesWhenNew = 10;
-
-/** Relative to the stack's folder. */
-export const recordPath = (component: string): string => `.quarterdeck/components/${component}.json`;
 
 type NumberOf = (component: string) => number;
 
@@ -65,7 +63,7 @@ qd_down_${index}() {
 [ -f "$qd_stack/"${shellWord(component)}/compose.yaml ] || return 0
 ${findStopTimeout(plan, number, tool)}qd_compose ${shellWord(component)} qd_bare_${number} -p ${shellWord(plan.project)} down${stopTimeout(tool)}${tool.kind === 'podman-compose' ? '' : ' --remove-orphans'}
 }
-${plan.joins ? partFunction(plan, plan.joins.services, index, number, tool) : ''}${placeFunction(`qd_record_${index}`, [{ path: recordPath(component), after: record, mode: 0o600 }])}
+${plan.joins ? partFunction(plan, plan.joins.services, index, number, tool) : ''}${placeFunction(`qd_record_${index}`, [{ path: recordFile(component), after: record, mode: 0o600 }])}
 ${tool.kind === 'podman-compose' ? `qd_files_${index}() {\n:\n${envFileLines(options.composeTexts[component] ?? '', '$qd_secrets_at').join('\n')}\n}\n` : ''}`;
 }
 
@@ -123,7 +121,7 @@ function foldersOf(paths: readonly string[]): string[] {
 
 export function stageLines(plan: Plan, { records }: ScriptOptions): string[] {
   if (plan.kind === 'rejoin') return [];
-  const record = { path: recordPath(plainName(plan.component)), after: records[plan.component] };
+  const record = { path: recordFile(plainName(plan.component)), after: records[plan.component] };
   // An operator's editor does not use the lock.
   const unchanged = plan.files.map(
     ({ path, before }) => `qd_unchanged ${shellWord(stackPath(path))}${before === undefined ? '' : ` ${shellWord(before)}`} || return 1`,
@@ -287,7 +285,7 @@ export function isNew(plan: Plan): boolean {
 
 function restoreFunction(plan: Plan, index: number, { undo }: ScriptOptions): string {
   const pinned = undo?.pinned[plan.component];
-  const paths = plan.kind === 'rejoin' ? [] : [...plan.files.map(({ path }) => stackPath(path)), recordPath(plan.component)];
+  const paths = plan.kind === 'rejoin' ? [] : [...plan.files.map(({ path }) => stackPath(path)), recordFile(plan.component)];
   const started = undo?.started.has(plan.component) ?? false;
   const restore = paths.map((path) => {
     const word = shellWord(path);

@@ -54,6 +54,8 @@ export interface LockHolder {
   alive: boolean;
 }
 
+export type Report = (event: ApplyEvent) => void;
+
 export type ApplyEvent =
   | { kind: 'pull'; reference: string; fraction: number | undefined; text: string; done: boolean }
   | { kind: 'step'; component: string | undefined; step: string; state: 'begun' | 'done' | 'failed'; label: string }

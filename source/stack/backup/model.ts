@@ -94,7 +94,6 @@ export interface BackupFacts extends ReadManifest {
 export interface BackupProgress {
   label: string;
   bytes?: number;
-  done?: boolean;
 }
 
 export const stampOf = (date: Date): string => `${date.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;

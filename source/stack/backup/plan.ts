@@ -168,12 +168,7 @@ function withDistinctIds(items: readonly PlannedItem[]): PlannedItem[] {
 /** A file that is added after the dump is merely unreferenced; one in the dump that is deleted before the copy would be missing. */
 const order: readonly PlannedItem['method'][] = ['dump', 'copy', 'pause', 'stop'];
 
-function planItem(
-  item: BackupItem,
-  method: PlannedItem['method'],
-  there: readonly SeenMount[],
-  seen: readonly SeenContainer[],
-): PlannedItem | undefined {
+function planItem(item: BackupItem, method: PlannedItem['method'], there: readonly SeenMount[], seen: readonly SeenContainer[]) {
   const mounted =
     there.find(({ container }) => item.service === serviceOf(container)) ??
     (method === 'dump' ? undefined : there.find(({ container }) => container.running)) ??

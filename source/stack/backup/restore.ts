@@ -22,12 +22,11 @@ import {
   restoreSentence,
   writeRestore,
 } from './restore-journal.ts';
-import { openVolume, type VolumeDoor } from './restore-volume.ts';
+import { imagesOf, openVolume, type VolumeDoor } from './restore-volume.ts';
 import { restart, type StillContainers } from './stopped-containers.ts';
 import type { BackupStore } from './store.ts';
 import { ArchiveProblem, checkedArchive } from './tar.ts';
 import { type ArchiveCounts, damaged, filesDamaged, openSaved, readProblem, verifyBackup } from './verify.ts';
-import { imagesOf } from './volume-archive.ts';
 
 /** Limit until a database that was just started accepts connections. */
 const readyLimitMs = 90_000;
@@ -248,12 +247,7 @@ async function unpack(
   }
 }
 
-async function copyDatabase(
-  grant: Grant,
-  item: PlannedItem,
-  record: RestoreRecord,
-  { engine, host, stackFolder, reported }: RestoreRun,
-): Promise<void> {
+async function copyDatabase(grant: Grant, item: PlannedItem, record: RestoreRecord, { engine, host, stackFolder, reported }: RestoreRun) {
   const label = `Keeping the present ${item.id}`;
   reported({ label });
   await makeReady(grant, engine, item.container);
@@ -271,7 +265,7 @@ async function restoreDump(
   { backup }: RestorePlan,
   { saved, planned }: RestoreItem,
   { store, engine, reported }: RestoreRun,
-): Promise<void> {
+) {
   const label = `Restoring ${saved.id}`;
   const opened = await openSaved(store, backup, saved, grant.signal, (bytes) => reported({ label, bytes }));
   try {

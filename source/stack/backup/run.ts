@@ -11,13 +11,11 @@ import { pinOf } from '../plan/image-pin.ts';
 import { type BackupFolder, lastLine, removeFolder, runThere, sumOf, sumsFile, sumsText, writeStream, writeText } from './files.ts';
 import { type BackedUpItem, type BackupFile, type BackupManifest, signManifest } from './manifest.ts';
 import { type BackupPlan, type BackupProgress, type PlannedItem, stampOf } from './model.ts';
-import { ownFolders } from './restore-volume.ts';
-import { sealSecrets, secretsFile } from './secrets.ts';
-import type { StillContainer, StillContainers } from './stopped-containers.ts';
-import { listHalted, removeHalted, startHalted, writeHalted } from './stopped-journal.ts';
+import { sealSecrets, secretsFile } from './project.ts';
+import { ownFolders, withVolumeArchive } from './restore-volume.ts';
+import { listHalted, removeHalted, type StillContainer, type StillContainers, startHalted, writeHalted } from './stopped-containers.ts';
 import type { BackupStore } from './store.ts';
 import { volumeArchive } from './tar.ts';
-import { withVolumeArchive } from './volume-archive.ts';
 
 export interface BackupRun {
   plan: BackupPlan;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { wholeCatalog } from '../../../test/doubles/whole-catalog.ts';
 import type { ContainerDetail, PublishedPort } from '../../engine/engine.ts';
 import { readComponentSource } from '../component-source.ts';
-import { answersOfContainers } from './adopt-answers.ts';
+import { answersOfContainers } from './answers.ts';
 
 function container(env: Record<string, string>, ports: PublishedPort[], mounts: Record<string, string>): ContainerDetail {
   return {

@@ -3,8 +3,19 @@ import { interpolate, readInterpolation, variablesIn } from '../../catalog/inter
 import { Fault } from '../../faults/fault.ts';
 import { keyText } from '../../yaml/aliases.ts';
 import { YamlDocument } from '../../yaml/document.ts';
-import { composeText, declareNetwork, dropEmpty, editableCompose, topLevel } from './compose-document.ts';
-import { environmentOf, isMounted, listIn, mountSources, networkMap } from './compose-service.ts';
+import type { Values } from '../model.ts';
+import {
+  composeText,
+  declareNetwork,
+  dropEmpty,
+  editableCompose,
+  environmentOf,
+  isMounted,
+  listIn,
+  mountSources,
+  networkMap,
+  topLevel,
+} from './compose-document.ts';
 import { type NetworkUse, networkOf } from './networks.ts';
 
 /** The folder where podman-compose finds secrets while it runs: in memory, with one file for each service. */
@@ -60,7 +71,7 @@ export class ComposeEditor {
   }
 
   /** Returns the services whose environment, with these values, or whose mounted files name the gateway (R13). */
-  servicesThatName(gateway: string, values: Readonly<Record<string, string>>, files: Readonly<Record<string, string>>): string[] {
+  servicesThatName(gateway: string, values: Values, files: Readonly<Record<string, string>>): string[] {
     const naming = Object.keys(files).filter((path) => files[path]?.includes(gateway));
     return this.#services().flatMap(([name, service]) => {
       const sources = mountSources(listIn(service.get('volumes')));
@@ -163,7 +174,7 @@ export class ComposeEditor {
    * secret are moved to a file that exists only while it runs. The content of that file is at the end of compose.yaml, without the secrets.
    */
   // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: moving, merging and the final check work on the same entries
-  moveSecrets(secrets: ReadonlySet<string>, values: Readonly<Record<string, string>>): void {
+  moveSecrets(secrets: ReadonlySet<string>, values: Values): void {
     const holds = (text: string) => variablesIn(text).some(({ name }) => secrets.has(name));
     const moved: Record<string, Record<string, string>> = {};
     for (const [name, service] of this.#services()) {
@@ -253,7 +264,7 @@ function rewrite(node: YAMLMap, change: (text: string) => string): void {
   });
 }
 
-function templateOf(text: string, secrets: ReadonlySet<string>, values: Readonly<Record<string, string>>): string {
+function templateOf(text: string, secrets: ReadonlySet<string>, values: Values): string {
   return readInterpolation(text)
     .parts.map((part) => {
       if (typeof part === 'string') return part.replaceAll('$', '$$$$');

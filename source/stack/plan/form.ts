@@ -4,9 +4,9 @@ import type { EngineKind } from '../../engine/engine.ts';
 import type { Choice, Form, FormField } from '../../session/session.ts';
 import { isLoopback } from '../../text/loopback.ts';
 import type { ComponentSource } from '../component-source.ts';
-import type { Deployment } from '../model.ts';
-import { frontPort, hostPortOf } from './component-ports.ts';
+import type { Deployment, Values } from '../model.ts';
 import { envValueProblem } from './env-file.ts';
+import { frontPort, hostPortOf } from './ports.ts';
 import { isPrivateName } from './proxy-site.ts';
 import { listOf } from './render.ts';
 import { type ComponentVariable, variablesOf } from './variables.ts';
@@ -23,15 +23,13 @@ export interface FormContext {
   /** A volume, a container or a secret of it exists: then no value is generated that would have to match existing data. */
   hasData: boolean;
   runtime: EngineKind;
-  suggested?: Readonly<Record<string, string>>;
+  suggested?: Values;
   /** The catalog's sign-on portal, for components that a reverse proxy can put behind it (R36). */
   portal?: { id: string; deployed: boolean };
   /** Whether the component is behind the portal now, or would be (R42). */
   behindPortal?: boolean;
-  values?: Readonly<Record<string, string>>;
+  values?: Values;
 }
-
-type Values = Readonly<Record<string, string>>;
 
 /** The name of the site's field, in forms and in `--set`. */
 export const siteField = 'site';
@@ -283,12 +281,7 @@ export function follows({ kind, field }: ComponentVariable): 'address' | 'host' 
 }
 
 /** The site's address, or the default with the component's actual port (R89). Undefined for variables that are not derived. */
-export function derivedValue(
-  entry: CatalogEntry,
-  variable: ComponentVariable,
-  values: Readonly<Record<string, string>>,
-  site: string,
-): string | undefined {
+export function derivedValue(entry: CatalogEntry, variable: ComponentVariable, values: Values, site: string): string | undefined {
   const what = follows(variable);
   if (what === undefined) return undefined;
   const further = entry.site?.names.find(({ field }) => field === variable.field?.name);

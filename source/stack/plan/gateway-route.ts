@@ -1,8 +1,8 @@
 import { type Document, isMap, type YAMLMap } from 'yaml';
 import { interpolate } from '../../catalog/interpolation.ts';
 import { Fault } from '../../faults/fault.ts';
-import { composeText, declareNetwork, dropEmpty, editableCompose, readServices, topLevel } from './compose-document.ts';
-import { listIn, networkMap } from './compose-service.ts';
+import type { Values } from '../model.ts';
+import { composeText, declareNetwork, dropEmpty, editableCompose, listIn, networkMap, readServices, topLevel } from './compose-document.ts';
 import { networkOf } from './networks.ts';
 
 /*
@@ -20,8 +20,6 @@ export interface Routed {
   /** Networks of the stack where other components find the service, with its names there. */
   networks: Readonly<Record<string, readonly string[]>>;
 }
-
-type Values = Readonly<Record<string, string>>;
 
 /** The service has no ports and networks of its own then. Throws `config.compose` and `refused.route`. */
 export function routeThrough(text: string, file: string, service: string, container: string, values: Values): Routed {
@@ -86,13 +84,7 @@ export function routesOf(text: string): { service: string; container: string; is
 }
 
 /** Publishes the ports of the services behind the gateway, under their names. Throws `refused.route` for a port that it already uses. */
-export function gatewayWith(
-  text: string,
-  file: string,
-  service: string,
-  { ports, networks }: Omit<Routed, 'text'>,
-  values: Values,
-): string {
+export function gatewayWith(text: string, file: string, service: string, { ports, networks }: Omit<Routed, 'text'>, values: Values) {
   const { document, found } = openService(text, file, service);
   const before = listIn(found.get('ports')).map(String);
   for (const port of ports) {

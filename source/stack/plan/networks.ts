@@ -1,7 +1,7 @@
 import type { Catalog, CatalogEntry, CatalogPort } from '../../catalog/catalog.ts';
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 import { namesLoopback } from '../../text/loopback.ts';
-import type { Deployment } from '../model.ts';
+import type { Deployment, Values } from '../model.ts';
 
 /** A network that a component shares with others. It exists before compose runs: the first component to use it creates it. */
 export interface NetworkUse {
@@ -14,7 +14,7 @@ export interface NetworkUse {
 interface ConsumerProposal {
   component: string;
   /** Variables to set; empty if it only has to join the network. */
-  values: Readonly<Record<string, string>>;
+  values: Values;
   why: string;
 }
 
@@ -28,7 +28,7 @@ export const networkLabels = (provider: string): Record<string, string> => ({ 'q
  * in the field that uses it, or that it uses without a field. It does not matter whether the provider is deployed, so that either can be
  * deployed first.
  */
-export function networksOf(entry: CatalogEntry, values: Readonly<Record<string, string>>, catalog: Catalog): readonly NetworkUse[] {
+export function networksOf(entry: CatalogEntry, values: Values, catalog: Catalog): readonly NetworkUse[] {
   const own = providedPorts(entry).slice(0, 1);
   const joined = new Map<string, Set<string>>();
   for (const use of entry.uses ?? []) {
@@ -101,7 +101,7 @@ export function ownNetworks(entry: Pick<CatalogEntry, 'id' | 'uses'>): ReadonlyS
 
 export function missingProviders(
   entry: CatalogEntry,
-  values: Readonly<Record<string, string>>,
+  values: Values,
   deployed: Iterable<string>,
 ): { component: string; address: string }[] {
   const there = new Set(deployed);
@@ -113,7 +113,7 @@ export function missingProviders(
 }
 
 /** Returns the value in effect of an environment field: the answer, or compose.yaml's own default. */
-export function valueInForce(entry: CatalogEntry, fieldName: string, values: Readonly<Record<string, string>>): string {
+export function valueInForce(entry: CatalogEntry, fieldName: string, values: Values): string {
   const variable = variableOf(entry, fieldName);
   if (variable === undefined) return '';
   if (values[variable]) return values[variable];

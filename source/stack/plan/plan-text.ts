@@ -162,12 +162,7 @@ const signs: Readonly<Record<NonNullable<ReviewLine['mark']>, string>> = { added
  * exists}], volumes: [name], site, notes: [text], files: [{path, change: create|change|delete|keep, touched, diff}], findings: [{id, level,
  * message, advice, rule?}]}`. `diff` is a unified diff in which possible and known secrets are masked.
  */
-export function planJson(
-  plan: Plan,
-  findings: readonly Finding[],
-  empty: boolean,
-  withoutSecrets: (text: string) => string = (text) => text,
-): Record<string, unknown> {
+export function planJson(plan: Plan, findings: readonly Finding[], empty: boolean, withoutSecrets = (text: string) => text) {
   const { kind, component, engineName, networks, volumes, site } = plan;
   return {
     schema: 1,

@@ -2,13 +2,24 @@ import type { CatalogEntry } from '../../catalog/catalog.ts';
 import type { ComposeTool } from '../../engine/compose-tool.ts';
 import type { ContainerFacts, EngineKind } from '../../engine/engine.ts';
 import { type ComponentSource, filePath } from '../component-source.ts';
-import type { Answers, Deployment, FileChange, ImagePin, Plan, PlanKind, PlannedPort, PlannedSecret, PlannedService } from '../model.ts';
+import type {
+  Answers,
+  Deployment,
+  FileChange,
+  ImagePin,
+  Plan,
+  PlanKind,
+  PlannedPort,
+  PlannedSecret,
+  PlannedService,
+  Values,
+} from '../model.ts';
 import { hashOf } from '../read-deployment.ts';
-import { publishedBy } from './component-ports.ts';
 import { readServices, topLevel } from './compose-document.ts';
 import { readEnv } from './env-file.ts';
 import { maskLine } from './mask-line.ts';
 import { type NetworkUse, networkOf } from './networks.ts';
+import { publishedBy } from './ports.ts';
 import { isPinned, renderComponent } from './render.ts';
 import { planServices, projectOf, serviceOf } from './service-changes.ts';
 import { composeOf, variablesOf } from './variables.ts';
@@ -173,7 +184,7 @@ function plannedSecrets({ entry, source, answers, rotated }: PlanRequest): Plann
   });
 }
 
-function plannedPorts(entry: CatalogEntry, compose: string, values: Readonly<Record<string, string>>): PlannedPort[] {
+function plannedPorts(entry: CatalogEntry, compose: string, values: Values): PlannedPort[] {
   const services = readServices(compose);
   return publishedBy(entry, values)
     .filter(({ service }) => services[service] !== undefined)

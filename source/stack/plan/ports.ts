@@ -1,9 +1,9 @@
-import type { Catalog, CatalogEntry } from '../../catalog/catalog.ts';
+import type { Catalog, CatalogEntry, CatalogPort } from '../../catalog/catalog.ts';
+import { portVariable } from '../../catalog/port-mapping.ts';
 import { addressesOverlap } from '../../fleet/ports.ts';
 import type { Listener } from '../../hosts/host.ts';
 import { isLoopback } from '../../text/loopback.ts';
-import type { Deployment, PlannedPort } from '../model.ts';
-import { publishedBy } from './component-ports.ts';
+import type { Answers, Deployment, PlannedPort, Values } from '../model.ts';
 
 export interface PortUse {
   /** Component, container or program, for a sentence. */
@@ -34,7 +34,7 @@ export function overlaps(one: Opening, other: Opening): boolean {
   return one.hostNetwork === true || other.hostNetwork === true || addressesOverlap(one.address, other.address);
 }
 
-export function usesOfComponent(entry: CatalogEntry, values: Readonly<Record<string, string>>): PortUse[] {
+export function usesOfComponent(entry: CatalogEntry, values: Values): PortUse[] {
   const onHost = (name: string, service: string) =>
     entry.ports.find((port) => port.name === name)?.exposure === 'host-network' ||
     entry.services.find((one) => one.name === service)?.networkMode === 'host';
@@ -105,11 +105,7 @@ export function freePort(port: number, isTaken: (port: number) => boolean): numb
  * Returns fields of other components that contain a host port of this one (R89), with their values after it has moved. Components that
  * connect by name on a shared network use the container's port, which never moves.
  */
-export function carriedInto(
-  from: number,
-  to: number,
-  others: readonly Deployment[],
-): { component: string; variable: string; before: string; value: string }[] {
+export function carriedInto(from: number, to: number, others: readonly Deployment[]) {
   const named = new RegExp(
     `(?<![\\w.-])((?:localhost|127\\.0\\.0\\.1|\\[::1\\]|host\\.containers\\.internal|host-gateway|host\\.docker\\.internal):)${from}(?!\\d)`,
     'g',
@@ -120,4 +116,42 @@ export function carriedInto(
       return value === before ? [] : [{ component, variable, before, value }];
     }),
   );
+}
+
+/** Returns the port that users open, and that the component's site forwards to. */
+export function frontPort(entry: CatalogEntry): CatalogPort | undefined {
+  return (
+    entry.ports.find(({ name }) => name === entry.site?.port) ??
+    entry.ports.find(({ web }) => web) ??
+    entry.ports.find(({ protocol, exposure }) => protocol === 'tcp' && exposure === 'loopback')
+  );
+}
+
+export const bindVariable = (name: string): string => portVariable(name).replace(/PORT$/, 'BIND');
+
+export function hostPortOf(port: CatalogPort, values: Values): number | undefined {
+  const set = Number(values[portVariable(port.name)]);
+  return Number.isInteger(set) && set > 0 ? set : port.host;
+}
+
+export function publishedBy(entry: CatalogEntry, values: Values): PlannedPort[] {
+  return entry.ports.flatMap((port): PlannedPort[] => {
+    const { service, name, container, protocol, fixed } = port;
+    const host = hostPortOf(port, values);
+    const address = values[bindVariable(name)] || (port.exposure === 'loopback' ? '127.0.0.1' : '0.0.0.0');
+    return host === undefined ? [] : [{ service, name, address, host, container, protocol, fixed }];
+  });
+}
+
+export function isSamePort(port: CatalogPort, { name, service, container, protocol }: PlannedPort): boolean {
+  if (name !== undefined) return name === port.name;
+  return service === port.service && container === port.container && protocol === port.protocol;
+}
+
+/** Returns the public URL: its site over HTTPS, or its port on this machine (R2, R31). */
+export function baseUrlOf(entry: CatalogEntry, { values, site }: Pick<Answers, 'values' | 'site'>): string | undefined {
+  if (site !== '') return `https://${site}`;
+  const front = frontPort(entry);
+  const port = front && hostPortOf(front, values);
+  return port === undefined ? undefined : `${front?.tls ? 'https' : 'http'}://localhost:${port}`;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { wholeCatalog } from '../../../test/doubles/whole-catalog.ts';
 import { catalogOf } from '../../catalog/open-catalog.ts';
 import type { Deployment, DeployRecord, PlannedPort } from '../model.ts';
-import { publishedBy } from './component-ports.ts';
+import { publishedBy } from './ports.ts';
 import { type ProxyRequest, proxyChanges } from './proxy-changes.ts';
 
 const { entries } = await wholeCatalog();

@@ -3,10 +3,10 @@ import type { Catalog, CatalogEntry, CatalogPort } from '../../catalog/catalog.t
 import { checkValue } from '../../catalog/field-types.ts';
 import { isOwnAddress } from '../../text/loopback.ts';
 import { blocking, deployFirst, type Finding, warning } from '../finding.ts';
-import type { Deployment, FileChange, Plan, PlannedPort } from '../model.ts';
+import type { Deployment, FileChange, Plan, PlannedPort, Values } from '../model.ts';
 import { hashOf } from '../read-deployment.ts';
-import { frontPort, isSamePort, publishedBy } from './component-ports.ts';
 import { hostOf, valueInForce } from './networks.ts';
+import { frontPort, isSamePort, publishedBy } from './ports.ts';
 import { checkSiteName, type Portal, type Site, siteFileName, siteText, type Upstream } from './proxy-site.ts';
 
 /** Catalog id of the component that terminates TLS in front of the others (R10). */
@@ -20,7 +20,7 @@ export interface ProxyRequest {
   /** The ports as the plan publishes them: the proxy follows a remap (R89). */
   ports: readonly PlannedPort[];
   /** The answers for this component, which include the portal's own address. */
-  values: Readonly<Record<string, string>>;
+  values: Values;
   /** Deployments of the whole stack, including this component's. */
   deployments: readonly Deployment[];
   catalog: Catalog;
@@ -81,11 +81,7 @@ export function proxyChanges(request: ProxyRequest): ProxyChanges {
   return { files, after: files.length > 0 ? putInEffect(catalog.get(proxyId)) : [], findings };
 }
 
-export function furtherNames(
-  entry: CatalogEntry,
-  values: Readonly<Record<string, string>>,
-  site: string,
-): { host: string; port: CatalogPort }[] {
+export function furtherNames(entry: CatalogEntry, values: Values, site: string): { host: string; port: CatalogPort }[] {
   if (site === '') return [];
   return (entry.site?.names ?? []).flatMap(({ field, port: name }) => {
     const host = hostOf(valueInForce(entry, field, values).trim());
@@ -135,7 +131,7 @@ function siteOf(request: ProxyRequest, proxy: Deployment): Site | Finding {
   return blocking('no-portal', message, `Set its field "${portalEntry.site?.portal}".`, { rule: 'R36' });
 }
 
-function portalOf(entry: CatalogEntry, ports: readonly PlannedPort[], values: Readonly<Record<string, string>>): Portal | undefined {
+function portalOf(entry: CatalogEntry, ports: readonly PlannedPort[], values: Values): Portal | undefined {
   const web = entry.ports.find((port) => port.web);
   const upstream = web && upstreamOf(web, ports);
   const url = valueInForce(entry, entry.site?.portal ?? '', values);

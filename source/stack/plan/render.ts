@@ -6,11 +6,11 @@ import type { EngineKind } from '../../engine/engine.ts';
 import { Fault } from '../../faults/fault.ts';
 import { positionAt } from '../../text/position.ts';
 import { type ComponentSource, filePath } from '../component-source.ts';
-import type { Answers } from '../model.ts';
-import { baseUrlOf } from './component-ports.ts';
+import type { Answers, Values } from '../model.ts';
 import { ComposeEditor } from './compose-editor.ts';
 import { envValueProblem, readEnv, writeEnv } from './env-file.ts';
 import { type NetworkUse, ownNetworks } from './networks.ts';
+import { baseUrlOf } from './ports.ts';
 import { type ComponentVariable, variablesOf } from './variables.ts';
 
 export interface RenderOptions {
@@ -76,7 +76,7 @@ export function renderComponent(entry: CatalogEntry, source: ComponentSource, an
 }
 
 /** Renders a template of the catalog with these values. Throws `catalog.template` with the position in `file` that cannot be filled in. */
-export function filledFile(text: string, values: Readonly<Record<string, string>>, file: string): string {
+export function filledFile(text: string, values: Values, file: string): string {
   const filled = fillFile(text, values);
   if ('text' in filled) return filled.text;
   const { message, line, column } = filled.problem;
@@ -90,7 +90,7 @@ export const isPinned = (image = ''): boolean => /@sha256:|^(?:sha256:)?[0-9a-f]
 function renderEnv(
   entry: CatalogEntry,
   variables: readonly ComponentVariable[],
-  values: Readonly<Record<string, string>>,
+  values: Values,
   existing: string | undefined,
   withDefaults: boolean,
 ): string {

@@ -1,10 +1,9 @@
 import { parseImage } from '../../catalog/images.ts';
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 import type { ContainerFacts } from '../../engine/engine.ts';
-import type { FileChange, ImagePin, PlannedSecret, PlannedService } from '../model.ts';
-import { readServices, type Service } from './compose-document.ts';
+import type { FileChange, ImagePin, PlannedSecret, PlannedService, Values } from '../model.ts';
+import { isMounted, mountSources, readServices, type Service } from './compose-document.ts';
 import { secretFilesOf } from './compose-editor.ts';
-import { isMounted, mountSources } from './compose-service.ts';
 import { readEnv } from './env-file.ts';
 import type { PlanRequest } from './plan.ts';
 import { listOf } from './render.ts';
@@ -17,8 +16,6 @@ export function projectOf({ labels }: Pick<ContainerFacts, 'labels'>): string {
 export function serviceOf({ labels, name }: Pick<ContainerFacts, 'labels' | 'name'>): string {
   return labels['com.docker.compose.service'] ?? labels['io.podman.compose.service'] ?? name;
 }
-
-type Values = Readonly<Record<string, string>>;
 
 interface Rendered {
   compose: string;

@@ -2,7 +2,7 @@ import type { Catalog, CatalogEntry } from '../../catalog/catalog.ts';
 import type { ComposeTool } from '../../engine/compose-tool.ts';
 import type { Engine, EngineFacts } from '../../engine/engine.ts';
 import type { Host } from '../../hosts/host.ts';
-import type { Answers, Deployment, Plan } from '../model.ts';
+import type { Answers, Deployment, Plan, Values } from '../model.ts';
 import { readEnv } from '../plan/env-file.ts';
 import { askHost, type HostAnswers } from './host-facts.ts';
 import { type Project, readProject } from './project.ts';
@@ -29,7 +29,7 @@ export interface PreflightInput {
 export interface PreflightContext extends PreflightInput, HostAnswers {
   plan: Plan;
   deployment: Deployment | undefined;
-  values: Readonly<Record<string, string>>;
+  values: Values;
   project: Project;
   nowMs: number;
 }

@@ -5,7 +5,7 @@ import { cleanLine } from '../../text/clean.ts';
 import { isLoopback, isOwnAddress } from '../../text/loopback.ts';
 import { blocking, type Finding, setTo, warning } from '../finding.ts';
 import type { PlannedPort } from '../model.ts';
-import { bindVariable, isSamePort } from '../plan/component-ports.ts';
+import { bindVariable, isSamePort } from '../plan/ports.ts';
 import { isProtected, proxyId } from '../plan/proxy-changes.ts';
 import { isPrivateName, siteFileName } from '../plan/proxy-site.ts';
 import type { PreflightContext } from './context.ts';

@@ -3,6 +3,7 @@ import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 import { splitOutsideBraces } from '../../catalog/port-mapping.ts';
 import { listOf, objectOf, textOf } from '../../text/json-value.ts';
+import type { Values } from '../model.ts';
 import { topLevel } from '../plan/compose-document.ts';
 
 export interface ProjectService {
@@ -21,8 +22,6 @@ export interface ProjectService {
 export interface Project {
   services: readonly ProjectService[];
 }
-
-type Values = Readonly<Record<string, string>>;
 
 const map = (value: unknown) => objectOf(value) ?? {};
 

@@ -3,6 +3,7 @@ import { followedByContainer } from '../../catalog/exchange-references.ts';
 import { namesLoopback, replaceLoopback } from '../../text/loopback.ts';
 import { agoText } from '../../text/quantities.ts';
 import { blocking, deployFirst, type Finding, setTo, warning } from '../finding.ts';
+import type { Values } from '../model.ts';
 import { missingProviders, providedAddress, valueInForce, variableOf } from '../plan/networks.ts';
 import { isPrivateName } from '../plan/proxy-site.ts';
 import { gateways } from '../plan/render.ts';
@@ -151,7 +152,7 @@ export function modelSize(name: string): number | undefined {
   return found ? Number(found[1]) : undefined;
 }
 
-export function modelsOf(entry: CatalogEntry, values: Readonly<Record<string, string>>): string[] {
+export function modelsOf(entry: CatalogEntry, values: Values): string[] {
   const named = entry.fields.filter(({ name }) => /model/i.test(name));
   return named.map(({ name }) => valueInForce(entry, name, values)).filter((value) => value !== '');
 }

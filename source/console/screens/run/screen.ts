@@ -1,4 +1,4 @@
-import { saveCode } from '../../../flows/save-code.ts';
+import { saveCode } from '../../../flows/save-file.ts';
 import type { ConsoleParts } from '../../context.ts';
 import { frontRun, isRunning } from '../../front-run.ts';
 import type { Dialog, DialogStep, InterfaceState, RunView } from '../../interface-store.ts';
