@@ -94,3 +94,15 @@ test('a question that ssh withdraws while it is answered says so', async () => {
   expect(await next).toBe('geheim');
   expect(stderr.text.match(/no longer waits/g)).toHaveLength(1);
 });
+
+test('a question that was declined with Ctrl-C writes nothing more when its connection ends', async () => {
+  const ending = new AbortController();
+  const given = questions.ask('nas', { kind: 'hostKey', lines: ['ED25519 key fingerprint is SHA256:abc.'] }, ending.signal);
+  given.catch(() => {});
+  await sees('Is that its key?');
+  input.write('\x03');
+  await expect(given).rejects.toMatchObject({ code: 'refused.hostKey' });
+  const before = stderr.text;
+  ending.abort();
+  expect(stderr.text).toBe(before);
+});

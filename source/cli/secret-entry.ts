@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { StringDecoder } from 'node:string_decoder';
 import { Fault } from '../faults/fault.ts';
+import { endingWith } from '../faults/waits.ts';
 import type { Output } from './output.ts';
 
 export interface PromptTerminal {
@@ -75,8 +76,10 @@ export async function readLine({ stdin, stderr }: PromptTerminal, prompt: string
     reader.once('close', () => reject(cancelled()));
   });
   left.catch(() => {});
+  // After Ctrl-C, Node's reader keeps its listener, and would write a line when the signal aborts later.
+  using asking = endingWith(signal);
   try {
-    return await Promise.race([reader.question(prompt, { signal }), left]);
+    return await Promise.race([reader.question(prompt, { signal: asking.signal }), left]);
   } catch (thrown) {
     stderr.write('\n');
     if (signal.aborted) throw signal.reason;
