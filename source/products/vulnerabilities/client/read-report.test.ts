@@ -253,6 +253,7 @@ describe('CSV', () => {
 
   test.each([
     ['a quote without an end', 'cve,cvss\nCVE-1,5\nCVE-2,"5\nCVE-3,5\n', { line: 3, column: 8 }, /quote .* never ends/],
+    ['a file cut off behind a quote', 'cve,cvss\nCVE-1,5\n"', { line: 3, column: 2 }, /quote .* never ends/],
     ['text behind a quote', 'cve,cvss\n"CVE-1"x,5\n', { line: 2, column: 2 }, /a quote stands where none can be/],
     [
       'no column for the vulnerability',

@@ -29,7 +29,7 @@ function rowsOf(text: string, file: string, delimiter: string): { cells: readonl
   const rows: { cells: readonly string[]; begin: number }[] = [];
   let end = 0;
   Papa.parse<string[]>(text, {
-    ...{ delimiter, skipEmptyLines: true },
+    delimiter,
     step({ data: cells, errors: [broken], meta }) {
       if (broken) {
         const why = broken.code === 'MissingQuotes' ? 'a quote that begins in this row never ends' : 'a quote stands where none can be';
@@ -37,7 +37,7 @@ function rowsOf(text: string, file: string, delimiter: string): { cells: readonl
       }
       // Empty lines before a row are skipped.
       while (/[\r\n]/.test(text[end] ?? '')) end++;
-      rows.push({ cells, begin: end });
+      if (cells.length > 1 || cells[0] !== '') rows.push({ cells, begin: end });
       end = meta.cursor;
     },
   });
