@@ -87,7 +87,8 @@ function isNewerBuild(now: Release, target: Release): boolean {
 }
 
 export const isAt = (release: Release, target: Release): boolean =>
-  release.minor > target.minor || (release.minor === target.minor && release.patch >= target.patch && !isNewerBuild(release, target));
+  release.minor > target.minor ||
+  (release.minor === target.minor && (release.patch > target.patch || (release.patch === target.patch && !isNewerBuild(release, target))));
 
 /** Reports whether all API servers that could be read have the target release. */
 export const isPlaneAt = ({ apiServers }: Pick<ClusterFacts, 'apiServers'>, target: Release): boolean =>
