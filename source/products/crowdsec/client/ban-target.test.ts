@@ -47,6 +47,7 @@ describe("Go's durations", () => {
     ['0s', 0],
     ['1m0s', 60_000],
     ['12µs', 0.012],
+    ['1ms12μs', 1.012],
     ['167h59m59s', 604_799_000],
   ])('%s', (text, ms) => expect(goDurationMs(text)).toBeCloseTo(ms, 6));
   test.each(['', '4', '7d', '4 h', 'h', '1h-2m'])('%s is none', (text) => expect(goDurationMs(text)).toBeUndefined());

@@ -4,7 +4,8 @@ const form = /^[+-]?(?:0|(?:\d+(?:\.\d+)?(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 
 /** Converts `3h59m59.63s`, `-202.733ms` or `0s` to milliseconds; returns undefined for anything but a Go duration. */
 export function goDurationMs(text: string): number | undefined {
-  return form.test(text) ? (parseDuration(text) ?? undefined) : undefined;
+  // Go reads two letters as micro; parse-duration knows only the one that Go writes.
+  return form.test(text) ? (parseDuration(text.replaceAll('\u03bc', '\u00b5')) ?? undefined) : undefined;
 }
 
 /** Formats `168h`, `1h30m` or `90s`: only newer versions support days (reference/crowdsec.md). */
