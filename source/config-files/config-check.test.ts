@@ -109,6 +109,11 @@ describe('a configuration file', () => {
     expect(check('PORT: 53\nUpStraems: []\n')).toEqual([[2, 1, 'UpStraems']]);
   });
 
+  it('places a missing value at its empty name where that counts as not there', () => {
+    const file = { format: 'yaml', anyCase: true, emptyIsUnset: true } as const;
+    expect(checkConfig('mode: on\nPORT:\n', file, schema)).toMatchObject([{ line: 2, field: 'port' }]);
+  });
+
   it('may hold names without a value where they count as not there', () => {
     const check = (text: string, emptyIsUnset: boolean) =>
       checkConfig(text, { format: 'yaml', emptyIsUnset }, schema).map(({ field }) => field);

@@ -143,8 +143,11 @@ function asTheProductReads(part: ConfigPart, schema: SchemaNode, { anyCase, empt
     return Object.fromEntries(
       Object.entries(value).flatMap(([written, member]) => {
         const setting = known.get(anyCase ? written.toLowerCase() : written);
-        if (emptyIsUnset && member === null && setting !== undefined) return [];
         const key = setting ?? written;
+        if (emptyIsUnset && member === null && setting !== undefined) {
+          original.set(fieldText([...path, key]), [...from, written]);
+          return [];
+        }
         return [[key, inner(key, written, member)]];
       }),
     );
