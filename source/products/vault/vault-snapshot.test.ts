@@ -1,10 +1,12 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { OperatorDouble } from '../../../test/doubles/operator-double.ts';
 import { Holders, VaultFixture } from '../../../test/doubles/vault-fixture.ts';
 import type { FlowInput } from '../../flows/flow.ts';
+import { localFiles } from '../../hosts/local-files.ts';
+import { readRunJournals } from '../../session/journal.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -81,4 +83,32 @@ test.each<[string, () => Promise<unknown>, string]>([
   await spoil();
   await expect(run().done).rejects.toMatchObject({ code });
   if (code !== 'refused.sealed') expect(await value()).toBe('written-since-then');
+});
+
+/** The file at this path is shorter than what was written, once it is there. */
+const cutShort = (path: string) => {
+  const facts = localFiles.facts.bind(localFiles);
+  return vi.spyOn(localFiles, 'facts').mockImplementation(async (asked, signal) => {
+    const found = await facts(asked, signal);
+    return found && (asked === path ? { ...found, sizeBytes: 1 } : found);
+  });
+};
+
+test('a snapshot that was not written whole is no longer unfinished once another one is', async () => {
+  await rm(file);
+  const snapshot = () => fixture.run('vault-snapshot', new Holders({ token: fixture.token }), { words: [file] });
+  const cut = cutShort(file);
+  await expect(snapshot()).rejects.toMatchObject({ code: 'failed.snapshot' });
+  cut.mockRestore();
+  await snapshot();
+  expect((await readRunJournals(fixture.fixture.journal)).open).toEqual([]);
+});
+
+test('nothing is replaced where what was there before was not saved whole, and not when that is resumed', async () => {
+  const cut = cutShort(before);
+  await expect(run().done).rejects.toMatchObject({ code: 'failed.snapshot' });
+  cut.mockRestore();
+  fixture.fixture.resume = (await readdir(fixture.fixture.journal)).sort().at(-1)?.replace('.jsonl', '');
+  await expect(run().done).rejects.toMatchObject({ code: 'refused.fileThere' });
+  expect(await value()).toBe('written-since-then');
 });

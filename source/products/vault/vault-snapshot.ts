@@ -36,12 +36,13 @@ export const vaultSnapshot: Procedure = async (session, input, context) => {
   };
 };
 
-/** Saves a snapshot to a file that only the operator can read. Returns undefined in a dry run. */
+/** Saves a snapshot to a file that only the operator can read. Returns undefined in a dry run. `saved` is called once it is there whole. */
 async function save(
   session: Session,
   access: VaultAccess,
   path: string,
   act: Pick<Act<unknown>, 'id' | 'right' | 'title' | 'consequences'>,
+  saved?: () => Promise<void>,
 ) {
   const shown = cleanLine(path);
   const taken = await session.act({
@@ -52,15 +53,15 @@ async function save(
       session.progress({ id: 'snapshot', label: 'Taking it, and looking through it' });
       const { bytes, index, stateBytes } = await takeSnapshot(access, grant.signal);
       await localFiles.write(grant, path, bytes, { mode: 0o600 });
-      await session.note(savedStep, shown);
-      return { index, stateBytes, sizeBytes: bytes.length };
+      const sizeBytes = bytes.length;
+      if ((await localFiles.facts(path, grant.signal))?.sizeBytes !== sizeBytes)
+        throw new Fault('failed.snapshot', `${shown} is not what was written.`, 'Look at the disk, and take it again.');
+      await saved?.();
+      return { index, stateBytes, sizeBytes };
     },
   });
-  if (!taken) return undefined;
-  session.progress({ id: 'snapshot', label: 'Taken', done: true });
-  const facts = await localFiles.facts(path, session.signal);
-  if (facts?.sizeBytes === taken.sizeBytes) return taken;
-  throw new Fault('failed.snapshot', `${shown} is not what was written.`, 'Look at the disk, and take it again.');
+  if (taken) session.progress({ id: 'snapshot', label: 'Taken', done: true });
+  return taken;
 }
 
 /** The server reloads all its data, and does not answer or is in standby meanwhile. */
@@ -153,6 +154,6 @@ async function saveBefore(
   const shown = cleanLine(path);
   if (path === file || (await localFiles.facts(path, session.signal)))
     throw new Fault('refused.fileThere', `${shown} is there already.`, 'Name another file. Nothing was changed.');
-  await save(session, access, path, { id: 'save-before', right: 'reveal' });
+  await save(session, access, path, { id: 'save-before', right: 'reveal' }, () => session.note(savedStep, shown));
   return shown;
 }
