@@ -49,7 +49,9 @@ test('the shares are typed once, and open every node that was chosen (R59)', asy
   expect(holders.asked.filter(({ id }) => id === 'share')).toHaveLength(3);
   const written = await fixture.written();
   for (const one of fixture.shares) expect(written + holders.reported).not.toContain(one);
-  expect(written).toContain('"host":"nas2"');
+  const acts = await fixture.fixture.audited();
+  expect(new Set(acts.map(({ component }) => component))).toEqual(new Set(['local/vault/vault', 'nas2/vault/vault']));
+  expect(acts.every(({ host, component }) => component?.startsWith(`${host}/`))).toBe(true);
 });
 
 test('a share that somebody had left at the node spoils one round, and no more', async () => {
