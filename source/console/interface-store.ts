@@ -1,11 +1,11 @@
 import type { HostQuestion } from '../app/host-questions.ts';
 import type { UnfinishedChange } from '../app/unfinished-changes.ts';
+import { createListeners } from '../faults/listeners.ts';
 import type { Severity } from '../fleet/model.ts';
 import type { FlowOutcome } from '../flows/flow.ts';
 import type { FormValues } from '../session/form-checks.ts';
 import type { Confirmation, Progress, Question, Shown } from '../session/session.ts';
 import type { Frames } from './frames.ts';
-import { createListeners } from './listeners.ts';
 import type { DetailTab, PaneId } from './panes.ts';
 import type { ChecklistDialog } from './screens/checklist/dialog.ts';
 import type { Grouping } from './screens/components/rows.ts';

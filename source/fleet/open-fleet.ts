@@ -2,6 +2,7 @@ import { addAbortListener } from 'node:events';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
 import { gatewaysOf } from '../engine/network-owners.ts';
+import { createListeners } from '../faults/listeners.ts';
 import { limited } from '../faults/waits.ts';
 import type { Host } from '../hosts/host.ts';
 import { buildComponentView, type ContainerKnowledge, compareComponents, type NetworkOwner, serviceKey } from './component-view.ts';
@@ -58,7 +59,7 @@ export interface OpenFleet extends Fleet {
 export function openFleet(options: FleetOptions): OpenFleet {
   const { stackFolder, limits } = options;
   const index = new CatalogIndex(options.catalog.entries);
-  const listeners = new Set<() => void>();
+  const listeners = createListeners();
   const observations = new Observations(options.observationsFile, { isWritable: options.observationsKept ?? true });
   const watchOf = (source: EngineSource) => new EngineWatch(source, changed, { observations, limits });
   const watches = options.engines.map(watchOf);
@@ -86,7 +87,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
 
   /** Stats are delivered separately: their subscribers are notified, and nothing is rebuilt. */
   function sampled(): void {
-    if (!closed && frame === undefined) for (const listener of [...listeners]) listener();
+    if (!closed && frame === undefined) listeners.notify();
   }
 
   // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one pass over all containers fills everything that a commit replaces
@@ -168,7 +169,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
     stats.follow(runtimes);
     clearTimeout(reconsider);
     reconsider = setTimeout(changed, Math.max(frameMs, reconsiderMs - nowMs));
-    for (const listener of [...listeners]) listener();
+    listeners.notify();
   }
 
   /** Engines on one machine share its ports. */
@@ -205,9 +206,9 @@ export function openFleet(options: FleetOptions): OpenFleet {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const check = () => reached() && resolve();
     using _stop = addAbortListener(signal, () => reject(signal.reason));
-    listeners.add(check);
+    const unsubscribe = listeners.subscribe(check);
     check();
-    await promise.finally(() => listeners.delete(check));
+    await promise.finally(unsubscribe);
   }
 
   void observations.ready().then(changed);
@@ -215,10 +216,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
 
   const fleet: OpenFleet = {
     snapshot: () => snapshot,
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    subscribe: listeners.subscribe,
     async settle(signal, how) {
       await until(() => (how?.complete ? complete : how?.listed ? listed : snapshot.settled), signal);
       if (how?.complete) {

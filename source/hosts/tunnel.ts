@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { type Duplex, pipeline } from 'node:stream';
 import { Fault, messageOf } from '../faults/fault.ts';
+import { createListeners } from '../faults/listeners.ts';
 import { limited } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { DialAddress, Host } from './host.ts';
@@ -103,16 +104,12 @@ function faultOf(thrown: unknown, name: string, { port }: { port: number }): Fau
 
 export class Tunnels {
   #all: readonly Tunnel[] = [];
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = createListeners();
+  /** Called when a tunnel is opened or closed, and when its trouble begins or ends. */
+  readonly subscribe = this.#listeners.subscribe;
 
   get all(): readonly Tunnel[] {
     return this.#all;
-  }
-
-  /** Called when a tunnel is opened or closed, and when its trouble begins or ends. */
-  subscribe(changed: () => void): () => void {
-    this.#listeners.add(changed);
-    return () => this.#listeners.delete(changed);
   }
 
   find(component: string, port?: number): Tunnel | undefined {
@@ -123,12 +120,12 @@ export class Tunnels {
   async open(grant: Grant, wanted: TunnelWanted): Promise<Tunnel> {
     grant.signal.throwIfAborted();
     const server = await this.#listen(wanted);
-    const tunnel = new Tunnel(wanted, server, () => this.#tell());
+    const tunnel = new Tunnel(wanted, server, this.#listeners.notify);
     this.#all = [...this.#all, tunnel];
     tunnel.closed.addEventListener('abort', () => {
       this.#all = this.#all.filter((one) => one !== tunnel);
     });
-    this.#tell();
+    this.#listeners.notify();
     return tunnel;
   }
 
@@ -149,10 +146,6 @@ export class Tunnels {
     }
     const same = address.port >= firstFreePort ? await listen(address.port).catch(() => undefined) : undefined;
     return same ?? listen(0);
-  }
-
-  #tell(): void {
-    for (const changed of [...this.#listeners]) changed();
   }
 }
 

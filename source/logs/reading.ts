@@ -1,4 +1,5 @@
 import { Fault, messageOf } from '../faults/fault.ts';
+import { createListeners } from '../faults/listeners.ts';
 import { endingWith } from '../faults/waits.ts';
 import { isSameLine } from './entry.ts';
 import type { Entries } from './entry-list.ts';
@@ -12,7 +13,8 @@ const progressMs = 100;
 const aroundLines = 200;
 
 export class RingReading implements LogReading {
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = createListeners();
+  readonly subscribe = this.#listeners.subscribe;
   readonly #unsubscribe: () => void;
   #closed = false;
   #loading: AbortController | undefined;
@@ -28,7 +30,7 @@ export class RingReading implements LogReading {
       // Without a filter, the shown lines are the kept lines: evaluated on demand.
       if (!this.#lines.following) this.#lines.countWaiting();
       else if (passes || this.#lines.history.length > 0) this.#lines.current();
-      this.#notify();
+      this.#listeners.notify();
     });
   }
 
@@ -58,7 +60,7 @@ export class RingReading implements LogReading {
     const { state } = this.edges()[direction];
     if (this.#closed || this.#loading || state === 'reached' || count < 1) return;
     if (direction === 'forth' && this.#lines.extendFromRing(count)) {
-      this.#notify();
+      this.#listeners.notify();
       return;
     }
     void this.#replaceLoad(undefined, (signal) => this.#load(direction, count, signal));
@@ -80,7 +82,7 @@ export class RingReading implements LogReading {
     this.#lines.countedIndex = this.#lines.ringIndex;
     this.#lines.waiting = 0;
     this.#lines.edges.forth = { state: 'more' };
-    this.#notify();
+    this.#listeners.notify();
   }
 
   follow(): void {
@@ -89,7 +91,7 @@ export class RingReading implements LogReading {
     this.#lines.following = true;
     this.#lines.edges.forth = { state: 'reached' };
     this.#lines.anchors.back = this.ring.entries();
-    this.#notify();
+    this.#listeners.notify();
   }
 
   async jump(timeMs: number, signal: AbortSignal): Promise<number | undefined> {
@@ -146,11 +148,6 @@ export class RingReading implements LogReading {
     });
   }
 
-  subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -158,10 +155,6 @@ export class RingReading implements LogReading {
     this.#lines.reset();
     this.#unsubscribe();
     this.#listeners.clear();
-  }
-
-  #notify(): void {
-    for (const listener of [...this.#listeners]) listener();
   }
 
   /** Cancels the previous load first. */
@@ -174,7 +167,7 @@ export class RingReading implements LogReading {
       return await run(loading.signal);
     } finally {
       if (this.#loading === loading) this.#loading = undefined;
-      this.#notify();
+      this.#listeners.notify();
     }
   }
 
@@ -193,12 +186,12 @@ export class RingReading implements LogReading {
       if (signal.aborted || performance.now() - reportedMs < progressMs) return;
       reportedMs = performance.now();
       edges[direction] = { state: 'loading', searched, timeMs };
-      this.#notify();
+      this.#listeners.notify();
     };
     try {
       while (found < count && !signal.aborted) {
         edges[direction] = { state: 'loading', searched, timeMs };
-        this.#notify();
+        this.#listeners.notify();
         if (this.passes && this.entries().length >= maxReadingLines) {
           const message = `${maxReadingLines} lines are shown already: narrow the filter.`;
           throw new Fault('refused.tooMany', message, 'Narrow the filter.');

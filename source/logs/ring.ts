@@ -1,5 +1,6 @@
 import type { LogBatch } from '../engine/log-batch.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
+import { createListeners } from '../faults/listeners.ts';
 import type { OpenFleet } from '../fleet/open-fleet.ts';
 import type { KeptEntry } from './entry.ts';
 import type { Entries } from './entry-list.ts';
@@ -15,7 +16,8 @@ import { TimeSlices } from './time-slices.ts';
 export class LogRing implements LogSource {
   readonly componentKeys: readonly string[];
   readonly targets: LogTargets;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = createListeners();
+  readonly subscribe = this.#listeners.subscribe;
   readonly #arrivals = new Map<string, { count: number; firstMs: number | undefined }>();
   readonly #refusals = new Map<string, string>();
   readonly #closing = new AbortController();
@@ -74,11 +76,6 @@ export class LogRing implements LogSource {
     const [refusal] = this.#refusals.values();
     const more = this.#refusals.size > 1 ? ` (and ${this.#refusals.size - 1} more)` : '';
     return { following: this.#streams > 0, message: this.targets.message ?? this.#broken ?? (refusal && `${refusal}${more}`) };
-  }
-
-  subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   read(passes?: LogPredicate): LogReading {
@@ -167,7 +164,7 @@ export class LogRing implements LogSource {
     this.#flush ??= setTimeout(() => {
       this.#flush = undefined;
       this.#commit();
-      for (const listener of [...this.#listeners]) listener();
+      this.#listeners.notify();
     }, this.limits.frameMs);
   }
 

@@ -1,5 +1,6 @@
 import { addAbortListener } from 'node:events';
 import type { Engine, EngineKind } from '../engine/engine.ts';
+import { createListeners } from '../faults/listeners.ts';
 import type { EngineWatch } from '../fleet/engine-watch.ts';
 import type { OpenFleet } from '../fleet/open-fleet.ts';
 
@@ -26,7 +27,8 @@ export interface LogTarget extends LogOrigin {
 export class LogTargets {
   readonly #services: ReadonlySet<string> | undefined;
   readonly #waiting = new Map<string, Set<() => void>>();
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = createListeners();
+  readonly subscribe = this.#listeners.subscribe;
   readonly #unsubscribe: () => void;
   /** Offsets by which the clocks of engines were ahead when the engines were first seen. */
   readonly #aheadMs = new Map<string, number>();
@@ -66,11 +68,6 @@ export class LogTargets {
 
   get(container: string): LogTarget | undefined {
     return this.#targets.get(container);
-  }
-
-  subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   /** Resolves when this container has changed or the signal is aborted. */
@@ -156,7 +153,7 @@ export class LogTargets {
       changed = true;
       for (const wake of this.#waiting.get(id) ?? []) wake();
     }
-    if (changed) for (const listener of [...this.#listeners]) listener();
+    if (changed) this.#listeners.notify();
   }
 }
 

@@ -1,4 +1,5 @@
 import { Fault, isAbort } from '../../faults/fault.ts';
+import { createListeners } from '../../faults/listeners.ts';
 import { limited } from '../../faults/waits.ts';
 import type { HostLink, HostLinkView } from '../host.ts';
 import { ConnectFailure, type SshConnection } from './ssh-connection.ts';
@@ -17,7 +18,8 @@ const goodMs = 30_000;
  */
 export class ReconnectingLink implements HostLink {
   view: HostLinkView = { state: 'connecting', sinceMs: Date.now() };
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = createListeners();
+  readonly subscribe = this.#listeners.subscribe;
   readonly #closing = new AbortController();
   #connection: SshConnection | undefined;
   #attempt: Promise<SshConnection> | undefined;
@@ -27,11 +29,6 @@ export class ReconnectingLink implements HostLink {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly open: (signal: AbortSignal) => Promise<SshConnection>) {}
-
-  subscribe(changed: () => void): () => void {
-    this.#listeners.add(changed);
-    return () => this.#listeners.delete(changed);
-  }
 
   async ready(signal: AbortSignal): Promise<void> {
     await this.connection(signal);
@@ -141,7 +138,7 @@ export class ReconnectingLink implements HostLink {
 
   #setView(view: HostLinkView): void {
     this.view = view;
-    for (const changed of this.#listeners) changed();
+    this.#listeners.notify();
   }
 }
 

@@ -1,11 +1,11 @@
 import { useEffect } from 'react';
 import type { QuarterdeckApp } from '../../../app/app.ts';
+import { createListeners } from '../../../faults/listeners.ts';
 import type { ChainFinding, ChainMember, ChainStageView, MediaChain } from '../../../fleet/media-chain.ts';
 import type { FleetSnapshot, Severity } from '../../../fleet/model.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { pad, textWidth } from '../../../text/width.ts';
 import { useReported } from '../../hooks/use-stores.ts';
-import { createListeners } from '../../listeners.ts';
 import { toggled } from '../../panes.ts';
 import { type Screen, scrolledText, scrolledTo } from '../../screen.ts';
 import { cutStyled, paragraph } from '../../styled-text.ts';

@@ -1,8 +1,8 @@
 import { createSourceColours } from '../../../app/source-colours.ts';
+import { createListeners } from '../../../faults/listeners.ts';
 import type { Entries } from '../../../logs/entry-list.ts';
 import { type LogFilter, loadLogFilter, parseLogFilter } from '../../../logs/filter.ts';
 import type { LogEdge, LogEntry, LogReading, LogSource, Logs } from '../../../logs/store.ts';
-import { createListeners } from '../../listeners.ts';
 import type { Role } from '../../theme.ts';
 import { type LogSearch, loaded, locate, reach, searchBeyond } from './locate.ts';
 import { positionOf } from './model.ts';

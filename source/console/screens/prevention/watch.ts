@@ -1,7 +1,7 @@
 import type { QuarterdeckApp } from '../../../app/app.ts';
+import { createListeners } from '../../../faults/listeners.ts';
 import { pauseFor } from '../../../faults/waits.ts';
 import type { Alert, Decision } from '../../../products/crowdsec/client/crowdsec-records.ts';
-import { createListeners } from '../../listeners.ts';
 import { type Trouble, troubleFrom } from '../../trouble.ts';
 
 /** The state of the CrowdSec on the screen. It is replaced as a whole, so that derived values can be cached with it. */

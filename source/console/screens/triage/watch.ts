@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { QuarterdeckApp } from '../../../app/app.ts';
 import { watchOwnFile } from '../../../config/own-files.ts';
 import { Fault } from '../../../faults/fault.ts';
+import { createListeners } from '../../../faults/listeners.ts';
 import type { Triaged } from '../../../products/vulnerabilities/client/triage.ts';
-import { createListeners } from '../../listeners.ts';
 import { type Trouble, troubleFrom } from '../../trouble.ts';
 
 export interface TriageRow {
