@@ -23,23 +23,17 @@ export interface EngineSource {
   open: (signal: AbortSignal) => Promise<Engine>;
 }
 
-export interface EngineLimits {
+export const engineLimits = {
   /** Time limit for all initial queries of an engine. Longer than the engine's own limit per query, whose error names the slow one. */
-  connectMs: number;
-  requestMs: number;
-  retryMs: readonly [number, number];
-  /** Interval between two full lists, in case an event was lost. */
-  reconcileMs: number;
-  listenersMs: number;
-}
-
-export const engineLimits: EngineLimits = {
   connectMs: 12_000,
   requestMs: 10_000,
-  retryMs: [500, 4_000],
+  retryMs: [500, 4_000] as readonly [number, number],
+  /** Interval between two full lists, in case an event was lost. */
   reconcileMs: 60_000,
   listenersMs: 15_000,
 };
+
+export type EngineLimits = Readonly<typeof engineLimits>;
 
 /** Past events tell who stopped a container, and which ones restart in a loop. Docker keeps the last 256. */
 const lookBackMs = 60 * 60_000;

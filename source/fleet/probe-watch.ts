@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { CallAnswer, CallTarget, RunCall } from '../calls/call.ts';
 import type { ConditionFacts } from '../calls/conditions.ts';
 import { messageOf } from '../faults/fault.ts';
@@ -46,9 +47,7 @@ interface Asking {
 /** Probes components in the background: never blocks the screen, never holds a credential, each call with its own limit (R81). */
 export class ProbeWatch {
   readonly #askings = new Map<string, Asking>();
-  readonly #queue: Asking[] = [];
-  #active = 0;
-  #closed = false;
+  readonly #limit = pLimit(probeLimits.atOnce);
 
   constructor(
     private readonly changed: () => void,
@@ -106,7 +105,6 @@ export class ProbeWatch {
   }
 
   close(): void {
-    this.#closed = true;
     for (const [key, asking] of this.#askings) this.#forget(key, asking);
   }
 
@@ -120,21 +118,10 @@ export class ProbeWatch {
     clearTimeout(asking.timer);
     asking.timer = setTimeout(() => {
       asking.timer = undefined;
-      this.#queue.push(asking);
-      void this.#work();
-    }, ms);
-  }
-
-  async #work(): Promise<void> {
-    if (this.#active >= probeLimits.atOnce) return;
-    this.#active++;
-    try {
-      for (let asking = this.#queue.shift(); asking !== undefined && !this.#closed; asking = this.#queue.shift()) {
+      void this.#limit(async () => {
         if (this.#askings.get(asking.target.key) === asking && !asking.running) await this.#ask(asking);
-      }
-    } finally {
-      this.#active--;
-    }
+      });
+    }, ms);
   }
 
   // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: probe, checks and setup tasks share the answers of one run
@@ -193,7 +180,7 @@ export class ProbeWatch {
     } finally {
       asking.running = undefined;
       if (asking.again) asking.kept.clear();
-      if (!this.#closed && this.#askings.get(target.key) === asking) {
+      if (this.#askings.get(target.key) === asking) {
         const usualMs = entry.probe?.every ? durationMs(entry.probe.every) : (this.options.defaultIntervalMs ?? usualIntervalMs);
         this.#later(asking, asking.again ? 0 : eager ? probeLimits.eagerMs : usualMs);
       }

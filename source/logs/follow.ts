@@ -1,4 +1,5 @@
 import { addAbortListener } from 'node:events';
+import type { LimitFunction } from 'p-limit';
 import type { LogLine } from '../engine/engine.ts';
 import type { LogBatch } from '../engine/log-batch.ts';
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
@@ -13,7 +14,7 @@ import type { TimeSlices } from './time-slices.ts';
 interface FollowOptions
   extends Pick<LogStreamOptions, 'follow' | 'tail' | 'sinceMs' | 'untilMs' | 'signal'>,
     Pick<LogLimits, 'retryMs' | 'openingMs'> {
-  opening: OpeningGate;
+  opening: LimitFunction;
   turns: TimeSlices;
   /** The engine has begun to send, or has nothing to send yet. */
   opened(): void;
@@ -85,7 +86,7 @@ async function* readOnce(
   if (follow) void stopWithTarget(targets, target, stop, watching.signal);
   const fromMs = position.sinceMs;
   const since = fromMs === undefined ? sinceMs : Math.max(fromMs, sinceMs ?? fromMs);
-  const leave = await opening.enter(stop.signal);
+  const leave = await enter(opening, stop.signal);
   const timer = setTimeout(begun, openingMs);
   function begun() {
     clearTimeout(timer);
@@ -147,33 +148,19 @@ async function stopWithTarget(targets: LogTargets, target: LogTarget, stop: Abor
   }
 }
 
-export class OpeningGate {
-  #queue: (() => void)[] = [];
-
-  constructor(private free: number) {}
-
-  /** Resolves with a function that releases the slot; calling it again has no effect. */
-  async enter(signal: AbortSignal): Promise<() => void> {
-    if (signal.aborted) return () => undefined;
-    if (this.free > 0) this.free--;
-    else {
-      const { promise: isAdmitted, resolve } = Promise.withResolvers<boolean>();
-      const admit = () => resolve(true);
-      this.#queue.push(admit);
-      // Once admitted, it holds a slot that the caller releases.
-      using _stop = addAbortListener(signal, () => {
-        this.#queue = this.#queue.filter((one) => one !== admit);
-        resolve(false);
-      });
-      if (!(await isAdmitted)) return () => undefined;
-    }
-    let left = false;
-    return () => {
-      if (left) return;
-      left = true;
-      const next = this.#queue.shift();
-      if (next) next();
-      else this.free++;
-    };
-  }
+/** Waits for a slot of the gate, not longer than the signal. Resolves with a function that releases it; calling it again has no effect. */
+function enter(gate: LimitFunction, signal: AbortSignal): Promise<() => void> {
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+  return new Promise((resolve) => {
+    // Its turn comes all the same, and is over at once.
+    const waiting = addAbortListener(signal, () => {
+      leave();
+      resolve(leave);
+    });
+    void gate(() => {
+      waiting[Symbol.dispose]();
+      resolve(leave);
+      return left;
+    });
+  });
 }

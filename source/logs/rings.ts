@@ -3,47 +3,32 @@ import { LogRing } from './ring.ts';
 import type { Logs } from './store.ts';
 import { streamLogs } from './stream.ts';
 
-export interface LogLimits {
+export const logLimits = {
   /** Lines of several containers are held for this time, so that they can be sorted by time. */
-  holdMs: number;
-  /** Pause before a stream is reopened that ended while its container still runs. */
-  retryMs: number;
-  /** A log that sends nothing within this time counts as quiet: the others' lines are output without it. */
-  openingMs: number;
-  openingAtOnce: number;
-  /** Limit of lines that wait for other containers, for all together. */
-  waitingLines: number;
-  waitingBytes: number;
-  /** Lines queried from the engine's history of one container. With several containers, fewer of each. */
-  tail: number;
-  lines: number;
-  sizeBytes: number;
-  allLines: number;
-  allBytes: number;
-  /** Pages of a search, nearest first; after these, it scans the log once from its start. */
-  searchPages: readonly number[];
-  /** Matches that such a scan returns at once; more are searched for on request. */
-  foundLines: number;
-  /** Interval between two updates of the shown list: 15 a second. */
-  frameMs: number;
-}
-
-export const logLimits: LogLimits = {
   holdMs: 250,
+  /** Pause before a stream is reopened that ended while its container still runs. */
   retryMs: 1_000,
+  /** A log that sends nothing within this time counts as quiet: the others' lines are output without it. */
   openingMs: 400,
   openingAtOnce: 16,
+  /** Limit of lines that wait for other containers, for all together. */
   waitingLines: 64_000,
   waitingBytes: 2_000_000,
+  /** Lines queried from the engine's history of one container. With several containers, fewer of each. */
   tail: 2_000,
   lines: 50_000,
   sizeBytes: 8_000_000,
   allLines: 200_000,
   allBytes: 32_000_000,
+  /** Pages of a search, nearest first; after these, it scans the log once from its start. */
   searchPages: [1_000, 4_000],
+  /** Matches that such a scan returns at once; more are searched for on request. */
   foundLines: 10_000,
+  /** Interval between two updates of the shown list: 15 a second. */
   frameMs: 66,
 };
+
+export type LogLimits = Readonly<typeof logLimits>;
 
 export function openLogs(fleet: OpenFleet, limits: LogLimits = logLimits): Logs {
   const rings = new Map<string, { ring: LogRing; users: number }>();

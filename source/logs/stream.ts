@@ -1,8 +1,9 @@
 import { addAbortListener } from 'node:events';
+import pLimit from 'p-limit';
 import { Fault } from '../faults/fault.ts';
 import { endingWith } from '../faults/waits.ts';
 import type { OpenFleet } from '../fleet/open-fleet.ts';
-import { followContainer, OpeningGate } from './follow.ts';
+import { followContainer } from './follow.ts';
 import { LogMerge, type LogRun } from './merge.ts';
 import type { LogLimits } from './rings.ts';
 import type { LogStreamOptions, StreamedLine } from './store.ts';
@@ -44,7 +45,7 @@ export async function* logRuns(options: RunOptions): AsyncGenerator<readonly Log
     lines: limits.waitingLines,
     sizeBytes: limits.waitingBytes,
   });
-  const opening = new OpeningGate(limits.openingAtOnce);
+  const opening = pLimit(limits.openingAtOnce);
   const known = new Set<string>();
   /** Containers whose log is read from its end, if any: logs of later containers are read completely. */
   let initial: ReadonlySet<string> | undefined;

@@ -1,11 +1,7 @@
 /** Number of backups to keep, by age. Each number counts days, weeks or months with a backup, not elapsed ones. */
-export interface RetentionPolicy {
-  daily: number;
-  weekly: number;
-  monthly: number;
-}
+export const defaultRetention = { daily: 7, weekly: 4, monthly: 12 };
 
-export const defaultRetention: RetentionPolicy = { daily: 7, weekly: 4, monthly: 12 };
+export type RetentionPolicy = Readonly<typeof defaultRetention>;
 
 export interface DatedBackup {
   atMs: number;
