@@ -82,8 +82,8 @@ async function restoreUnderLock(grant: Grant, plan: RestorePlan, run: RestoreRun
   // The journal of the restore is written there; with this folder the lock also works for stacks where nothing has been deployed by
   // Quarterdeck.
   await host.files.makeFolder(grant, posix.join(stackFolder, '.quarterdeck'), { mode: 0o700 });
-  const lock = await holdStackLock(grant, host, { stackFolder, what: 'restore', component: plan.component, by });
-  await runRestore(grant, plan, run).finally(() => lock.release());
+  await using _lock = await holdStackLock(grant, host, { stackFolder, what: 'restore', component: plan.component, by });
+  await runRestore(grant, plan, run);
 }
 
 export async function recoverRestore(scope: EngineScope, input: FlowInput, record: RestoreRecord): Promise<Recovery> {
@@ -104,8 +104,8 @@ export async function recoverRestore(scope: EngineScope, input: FlowInput, recor
     target: { host: engineName, component },
     limitMs,
     run: async (grant) => {
-      const lock = await holdStackLock(grant, host, { stackFolder, what: 'restore', component: record.component, by });
-      await undoRestore(grant, record, { engine, host, stackFolder }).finally(() => lock.release());
+      await using _lock = await holdStackLock(grant, host, { stackFolder, what: 'restore', component: record.component, by });
+      await undoRestore(grant, record, { engine, host, stackFolder });
     },
   });
   context.fleet.refresh();

@@ -143,14 +143,10 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
     ],
     limitMs,
     run: async (grant) => {
-      const lock = await holdStackLock(grant, host, { stackFolder, what: 'restore', component, by });
-      try {
-        await verifyBackup(store, backup, grant.signal);
-        if (vault && key !== undefined) names = await restoreSecrets(grant, { store, backup, manifest, vault, key, engineName });
-        await restoreProject(grant, { store, backup, host, stackFolder, stamp: stampOf(new Date()) });
-      } finally {
-        await lock.release();
-      }
+      await using _lock = await holdStackLock(grant, host, { stackFolder, what: 'restore', component, by });
+      await verifyBackup(store, backup, grant.signal);
+      if (vault && key !== undefined) names = await restoreSecrets(grant, { store, backup, manifest, vault, key, engineName });
+      await restoreProject(grant, { store, backup, host, stackFolder, stamp: stampOf(new Date()) });
     },
   });
   if (session.dryRun) return { message: 'Dry run: nothing was restored.' };

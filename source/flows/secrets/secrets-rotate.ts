@@ -111,19 +111,15 @@ export class Rotation {
         target: { host: engineName, component },
         limitMs: beginLimitMs,
         run: async (grant) => {
-          const lock = used ? await holdStackLock(grant, host, { stackFolder, what: 'rotation', component, by }) : undefined;
-          try {
-            if (used) {
-              const record = rotationRecord(by, this.holders);
-              await writeHalted(grant, host, stackFolder, record);
-              this.#record = record;
-            }
-            for (const { name, component, variable } of this.holders)
-              written.push({ component, variable, version: await this.vault.write(grant, name, value, 'rotated') });
-            await tell();
-          } finally {
-            await lock?.release();
+          await using _lock = used ? await holdStackLock(grant, host, { stackFolder, what: 'rotation', component, by }) : undefined;
+          if (used) {
+            const record = rotationRecord(by, this.holders);
+            await writeHalted(grant, host, stackFolder, record);
+            this.#record = record;
           }
+          for (const { name, component, variable } of this.holders)
+            written.push({ component, variable, version: await this.vault.write(grant, name, value, 'rotated') });
+          await tell();
         },
       });
       if (!session.dryRun) return written;

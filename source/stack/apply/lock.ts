@@ -55,7 +55,9 @@ function pairs(text: string | undefined): Readonly<Record<string, string | undef
   return Object.fromEntries((text ?? '').split('\n').map((line) => line.split(/=(.*)/s, 2) as [string, string]));
 }
 
-export type HeldLock = { release(): Promise<void> };
+export type HeldLock = ReturnType<typeof heldUntil>;
+
+const heldUntil = (release: () => Promise<void>) => ({ release, [Symbol.asyncDispose]: release });
 
 /** Holds the lock as long as the program's input is open. Returns its first line if it is not `held`, or the end of its errors. */
 export async function holdLock(grant: Grant, host: Host, argv: readonly string[]): Promise<HeldLock | string> {
@@ -69,7 +71,7 @@ export async function holdLock(grant: Grant, host: Host, argv: readonly string[]
     program.stdin.end();
     await program.ended.catch(() => undefined);
   };
-  if (answer === 'held') return { release };
+  if (answer === 'held') return heldUntil(release);
   await release();
   return cleanLine(answer.replace(/^failed /, ''));
 }
@@ -93,7 +95,7 @@ export async function holdStackLock(
   { stackFolder, what, component, by }: { stackFolder: string; what: 'backup' | 'restore' | 'rotation'; component: string; by: string },
 ): Promise<HeldLock> {
   const own = `${stackFolder}/.quarterdeck`;
-  if (!(await host.files.facts(own, grant.signal))) return { release: async () => undefined };
+  if (!(await host.files.facts(own, grant.signal))) return heldUntil(async () => undefined);
   const held = await holdLock(grant, host, ['sh', '-c', stackScript, 'sh', own, `${what}-${plainName(component)}`, cleanLine(by)]);
   if (typeof held !== 'string') return held;
   if (held === 'locked') throw lockedFault(await readLock(host, stackFolder, grant.signal));

@@ -69,7 +69,7 @@ export class FolderStore implements BackupStore {
     );
   }
 
-  lock(grant: Grant): Promise<{ release(): Promise<void> }> {
+  lock(grant: Grant): Promise<HeldLock> {
     return lockFolder(grant, this.host, this.to);
   }
 

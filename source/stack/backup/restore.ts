@@ -127,16 +127,17 @@ export async function runRestore(grant: Grant, plan: RestorePlan, run: RestoreRu
       await halt(replaced);
       for (const { item, door } of doors) {
         await door.prepare();
-        await unpack(grant, plan, item, door, run);
+        await readItem(grant, plan, item.saved, run, (content) => unpack(grant, item.planned, door, content));
       }
       for (const { item, door } of doors) {
         reported({ label: `Replacing ${item.planned.volume}` });
         await door.swap();
       }
       for (const { saved, planned } of dumps) {
-        await makeReady(grant, engine, planned.container);
-        await note({ dumps: record.dumps.map((dump) => (dump.id === planned.id ? { ...dump, begun: true } : dump)) });
-        await restoreDump(grant, plan, { saved, planned }, run);
+        const { id, container, restore = [] } = planned;
+        await makeReady(grant, engine, container);
+        await note({ dumps: record.dumps.map((dump) => (dump.id === id ? { ...dump, begun: true } : dump)) });
+        await readItem(grant, plan, saved, run, (content) => takeDump(grant, engine, container, restore, content));
       }
       await note({ state: 'replaced' });
     } catch (thrown) {
@@ -205,16 +206,30 @@ async function throwIfFull(doors: readonly { item: RestoreItem; door: VolumeDoor
   }
 }
 
-async function unpack(
+/** Passes the content of a saved item to `use`, which reads it to its end. Throws `refused.damaged` if it is not what was written. */
+async function readItem(
   grant: Grant,
   { backup }: RestorePlan,
-  { saved, planned }: RestoreItem,
-  door: VolumeDoor,
+  saved: BackedUpItem,
   { store, reported }: RestoreRun,
+  use: (content: Readable) => Promise<void>,
 ): Promise<void> {
   const label = `Restoring ${saved.id}`;
   const opened = await openSaved(store, backup, saved, grant.signal, (bytes) => reported({ label, bytes }));
-  const { archive } = checkedArchive(opened.content, grant.signal);
+  try {
+    await use(opened.content);
+    await opened.whole();
+  } catch (thrown) {
+    grant.signal.throwIfAborted();
+    throw thrown instanceof ArchiveProblem ? damaged(backup, `${saved.file}: ${readProblem(thrown)}`) : thrown;
+  } finally {
+    opened.content.destroy();
+  }
+}
+
+/** An error in the archive is the cause, not the engine's lost connection that follows it: it is thrown as an `ArchiveProblem`. */
+async function unpack(grant: Grant, { volume }: PlannedItem, door: VolumeDoor, content: Readable): Promise<void> {
+  const { archive } = checkedArchive(content, grant.signal);
   let broken: unknown;
   // A separate stream: its consumer may close it early.
   const members = Readable.from(
@@ -230,20 +245,15 @@ async function unpack(
   );
   try {
     await door.unpack(members);
-    await opened.whole();
   } catch (thrown) {
     grant.signal.throwIfAborted();
     if (/no space left|disk quota/i.test(messageOf(thrown))) {
-      const message = `The disk of ${cleanLine(planned.volume)} became full during the restore (no space left).`;
+      const message = `The disk of ${cleanLine(volume)} became full during the restore (no space left).`;
       throw new Fault('failed.diskFull', message, 'Free some space on that disk, then run the same restore again.', { cause: thrown });
     }
-    // An error in the archive is the cause, not the engine's lost connection that follows it.
-    const cause = broken ?? (thrown instanceof ArchiveProblem ? thrown : undefined);
-    if (cause === undefined) throw thrown;
-    throw damaged(backup, `${saved.file}: ${readProblem(cause)}`);
+    throw broken === undefined ? thrown : new ArchiveProblem(readProblem(broken), { cause: broken });
   } finally {
     members.destroy();
-    opened.content.destroy();
   }
 }
 
@@ -258,25 +268,6 @@ async function copyDatabase(grant: Grant, item: PlannedItem, record: RestoreReco
   if (ended.exitCode === 0) return;
   const message = `The present database in ${item.container.name} cannot be kept: ${failureOf(ended)}.`;
   throw new Fault('failed.dump', message, `Check its log: quarterdeck logs ${record.component}`);
-}
-
-async function restoreDump(
-  grant: Grant,
-  { backup }: RestorePlan,
-  { saved, planned }: RestoreItem,
-  { store, engine, reported }: RestoreRun,
-) {
-  const label = `Restoring ${saved.id}`;
-  const opened = await openSaved(store, backup, saved, grant.signal, (bytes) => reported({ label, bytes }));
-  try {
-    await takeDump(grant, engine, planned.container, planned.restore ?? [], opened.content);
-    await opened.whole();
-  } catch (thrown) {
-    grant.signal.throwIfAborted();
-    throw thrown instanceof ArchiveProblem ? damaged(backup, `${saved.file}: ${readProblem(thrown)}`) : thrown;
-  } finally {
-    opened.content.destroy();
-  }
 }
 
 /**

@@ -37,24 +37,20 @@ export async function runBackup(grant: Grant, run: BackupRun): Promise<BackupMan
   const { plan, store, engine, now } = run;
   // First, so that no container is stopped for a backup that cannot be signed.
   const key = await store.keys.signing();
-  const lock = await store.lock(grant);
+  await using _lock = await store.lock(grant);
+  await sweepInterrupted(grant, run);
+  const folder = await store.begin(grant, plan.component, stampOf(now));
   try {
-    await sweepInterrupted(grant, run);
-    const folder = await store.begin(grant, plan.component, stampOf(now));
-    try {
-      const manifest = await fill(grant, folder, run);
-      await store.complete(grant, folder, manifest);
-      return manifest;
-    } catch (thrown) {
-      // Without this its disk space stays occupied until the next backup removes it.
-      if (!grant.signal.aborted) {
-        await releaseHalted(grant, run);
-        await removeFolder(grant, folder.host, folder.folder).catch(() => undefined);
-      }
-      throw thrown;
+    const manifest = await fill(grant, folder, run);
+    await store.complete(grant, folder, manifest);
+    return manifest;
+  } catch (thrown) {
+    // Without this its disk space stays occupied until the next backup removes it.
+    if (!grant.signal.aborted) {
+      await releaseHalted(grant, run);
+      await removeFolder(grant, folder.host, folder.folder).catch(() => undefined);
     }
-  } finally {
-    await lock.release();
+    throw thrown;
   }
 
   async function fill(grant: Grant, folder: BackupFolder, run: BackupRun): Promise<BackupManifest> {

@@ -1,6 +1,7 @@
 import type { Grant } from '../../grants/grant.ts';
 import type { Host, PipedProgram } from '../../hosts/host.ts';
 import type { BackupKeys } from '../../secrets/backup-keys.ts';
+import type { HeldLock } from '../apply/lock.ts';
 import type { BackupFolder } from './files.ts';
 import type { BackupManifest } from './manifest.ts';
 import type { BackupFacts, BackupTarget } from './model.ts';
@@ -19,7 +20,7 @@ export interface BackupStore {
   /** Returns unfinished backups. Only the holder of the lock knows that no process is working on them. */
   interrupted(signal: AbortSignal): Promise<readonly { component: string; stamp: string; folder: string }[]>;
   /** Excludes other processes until `release`, or until this process ends. Throws `refused.backupRuns`. */
-  lock(grant: Grant): Promise<{ release(): Promise<void> }>;
+  lock(grant: Grant): Promise<HeldLock>;
   begin(grant: Grant, component: string, stamp: string): Promise<BackupFolder>;
   /** Turns the folder of `begin` into a backup, atomically. */
   complete(grant: Grant, folder: BackupFolder, manifest: BackupManifest): Promise<void>;
