@@ -1,15 +1,21 @@
-import type { CatalogEntry } from '../../source/catalog/catalog.ts';
+import type { CatalogEntry, CatalogService } from '../../source/catalog/catalog.ts';
 import { catalogOf } from '../../source/catalog/open-catalog.ts';
 import type { EngineFacts } from '../../source/engine/engine.ts';
 import { Fault } from '../../source/faults/fault.ts';
 import type { FileFacts, Host, HostFacts } from '../../source/hosts/host.ts';
 import type { Finding } from '../../source/stack/finding.ts';
-import type { Deployment, Plan } from '../../source/stack/model.ts';
+import type { Deployment, FileChange, Plan } from '../../source/stack/model.ts';
 import { publishedBy } from '../../source/stack/plan/ports.ts';
 import type { PreflightInput } from '../../source/stack/preflight/context.ts';
 import { preflight } from '../../source/stack/preflight/preflight.ts';
 import { EngineDouble } from './engine-double.ts';
 import { hostDouble } from './live-engine.ts';
+
+/** As the catalog's compose.yaml has it. */
+const composeService = ({ name, image, networkMode, devices, mounts }: CatalogService) => [
+  name,
+  { image, network_mode: networkMode, devices, volumes: mounts.map(({ source, target }) => `${source}:${target}`) },
+];
 
 /** A host without anything to complain about, on which one component is about to be deployed. */
 export class PreflightFixture {
@@ -40,10 +46,11 @@ export class PreflightFixture {
 
   /** The compose file as the plan leaves it. */
   compose(text: string): void {
-    this.plan = {
-      ...this.plan,
-      files: [{ path: `${this.entry.id}/compose.yaml`, before: undefined, after: text, mode: 0o644, touched: false }],
-    };
+    this.plan = { ...this.plan, files: [this.#composeFile(text)] };
+  }
+
+  #composeFile(text: string): FileChange {
+    return { path: `${this.entry.id}/compose.yaml`, before: undefined, after: text, mode: 0o644, touched: false };
   }
 
   async findings(signal: AbortSignal = new AbortController().signal): Promise<Finding[]> {
@@ -55,7 +62,7 @@ export class PreflightFixture {
       engineName: 'local',
       stackFolder: '/srv/stack',
       project: entry.id,
-      files: [],
+      files: [this.#composeFile(JSON.stringify({ services: Object.fromEntries(entry.services.map(composeService)) }))],
       services: [],
       ports: publishedBy(entry, values).filter(
         ({ service }) => entry.services.find(({ name }) => name === service)?.networkMode !== 'host',

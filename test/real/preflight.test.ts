@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +16,7 @@ describeReal('docker', 'preflight on a real host', (real) => {
   it('finds a real socket, knows the room and the engine’s folder, and is quick (R88)', async () => {
     const { entries } = await loadFolder(fileURLToPath(new URL('../../catalog', import.meta.url)), { own: false });
     const entry = entries.find(({ id }) => id === 'rss-reader') ?? expect.fail('no rss-reader');
+    const compose = await readFile(new URL(`../../catalog/${entry.group}/${entry.id}/compose.yaml`, import.meta.url), 'utf8');
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
@@ -32,7 +34,7 @@ describeReal('docker', 'preflight on a real host', (real) => {
         engineName: 'local',
         stackFolder: '/tmp/no/such/stack',
         project: entry.id,
-        files: [],
+        files: [{ path: `${entry.id}/compose.yaml`, before: undefined, after: compose, mode: 0o644, touched: false }],
         services: [],
         ports: publishedBy(entry, values),
         networks: [],

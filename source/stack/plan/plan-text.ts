@@ -157,8 +157,8 @@ export function diffLines({ path, before = '', after = '' }: Pick<FileChange, 'p
 const signs: Readonly<Record<NonNullable<ReviewLine['mark']>, string>> = { added: '+', removed: '-', same: ' ', warning: ' ', heading: '' };
 
 /**
- * Returns a plan for `--json`; additions only: `{schema: 1, kind, component, place, folder, empty, services: [{name, image, change, why,
- * present}], ports: [{name, service, address, host, container, protocol}], secrets: [{variable, what, version?}], networks: [{name,
+ * Returns a plan for `--json`; additions only: `{schema: 1, kind, component, engineName, folder, empty, services: [{name, image, change,
+ * why, present}], ports: [{name, service, address, host, container, protocol}], secrets: [{variable, what, version?}], networks: [{name,
  * exists}], volumes: [name], site, notes: [text], files: [{path, change: create|change|delete|keep, touched, diff}], findings: [{id, level,
  * message, advice, rule?}]}`. `diff` is a unified diff in which possible and known secrets are masked.
  */

@@ -5,7 +5,7 @@ import type { Host } from '../../hosts/host.ts';
 import type { Answers, Deployment, Plan, Values } from '../model.ts';
 import { readEnv } from '../plan/env-file.ts';
 import { askHost, type HostAnswers } from './host-facts.ts';
-import { type Project, readProject } from './project.ts';
+import { type ProjectService, readProject } from './project.ts';
 
 export interface PreflightInput {
   entry: CatalogEntry;
@@ -30,7 +30,8 @@ export interface PreflightContext extends PreflightInput, HostAnswers {
   plan: Plan;
   deployment: Deployment | undefined;
   values: Values;
-  project: Project;
+  /** Those of the compose file as the plan leaves it. */
+  services: readonly ProjectService[];
   nowMs: number;
 }
 
@@ -47,7 +48,7 @@ export function openContext(plan: Plan, input: PreflightInput): PreflightContext
     plan,
     deployment,
     values,
-    project: readProject(planned('compose.yaml') ?? deployment?.compose, values, folder, entry),
+    services: readProject(planned('compose.yaml') ?? '', values, folder),
     nowMs: Date.now(),
   };
 }

@@ -81,12 +81,12 @@ const engineNames: Readonly<Record<string, string>> = {
 };
 
 export async function* checkImages(context: PreflightContext): AsyncIterable<Finding> {
-  const { entry, project } = context;
+  const { entry, services } = context;
   const { architecture } = await context.hostFacts();
   const own = engineNames[architecture] ?? architecture;
-  const references = [...new Set(project.services.map(({ image }) => image))].filter((image) => image !== '');
+  const references = [...new Set(services.map(({ image }) => image))].filter((image) => image !== '');
   const present = new Map(await Promise.all(references.map(async (reference) => [reference, await context.image(reference)] as const)));
-  for (const { name, image } of project.services) {
+  for (const { name, image } of services) {
     const annotation = entry.services.find((service) => service.name === name);
     const repository = parseImage(image)?.repository;
     const found = present.get(image)?.architecture;
@@ -103,8 +103,8 @@ export async function* checkImages(context: PreflightContext): AsyncIterable<Fin
   }
 }
 
-export async function* checkDevices({ project, host, signal }: PreflightContext): AsyncIterable<Finding> {
-  const devices = project.services.flatMap((service) => service.devices).filter(({ host: path }) => path.startsWith('/dev/'));
+export async function* checkDevices({ services, host, signal }: PreflightContext): AsyncIterable<Finding> {
+  const devices = services.flatMap((service) => service.devices).filter(({ host: path }) => path.startsWith('/dev/'));
   const wanted = devices.filter((device, index) => devices.findIndex(({ host: path }) => path === device.host) === index);
   const present = await Promise.all(wanted.map(({ host: path }) => limited(signal, 900, (limit) => host.files.facts(path, limit))));
   for (const { host: path, variables } of wanted.filter((_, index) => present[index] === undefined)) {

@@ -12,11 +12,10 @@ const projectLabel = 'com.docker.compose.project';
 
 /** R88: compares the ports of the plan with sockets of the host, containers of the engine, and the rest of the stack. */
 export async function* checkPorts(context: PreflightContext): AsyncIterable<Finding> {
-  const { plan, entry, deployment, deployments, catalog, project } = context;
+  const { plan, entry, deployment, deployments, catalog, services } = context;
   const [listeners, containers] = await Promise.all([context.listeners(), context.containers()]);
   const published = publishedPorts(containers, context);
-  const servicesWith = (mode: RegExp) =>
-    new Set(project.services.flatMap(({ name, networkMode }) => (mode.test(networkMode) ? [name] : [])));
+  const servicesWith = (mode: RegExp) => new Set(services.flatMap(({ name, networkMode }) => (mode.test(networkMode) ? [name] : [])));
   const onHost = servicesWith(/^host$/);
   const running = containers.some(
     ({ labels, networkMode, state }) => labels[projectLabel] === plan.project && networkMode === 'host' && state === 'running',

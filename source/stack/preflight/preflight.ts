@@ -49,9 +49,7 @@ const checks: readonly PreflightCheck[] = [
 /** Blocking findings first. A fact that cannot be read becomes a finding `unknown:…`. Throws only when the signal is aborted. */
 export async function preflight(plan: Plan, input: PreflightInput): Promise<Finding[]> {
   const context = openContext(plan, input);
-  // A removal requires none of the other checks.
-  const asked = plan.kind === 'remove' ? checks.filter(({ id }) => id === 'compose') : checks;
-  const findings = (await Promise.all(asked.map((check) => ask(check, context)))).flat();
+  const findings = (await Promise.all(checks.map((check) => ask(check, context)))).flat();
   return [...findings.filter(({ level }) => level === 'blocking'), ...findings.filter(({ level }) => level === 'warning')];
 }
 

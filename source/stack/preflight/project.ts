@@ -1,5 +1,4 @@
 import { posix } from 'node:path';
-import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
 import { splitOutsideBraces } from '../../catalog/port-mapping.ts';
 import { listOf, objectOf, textOf } from '../../text/json-value.ts';
@@ -18,41 +17,23 @@ export interface ProjectService {
   awaits: readonly string[];
 }
 
-/** A compose file with its values filled in, as far as preflight needs it. */
-export interface Project {
-  services: readonly ProjectService[];
-}
-
 const map = (value: unknown) => objectOf(value) ?? {};
 
-/** Reads compose.yaml as it will run in `folder`; without a text (nothing to change) the catalog's. */
-export function readProject(text: string | undefined, values: Values, folder: string, entry: CatalogEntry): Project {
-  if (text === undefined) return { services: entry.services.map((service) => ofCatalog(service, values, folder)) };
-  const services = map(topLevel(text)['services']);
-  return {
-    services: Object.entries(services).map(([name, value]) => {
-      const service = map(value);
-      return {
-        name,
-        image: interpolate(textOf(service['image']), values),
-        networkMode: interpolate(textOf(service['network_mode']), values),
-        devices: listOf(service['devices']).map((device) => deviceOf(textOf(device), values)),
-        mounts: listOf(service['volumes']).map((mount) => mountOf(mount, values, folder)),
-        awaits: Object.entries(map(service['depends_on'])).flatMap(([needed, how]) =>
-          textOf(map(how)['condition']) === 'service_healthy' ? [needed] : [],
-        ),
-      };
-    }),
-  };
-}
-
-function ofCatalog(service: CatalogEntry['services'][number], values: Values, folder: string): ProjectService {
-  return {
-    ...service,
-    devices: service.devices.map((device) => deviceOf(device, values)),
-    mounts: service.mounts.map(({ source, target }) => mountOf(`${source}:${target}`, values, folder)),
-    awaits: [],
-  };
+/** Reads the services of compose.yaml with the values filled in, as they will run in `folder`. */
+export function readProject(text: string, values: Values, folder: string): ProjectService[] {
+  return Object.entries(map(topLevel(text)['services'])).map(([name, value]) => {
+    const service = map(value);
+    return {
+      name,
+      image: interpolate(textOf(service['image']), values),
+      networkMode: interpolate(textOf(service['network_mode']), values),
+      devices: listOf(service['devices']).map((device) => deviceOf(textOf(device), values)),
+      mounts: listOf(service['volumes']).map((mount) => mountOf(mount, values, folder)),
+      awaits: Object.entries(map(service['depends_on'])).flatMap(([needed, how]) =>
+        textOf(map(how)['condition']) === 'service_healthy' ? [needed] : [],
+      ),
+    };
+  });
 }
 
 function deviceOf(written: string, values: Values): ProjectService['devices'][number] {

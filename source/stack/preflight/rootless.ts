@@ -8,9 +8,9 @@ import type { PreflightContext } from './context.ts';
 
 const firstPortFile = '/proc/sys/net/ipv4/ip_unprivileged_port_start';
 
-export async function* checkLowPorts({ facts, host, plan, entry, project, signal }: PreflightContext): AsyncIterable<Finding> {
+export async function* checkLowPorts({ facts, host, plan, entry, services, signal }: PreflightContext): AsyncIterable<Finding> {
   if (!facts.rootless) return;
-  const onHost = project.services.flatMap(({ name, networkMode }) => (networkMode === 'host' ? [name] : []));
+  const onHost = services.flatMap(({ name, networkMode }) => (networkMode === 'host' ? [name] : []));
   const hostPorts = entry.ports.flatMap(({ service, host: port }) => (onHost.includes(service) && port !== undefined ? [port] : []));
   const low = [...new Set([...plan.ports.map(({ host: port }) => port), ...hostPorts])].filter((port) => port < 1024).sort((a, b) => a - b);
   if (low.length === 0) return;
@@ -26,8 +26,8 @@ export async function* checkLowPorts({ facts, host, plan, entry, project, signal
   yield finding('low-ports', `A rootless engine may not use ${ports} here: the host keeps those below ${first} for root.`, remedy);
 }
 
-export function* checkHostNetwork({ facts, project, entry, composeTool }: PreflightContext): Iterable<Finding> {
-  const service = project.services.find(({ networkMode }) => networkMode === 'host' || networkMode.startsWith('container:'));
+export function* checkHostNetwork({ facts, services, entry, composeTool }: PreflightContext): Iterable<Finding> {
+  const service = services.find(({ networkMode }) => networkMode === 'host' || networkMode.startsWith('container:'));
   if (!service) return;
   const isHost = service.networkMode === 'host';
   // Up to 1.0.3 it also requests Podman's own network, which Podman refuses (containers/podman-compose#397).
@@ -47,10 +47,10 @@ export function* checkHostNetwork({ facts, project, entry, composeTool }: Prefli
 }
 
 /** Podman leaves health checks to systemd timers; without systemd compose waits for a container until its limit. */
-export async function* checkHealthChecks({ facts, host, project, composeTool, signal }: PreflightContext): AsyncIterable<Finding> {
+export async function* checkHealthChecks({ facts, host, services, composeTool, signal }: PreflightContext): AsyncIterable<Finding> {
   // podman-compose 1.0 does not wait for conditions.
   if (facts.kind !== 'podman' || composeTool?.kind !== 'docker-compose') return;
-  const awaited = [...new Set(project.services.flatMap(({ awaits }) => awaits))];
+  const awaited = [...new Set(services.flatMap(({ awaits }) => awaits))];
   if (awaited.length === 0 || (await host.files.facts('/run/systemd/system', signal))) return;
   yield blocking(
     'health-checks',
@@ -112,10 +112,10 @@ const leftAlone = /^\/(?:dev|proc|sys|run|var\/run|etc|usr|lib)(?:\/|$)/;
 const forContainers = /:(?:container_file_t|container_ro_file_t|svirt_sandbox_file_t):/;
 
 /** Podman enforces labels by itself, Docker only if configured to (R13). Compose files that have to run on both contain no labels. */
-export async function* checkLabels({ facts, host, plan, entry, project, signal }: PreflightContext): AsyncIterable<Finding> {
+export async function* checkLabels({ facts, host, plan, entry, services, signal }: PreflightContext): AsyncIterable<Finding> {
   if (facts.kind !== 'podman') return;
   const own = `${plan.stackFolder}/${entry.id}`;
-  const folders = project.services.flatMap(({ mounts }) => mounts.flatMap(({ host: path }) => path ?? []));
+  const folders = services.flatMap(({ mounts }) => mounts.flatMap(({ host: path }) => path ?? []));
   // Paths below its own folder are created by the run, with the same label as the stack's folder.
   const checked = new Set(folders.map((path) => (path.startsWith(`${own}/`) ? plan.stackFolder : path)));
   const asked = [...checked].filter((path) => !leftAlone.test(path)).sort();

@@ -4,7 +4,7 @@ import { cleanLine } from '../../text/clean.ts';
 import { blocking, type Finding, setTo, warning } from '../finding.ts';
 import { valueInForce } from '../plan/networks.ts';
 import type { PreflightContext } from './context.ts';
-import { type Project, type ProjectService, readProject } from './project.ts';
+import { type ProjectService, readProject } from './project.ts';
 
 interface Storage {
   component: string;
@@ -15,13 +15,13 @@ interface Storage {
 
 /** Programs that download and programs that sort use hard links instead of copies, which only works inside one filesystem (R27). */
 export async function* checkStorage(context: PreflightContext): AsyncIterable<Finding> {
-  const { entry, project, plan, deployments, catalog } = context;
-  const own = storagesOf(entry.id, project, context);
+  const { entry, services, plan, deployments, catalog } = context;
+  const own = storagesOf(entry.id, services, context);
   if (own.length === 0) return;
   const elsewhere = deployments.flatMap(({ component, compose, env, folder }) => {
     const other = catalog.get(component);
     if (component === entry.id || !other || !Object.values(other.volumes).some(({ content }) => content)) return [];
-    return storagesOf(component, readProject(compose, env, folder, other), context);
+    return storagesOf(component, readProject(compose, env, folder), context);
   });
   for (const storage of own.filter(({ content }) => content === 'downloads')) {
     const apart = elsewhere.find((other) => other.content === 'downloads' && pathText(other) !== pathText(storage));
@@ -54,9 +54,9 @@ export async function* checkStorage(context: PreflightContext): AsyncIterable<Fi
   }
 }
 
-function storagesOf(component: string, project: Project, { catalog, entry }: PreflightContext): Storage[] {
+function storagesOf(component: string, services: readonly ProjectService[], { catalog, entry }: PreflightContext): Storage[] {
   const volumes = (component === entry.id ? entry : catalog.get(component))?.volumes ?? {};
-  return project.services.flatMap(({ mounts }) =>
+  return services.flatMap(({ mounts }) =>
     mounts.flatMap((mount): Storage[] => {
       const content = volumes[mount.target]?.content;
       return content ? [{ component, content, target: mount.target, mount }] : [];
@@ -84,9 +84,9 @@ async function deviceOf(context: PreflightContext, { mount, component }: Storage
 }
 
 /** Files below a volume of the engine cannot be checked from here. */
-export async function* checkBeforeStart({ entry, project, plan, values, host, signal }: PreflightContext): AsyncIterable<Finding> {
+export async function* checkBeforeStart({ entry, services, plan, values, host, signal }: PreflightContext): AsyncIterable<Finding> {
   const main = entry.services.find((service) => service.main)?.name;
-  const mounts = project.services.find(({ name }) => name === main)?.mounts ?? [];
+  const mounts = services.find(({ name }) => name === main)?.mounts ?? [];
   const onHost = (file: string): string[] => {
     const inside = file.startsWith('/') ? file : valueInForce(entry, file, values);
     const [mount] = mounts

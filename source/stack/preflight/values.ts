@@ -39,8 +39,8 @@ function variableFields({ entry, values }: Pick<PreflightContext, 'entry' | 'val
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: what is said depends on the secret, the provider and the engine
 export function* checkLocalhost(context: PreflightContext): Iterable<Finding> {
-  const { entry, answers, facts, project, catalog } = context;
-  if (project.services.length > 0 && project.services.every(({ networkMode }) => networkMode === 'host')) return;
+  const { entry, answers, facts, services, catalog } = context;
+  if (services.length > 0 && services.every(({ networkMode }) => networkMode === 'host')) return;
   for (const { field, variable, value: inEffect } of variableFields(context)) {
     const secret = answers.secrets[variable];
     const value = secret?.from === 'given' ? secret.value : field.secret ? '' : inEffect;
