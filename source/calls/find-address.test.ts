@@ -43,7 +43,6 @@ const facts = (more: Partial<EngineFacts> = {}): EngineFacts => ({
   apiVersion: '1.48',
   rootless: false,
   operatingSystem: 'Debian',
-  swarmManager: false,
   ...more,
 });
 

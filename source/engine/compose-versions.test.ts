@@ -15,7 +15,6 @@ const facts: EngineFacts = {
   apiVersion: '1.41',
   rootless: false,
   operatingSystem: 'Debian',
-  swarmManager: false,
 };
 const address = { url: 'unix:///run/docker.sock', origin: 'test' };
 

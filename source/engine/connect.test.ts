@@ -30,7 +30,6 @@ describe('negotiation', () => {
       apiVersion: '1.41',
       rootless: false,
       operatingSystem: 'Debian GNU/Linux 12 (bookworm)',
-      swarmManager: false,
     });
     expect(recorded.requests[0]).toMatchObject({ path: '/_ping', version: undefined });
     await engine.list(signal());
@@ -38,7 +37,7 @@ describe('negotiation', () => {
     engine.close();
   });
 
-  test('Docker 29: 1.52, rootless, manager of a swarm', async () => {
+  test('Docker 29: 1.52, rootless', async () => {
     await using recorded = await serve(docker29());
     const engine = openEngine(recorded.address, host);
     expect(await engine.connect(signal())).toMatchObject({
@@ -46,7 +45,6 @@ describe('negotiation', () => {
       version: '29.0.1',
       apiVersion: '1.52',
       rootless: true,
-      swarmManager: true,
     });
     engine.close();
   });
@@ -85,7 +83,6 @@ describe('negotiation', () => {
       apiVersion: '1.41',
       rootless: true,
       operatingSystem: 'debian 12',
-      swarmManager: false,
     });
     // Each answer about the system takes Podman a quarter of a second and more.
     expect(recorded.requests.map(({ path, version }) => [path, version])).toEqual([

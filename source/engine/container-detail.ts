@@ -31,7 +31,7 @@ export interface InspectedContainer {
     Error?: string;
     StartedAt?: string;
     FinishedAt?: string;
-    Health?: { Status?: string; Log?: { Start?: string; End?: string; ExitCode?: number; Output?: string }[] | null } | null;
+    Health?: { Status?: string; Log?: { Output?: string }[] | null } | null;
   };
   Config?: {
     Image?: string;
@@ -78,7 +78,6 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
     name: (raw.Name ?? raw.Id.slice(0, 12)).replace(/^\//, ''),
     image: config?.Image || raw.Image || '',
     imageId: fullImageId(raw.Image ?? ''),
-    command: argv.join(' '),
     createdMs: momentOf(raw.Created) ?? 0,
     state: runState,
     health: running ? healthOf(state.Health?.Status) : 'none',
@@ -111,11 +110,7 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
       ...(host?.Devices ?? []).flatMap((device) => device.PathOnHost ?? []),
       ...(host?.DeviceRequests ?? []).map(({ Driver, Capabilities }) => Driver || Capabilities?.flat().join(',') || 'device'),
     ],
-    healthLog: (state.Health?.Log ?? []).map((entry) => ({
-      atMs: momentOf(entry.End) ?? momentOf(entry.Start) ?? 0,
-      exitCode: entry.ExitCode ?? 0,
-      output: entry.Output ?? '',
-    })),
+    healthOutputs: (state.Health?.Log ?? []).map(({ Output }) => Output ?? ''),
     argv,
     networks: Object.keys(networks),
     exposed: exposedBy(config?.ExposedPorts),

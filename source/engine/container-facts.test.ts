@@ -40,7 +40,6 @@ test('a list without names, labels, ports, networks and command is a container a
     name: 'abcdef012345',
     image: '',
     imageId: '',
-    command: '',
     createdMs: 0,
     state: 'created',
     health: 'none',

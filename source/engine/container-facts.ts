@@ -5,7 +5,6 @@ export interface ListedContainer {
   Names?: string[] | null;
   Image?: string;
   ImageID?: string;
-  Command?: string;
   Created?: number;
   Ports?: { IP?: string; PrivatePort: number; PublicPort?: number; Type?: string }[] | null;
   Labels?: Record<string, string> | null;
@@ -71,7 +70,6 @@ export function listedFacts(listed: ListedContainer, libpod: LibpodContainer | u
     name: (listed.Names?.[0] ?? listed.Id.slice(0, 12)).replace(/^\//, ''),
     image: listed.Image ?? listed.ImageID ?? '',
     imageId: fullImageId(listed.ImageID ?? ''),
-    command: listed.Command ?? '',
     createdMs: (listed.Created ?? 0) * 1000,
     state,
     // A stopped container has no health; Podman keeps the last result of its check.

@@ -24,7 +24,6 @@ const expected = {
       id: 'sha256:a9',
       tags: ['local/busybox:1'],
       sizeBytes: 1982417,
-      createdMs: 1795167971000,
       labels: {},
       dangling: false,
       containers: 5,
@@ -68,7 +67,6 @@ test("Podman's own answer: an image once, however many tags, with the names that
     id: `sha256:${id}`,
     tags: ['docker.io/local/busybox:latest', 'localhost/foo:1'],
     sizeBytes: 1997895,
-    createdMs: 5,
     labels: { a: 'b' },
     dangling: false,
   };

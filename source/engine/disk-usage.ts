@@ -68,7 +68,7 @@ export interface LibpodDiskUsage {
   Volumes?: { VolumeName: string; Links?: number; Size?: number }[] | null;
 }
 
-/** `images` and `volumeLabels` come from the lists, which contain data that this response lacks: labels and creation times. */
+/** `images` and `volumeLabels` come from the lists, which contain data that this response lacks: all tags, and labels. */
 export function podmanDiskUsage(
   raw: LibpodDiskUsage,
   images: readonly ImageFacts[],
@@ -81,7 +81,7 @@ export function podmanDiskUsage(
     if (used.has(id)) continue;
     const tagged = Repository && Repository !== '<none>' && Tag && Tag !== '<none>';
     const tags = tagged ? [`${Repository}:${Tag}`] : [];
-    const facts = listed.get(id) ?? { id, tags, sizeBytes: Size ?? 0, createdMs: 0, labels: {}, dangling: tags.length === 0 };
+    const facts = listed.get(id) ?? { id, tags, sizeBytes: Size ?? 0, labels: {}, dangling: tags.length === 0 };
     used.set(id, {
       ...facts,
       sizeBytes: Size ?? facts.sizeBytes,

@@ -47,7 +47,6 @@ describe('list', () => {
         name: 'web',
         image: 'local/busybox:1',
         imageId,
-        command: "sh -c 'while true; do sleep 1; done'",
         createdMs: 1795167986000,
         state: 'running',
         health: 'healthy',

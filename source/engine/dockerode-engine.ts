@@ -1,6 +1,7 @@
 import { eachOf, pauseFor } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import type { Host } from '../hosts/host.ts';
+import { parsedJson } from '../text/json-value.ts';
 import { fileFrom, openArchive } from './archive.ts';
 import { type InspectedContainer, inspectedDetail, type LibpodInspected } from './container-detail.ts';
 import { type LibpodContainer, type ListedContainer, listedFacts } from './container-facts.ts';
@@ -13,7 +14,7 @@ import { execIn } from './exec.ts';
 import { ImageLabels } from './image-labels.ts';
 import { wholeImageName } from './image-name.ts';
 import { type InspectedImage, imageDetail, imageFacts, type ListedImage } from './images.ts';
-import { JsonLines, jsonLinesOf } from './json-lines.ts';
+import { jsonLinesOf } from './json-lines.ts';
 import type { LogBatch } from './log-batch.ts';
 import { LogLines } from './log-lines.ts';
 import { atLeast, type EngineTraits, type Greeting, greet, traitsOf } from './negotiate.ts';
@@ -242,7 +243,7 @@ class DockerodeEngine implements Engine {
         this.#link.getText(`/containers/${encodeURIComponent(id)}/stats`, { signal, query: { stream: false } }),
       );
       // Podman 4 sends an empty response for a container that is not running.
-      const [raw] = new JsonLines().all(answer?.text ?? '') as RawStats[];
+      const raw = parsedJson(answer?.text ?? '') as RawStats | undefined;
       if (!raw || hasNoFigures(raw)) return;
       yield podmanSample(raw, before, memoryBytes);
       before = raw;

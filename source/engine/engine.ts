@@ -26,7 +26,6 @@ export interface EngineFacts {
   rootFolder?: string;
   /** When it began to accept requests, by its machine's clock, if known: Docker creates its default network at each start. */
   startedMs?: number;
-  swarmManager: boolean;
 }
 
 export type ContainerRunState = (typeof containerStates)[number];
@@ -49,7 +48,6 @@ export interface ContainerFacts {
   /** The image name at creation if known, otherwise an id. */
   image: string;
   imageId: string;
-  command: string;
   createdMs: number;
   state: ContainerRunState;
   health: ContainerHealth;
@@ -83,7 +81,8 @@ export interface ContainerDetail extends ContainerFacts {
   exposed: readonly Pick<PublishedPort, 'containerPort' | 'protocol'>[];
   mounts: readonly { kind: string; source: string; target: string; readOnly: boolean }[];
   devices: readonly string[];
-  healthLog: readonly { atMs: number; exitCode: number; output: string }[];
+  /** What the last health checks printed, oldest first. */
+  healthOutputs: readonly string[];
   argv: readonly string[];
   networks: readonly string[];
   raw: unknown;
@@ -97,10 +96,8 @@ export interface EngineEvent {
   action: EngineEventAction;
   id: string;
   timeMs: number;
-  exitCode?: number;
   /** As the engine sends it: `15`, `SIGTERM`. */
   signal?: string;
-  health?: ContainerHealth;
   attributes: Readonly<Record<string, string>>;
 }
 
@@ -137,7 +134,6 @@ export interface ImageFacts {
   id: string;
   tags: readonly string[];
   sizeBytes: number;
-  createdMs: number;
   labels: Readonly<Record<string, string>>;
   dangling: boolean;
 }
@@ -174,10 +170,6 @@ export interface ExecStream {
 /** Label of temporary containers that a flow creates for itself: they belong to no component. */
 export const helperLabel = 'quarterdeck.helper';
 
-export interface BesidePlan {
-  mount: { source: string; target: string };
-  image: string;
-}
 export interface ContainerBeside {
   id: string;
   /** Removes it, even if a program runs in it; also after the grant has ended. */
@@ -197,7 +189,6 @@ export interface ImageDetail extends Omit<ImageFacts, 'dangling'> {
 }
 
 export interface NetworkFacts {
-  id: string;
   name: string;
   driver: string;
   labels: Readonly<Record<string, string>>;
@@ -222,7 +213,7 @@ export interface EngineWriter {
   /** Like `exec`, for large output or input: ends with the grant. */
   execStream(id: string, argv: readonly string[], options?: { input?: boolean }): Promise<ExecStream>;
   /** A waiting container, as root and without a network, in which programs can be run. The caller must close it. */
-  openBeside(plan: BesidePlan): Promise<ContainerBeside>;
+  openBeside(plan: { mount: { source: string; target: string }; image: string }): Promise<ContainerBeside>;
   putArchive(id: string, folder: string, archive: NodeJS.ReadableStream): Promise<void>;
   /** Everything else is removed by name: what an engine's own prune removes depends on its kind and version. */
   pruneBuildCache(): Promise<void>;

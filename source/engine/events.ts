@@ -1,4 +1,3 @@
-import { healthOf } from './container-facts.ts';
 import type { EngineEvent, EngineEventAction } from './engine.ts';
 
 /** One line of `GET /events`. `status`, `id` and `from` are gone from API 1.52 on, and were the only fields before 1.22. */
@@ -10,7 +9,6 @@ interface RawEvent {
   Actor?: { ID?: string; Attributes?: Record<string, string> | null };
   time?: number;
   timeNano?: number;
-  HealthStatus?: string;
 }
 
 export const containerActions = [
@@ -42,35 +40,27 @@ const noise = /^(exec(_.*)?|sync|top|attach|detach|resize|export|copy|archive-pa
 const kinds: ReadonlySet<unknown> = new Set<EngineEvent['kind']>(['container', 'image', 'network', 'volume']);
 
 /** Undefined for an event without a change. An unknown type of event is ignored, whatever its fields (R58). */
-// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each field has its own sources, by engine and API version
 export function engineEvent(raw: unknown): EngineEvent | undefined {
   if (typeof raw !== 'object' || raw === null) return undefined;
-  const { Type, Action, status, id, Actor, time, timeNano, HealthStatus } = raw as RawEvent;
+  const { Type, Action, status, id, Actor, time, timeNano } = raw as RawEvent;
   const said = typeof Action === 'string' ? Action : status;
   if (typeof said !== 'string') return undefined;
-  const colon = said.indexOf(':');
-  const word = (colon < 0 ? said : said.slice(0, colon)).trim();
+  const [word = ''] = said.split(':', 1).map((part) => part.trim());
   // `prune` of containers refers to no single container: each has had its own event.
   if (noise.test(word) || word === 'prune') return undefined;
   const named: unknown = Type ?? 'container';
   const kind = kinds.has(named) ? (named as EngineEvent['kind']) : 'other';
   const attributes = typeof Actor?.Attributes === 'object' ? (Actor.Attributes ?? {}) : {};
-  const event: EngineEvent = {
+  const action = kind === 'container' ? (actions.get(word) ?? 'other') : kind === 'network' || kind === 'image' ? kind : 'other';
+  return {
     kind,
-    action: kind === 'container' ? (actions.get(word) ?? 'other') : kind === 'network' || kind === 'image' ? kind : 'other',
+    action,
     // Podman sends only a name for volumes, no id.
     id: [Actor?.ID, id, attributes.name].find((one) => typeof one === 'string' && one !== '') ?? '',
     timeMs: momentMs(timeNano, (ns) => ns / 1e6) ?? momentMs(time, (s) => s * 1000) ?? 0,
     attributes,
+    ...(action === 'kill' && attributes.signal && { signal: attributes.signal }),
   };
-  if (event.action === 'die') {
-    const exitCode = Number(attributes.exitCode ?? attributes.containerExitCode);
-    if (Number.isInteger(exitCode)) event.exitCode = exitCode;
-  }
-  if (event.action === 'kill' && attributes.signal) event.signal = attributes.signal;
-  if (event.action === 'health')
-    event.health = healthOf(colon < 0 ? (HealthStatus ?? attributes.health_status) : said.slice(colon + 1).trim());
-  return event;
 }
 
 /** The furthest moment from 1970 that a Date can hold (ECMA-262): it would throw when it formats a further one. */

@@ -9,7 +9,7 @@ const signal = () => AbortSignal.timeout(5_000);
 const address: EngineAddress = { url: 'unix:///run/user/1000/podman/podman.sock', origin: 'test' };
 
 function facts(kind: EngineFacts['kind'], version: string): EngineFacts {
-  return { kind, version, apiVersion: '1.41', rootless: false, operatingSystem: 'Debian', swarmManager: false };
+  return { kind, version, apiVersion: '1.41', rootless: false, operatingSystem: 'Debian' };
 }
 
 /** Returns a machine with these programs: the output of each, or its exit code. */

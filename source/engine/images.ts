@@ -9,7 +9,6 @@ export interface ListedImage {
   VirtualSize?: number;
   SharedSize?: number;
   Containers?: number;
-  Created?: number;
   Labels?: Record<string, string> | null;
 }
 
@@ -19,7 +18,6 @@ export function imageFacts(image: ListedImage): ImageFacts {
     id: fullImageId(image.Id),
     tags,
     sizeBytes: image.Size ?? image.VirtualSize ?? 0,
-    createdMs: (image.Created ?? 0) * 1000,
     labels: image.Labels ?? {},
     dangling: tags.length === 0,
   };
@@ -28,20 +26,16 @@ export function imageFacts(image: ListedImage): ImageFacts {
 export interface InspectedImage extends Pick<ListedImage, 'Id' | 'RepoTags' | 'Size' | 'VirtualSize'> {
   RepoDigests?: string[] | null;
   Architecture?: string;
-  /** With time zone; Docker omits it, or sends year 1, if an image has no time. */
-  Created?: string;
   Config?: Pick<ListedImage, 'Labels'> | null;
 }
 
 export function imageDetail(image: InspectedImage): ImageDetail {
-  const createdMs = Date.parse(image.Created ?? '');
   return {
     id: fullImageId(image.Id),
     tags: (image.RepoTags ?? []).filter((tag) => tag !== '<none>:<none>'),
     digests: (image.RepoDigests ?? []).filter((digest) => !digest.startsWith('<none>')),
     architecture: image.Architecture ?? '',
     sizeBytes: image.Size ?? image.VirtualSize ?? 0,
-    createdMs: createdMs > 0 ? createdMs : 0,
     labels: image.Config?.Labels ?? {},
   };
 }

@@ -24,10 +24,6 @@ export class JsonLines {
     return values;
   }
 
-  all(text: string): unknown[] {
-    return [...this.push(Buffer.from(text)), ...this.end()];
-  }
-
   end(): unknown[] {
     const values: unknown[] = [];
     this.#take(Buffer.alloc(0), values);

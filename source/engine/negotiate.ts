@@ -32,7 +32,6 @@ interface InfoAnswer {
   DockerRootDir?: string;
   CgroupDriver?: string;
   SecurityOptions?: string[] | null;
-  Swarm?: { ControlAvailable?: boolean } | null;
 }
 
 interface LibpodInfo {
@@ -99,7 +98,6 @@ async function dockerTraits(read: <T>(path: string) => Promise<T | undefined>): 
     operatingSystem: systemName(info?.OperatingSystem, info?.OSVersion),
     rootFolder: info?.DockerRootDir,
     startedMs: momentOf(bridge?.Created),
-    swarmManager: info?.Swarm?.ControlAvailable === true,
     countsUsage: info?.CgroupDriver !== 'none',
     memoryBytes: info?.MemTotal ?? 0,
   };
@@ -113,7 +111,6 @@ function podmanTraits(info: LibpodInfo | undefined): OwnTraits {
     operatingSystem: systemName(info?.host?.distribution?.distribution, info?.host?.distribution?.version),
     rootFolder: info?.store?.graphRoot,
     startedMs: undefined,
-    swarmManager: false,
     countsUsage: info?.host?.cgroupManager !== 'none',
     memoryBytes: info?.host?.memTotal ?? 0,
   };

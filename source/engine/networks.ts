@@ -1,16 +1,14 @@
 import type { NetworkFacts, VolumeFacts } from './engine.ts';
 
 export interface ListedNetwork {
-  Id?: string;
   Name: string;
   Driver?: string;
   Labels?: Record<string, string> | null;
   IPAM?: { Config?: { Subnet?: string }[] | null } | null;
 }
 
-export function networkFacts({ Id, Name, Driver, Labels, IPAM }: ListedNetwork): NetworkFacts {
+export function networkFacts({ Name, Driver, Labels, IPAM }: ListedNetwork): NetworkFacts {
   return {
-    id: Id ?? Name,
     name: Name,
     driver: Driver ?? '',
     labels: Labels ?? {},

@@ -124,8 +124,8 @@ describe('a component', () => {
   });
 
   test('that fails its health check says so, unless its probe knows more', () => {
-    const healthLog = [{ atMs: 0, exitCode: 1, output: 'status 500' }];
-    const sick = reader({ health: 'unhealthy', healthLog });
+    const healthOutputs = ['status 500'];
+    const sick = reader({ health: 'unhealthy', healthOutputs });
     expect(view([sick, db()], { probe: probe('ready', 'ok') })).toMatchObject({
       state: { label: 'unhealthy', severity: 'error' },
       detail: 'its health check fails: status 500',

@@ -96,16 +96,11 @@ describe('the fleet', () => {
     const fleet = await fleetOn(engine);
     await sees(fleet, 'rss-reader', { serviceState: 'healthy' });
     engine.happen('news-reader-1', 'kill', {}, { signal: '15' });
-    engine.happen(
-      'news-reader-1',
-      'die',
-      { state: 'exited', exitCode: 143, finishedMs: Date.now(), restartPolicy: 'no' },
-      { exitCode: 143 },
-    );
+    engine.happen('news-reader-1', 'die', { state: 'exited', exitCode: 143, finishedMs: Date.now(), restartPolicy: 'no' });
     await sees(fleet, 'rss-reader', { serviceState: 'stopped', state: { label: 'stopped' } });
     engine.happen('news-reader-1', 'start', { state: 'running', startedMs: Date.now(), health: 'none' });
     await sees(fleet, 'rss-reader', { serviceState: 'running' });
-    engine.happen('news-db-1', 'die', { state: 'exited', exitCode: 1, finishedMs: Date.now(), restartPolicy: 'no' }, { exitCode: 1 });
+    engine.happen('news-db-1', 'die', { state: 'exited', exitCode: 1, finishedMs: Date.now(), restartPolicy: 'no' });
     await sees(fleet, 'rss-reader', { state: { label: 'db failed', severity: 'error' } });
     expect(engine.asked.list).toBe(1);
   });
@@ -150,7 +145,7 @@ describe('the fleet', () => {
     const fleet = await fleetOn(engine);
     await sees(fleet, 'rss-reader', { serviceState: 'healthy' });
     await fleet.whileStopping('id-of-news-reader-1', async () => 'done');
-    engine.happen('news-reader-1', 'die', { state: 'exited', exitCode: 2, finishedMs: Date.now(), restartPolicy: 'no' }, { exitCode: 2 });
+    engine.happen('news-reader-1', 'die', { state: 'exited', exitCode: 2, finishedMs: Date.now(), restartPolicy: 'no' });
     await sees(fleet, 'rss-reader', { serviceState: 'stopped' });
   });
 

@@ -12,7 +12,6 @@ const docker: EngineFacts = {
   apiVersion: '1.41',
   rootless: false,
   operatingSystem: 'linux',
-  swarmManager: false,
 };
 
 function component(id: string, ports: ServiceView['ports'], state: ServiceView['state'] = 'running'): ComponentView {

@@ -57,8 +57,8 @@ describe('a running container', () => {
   });
 
   test('says what its health check printed last, cleaned', () => {
-    const healthLog = [{ atMs: 0, exitCode: 1, output: 'curl: \x1b[31m(7) refused\n' }];
-    expect(stateOf({ health: 'unhealthy', healthLog }).detail).toBe('its health check fails: curl: (7) refused');
+    const healthOutputs = ['curl: \x1b[31m(7) refused\n'];
+    expect(stateOf({ health: 'unhealthy', healthOutputs }).detail).toBe('its health check fails: curl: (7) refused');
   });
 
   test('is in a loop while it keeps dying young, with the count', () => {

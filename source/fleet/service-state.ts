@@ -198,8 +198,7 @@ export function serviceState(
       case 'healthy':
         return say('healthy', 'its health check passes');
       case 'unhealthy': {
-        const last = detail?.healthLog.at(-1);
-        const output = last ? cut(cleanLine(last.output.trim()), 200) : '';
+        const output = cut(cleanLine(detail?.healthOutputs.at(-1)?.trim() ?? ''), 200);
         return say('unhealthy', output ? `its health check fails: ${output}` : 'its health check fails');
       }
       case 'starting':

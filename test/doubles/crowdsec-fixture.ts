@@ -120,8 +120,7 @@ export class CrowdsecFixture {
       labels: composeLabels(id, 'crowdsec'),
       ports: [{ address: '127.0.0.1', hostPort: port, containerPort: apiPort, protocol: 'tcp' }],
     });
-    for (const { name, subnets } of fixture.around.networks)
-      engine.networkList.push({ id: name, name, driver: 'bridge', labels: {}, subnets });
+    for (const { name, subnets } of fixture.around.networks) engine.networkList.push({ name, driver: 'bridge', labels: {}, subnets });
     Object.assign(flow, { engine });
     flow.host = fixture.#host();
     flow.catalog = catalogOf();

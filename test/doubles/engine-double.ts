@@ -95,7 +95,7 @@ export class EngineDouble implements Engine {
   }
 
   async connect(): Promise<EngineFacts> {
-    return { kind: 'docker', version: '28.5.1', apiVersion: '1.51', rootless: false, operatingSystem: 'linux', swarmManager: false };
+    return { kind: 'docker', version: '28.5.1', apiVersion: '1.51', rootless: false, operatingSystem: 'linux' };
   }
   async list(): Promise<ContainerFacts[]> {
     return [...this.containers.values()];
@@ -239,7 +239,7 @@ export class EngineDouble implements Engine {
         send(`create network ${name}`);
         if (this.networkList.some((network) => network.name === name))
           throw new Fault('engine.nameTaken', `The name is taken: network with name ${name} already exists.`, 'Look.');
-        this.networkList.push({ id: `id-${name}`, name, driver: 'bridge', labels, subnets: ['172.20.0.0/16'] });
+        this.networkList.push({ name, driver: 'bridge', labels, subnets: ['172.20.0.0/16'] });
       },
       removeNetwork: async (name) => {
         send(`remove network ${name}`);

@@ -39,7 +39,6 @@ export class FlowFixture {
     apiVersion: '1.51',
     rootless: false,
     operatingSystem: 'Debian GNU/Linux 12 (bookworm)',
-    swarmManager: false,
   };
   backupKeys = backupKeysDouble();
   /** Hosts over ssh; none where a test opens none. */

@@ -58,7 +58,6 @@ describeWithRegistry('pulling', (registry) => {
         expect(first).toMatchObject({ architecture: expect.stringMatching(/^(amd64|arm64)$/), labels: { kind } });
         expect(first?.tags.map(familiar)).toEqual([`${name}:1`]);
         expect(first?.digests.map(familiar)).toEqual([`${name}@${older}`]);
-        expect(first?.createdMs).toBeGreaterThan(Date.UTC(2020));
 
         const newer = await registry.push(`${name}:1`, { from: 'busybox:latest', files: { 'big.txt': `${kind} second` }, labels });
         expect(newer).not.toBe(older);

@@ -226,7 +226,7 @@ describe('restart', () => {
       return vi.spyOn(fixture.engine, 'inspect').mockImplementation(async (...args) => {
         const detail = await inspect(...args);
         return detail?.health === 'starting' && detail.name === 'db' && ++looks > 3
-          ? { ...detail, health, healthLog: [{ atMs: 0, exitCode: 1, output: 'no such table\n' }] }
+          ? { ...detail, health, healthOutputs: ['no such table\n'] }
           : detail && { ...detail, health: detail.name === 'db' ? detail.health : 'none' };
       });
     };

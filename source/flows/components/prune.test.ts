@@ -9,7 +9,7 @@ import { usageRows } from './disk-usage.ts';
 const diskUsage = flowOf('df');
 const prune = flowOf('prune');
 
-const image = { createdMs: 0, labels: {}, sharedBytes: 0, dangling: false };
+const image = { labels: {}, sharedBytes: 0, dangling: false };
 const usage: DiskUsage = {
   images: [
     { ...image, id: 'sha256:used', tags: ['db:16'], sizeBytes: 900, sharedBytes: 300, containers: 1 },

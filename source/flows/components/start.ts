@@ -156,7 +156,7 @@ export async function awaitHealthChecks(scope: EngineScope, containers: readonly
     }
     if (checked || failingMs > 0) session.progress({ ...progress, done: true });
     if (detail?.health === 'unhealthy') {
-      const output = cut(cleanLine(detail.healthLog.at(-1)?.output.trim() ?? ''), outputCharacters);
+      const output = cut(cleanLine(detail.healthOutputs.at(-1)?.trim() ?? ''), outputCharacters);
       const message = `The health check of ${name} fails${output ? `: ${output}` : '.'}`;
       throw new Fault('failed.unhealthy', message, `Its log says why: quarterdeck logs ${name}`);
     }

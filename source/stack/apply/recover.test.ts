@@ -373,7 +373,6 @@ describe('taking back', () => {
       digests: [],
       architecture: 'amd64',
       sizeBytes: 1,
-      createdMs: 1,
       labels: {},
     });
     const options = { ...scene().options(unsafe, newToken), engine };
@@ -424,7 +423,7 @@ describe('taking back', () => {
       }),
     ]);
     const engine = new EngineDouble();
-    const image = { architecture: 'amd64', sizeBytes: 1, createdMs: 1, labels: {} };
+    const image = { architecture: 'amd64', sizeBytes: 1, labels: {} };
     engine.localImages.push(
       { ...image, id: 'sha256:new', tags: ['docker.io/library/vault:1'], digests: [] },
       { ...image, id: 'sha256:old', tags: [], digests: [`docker.io/library/${digest}`] },

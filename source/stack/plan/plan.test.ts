@@ -67,7 +67,6 @@ function containersOf(entry: CatalogEntry): ContainerFacts[] {
       name: `${entry.id}-${name}-1`,
       image,
       imageId: `sha256:${lastOf(entry, image)}`,
-      command: '',
       createdMs: 0,
       state: 'running' as const,
       health: 'none' as const,

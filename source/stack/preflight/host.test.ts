@@ -93,7 +93,6 @@ describe('images', () => {
       digests: [],
       architecture: 'arm64',
       sizeBytes: 1,
-      createdMs: 0,
       labels: {},
     });
     expect((await one.finding('architecture:app'))?.message).toContain('is for arm64, the host is amd64');
