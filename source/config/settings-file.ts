@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { durationMs } from '../text/quantities.ts';
 import { YamlDocument } from '../yaml/document.ts';
 import { SchemaIssues } from '../yaml/schema-issues.ts';
 import { hostNameShape, reservedHostNames } from './host-names.ts';
 import { defaultSettings, type Settings, type SettingsProblem } from './settings.ts';
+
+const leastProbeIntervalMs = 1000;
 
 const key = z.string().min(1);
 const folder = z.string().regex(/^(\/|~\/)/, 'begin with / or ~/');
@@ -62,12 +65,9 @@ export function checkSettings(text: string): { settings: Settings; problems: Set
       ...defaultSettings,
       ...plain,
       keys: Object.fromEntries(Object.entries(keys ?? {}).map(([action, chosen]) => [action, [chosen].flat()])),
-      probeIntervalMs: probeInterval === undefined ? defaultSettings.probeIntervalMs : milliseconds(probeInterval),
+      probeIntervalMs:
+        probeInterval === undefined ? defaultSettings.probeIntervalMs : Math.max(leastProbeIntervalMs, durationMs(probeInterval)),
     },
     problems: [],
   };
-}
-
-function milliseconds(interval: string): number {
-  return Math.max(1, Number.parseInt(interval, 10)) * (interval.endsWith('m') ? 60_000 : 1000);
 }

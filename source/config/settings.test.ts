@@ -45,6 +45,10 @@ describe('loadSettings', () => {
     });
   });
 
+  it.each(['0s', '0m'])('probes once a second at most, also with %s', async (interval) => {
+    expect((await load(`probeInterval: ${interval}\n`)).probeIntervalMs).toBe(1000);
+  });
+
   it('refuses what is not UTF-8 with its place, since it would be written back otherwise', async () => {
     await expect(load(Buffer.from('theme: dark\n# für mich\n', 'latin1'))).rejects.toMatchObject({
       code: 'config.unreadable',
