@@ -1,6 +1,7 @@
+import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { EngineWatch } from './engine-watch.ts';
-import type { ConnectionView, EngineView } from './model.ts';
+import type { ConnectionView, EngineView, FleetSnapshot } from './model.ts';
 import { engineNotes } from './ports.ts';
 
 export function toEngineView(watch: EngineWatch, connection: ConnectionView | undefined): EngineView {
@@ -23,6 +24,20 @@ export function toEngineView(watch: EngineWatch, connection: ConnectionView | un
     link: watch.link,
     notes: [...(facts ? engineNotes(facts) : []), ...ownAddressNotes(watch)],
   };
+}
+
+/** Throws when no engine answers: the fault of the first engine. With several, all are named. */
+export function throwIfNothingAnswers({ engines }: FleetSnapshot): void {
+  if (engines.some(({ engine }) => engine.reachable)) return;
+  const [first] = engines;
+  // Engines of one unreachable machine have the same message.
+  const messages = [...new Set(engines.map(({ link }) => link.message).filter((message) => message !== undefined))];
+  throw new Fault(
+    'unreachable.engine',
+    messages.length > 0 ? messages.join(' ') : 'No container engine was found on this machine.',
+    first?.link.remedy ?? 'Start Docker or Podman, or set DOCKER_HOST to where the engine listens.',
+    { cause: first?.link.cause },
+  );
 }
 
 /** Containers with an address of their own whose ports are unknown: ports that no image exposes get no row. */

@@ -5,6 +5,7 @@ import { skippedHosts } from '../../app/connection-text.ts';
 import { todoLines } from '../../app/todo-text.ts';
 import { JsonSink, UnattendedOperator } from '../../app/unattended-operator.ts';
 import { Fault } from '../../faults/fault.ts';
+import { throwIfNothingAnswers } from '../../fleet/engine-view.ts';
 import type { FleetSnapshot } from '../../fleet/model.ts';
 import type { Flow, FlowInput, FlowOutcome, Lasting } from '../../flows/flow.ts';
 import { refuseTypedPath } from '../../flows/named-file.ts';
@@ -16,7 +17,7 @@ import { deployedAs, findComponent, findEntry, speakerOf, subjectOf } from '../f
 import { TextSink } from '../shown-text.ts';
 import { whileWaiting } from '../slow-waits.ts';
 import { createTerminalOperator } from '../terminal-operator.ts';
-import { settleFleet, throwIfNothingAnswers } from './status.ts';
+import { settleFleet } from './status.ts';
 
 const stdinLimitBytes = 64 * 1024 * 1024;
 

@@ -1,4 +1,5 @@
 import { Fault, isAbort } from '../../faults/fault.ts';
+import { throwIfNothingAnswers } from '../../fleet/engine-view.ts';
 import type { ComponentView, Fleet, FleetSnapshot } from '../../fleet/model.ts';
 import { isUpState } from '../../fleet/service-state.ts';
 import { type LogFilter, loadLogFilter } from '../../logs/filter.ts';
@@ -10,7 +11,7 @@ import type { VerbContext } from '../command.ts';
 import { findComponent } from '../find-component.ts';
 import { createLogText } from '../log-text.ts';
 import { whileWaiting } from '../slow-waits.ts';
-import { settleFleet, throwIfNothingAnswers } from './status.ts';
+import { settleFleet } from './status.ts';
 
 export type LogsFlags = Partial<Record<'follow' | 'stdout' | 'stderr' | 'timestamps' | 'raw' | 'all', boolean>> &
   Partial<Record<'since' | 'until' | 'tail' | 'grep', string>> & { service?: readonly string[] };

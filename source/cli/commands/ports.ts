@@ -1,5 +1,6 @@
 import { troubleOf } from '../../app/connection-text.ts';
 import type { TableColumn } from '../../app/table.ts';
+import { throwIfNothingAnswers } from '../../fleet/engine-view.ts';
 import type { PortView, Severity } from '../../fleet/model.ts';
 import { urlHost } from '../../text/authority.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -7,7 +8,7 @@ import { wrap } from '../../text/width.ts';
 import type { VerbContext } from '../command.ts';
 import { hangingLines, type Output } from '../output.ts';
 import { portsJson } from '../status-json.ts';
-import { settleFleet, throwIfNothingAnswers } from './status.ts';
+import { settleFleet } from './status.ts';
 
 const severities: Record<PortView['exposure'], Severity> = { loopback: 'ok', lan: 'warning', public: 'error', unknown: 'unknown' };
 

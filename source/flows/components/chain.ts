@@ -1,4 +1,4 @@
-import { Fault } from '../../faults/fault.ts';
+import { throwIfNothingAnswers } from '../../fleet/engine-view.ts';
 import { type ChainFinding, type ChainStageView, readChain } from '../../fleet/media-chain.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
@@ -7,13 +7,7 @@ import type { Procedure } from '../flow.ts';
 /** Checks the stages of media automation (R55) on all hosts: a library may be on another host than the programs that fill it. */
 export const chain: Procedure = async (session, _input, context) => {
   const snapshot = await context.fleet.settle(session.signal, { complete: true });
-  const [first] = snapshot.engines;
-  if (!snapshot.engines.some(({ engine }) => engine.reachable))
-    throw new Fault(
-      'unreachable.engine',
-      first?.link.message ?? 'No container engine was found on this machine.',
-      first?.link.remedy ?? 'Start Docker or Podman, or set DOCKER_HOST to where the engine listens.',
-    );
+  throwIfNothingAnswers(snapshot);
   const media = await readChain(context.catalog.entries, snapshot, (host, containerId) =>
     context.engineOf(host).inspect(containerId, session.signal),
   );
