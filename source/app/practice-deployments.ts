@@ -131,7 +131,7 @@ async function keepSecrets(deployments: readonly Deployment[], paths: OwnPaths, 
       for (const { deployed, secrets } of deployments)
         for (const [variable, value] of Object.entries(secrets)) {
           const name: SecretName = `${engineName}/${deployed.component}/${variable}`;
-          await vault.care?.restore(grant, name, { id: firstVersion, createdMs: deployed.atMs, origin: 'generated', value });
+          await vault.care.restore(grant, name, { id: firstVersion, createdMs: deployed.atMs, origin: 'generated', value });
         }
     },
   });

@@ -334,7 +334,7 @@ describe('the sealed file', () => {
     await vault.write(grant, token, 'x', 'given');
     expect(await other.read(token, signal)).toBe('x');
     const changing = await open(inFile, [phrase, 'another passphrase', 'another passphrase']);
-    await changing.care?.reseal(grant, 'passphrase');
+    await changing.care.reseal(grant, 'passphrase');
     expect(await other.read(token, signal)).toBe('x');
     await expect((await open(inFile, [phrase, phrase, phrase])).read(token, signal)).rejects.toMatchObject({ code: 'refused.sealed' });
   });
@@ -403,10 +403,10 @@ describe('a migration', () => {
   test('moves everything there and back, with its versions, and leaves nothing behind', async () => {
     const vault = await fill();
     const [before, listed] = [await contents(), await vault.list(signal)];
-    expect(await vault.care?.migrate(grant, 'file')).toEqual({ moved: 3 });
+    expect(await vault.care.migrate(grant, 'file')).toEqual({ moved: 3 });
     expect([vault.kind, await contents(), await vault.list(signal)]).toEqual(['file', before, listed]);
     expect([...keychain.all().keys()].filter((account) => account.startsWith('value'))).toEqual([]);
-    expect(await vault.care?.migrate(grant, 'keychain')).toEqual({ moved: 3 });
+    expect(await vault.care.migrate(grant, 'keychain')).toEqual({ moved: 3 });
     expect([vault.kind, await contents(), await vault.list(signal)]).toEqual(['keychain', before, listed]);
     expect(await readdir(folder)).not.toContain('secrets.sealed');
   });
@@ -414,7 +414,7 @@ describe('a migration', () => {
   test('another process follows it', async () => {
     const vault = await fill();
     const other = await open();
-    await vault.care?.migrate(grant, 'file');
+    await vault.care.migrate(grant, 'file');
     expect(await other.read('nas/a/ONE', signal)).toBe('nas/a/ONE second');
     await other.write(grant, 'nas/d/FOUR', 'four', 'given');
     expect([other.kind, await vault.read('nas/d/FOUR', signal)]).toEqual(['file', 'four']);
@@ -426,12 +426,12 @@ describe('a migration', () => {
       await rm(folder, { recursive: true });
       const vault = await fill();
       const before = await contents();
-      await vault.care?.migrate(grant, 'file');
+      await vault.care.migrate(grant, 'file');
       let count = 0;
       keychain.before = () => {
         if (count++ === moment) throw new Error('killed');
       };
-      const failed = await vault.care?.migrate(grant, 'keychain').then(
+      const failed = await vault.care.migrate(grant, 'keychain').then(
         () => undefined,
         (fault: unknown) => fault,
       );
@@ -439,8 +439,8 @@ describe('a migration', () => {
       if (!failed) break;
       expect(await contents()).toEqual(before);
       const next = await open();
-      await next.care?.migrate(grant, 'keychain');
-      expect([next.kind, await contents(), await next.care?.leftIn()]).toEqual(['keychain', before, undefined]);
+      await next.care.migrate(grant, 'keychain');
+      expect([next.kind, await contents(), await next.care.leftIn()]).toEqual(['keychain', before, undefined]);
       expect(await readdir(folder)).not.toContain('secrets.sealed');
       if (moment > 20) break;
     }
@@ -453,13 +453,13 @@ describe('a migration', () => {
       if (removing && account.startsWith('value')) throw new Error('killed');
     };
     removing = true;
-    await expect(vault.care?.migrate(grant, 'file')).rejects.toThrow();
+    await expect(vault.care.migrate(grant, 'file')).rejects.toThrow();
     keychain.before = () => {};
     const next = await open();
     expect([next.kind, Object.keys(await contents())]).toEqual(['file', ['nas/a/ONE', 'nas/b/TWO', 'nas/c/THREE']]);
-    expect(await next.care?.leftIn()).toContain('keychain');
-    await next.care?.migrate(grant, 'file');
-    expect([await next.care?.leftIn(), [...keychain.all().keys()].filter((account) => account.startsWith('value'))]).toEqual([
+    expect(await next.care.leftIn()).toContain('keychain');
+    await next.care.migrate(grant, 'file');
+    expect([await next.care.leftIn(), [...keychain.all().keys()].filter((account) => account.startsWith('value'))]).toEqual([
       undefined,
       [],
     ]);
@@ -467,7 +467,7 @@ describe('a migration', () => {
 
   test('is refused where the environment says the place', async () => {
     const vault = await open(inFile);
-    await expect(vault.care?.migrate(grant, 'keychain')).rejects.toMatchObject({ code: 'usage.secrets' });
+    await expect(vault.care.migrate(grant, 'keychain')).rejects.toMatchObject({ code: 'usage.secrets' });
   });
 });
 
@@ -501,7 +501,7 @@ describe('the sealed file is the one that was written last', () => {
     expect(await vault.read(token, signal)).toBe('two');
     await writeFile(sealedFile(), before);
     const late = await anchored();
-    expect(await late.care?.accept(grant)).toBe('file');
+    expect(await late.care.accept(grant)).toBe('file');
     expect(await late.read(token, signal)).toBe('one');
     await late.write(grant, token, 'four', 'given');
     expect(await (await anchored()).read(token, signal)).toBe('four');
@@ -523,7 +523,7 @@ describe('the sealed file is the one that was written last', () => {
       await expect(each.write(grant, token, 'two', 'given')).rejects.toMatchObject(missing);
     }
     const late = await anchored();
-    expect(await late.care?.accept(grant)).toBe('none');
+    expect(await late.care.accept(grant)).toBe('none');
     expect(await late.list(signal)).toEqual([]);
     await late.write(grant, token, 'two', 'given');
     expect(await (await anchored()).read(token, signal)).toBe('two');
@@ -537,13 +537,13 @@ describe('the sealed file is the one that was written last', () => {
     const two = await readFile(sealedFile(), 'utf8');
     await writeFile(sealedFile(), one);
     const second = await anchored();
-    await second.care?.accept(grant);
+    await second.care.accept(grant);
     await second.write(grant, token, 'three', 'given');
     await writeFile(sealedFile(), two);
     await expect((await anchored()).read(token, signal)).rejects.toMatchObject(older);
     await rm(sealedFile());
     const third = await anchored();
-    await third.care?.accept(grant);
+    await third.care.accept(grant);
     await writeFile(sealedFile(), two);
     await expect((await anchored()).read(token, signal)).rejects.toMatchObject(older);
     await rm(sealedFile());
@@ -573,7 +573,7 @@ describe('the sealed file is the one that was written last', () => {
       openSecretStorage({ env: { DISPLAY: ':0' }, paths: { data: folder }, anchors, signal, askPassphrase: async () => phrase });
     await (await anchored()).write(grant, token, 'one', 'given');
     const before = await readFile(sealedFile(), 'utf8');
-    await (await auto()).care?.migrate(grant, 'keychain');
+    await (await auto()).care.migrate(grant, 'keychain');
     await writeFile(sealedFile(), before);
     expect(await (await auto()).read(token, signal)).toBe('one');
     await rm(join(folder, 'secrets-place.json'));
@@ -636,7 +636,7 @@ describe('the sealed file is the one that was written last', () => {
     await (await both()).write(grant, token, 'one', 'given');
     const one = await readFile(sealedFile(), 'utf8');
     await rm(sealedFile());
-    expect(await (await both()).care?.accept(grant)).toBe('none');
+    expect(await (await both()).care.accept(grant)).toBe('none');
     isLocked = true;
     await (await both()).write(grant, token, 'two', 'given');
     isLocked = false;
@@ -649,11 +649,11 @@ describe('the sealed file is the one that was written last', () => {
 
   test('where nothing is lost there is nothing to accept', async () => {
     const vault = await anchored();
-    expect(await vault.care?.lost(signal)).toBeUndefined();
+    expect(await vault.care.lost(signal)).toBeUndefined();
     await vault.write(grant, token, 'one', 'given');
-    expect(await vault.care?.lost(signal)).toBeUndefined();
+    expect(await vault.care.lost(signal)).toBeUndefined();
     await rm(sealedFile());
-    expect(await (await anchored()).care?.lost(signal)).toMatchObject(missing);
+    expect(await (await anchored()).care.lost(signal)).toMatchObject(missing);
   });
 
   test('another passphrase, and a file from before there was an anchor, are no older ones', async () => {
@@ -663,7 +663,7 @@ describe('the sealed file is the one that was written last', () => {
     expect(await later.read(token, signal)).toBe('one');
     await later.write(grant, token, 'two', 'given');
     const before = await readFile(sealedFile(), 'utf8');
-    await later.care?.reseal(grant, 'passphrase');
+    await later.care.reseal(grant, 'passphrase');
     expect(await (await anchored()).read(token, signal)).toBe('two');
     // A file that the previous passphrase opens is such a file.
     await writeFile(sealedFile(), before);

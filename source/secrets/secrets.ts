@@ -32,8 +32,8 @@ export interface SecretStorage {
   /** Adds a version, and returns its id. Keeps the last ten versions, and older ones that a deployment still refers to. */
   write(grant: Grant, name: SecretName, value: string, origin: string): Promise<string>;
   remove(grant: Grant, name: SecretName): Promise<void>;
-  /** Operations on the backend itself. Missing if only one backend exists. */
-  readonly care?: SecretStorageCare;
+  /** Operations on the backend itself. */
+  readonly care: SecretStorageCare;
 }
 
 export interface SecretStorageCare {

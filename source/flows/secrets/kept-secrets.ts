@@ -2,7 +2,7 @@ import type { CatalogEntry, CatalogService } from '../../catalog/catalog.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { FleetSnapshot } from '../../fleet/model.ts';
 import { valueProblem } from '../../secrets/backend.ts';
-import type { SecretStorage, SecretStorageCare } from '../../secrets/secrets.ts';
+import type { SecretStorage } from '../../secrets/secrets.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { agoText, countText } from '../../text/quantities.ts';
@@ -26,7 +26,7 @@ export const secretsList: Procedure = async (session, input, context) => {
       ...engineNamesOf(name, context.catalog.get(partsOf(name).component), snapshot),
     ],
   }));
-  const left = await vault.care?.leftIn();
+  const left = await vault.care.leftIn();
   if (left !== undefined) {
     session.show({
       kind: 'text',
@@ -187,16 +187,10 @@ function escaped(text: string): string {
 
 const limitMs = 30 * 60_000;
 
-function careOf(vault: SecretStorage): SecretStorageCare {
-  if (vault.care) return vault.care;
-  throw new Fault('usage.secrets', `Secrets here have one place only: ${vault.where}.`, 'There is nothing to change.');
-}
-
 export const secretsMigrate: Procedure = async (session, input, context) => {
   const vault = await context.vault(session);
-  const care = careOf(vault);
   const to = await targetOf(input.options.to, vault, session);
-  const [from, left] = [vault.where, await care.leftIn()];
+  const [from, left] = [vault.where, await vault.care.leftIn()];
   if (vault.kind === to && left === undefined) return { message: `The secrets are in ${vault.where} already.` };
   const answer = await session.act({
     id: 'migrate',
@@ -206,7 +200,7 @@ export const secretsMigrate: Procedure = async (session, input, context) => {
         ? `remove the copies that are left in ${left}`
         : `move all secrets from ${from} to the ${to === 'file' ? 'sealed file' : 'keychain'}`,
     limitMs,
-    run: (grant) => care.migrate(grant, to, (fraction, label) => session.progress({ id: 'migrate', label, fraction })),
+    run: (grant) => vault.care.migrate(grant, to, (fraction, label) => session.progress({ id: 'migrate', label, fraction })),
   });
   session.progress({ id: 'migrate', label: 'Moved', fraction: 1, done: true });
   if (!answer) return { message: 'Dry run: nothing was moved.' };
@@ -237,7 +231,6 @@ async function targetOf(given: unknown, vault: SecretStorage, session: Session):
 
 export const secretsReseal: Procedure = async (session, input, context) => {
   const vault = await context.vault(session);
-  const care = careOf(vault);
   const opens = input.options['key-file'] === true ? 'key-file' : 'passphrase';
   const done = await session.act({
     id: 'reseal',
@@ -245,7 +238,7 @@ export const secretsReseal: Procedure = async (session, input, context) => {
     request: `seal ${vault.where} with ${opens === 'passphrase' ? 'a new passphrase' : 'the key file'}`,
     limitMs,
     run: async (grant) => {
-      await care.reseal(grant, opens);
+      await vault.care.reseal(grant, opens);
       return true;
     },
   });
@@ -258,8 +251,7 @@ export const secretsReseal: Procedure = async (session, input, context) => {
 
 export const secretsAccept: Procedure = async (session, _input, context) => {
   const vault = await context.vault(session);
-  const care = careOf(vault);
-  const lost = await care.lost(session.signal);
+  const lost = await vault.care.lost(session.signal);
   const data = { found: lost?.code === 'refused.secretsMissing' ? 'none' : 'file' };
   if (!lost) return { message: 'Nothing to accept: the secrets are the ones that were written last.', data };
   const isMissing = data.found === 'none';
@@ -275,7 +267,7 @@ export const secretsAccept: Procedure = async (session, _input, context) => {
         : 'Secrets that are not in this copy are lost. Components that use them need new ones: quarterdeck secrets set',
     ],
     limitMs,
-    run: (grant) => care.accept(grant),
+    run: (grant) => vault.care.accept(grant),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was changed.', data };
   return {

@@ -168,7 +168,7 @@ export const secretsImport: Procedure = async (session, input, context) => {
     run: async (grant) => {
       for (const { name, versions } of taking.added) {
         // The ids of versions are kept where possible, because deployments refer to them.
-        if (vault.care && versions.every(({ createdMs }) => createdMs > 0))
+        if (versions.every(({ createdMs }) => createdMs > 0))
           for (const version of versions) await vault.care.restore(grant, name, version);
         else for (const { value } of versions.slice(-1)) await vault.write(grant, name, value, 'imported');
       }

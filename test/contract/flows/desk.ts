@@ -194,11 +194,7 @@ const withBackend = async ({ fixture: { vault } }: Desk) => {
 };
 const ofBackend = (flow: string, act: string, more: Partial<Row>): Row => ({
   ...{ flow, acts: [act], first: withBackend },
-  end: async ({ fixture: { vault } }) => [
-    vault.kind,
-    await vault.care?.leftIn(),
-    (await vault.care?.lost(AbortSignal.timeout(1_000)))?.code,
-  ],
+  end: async ({ fixture: { vault } }) => [vault.kind, await vault.care.leftIn(), (await vault.care.lost(AbortSignal.timeout(1_000)))?.code],
   ...more,
 });
 const withSecret = (desk: Desk) => desk.keep('rss-reader/DB_PASSWORD', 'kept-until-now-4711');
