@@ -1,5 +1,6 @@
 import type { QuarterdeckApp } from '../app/app.ts';
 import type { ComponentView, EngineView } from '../fleet/model.ts';
+import { mainRuns } from '../fleet/service-state.ts';
 import type { Flow } from '../flows/flow.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { KeyBinding, Keymap } from './keymap.ts';
@@ -9,6 +10,7 @@ export function isOffered(app: QuarterdeckApp, flow: Flow, component: ComponentV
   if (app.options.readOnly && flow.right !== 'read') return false;
   if (flow.remote && component && app.fleet.snapshot().engines.find(({ name }) => name === component.host)?.hostKind !== 'ssh')
     return false;
+  if (flow.speaks !== undefined && !(component?.speaks === flow.speaks && mainRuns(component))) return false;
   if (flow.ours && component && !isOurs(app, component)) return false;
   if (flow.about === 'host') return isOfferedOn(app, flow, host);
   if (flow.about === 'catalog') return component?.known === true && (flow.offered?.(component) ?? true);
@@ -18,8 +20,7 @@ export function isOffered(app: QuarterdeckApp, flow: Flow, component: ComponentV
 /** Returns the only component to which a flow about its API can apply, whatever is selected. Undefined when there are several or none. */
 export function onlySpeaker(app: QuarterdeckApp, flow: Flow): ComponentView | undefined {
   if (flow.speaks === undefined) return undefined;
-  const speakers = app.fleet.snapshot().components.filter(({ speaks }) => speaks === flow.speaks);
-  const [only, ...others] = speakers.filter((component) => isOffered(app, flow, component));
+  const [only, ...others] = app.fleet.snapshot().components.filter((component) => isOffered(app, flow, component));
   return others.length === 0 ? only : undefined;
 }
 

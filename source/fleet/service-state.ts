@@ -2,7 +2,7 @@ import type { ContainerDetail, ContainerFacts } from '../engine/engine.ts';
 import { cleanLine } from '../text/clean.ts';
 import { agoText, countText } from '../text/quantities.ts';
 import { cut } from '../text/width.ts';
-import type { ServiceStateId, ServiceView, Severity } from './model.ts';
+import type { ComponentView, ServiceStateId, ServiceView, Severity } from './model.ts';
 import type { Outage } from './observations.ts';
 
 /** Events seen for a container and for its engine. All times are epoch milliseconds by the machine's clock. */
@@ -50,6 +50,11 @@ const serving: ReadonlySet<ServiceStateId> = new Set(['healthy', 'running', 'unh
 
 export function isServing(state: ServiceStateId): boolean {
   return serving.has(state);
+}
+
+/** Returns whether the main service of a component runs; others may be down. */
+export function mainRuns({ services }: Pick<ComponentView, 'services'>): boolean {
+  return services.some(({ main, state }) => main && isServing(state));
 }
 
 /** Returns whether its programs run, or the engine will restart them by itself. */

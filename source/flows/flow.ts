@@ -127,7 +127,10 @@ export interface Flow {
   wordsFor?: (entry: CatalogEntry) => readonly (readonly string[])[];
   /** An interrupted run can be resumed on another day: `run --resume`. */
   resumes?: true;
-  /** For a flow about a component: the required API. The component's name is optional if only one component has this API. */
+  /**
+   * For a flow about a component: the required API. The flow is offered for components that have it and run; on the command line, the
+   * component's name is optional if only one has it.
+   */
   speaks?: string;
   /** Extracts the component's name from the words of the command line, if it is not simply the first one. */
   subject?: (words: readonly string[]) => { name: string | undefined; words: readonly string[] };

@@ -1,14 +1,6 @@
-import type { ComponentView } from '../../fleet/model.ts';
-import { mainRuns } from '../../flows/components/main-service.ts';
 import { lazyFlows, resumable } from '../../flows/flow.ts';
 
-const about = {
-  about: 'component',
-  speaks: 'authelia',
-  offered: ({ speaks, services }: ComponentView) => speaks === 'authelia' && mainRuns(services),
-} as const;
-
-export const autheliaFlows = lazyFlows(about, [
+export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' }, [
   {
     verb: 'sso users',
     title: 'List the users of the portal',

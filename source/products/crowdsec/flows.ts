@@ -1,4 +1,4 @@
-import { type FlowMeta, lazyFlows } from '../../flows/flow.ts';
+import { type FlowMeta, lazyFlows, resumable } from '../../flows/flow.ts';
 
 const shared: Partial<FlowMeta> & Pick<FlowMeta, 'about'> = {
   about: 'host',
@@ -7,8 +7,8 @@ const shared: Partial<FlowMeta> & Pick<FlowMeta, 'about'> = {
   flags: { component: { meaning: 'which CrowdSec, where a host has several', value: 'ID' } },
 };
 
-const change = { right: 'operate', resumes: true } as const;
-const removal = { right: 'destroy', resumes: true, usage: '[NAME]' } as const;
+const change = resumable('operate');
+const removal = { ...resumable('destroy'), usage: '[NAME]' } as const;
 const reload = { later: { meaning: 'leave the reload that it needs for later' } } as const;
 
 export const crowdsecFlows = lazyFlows(shared, [
@@ -117,8 +117,7 @@ export const crowdsecFlows = lazyFlows(shared, [
     verb: 'bouncers add',
     title: 'Add a bouncer',
     summary: 'Registers a bouncer and shows its key, this once: CrowdSec keeps only a hash of it.',
-    right: 'reveal',
-    resumes: true,
+    ...resumable('reveal'),
     usage: '[NAME]',
     flags: { plain: { meaning: 'write the key alone, also into a pipe' } },
     load: async () => (await import('./registrations.ts')).bouncersAdd,

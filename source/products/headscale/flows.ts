@@ -1,28 +1,23 @@
-import type { ComponentView } from '../../fleet/model.ts';
-import { isServing } from '../../fleet/service-state.ts';
-import { lazyFlows } from '../../flows/flow.ts';
+import { lazyFlows, resumable } from '../../flows/flow.ts';
 
 /** Time for which a key stays on the screen: it is shown only once, and a camera has to scan it. */
 export const newKeySeconds = 120;
-
-const offered = ({ speaks, serviceState }: ComponentView) => speaks === 'headscale' && isServing(serviceState);
 
 const expiration = (usual: string) => ({
   expiration: { meaning: `how long it is valid: 12h, 30d (default: ${usual})`, value: 'DURATION' },
 });
 
-const change = { right: 'operate', resumes: true } as const;
-const removal = { right: 'destroy', resumes: true } as const;
+const change = resumable('operate');
+const removal = resumable('destroy');
 const plain = { plain: { meaning: 'the key alone, into a pipe' } };
 
-export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale', offered }, [
+export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale' }, [
   {
     verb: 'key',
     title: 'Make a pre-auth key for a node',
     summary:
       'Makes a key with which a node joins the mesh, and shows it once: as the line to run on the node, and as a code for a camera. It is kept among the secrets until it is removed there, unless you say otherwise.',
-    right: 'reveal',
-    resumes: true,
+    ...resumable('reveal'),
     flags: {
       user: { meaning: 'whom the node will belong to; "none" for a key that belongs to its tags', value: 'NAME' },
       tags: { meaning: 'tags that the node gets: tag:server,tag:media', value: 'TAGS' },

@@ -1,10 +1,6 @@
-import type { ComponentView } from '../../fleet/model.ts';
+import { mainRuns } from '../../fleet/service-state.ts';
 import { setupTasksLeft } from '../../fleet/setup-tasks.ts';
-import { mainRuns } from '../../flows/components/main-service.ts';
 import { lazyFlows, resumable } from '../../flows/flow.ts';
-
-const of = (api: string) =>
-  ({ speaks: api, offered: ({ speaks, services }: ComponentView) => speaks === api && mainRuns(services) }) as const;
 
 export const identityFlows = lazyFlows({ about: 'component' }, [
   {
@@ -14,13 +10,13 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
       'Names the page where the first account or administrator is made, says what to do there and what closes the door behind them, and notes that it is done.',
     ...resumable('operate'),
     ours: true,
-    offered: (component) => mainRuns(component.services) && setupTasksLeft(component).some(({ page }) => page !== undefined),
+    offered: (component) => mainRuns(component) && setupTasksLeft(component).some(({ page }) => page !== undefined),
     load: async () => (await import('./first-admin.ts')).firstAdmin,
   },
   {
     verb: 'oidc check',
     title: 'Check the OIDC discovery',
-    ...of('oidc'),
+    speaks: 'oidc',
     summary:
       'Reads the discovery document as a client does, and its keys: whether the issuer is the address that clients use, every endpoint is on https, and nothing is offered that no client should use.',
     right: 'read',
@@ -46,7 +42,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
   {
     verb: 'ldap users',
     title: 'List the people of the directory',
-    ...of('ldap'),
+    speaks: 'ldap',
     summary: 'Who is in the directory, with their addresses. Asks for the password of whoever may look.',
     right: 'read',
     usage: '[BIND-DN]',
@@ -55,7 +51,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
   {
     verb: 'ldap add',
     title: 'Add somebody to the directory',
-    ...of('ldap'),
+    speaks: 'ldap',
     summary:
       'Makes an entry for somebody below the people of the directory, then sets their password with the operation made for that, so that the directory hashes it, and sees the login work.',
     ...resumable('operate'),
@@ -70,7 +66,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
   {
     verb: 'ca issue',
     title: 'Issue a certificate',
-    ...of('step-ca'),
+    speaks: 'step-ca',
     summary:
       'Has the internal authority issue a certificate for one or more names. The key is made on the host that uses it, never leaves it, and is readable by its owner alone.',
     ...resumable('operate'),
@@ -84,7 +80,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
   {
     verb: 'ca inspect',
     title: 'Inspect a certificate',
-    ...of('step-ca'),
+    speaks: 'step-ca',
     summary:
       'Says of a certificate in a file or behind an address for which names it is, who signed it, when it ends and whether the internal authority stands behind it.',
     right: 'read',

@@ -1,4 +1,4 @@
-import { lazyFlows } from '../../flows/flow.ts';
+import { lazyFlows, resumable } from '../../flows/flow.ts';
 
 export const kubernetesFlows = lazyFlows({ about: 'host', offline: true }, [
   {
@@ -6,8 +6,7 @@ export const kubernetesFlows = lazyFlows({ about: 'host', offline: true }, [
     title: 'Walk through an upgrade',
     summary:
       'Walks through the upgrade of a Kubernetes cluster, or of a component: a checklist of where it is, what is in the way, and each step. Items that block can be skipped for a reason; everything is kept, so that somebody else goes on tomorrow.',
-    right: 'operate',
-    resumes: true,
+    ...resumable('operate'),
     usage: '[CONTEXT|COMPONENT]',
     wordsFor: ({ id }) => [[id]],
     flags: {

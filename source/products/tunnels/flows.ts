@@ -1,11 +1,7 @@
-import type { ComponentView } from '../../fleet/model.ts';
-import { lazyFlows } from '../../flows/flow.ts';
-
-const offered = ({ speaks, serviceState }: ComponentView) =>
-  speaks === 'wg-easy' && (serviceState === 'running' || serviceState === 'healthy');
+import { lazyFlows, resumable } from '../../flows/flow.ts';
 
 export const tunnelFlows = [
-  ...lazyFlows({ about: 'component', speaks: 'wg-easy', offered }, [
+  ...lazyFlows({ about: 'component', speaks: 'wg-easy' }, [
     {
       verb: 'clients list',
       title: "List the tunnel's devices",
@@ -17,8 +13,7 @@ export const tunnelFlows = [
       verb: 'clients add',
       title: 'Let a device into the tunnel',
       summary: 'Makes a device at the tunnel server, which makes its keys, and shows its configuration once with a QR code.',
-      right: 'reveal',
-      resumes: true,
+      ...resumable('reveal'),
       usage: '[NAME]',
       flags: { plain: { meaning: 'write the configuration alone to the pipe' } },
       load: async () => (await import('./tunnel-clients.ts')).clientsAdd,
@@ -36,8 +31,7 @@ export const tunnelFlows = [
       verb: 'clients disable',
       title: 'Keep a device out of the tunnel',
       summary: 'Keeps a device out until it is let in again. Its keys and its address stay.',
-      right: 'operate',
-      resumes: true,
+      ...resumable('operate'),
       usage: '[NAME]',
       load: async () => (await import('./tunnel-clients.ts')).clientsDisable,
     },
@@ -45,8 +39,7 @@ export const tunnelFlows = [
       verb: 'clients enable',
       title: 'Let a device into the tunnel again',
       summary: 'Lets a device in again that was kept out.',
-      right: 'operate',
-      resumes: true,
+      ...resumable('operate'),
       usage: '[NAME]',
       load: async () => (await import('./tunnel-clients.ts')).clientsEnable,
     },
@@ -54,8 +47,7 @@ export const tunnelFlows = [
       verb: 'clients remove',
       title: 'Remove a device from the tunnel',
       summary: 'Removes a device with its keys: its configuration is worth nothing from then on.',
-      right: 'destroy',
-      resumes: true,
+      ...resumable('destroy'),
       usage: '[NAME]',
       load: async () => (await import('./tunnel-clients.ts')).clientsRemove,
     },

@@ -10,7 +10,7 @@ const managerFlags = {
 
 const openStates: ReadonlySet<string> = new Set(['healthy', 'unsealed', 'unsealed-standby', 'unsealed-secondary']);
 
-const isOpen = ({ speaks, state }: ComponentView) => speaks === 'vault' && openStates.has(state.id);
+const isOpen = ({ state }: ComponentView) => openStates.has(state.id);
 
 const versionFlag = { version: { meaning: 'this version; may be given again', value: 'N', repeats: true } } as const;
 
@@ -24,7 +24,7 @@ export const vaultFlows = [
         'Makes the key shares and the root token of a new secrets manager, and hands them out one at a time: each holder sees their share alone, writes it down, and proves that by typing it. They are shown this once, and kept nowhere. Or each is sealed with the PGP key of its holder.',
       ...resumable('reveal'),
       flags: { pgp: { meaning: 'public key of a holder, one for each share in turn', value: 'FILE', repeats: true } },
-      offered: ({ speaks, state }) => speaks === 'vault' && state.id === 'not-initialised',
+      offered: ({ state }) => state.id === 'not-initialised',
       load: async () => (await import('./initialise.ts')).initialise,
     },
     {

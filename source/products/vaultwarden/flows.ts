@@ -1,17 +1,13 @@
-import type { ComponentView } from '../../fleet/model.ts';
-import { mainRuns } from '../../flows/components/main-service.ts';
 import { lazyFlows } from '../../flows/flow.ts';
 
-const runs = ({ speaks, services }: ComponentView) => speaks === 'vaultwarden' && mainRuns(services);
-
-export const vaultwardenFlows = lazyFlows({ about: 'component', speaks: 'vaultwarden', resumes: true, ours: true, offered: runs }, [
+export const vaultwardenFlows = lazyFlows({ about: 'component', speaks: 'vaultwarden', resumes: true, ours: true }, [
   {
     verb: 'close-signups',
     title: 'Close signups',
     summary:
       'Sets SIGNUPS_ALLOWED to "false" as any other change, and asks the running vault whether it really turns new accounts away: a value saved on its admin page wins over the setting.',
     right: 'operate',
-    offered: (component) => runs(component) && component.state.id === 'signups-open',
+    offered: ({ state }) => state.id === 'signups-open',
     load: async () => (await import('./password-vault.ts')).closeSignups,
   },
   {

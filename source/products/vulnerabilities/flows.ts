@@ -1,4 +1,4 @@
-import { lazyFlows } from '../../flows/flow.ts';
+import { lazyFlows, resumable } from '../../flows/flow.ts';
 
 export const vulnerabilityFlows = lazyFlows({ about: 'host', offline: true }, [
   {
@@ -6,8 +6,7 @@ export const vulnerabilityFlows = lazyFlows({ about: 'host', offline: true }, [
     title: 'Import a vulnerability report',
     summary:
       'Reads what a scanner found, from JSON of Trivy or Grype, SARIF, or CSV of OpenVAS and others, and compares it with what is known: new, still there, gone. What was decided before stays decided.',
-    right: 'operate',
-    resumes: true,
+    ...resumable('operate'),
     usage: '[FILE]',
     flags: {
       subject: { meaning: 'what was scanned, where the report does not say it', value: 'NAME' },
@@ -36,8 +35,7 @@ export const vulnerabilityFlows = lazyFlows({ about: 'host', offline: true }, [
     title: 'Decide about vulnerabilities',
     summary:
       'Goes through what nobody has decided about, package by package and the urgent ones first: fix it by a day, accept it until a day with a reason, or call it a false positive. Each decision is kept at once, so it can be left and gone on with at any time. Words narrow it down.',
-    right: 'operate',
-    resumes: true,
+    ...resumable('operate'),
     usage: '[WORD...]',
     flags: {
       as: { meaning: 'fix, accept, false-positive, or open to take a decision back; for all that the words name', value: 'WHAT' },
