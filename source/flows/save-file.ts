@@ -38,7 +38,8 @@ export async function replacing(
   if (!facts) return {};
   const shown = cleanLine(file);
   if (facts.kind !== 'file') {
-    throw new Fault('usage.path', `${shown} is ${facts.kind === 'folder' ? 'a folder' : 'not a plain file'}.`, 'Name a file in it.');
+    const [kind, remedy] = facts.kind === 'folder' ? ['a folder', 'Name a file in it.'] : ['not a plain file', 'Name another file.'];
+    throw new Fault('usage.path', `${shown} is ${kind}.`, remedy);
   }
   return { right: 'destroy', title: `Replace ${shown}`, consequences: [`What is in it now is lost: ${bytesText(facts.sizeBytes)}.`] };
 }

@@ -1,9 +1,6 @@
-import type { ComponentView } from '../../fleet/model.ts';
-import { lazyFlows } from '../../flows/flow.ts';
+import { lazyFlows, resumable } from '../../flows/flow.ts';
 
-const offered = ({ speaks, serviceState }: ComponentView) => speaks === 's3' && (serviceState === 'running' || serviceState === 'healthy');
-
-const about = { about: 'component', speaks: 's3', offered } as const;
+const about = { about: 'component', speaks: 's3' } as const;
 
 const keyFlags = {
   'access-key': { meaning: 'of another user than the one that it was deployed with; the secret key is asked for', value: 'NAME' },
@@ -18,7 +15,7 @@ export const objectStorageFlows = lazyFlows(about, [
     right: 'read',
     usage: '[BUCKET[/PREFIX]]',
     flags: { ...keyFlags, all: { meaning: 'all of them, not the first 1,000 alone' } },
-    load: async () => (await import('./objects-list.ts')).objectsList,
+    load: async () => (await import('./objects.ts')).objectsList,
   },
   {
     verb: 'objects get',
@@ -34,8 +31,7 @@ export const objectStorageFlows = lazyFlows(about, [
     title: 'Store a file as an object',
     summary:
       'Stores a file of this machine in the object storage, over 100 MB in parts. What breaks off leaves nothing there. What is replaced is told before.',
-    right: 'operate',
-    resumes: true,
+    ...resumable('operate'),
     usage: 'FILE BUCKET/[KEY]',
     flags: keyFlags,
     load: async () => (await import('./objects-transfer.ts')).objectsPut,

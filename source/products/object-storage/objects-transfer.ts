@@ -3,13 +3,13 @@ import { Fault } from '../../faults/fault.ts';
 import type { Procedure } from '../../flows/flow.ts';
 import { wordsUpTo } from '../../flows/flow-options.ts';
 import { fileOf } from '../../flows/named-file.ts';
-import { localFiles } from '../../hosts/local-files.ts';
+import { replacing } from '../../flows/save-file.ts';
 import { openLocalSource, receiveLocal } from '../../hosts/local-streams.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { agoText, bytesText } from '../../text/quantities.ts';
 import { type ObjectName, type ObjectStore, partsAboveBytes, type StoredObject, shown } from './client/object-storage.ts';
-import { askObject, factsOf, objectAsked, objectNamed, openObjects } from './objects-open.ts';
+import { askObject, factsOf, objectAsked, objectNamed, openObjects } from './objects.ts';
 
 const getUsage = 'objects get COMPONENT BUCKET/KEY [FILE]';
 const transferLimitMs = 24 * 3_600_000;
@@ -19,14 +19,13 @@ export const objectsGet: Procedure = async (session, input, context) => {
   const name = await objectAsked(session, word, getUsage);
   const path = fileOf(written ?? `./${posix.basename(name.key)}`);
   const file = cleanLine(path);
-  const there = await localFiles.facts(path, session.signal);
-  if (there && there.kind !== 'file') throw new Fault('usage.path', `${file} is no plain file.`, `Name a file: quarterdeck ${getUsage}`);
+  const replacement = await replacing(path, session.signal);
   const { store } = await openObjects(session, input, context);
   await factsOf(store, name, session.signal);
   const size = await session.act({
     id: 'get',
-    right: there ? 'destroy' : 'operate',
-    ...(there && { title: `Replace ${file}`, consequences: [`What is in it now is lost: ${bytesText(there.sizeBytes)}.`] }),
+    right: 'operate',
+    ...replacement,
     request: `GET ${shown(name)} into ${file}`,
     limitMs: transferLimitMs,
     run: (grant) =>
