@@ -249,13 +249,13 @@ function notesText({ theme, viewer, logs, keymap }: LogLinesOptions): string {
   else notes.push(theme.paint('faint', cleanLine(viewer.hint() ?? '')));
   const { back, forth } = viewer.edges();
   const filtered = isFiltered({ viewer, logs });
-  const searching = viewer.searching();
+  const doing = viewer.doing();
+  const searching = typeof doing === 'object' ? doing : undefined;
   const progress =
     (searching && edgeText(searching, true, 'back', keymap)) ??
     edgeText(back, filtered, 'back', keymap) ??
     edgeText(forth, filtered, 'forth', keymap);
-  const doing = viewer.doing();
-  if (doing !== undefined) notes.push(theme.paint('busy', `${doing}, ${keymap.keyOf('back')} stops`));
+  if (typeof doing === 'string') notes.push(theme.paint('busy', `${doing}, ${keymap.keyOf('back')} stops`));
   else if (progress !== undefined)
     notes.push(theme.paint([back, forth, searching].some((edge) => edge?.state === 'loading') ? 'busy' : 'error', progress));
   const set = [

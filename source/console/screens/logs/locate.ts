@@ -83,7 +83,8 @@ const batchLines = 1;
 
 /** Searches beyond the loaded lines with a filtered reading of its own, so that not every line in between has to be kept. */
 export function searchBeyond(
-  { source, direction, signal }: Search,
+  source: LogSource,
+  direction: 'back' | 'forth',
   entries: Entries<LogEntry>,
   passes: (entry: LogEntry) => boolean,
   notify: () => void,
@@ -97,53 +98,39 @@ export function searchBeyond(
     const away = (entry.timeMs ?? 0) - time;
     return away === 0 ? !known.has(markOf(entry)) : direction === 'back' ? away < 0 : away > 0;
   };
-  const { promise: answer, resolve } = Promise.withResolvers<{ found: LogEntry | undefined; searched: number } | 'stopped'>();
-  let begun = false;
-  let searched = 0;
-  let seen = 0;
-  const unsubscribe = reading.subscribe(notify);
-  const stopReading = reading.subscribe(look);
 
-  function end(found: LogEntry | undefined): void {
-    stopReading();
-    resolve({ found, searched });
-  }
-
-  function look() {
-    if (!begun) return;
-    const next = direction === 'back' ? reading.entries().findLast(isBeyond) : reading.entries().find(isBeyond);
-    if (next) return end(next);
-    const edge = reading.edges()[direction];
-    if (edge.state === 'loading') {
-      searched += Math.max(0, edge.searched - seen);
-      seen = edge.searched;
-    } else if (edge.state === 'more') {
-      seen = 0;
-      reading.more(direction, batchLines);
-    } else end(undefined);
-  }
-
-  void (async () => {
-    // A reading continues backwards from the ring by itself, faster than engines find a time. Only a position outside of the ring requires
-    // a jump.
-    const oldest = source.entries().at(0)?.timeMs ?? Number.POSITIVE_INFINITY;
-    const apart = (entries.at(-1)?.timeMs ?? 0) < oldest;
-    if (direction === 'forth' || apart) await reading.jump(time, signal).catch(() => undefined);
-    begun = true;
-    look();
-  })();
-
-  return {
-    edge: () => reading.edges()[direction],
-    /** Ends the search, also after its answer: until then it holds a reading. */
-    stop() {
-      unsubscribe();
-      stopReading();
+  async function answer(signal: AbortSignal): Promise<{ found: LogEntry | undefined; searched: number }> {
+    const { promise, resolve, reject } = Promise.withResolvers<LogEntry | undefined>();
+    let searched = 0;
+    let seen = 0;
+    function look() {
+      const next = direction === 'back' ? reading.entries().findLast(isBeyond) : reading.entries().find(isBeyond);
+      if (next) return resolve(next);
+      const edge = reading.edges()[direction];
+      if (edge.state === 'loading') {
+        searched += Math.max(0, edge.searched - seen);
+        seen = edge.searched;
+      } else if (edge.state === 'more') {
+        seen = 0;
+        reading.more(direction, batchLines);
+      } else resolve(undefined);
+    }
+    reading.subscribe(notify);
+    try {
+      // A reading continues backwards from the ring by itself, faster than engines find a time. Only a position outside of the ring requires
+      // a jump.
+      const oldest = source.entries().at(0)?.timeMs ?? Number.POSITIVE_INFINITY;
+      const apart = (entries.at(-1)?.timeMs ?? 0) < oldest;
+      if (direction === 'forth' || apart) await reading.jump(time, signal).catch(() => undefined);
+      signal.throwIfAborted();
+      signal.addEventListener('abort', () => reject(signal.reason));
+      reading.subscribe(look);
+      look();
+      return { found: await promise, searched };
+    } finally {
       reading.close();
-      resolve('stopped');
-    },
-    answer,
-  };
-}
+    }
+  }
 
-export type LogSearch = ReturnType<typeof searchBeyond>;
+  return { edge: () => reading.edges()[direction], answer };
+}

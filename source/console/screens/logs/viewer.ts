@@ -4,7 +4,7 @@ import type { Entries } from '../../../logs/entry-list.ts';
 import { type LogFilter, loadLogFilter, parseLogFilter } from '../../../logs/filter.ts';
 import type { LogEdge, LogEntry, LogReading, LogSource, Logs } from '../../../logs/store.ts';
 import type { Role } from '../../theme.ts';
-import { type LogSearch, loaded, locate, reach, searchBeyond } from './locate.ts';
+import { loaded, locate, reach, searchBeyond } from './locate.ts';
 import { positionOf } from './model.ts';
 
 export const sourceRoles: readonly Role[] = ['accent', 'unknown', 'ok', 'busy', 'heading', 'off'];
@@ -15,6 +15,9 @@ interface LogLook {
   /** Lines that do not match are hidden. Otherwise matches are only highlighted. */
   hides: boolean;
 }
+
+/** A sentence, or the edge of a search. */
+type Doing = string | (() => LogEdge);
 
 const none: readonly LogEntry[] = [];
 const noEdges = { back: { state: 'reached' }, forth: { state: 'reached' } } as const;
@@ -29,13 +32,12 @@ export function createLogViewer(logs: Logs) {
   let open: { source: LogSource; close: () => void } | undefined;
   let main: LogReading | undefined;
   let context: LogReading | undefined;
-  let search: LogSearch | undefined;
   let current: LogLook | undefined;
   let applied: { filter?: LogFilter; problem?: string; hint?: string } = {};
   let changing = 0;
-  /** Cancels the requests of a log that is no longer shown. */
+  /** Cancels what fills or filters a log that is no longer shown. */
   let leaving = new AbortController();
-  let pending: { what: string; stop: AbortController } | undefined;
+  let pending: { doing: Doing; stop: AbortController } | undefined;
   const filled = new WeakSet<LogReading>();
   const { subscribe, notify, clear } = createListeners();
   const shown = () => context ?? main;
@@ -64,10 +66,9 @@ export function createLogViewer(logs: Logs) {
     reading.more('back', missing());
   }
 
-  function endSearch(): void {
-    const ending = search;
-    search = undefined;
-    ending?.stop();
+  function cancel(): void {
+    pending?.stop.abort();
+    pending = undefined;
   }
 
   function closeContext(): void {
@@ -78,8 +79,7 @@ export function createLogViewer(logs: Logs) {
   function leave(): void {
     leaving.abort();
     leaving = new AbortController();
-    pending = undefined;
-    endSearch();
+    cancel();
     closeContext();
     main?.close();
     main = undefined;
@@ -89,12 +89,12 @@ export function createLogViewer(logs: Logs) {
   }
 
   /** Runs a slow request that Esc cancels. A new one cancels the previous one. Returns undefined when it failed. */
-  async function request<T>(what: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined | 'stopped'> {
-    pending?.stop.abort();
-    const mine = { what, stop: new AbortController() };
+  async function request<T>(doing: Doing, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined | 'stopped'> {
+    cancel();
+    const mine = { doing, stop: new AbortController() };
     pending = mine;
     notify();
-    const signal = AbortSignal.any([mine.stop.signal, leaving.signal]);
+    const { signal } = mine.stop;
     try {
       const answer = await ask(signal);
       return signal.aborted ? 'stopped' : answer;
@@ -142,7 +142,7 @@ export function createLogViewer(logs: Logs) {
     }
     if (parsed.state === 'problem') applied = { problem: parsed.problem };
     else applied = look.typed === '' ? { hint: parsed.hint } : { filter: parsed.filter, hint: parsed.hint };
-    endSearch();
+    cancel();
     closeContext();
     const reading = source.read(look.hides ? predicate() : undefined);
     const index = anchor && (await pauseAt(anchor, source, reading, look));
@@ -238,30 +238,23 @@ export function createLogViewer(logs: Logs) {
       const edge = target.edges()[direction];
       const beyond = entries.at(direction === 'back' ? 0 : -1);
       if (!beyond || (edge.state === 'reached' && target.waiting() === 0)) return undefined;
-      endSearch();
       const { source } = open;
-      const { signal } = leaving;
-      const mine = searchBeyond({ source, direction, signal }, entries, passes, notify);
-      search = mine;
-      const answer = await mine.answer;
-      if (search === mine) endSearch();
-      if (answer === 'stopped' || signal.aborted || shown() !== target) return 'stopped' as const;
+      const search = searchBeyond(source, direction, entries, passes, notify);
+      const answer = await request(search.edge, search.answer);
+      if (answer === 'stopped' || shown() !== target) return 'stopped' as const;
+      if (!answer?.found) return undefined;
       const { found, searched } = answer;
-      if (!found) return undefined;
-      return request('looking for the line', (stop) => reach({ source, direction, signal: stop }, { reading: target, found, searched }));
+      return request('looking for the line', (signal) => reach({ source, direction, signal }, { reading: target, found, searched }));
     },
     /** The filter is changing: the screen still shows the previous lines. */
     isChanging: () => changing > 0,
-    doing: () => pending?.what,
-    searching: () => search?.edge(),
+    doing: () => (typeof pending?.doing === 'function' ? pending.doing() : pending?.doing),
     stop() {
       const reading = shown();
       const edges = reading?.edges();
       const loading = edges?.back.state === 'loading' || edges?.forth.state === 'loading';
-      if (!search && !loading && !pending) return false;
-      pending?.stop.abort();
-      pending = undefined;
-      endSearch();
+      if (!loading && !pending) return false;
+      cancel();
       if (loading) reading?.stop();
       notify();
       return true;
