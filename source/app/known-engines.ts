@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { readOwnFile } from '../config/own-files.ts';
+import { readOwnJson } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
-import { parseJson } from '../text/json-value.ts';
+import { listOf } from '../text/json-value.ts';
 
 /** Returns the names of a host's engines. The first has the name of the host, further ones add their kind. */
-export function engineNames(host: string, urls: readonly string[]): string[] {
+export function engineNames(host: string, addresses: readonly { url: string }[]): string[] {
   const names: string[] = [];
-  for (const [position, url] of urls.entries()) {
+  for (const [position, { url }] of addresses.entries()) {
     let name = position === 0 ? host : `${host}/${engineWord(url)}`;
     for (let number = 2; names.includes(name); number++) name = `${host}/${engineWord(url)}-${number}`;
     names.push(name);
@@ -24,15 +24,12 @@ export function knownEnginesFile(paths: OwnPaths, name: string): string {
 }
 
 export async function readKnownEngines(file: string): Promise<readonly string[]> {
-  try {
-    const urls: unknown = parseJson((await readOwnFile(file)) ?? '[]');
-    return Array.isArray(urls) ? urls.filter((url) => typeof url === 'string') : [];
-  } catch {
-    return [];
-  }
+  return listOf(await readOwnJson(file)).filter((url) => typeof url === 'string');
 }
 
-export async function engineNamesOf(paths: OwnPaths, name: string): Promise<readonly string[]> {
-  const known = await readKnownEngines(knownEnginesFile(paths, name));
-  return engineNames(name, known.length === 0 ? [''] : known);
+/** Before the first connection no engine of a host is known: one is listed all the same, the others when they are found. */
+export function knownEngineNames(host: string, known: readonly string[]): string[] {
+  if (known.length === 0) return [host];
+  const addresses = known.map((url) => ({ url }));
+  return engineNames(host, addresses);
 }

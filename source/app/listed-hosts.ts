@@ -47,10 +47,7 @@ export function ownHosts({ paths, home, env, settings, readOnly, hosts, openAt, 
       const { findEngines } = await import('../engine/find-engines.ts');
       await host.openSockets(signal);
       const found = await findEngines(host, signal);
-      const names = engineNames(
-        name,
-        found.map(({ url }) => url),
-      );
+      const names = engineNames(name, found);
       return Promise.all(
         found.map(async (address, position): Promise<RemoteEngine> => {
           const one = { engineName: names[position] ?? name, url: address.url };

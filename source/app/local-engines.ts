@@ -22,10 +22,7 @@ export async function enginesOn(host: Host, signal: AbortSignal): Promise<{ engi
     };
     return { engineMissing: found.code === 'unreachable.noEngine', engines: [{ name: host.name, host, open }] };
   }
-  const names = engineNames(
-    host.name,
-    found.map(({ url }) => url),
-  );
+  const names = engineNames(host.name, found);
   const engines = found.map((address, position) => ({ name: names[position] ?? host.name, host, open: () => openAt(address, host) }));
   return { engines, engineMissing: false };
 }

@@ -13,7 +13,7 @@ import { parseDestination } from '../hosts/ssh/destination.ts';
 import { openSshHost, type SshHost } from '../hosts/ssh/ssh-host.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { HostQuestions } from './host-questions.ts';
-import { engineNames, knownEnginesFile, readKnownEngines } from './known-engines.ts';
+import { knownEngineNames, knownEnginesFile, readKnownEngines } from './known-engines.ts';
 
 export interface RemoteEnginesOptions {
   paths: OwnPaths;
@@ -50,8 +50,6 @@ export async function openRemoteEngines(
   const file = knownEnginesFile(paths, name);
   const known = await readKnownEngines(file);
   let written = JSON.stringify(known);
-  // Before the first connection no further engines are known: the first is listed at once, the others when they are found.
-  const names = engineNames(name, known.length === 0 ? [''] : known);
   const find = async (signal: AbortSignal): Promise<readonly EngineAddress[]> => {
     await host.link.ready(signal);
     await host.openSockets(signal);
@@ -64,7 +62,7 @@ export async function openRemoteEngines(
     }
     return found;
   };
-  return names.map((engineName, position): EngineSource => {
+  return knownEngineNames(name, known).map((engineName, position): EngineSource => {
     const url = known[position];
     return {
       name: engineName,

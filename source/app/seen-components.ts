@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
+import { readOwnJson, writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
 import type { FleetSnapshot } from '../fleet/model.ts';
-import { parseJson } from '../text/json-value.ts';
+import { listOf, mapOf } from '../text/json-value.ts';
 
 type Seen = Readonly<Record<string, readonly string[]>>;
 
@@ -11,15 +11,8 @@ function seenFile(paths: OwnPaths): string {
 }
 
 export async function seenComponents(paths: OwnPaths): Promise<Seen> {
-  try {
-    const seen: unknown = parseJson((await readOwnFile(seenFile(paths))) ?? '{}');
-    if (typeof seen !== 'object' || seen === null) return {};
-    return Object.fromEntries(
-      Object.entries(seen).map(([engineName, ids]) => [engineName, Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : []]),
-    );
-  } catch {
-    return {};
-  }
+  const seen = Object.entries(mapOf(await readOwnJson(seenFile(paths))));
+  return Object.fromEntries(seen.map(([engineName, ids]) => [engineName, listOf(ids).filter((id) => typeof id === 'string')]));
 }
 
 /** Saves the current names for the engines that answered. Writes only changes and never rejects: this is a convenience. */

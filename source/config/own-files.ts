@@ -2,6 +2,7 @@ import { constants, type Stats, unwatchFile, watchFile } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { Fault, messageOf } from '../faults/fault.ts';
+import { parsedJson } from '../text/json-value.ts';
 import { textOfPeople } from './encoding.ts';
 import type { OwnPaths } from './paths.ts';
 
@@ -32,6 +33,11 @@ export async function readOwnFile(path: string, options: ReadOptions = {}): Prom
 export async function readOwnText(path: string, options: { limitBytes?: number } = {}): Promise<string | undefined> {
   const bytes = await readOwnBytes(path, options);
   return bytes && textOfPeople(bytes, path);
+}
+
+/** For JSON that is only a convenience: undefined if the file is missing, cannot be read or is damaged. */
+export async function readOwnJson(path: string): Promise<unknown> {
+  return parsedJson((await readOwnFile(path).catch(() => undefined)) ?? '');
 }
 
 export async function readOwnBytes(path: string, options: ReadOptions = {}): Promise<Buffer | undefined> {

@@ -1,5 +1,4 @@
-import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
-import { parseJson } from '../text/json-value.ts';
+import { readOwnJson, writeOwnFile } from '../config/own-files.ts';
 import type { KeptFilter } from './screens/logs/state.ts';
 
 type Filters = Readonly<Record<string, KeptFilter>>;
@@ -11,8 +10,8 @@ export const keepsNothing: FilterHistory = { load: async () => ({}), keep() {}, 
 const mostFilters = 200;
 const mostCharacters = 1000;
 
-function filtersIn(text: string): Filters {
-  const { filters } = (parseJson(text) ?? {}) as { filters?: Readonly<Record<string, Partial<KeptFilter> | null>> | null };
+function filtersIn(stored: unknown): Filters {
+  const { filters } = (stored ?? {}) as { filters?: Readonly<Record<string, Partial<KeptFilter> | null>> | null };
   const kept = Object.entries(filters ?? {}).flatMap(([key, value]): [string, KeptFilter][] => {
     const { typed, hides } = value ?? {};
     return typeof typed === 'string' && typed !== '' && typed.length <= mostCharacters ? [[key, { typed, hides: hides !== false }]] : [];
@@ -25,14 +24,7 @@ export function openFilterHistory(path: string, options: { readOnly: boolean }) 
   let writing = Promise.resolve();
   let wanted: Filters | undefined;
   return {
-    async load(): Promise<Filters> {
-      try {
-        const text = await readOwnFile(path);
-        return text === undefined ? {} : filtersIn(text);
-      } catch {
-        return {};
-      }
-    },
+    load: async (): Promise<Filters> => filtersIn(await readOwnJson(path)),
     /** Saves the filters in the background. A failed write is ignored: a filter is not worth an error message. */
     keep(filters: Filters): void {
       if (options.readOnly) return;

@@ -63,9 +63,12 @@ async function hostWords({ settings }: Around): Promise<Candidate[]> {
 
 async function engineWords({ paths, settings }: Around): Promise<Candidate[]> {
   const hosts = Object.entries((await settings())?.hosts ?? {});
-  const { engineNamesOf } = await import('../../app/known-engines.ts');
+  const { knownEngineNames, knownEnginesFile, readKnownEngines } = await import('../../app/known-engines.ts');
   const words = await Promise.all(
-    hosts.map(async ([name, { ssh }]) => (await engineNamesOf(paths, name)).map((word) => ({ word, meaning: ssh }))),
+    hosts.map(async ([name, { ssh }]) => {
+      const known = await readKnownEngines(knownEnginesFile(paths, name));
+      return knownEngineNames(name, known).map((word) => ({ word, meaning: ssh }));
+    }),
   );
   return [{ word: 'local', meaning: 'this machine' }, { word: 'all', meaning: 'every host' }, ...words.flat()];
 }
