@@ -1,40 +1,47 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
 import { withFileLock } from '../config/file-lock.ts';
 import { appendLine, mendLastLine, readLines } from '../config/line-file.ts';
 import { hasOwnFile, listOwnFolder, removeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
-import { type JsonObject, objectOf, parsedJson } from '../text/json-value.ts';
+import { parsedJson } from '../text/json-value.ts';
 
-export type RunEnd = 'done' | 'failed' | 'cancelled';
+const runEnd = z.enum(['done', 'failed', 'cancelled']);
+export type RunEnd = z.infer<typeof runEnd>;
 
-type RunOptions = Readonly<Record<string, string | boolean | readonly string[]>>;
+const texts = z.array(z.string()).readonly();
+const runOptions = z.record(z.string(), z.union([z.string(), z.boolean(), texts])).readonly();
 
-interface RunSubject {
-  flow: string;
-  engineName: string;
-  component?: string;
+const runSubject = z.object({
+  flow: z.string(),
+  engineName: z.string(),
+  component: z.string().optional(),
   /** `host/project/name` of the component: several components may have the same id. */
-  key?: string;
-  words?: readonly string[];
-  options?: RunOptions;
-}
+  key: z.string().optional(),
+  words: texts.optional(),
+  options: runOptions.optional(),
+});
+type RunSubject = z.infer<typeof runSubject>;
 
-type JournalEntry =
-  | ({ kind: 'run'; at: string } & RunSubject)
-  | { kind: 'answer'; at: string; step: string; value: string | readonly string[] }
-  | { kind: 'note'; at: string; step: string; value: string }
-  | { kind: 'begun'; at: string; act: string }
-  | { kind: 'act'; at: string; act: string; outcome: 'done' | 'already' }
-  | { kind: 'end'; at: string; outcome: RunEnd };
+const at = z.string();
+const journalEntry = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('run'), at, ...runSubject.shape }),
+  z.object({ kind: z.literal('answer'), at, step: z.string(), value: z.union([z.string(), texts]) }),
+  z.object({ kind: z.literal('note'), at, step: z.string(), value: z.string() }),
+  z.object({ kind: z.literal('begun'), at, act: z.string() }),
+  z.object({ kind: z.literal('act'), at, act: z.string(), outcome: z.enum(['done', 'already']) }),
+  z.object({ kind: z.literal('end'), at, outcome: runEnd }),
+]);
+type JournalEntry = z.infer<typeof journalEntry>;
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
 export interface OpenRun extends RunSubject {
   run: string;
   words: readonly string[];
-  options: RunOptions;
+  options: z.infer<typeof runOptions>;
   at: string;
   acts: readonly string[];
 }
@@ -77,30 +84,7 @@ async function readRun(path: string): Promise<{ entries: readonly JournalEntry[]
   return { entries, damage: line === 0 ? `The journal ${path} is empty.` : damage };
 }
 
-function entryIn(text: string): JournalEntry | undefined {
-  const entry = objectOf(parsedJson(text));
-  return entry && isEntry(entry) ? (entry as unknown as JournalEntry) : undefined;
-}
-
-function isEntry(entry: JsonObject): boolean {
-  const isText = (value: unknown) => typeof value === 'string';
-  const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
-  const { kind, at, flow, engineName, component, key, words, options, step, value, act, outcome } = entry;
-  const isRight: Readonly<Record<JournalEntry['kind'], () => boolean>> = {
-    run: () =>
-      [flow, engineName].every(isText) &&
-      [component, key].every((name) => name === undefined || isText(name)) &&
-      (words === undefined || isTexts(words)) &&
-      (options === undefined ||
-        Object.values(objectOf(options) ?? [undefined]).every((one) => typeof one === 'boolean' || isText(one) || isTexts(one))),
-    answer: () => isText(step) && (isText(value) || isTexts(value)),
-    note: () => isText(step) && isText(value),
-    begun: () => isText(act),
-    act: () => isText(act) && (outcome === 'done' || outcome === 'already'),
-    end: () => outcome === 'done' || outcome === 'failed' || outcome === 'cancelled',
-  };
-  return isText(at) && typeof kind === 'string' && Object.hasOwn(isRight, kind) && isRight[kind as JournalEntry['kind']]();
-}
+const entryIn = (text: string): JournalEntry | undefined => journalEntry.safeParse(parsedJson(text)).data;
 
 export function damagedRunFault({ file, reason }: Pick<DamagedRun, 'file' | 'reason'>): Fault {
   const remedy = `Check what it did: quarterdeck audit. Then finish that by hand, and move the journal away: ${file}`;
@@ -124,7 +108,7 @@ export async function openJournal({ folder, resume, ...subject }: JournalOptions
   const path = join(folder, `${run}.jsonl`);
   let answers: ReturnType<typeof answersIn> = new Map();
   const notes = new Map<string, string[]>();
-  const at = () => new Date().toISOString();
+  const now = () => new Date().toISOString();
   let begun = false;
   if (resume) {
     // A missing file means a wrong name, not a damaged file.
@@ -143,7 +127,7 @@ export async function openJournal({ folder, resume, ...subject }: JournalOptions
     if (!begun) {
       begun = true;
       await sweep(folder);
-      await appendLine(path, JSON.stringify({ kind: 'run', at: at(), ...subject } satisfies JournalEntry));
+      await appendLine(path, JSON.stringify({ kind: 'run', at: now(), ...subject } satisfies JournalEntry));
     }
     await appendLine(path, JSON.stringify(entry));
   }
@@ -152,15 +136,15 @@ export async function openJournal({ folder, resume, ...subject }: JournalOptions
     run,
     /** Returns the next answer of the resumed run, in the order in which this step was answered. */
     replay: (step: string): string | readonly string[] | undefined => answers.get(step)?.shift(),
-    answered: (step: string, value: string | readonly string[]) => write({ kind: 'answer', at: at(), step, value }),
+    answered: (step: string, value: string | readonly string[]) => write({ kind: 'answer', at: now(), step, value }),
     /** Records a value that the run needs when it is resumed and that was not prompted for. No secrets. */
-    note: (step: string, value: string) => write({ kind: 'note', at: at(), step, value }),
+    note: (step: string, value: string) => write({ kind: 'note', at: now(), step, value }),
     noted: (step: string): readonly string[] => notes.get(step) ?? [],
     /** A run that is killed in the action is then found again, even if this is its first journal entry. */
-    begins: (act: string) => write({ kind: 'begun', at: at(), act }),
-    acted: (act: string, outcome: 'done' | 'already') => write({ kind: 'act', at: at(), act, outcome }),
+    begins: (act: string) => write({ kind: 'begun', at: now(), act }),
+    acted: (act: string, outcome: 'done' | 'already') => write({ kind: 'act', at: now(), act, outcome }),
     end: async (outcome: RunEnd): Promise<void> => {
-      if (begun) await write({ kind: 'end', at: at(), outcome });
+      if (begun) await write({ kind: 'end', at: now(), outcome });
     },
   };
 }
