@@ -22,7 +22,7 @@ import {
   takeBackApiKeys,
   usualKeyDays,
 } from './mesh-session.ts';
-import { apiKeyStatus, expirationOf, isOneOf, isPast, untilText, wordsOf } from './mesh-words.ts';
+import { apiKeyStatus, expirationOf, isOneOf, isPast, unknownAction, untilText, wordsOf } from './mesh-words.ts';
 
 export const meshAccess: Procedure = async (session, input, context) => {
   const seconds = expirationOf(input, `${usualKeyDays}d`);
@@ -79,7 +79,7 @@ export const meshApiKey = onMesh((access, session, input) => {
       }));
     if (action === 'create') return create(session, input, access);
     if (action === 'expire') return expire(session, access, id);
-    throw new Fault('usage.action', `"${cleanLine(action)}" is nothing that is done with an API key.`, 'One of create, expire.');
+    throw unknownAction(action, 'an API key', ['create', 'expire']);
   });
 });
 

@@ -3,7 +3,6 @@ import type { FlowOutcome } from '../../flows/flow.ts';
 import { optionOf } from '../../flows/flow-options.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Choice, Session } from '../../session/session.ts';
-import { cleanLine } from '../../text/clean.ts';
 import { parseJson } from '../../text/json-value.ts';
 import { countText } from '../../text/quantities.ts';
 import { pad, textWidth } from '../../text/width.ts';
@@ -12,7 +11,7 @@ import { registrationKeyOf, registrationProblem } from './client/mesh-keys.ts';
 import { deleteNode, expireNode, keepNode, type NodeStep, renameNode, routeNode, setExpiry, tagNode } from './mesh-node-acts.ts';
 import { actOn, type MeshAccess, onMesh } from './mesh-session.ts';
 import { chosenUser, createUser } from './mesh-user.ts';
-import { isPast, itemNamed, keyOf, nodeState, ownerText, routesText, untilText, wordsOf } from './mesh-words.ts';
+import { isPast, itemNamed, keyOf, nodeState, ownerText, routesText, unknownAction, untilText, wordsOf } from './mesh-words.ts';
 
 interface NodeAction {
   id: string;
@@ -187,13 +186,12 @@ function found(nodes: readonly MeshNode[], written: string): MeshNode {
 
 function namedAction({ target, client }: MeshAccess, written: string, node: MeshNode): NodeAction {
   const action = actions.find(({ id }) => id === written);
-  if (!action) {
-    throw new Fault(
-      'usage.action',
-      `"${cleanLine(written)}" is nothing that is done with a node.`,
-      `One of ${actions.map(({ id }) => id).join(', ')}.`,
+  if (!action)
+    throw unknownAction(
+      written,
+      'a node',
+      actions.map(({ id }) => id),
     );
-  }
   if (action.id === 'routes' && node.routes && node.routes.available.length + node.routes.approved.length === 0) {
     throw new Fault(
       'refused.noRoutes',

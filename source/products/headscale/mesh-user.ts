@@ -7,7 +7,7 @@ import { parseJson } from '../../text/json-value.ts';
 import { countText } from '../../text/quantities.ts';
 import type { MeshUser } from './client/headscale-records.ts';
 import { actOn, type MeshAccess, onMesh } from './mesh-session.ts';
-import { isPast, itemNamed, keyOf, wordsOf } from './mesh-words.ts';
+import { isPast, itemNamed, keyOf, unknownAction, wordsOf } from './mesh-words.ts';
 
 const actions = [
   { value: 'create', label: 'Create a user' },
@@ -23,13 +23,8 @@ export const meshUser = onMesh((access, session, input) => {
   });
   return unlessCancelled(session, 'No user was changed.', async () => {
     const action = written ?? (await session.ask.choice({ id: 'action', label: 'What is to be done?', choices: actions }));
-    if (!actions.some(({ value }) => value === action)) {
-      throw new Fault(
-        'usage.action',
-        `"${cleanLine(action)}" is nothing that is done with a user.`,
-        `One of ${actions.map(({ value }) => value).join(', ')}.`,
-      );
-    }
+    const known: readonly string[] = actions.map(({ value }) => value);
+    if (!known.includes(action)) throw unknownAction(action, 'a user', known);
     if (action === 'create') {
       const made = await createUser(session, access, name === undefined ? {} : { name });
       const message = `There is a user ${made}. A key lets their nodes in: quarterdeck key ${access.target.component.id}`;

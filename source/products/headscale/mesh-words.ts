@@ -75,6 +75,11 @@ export function tellAside(session: Session, text: string): void {
   session.show({ kind: 'output', stream: 'stderr', bytes: new TextEncoder().encode(`${text}\n`) });
 }
 
+export function unknownAction(written: string, what: string, known: readonly string[]): Fault {
+  const remedy = `One of ${known.join(', ')}.`;
+  return new Fault('usage.action', `"${cleanLine(written)}" is nothing that is done with ${what}.`, remedy);
+}
+
 export function wordsOf({ words }: FlowInput): readonly string[] {
   return words.map((word) => word.trim()).filter(Boolean);
 }

@@ -1,4 +1,4 @@
-import { Fault } from '../../faults/fault.ts';
+import { Fault, type FaultCode } from '../../faults/fault.ts';
 import type { FlowInput } from '../../flows/flow.ts';
 import { optionOf, optionsOf } from '../../flows/flow-options.ts';
 import type { Session } from '../../session/session.ts';
@@ -11,21 +11,25 @@ import { kubeletLag, pathText } from './client/skew.ts';
 import { lowestMinor, minorsBetween } from './cluster-checklist.ts';
 
 /** Returns why a cluster cannot be upgraded to a release now; undefined if it can. One minor at a time, and no downgrade (R73). */
-export function targetProblem(facts: ClusterFacts, typed: string): string | undefined {
+function targetProblem(facts: ClusterFacts, typed: string): { code: FaultCode; message: string } | undefined {
+  const problem = (message: string, code: FaultCode = 'usage.release') => ({ code, message });
   const wanted = typedRelease(typed);
   // In a half-upgraded control plane, the oldest API server is the upper limit and the newest the lower limit.
   const [oldest, newest] = [oldestApiServer(facts), newestApiServer(facts)];
   const example = nextRelease(facts);
-  if (!wanted) return `"${cleanLine(typed)}" is not a release of Kubernetes, such as ${example}.`;
-  if (isPrerelease(typed)) return `${cleanLine(typed)} is a pre-release. Use a final one, such as ${example}.`;
+  if (!wanted) return problem(`"${cleanLine(typed)}" is not a release of Kubernetes, such as ${example}.`);
+  if (isPrerelease(typed)) return problem(`${cleanLine(typed)} is a pre-release. Use a final one, such as ${example}.`);
   if (!isOurs(facts, wanted.vendor))
-    return `${cleanLine(typed)} is not a release for this cluster (${facts.distribution.name}), such as ${example}.`;
-  if (wanted.major !== oldest.major) return `Kubernetes ${wanted.major} is none that is known here.`;
+    return problem(`${cleanLine(typed)} is not a release for this cluster (${facts.distribution.name}), such as ${example}.`);
+  if (wanted.major !== oldest.major) return problem(`Kubernetes ${wanted.major} is none that is known here.`);
   if (wanted.minor > oldest.minor + 1) {
-    return `From ${minorText(oldest)} to ${minorText(wanted)} skips ${wanted.minor - oldest.minor === 2 ? `1.${oldest.minor + 1}` : `1.${oldest.minor + 1} to 1.${wanted.minor - 1}`}, and no minor is skipped. The path: ${pathText(oldest.minor, wanted.minor)}. Go to 1.${oldest.minor + 1} first.`;
+    return problem(
+      `From ${minorText(oldest)} to ${minorText(wanted)} skips ${wanted.minor - oldest.minor === 2 ? `1.${oldest.minor + 1}` : `1.${oldest.minor + 1} to 1.${wanted.minor - 1}`}, and no minor is skipped. The path: ${pathText(oldest.minor, wanted.minor)}. Go to 1.${oldest.minor + 1} first.`,
+      'refused.skip',
+    );
   }
   if (wanted.minor < newest.minor || (wanted.patch !== undefined && wanted.minor === newest.minor && wanted.patch < newest.patch))
-    return `It is at ${newest.text} already, and there is no way back but restoring etcd.`;
+    return problem(`It is at ${newest.text} already, and there is no way back but restoring etcd.`);
   return undefined;
 }
 
@@ -81,16 +85,12 @@ export async function chooseTarget(
       label: 'To which release?',
       help: `It is at ${apiServer.text}; the newest is about 1.${newestMinorAt(Date.now())}. One minor at a time: 1.${oldest.minor + 1}, or a newer 1.${newestApiServer(facts).minor}.${behind.length > 0 ? ` ${behind.map(({ name, kubelet }) => `${name} (${minorText(kubelet)})`).join(', ')} can be brought to ${apiServer.text} first.` : ''}`,
       initial: await suggest(),
-      check: (text) => targetProblem(facts, text),
+      check: (text) => targetProblem(facts, text)?.message,
     }));
   const problem = targetProblem(facts, typed);
-  if (problem !== undefined) {
-    const skips = /skips/.test(problem);
-    throw new Fault(
-      skips ? 'refused.skip' : 'usage.release',
-      problem,
-      `Pass a release that it can go to: --to ${(await suggest()).replace(/^v/, '')}. ${newestPatches}`,
-    );
+  if (problem) {
+    const remedy = `Pass a release that it can go to: --to ${(await suggest()).replace(/^v/, '')}. ${newestPatches}`;
+    throw new Fault(problem.code, problem.message, remedy);
   }
   const wanted = typedRelease(typed);
   if (wanted?.patch !== undefined) return whole(wanted.minor, wanted.patch, wanted.vendor || facts.distribution.firstSuffix, apiServer);

@@ -5,7 +5,7 @@ import type { ComponentView } from '../../fleet/model.ts';
 import { apiComponentOf } from '../../flows/api-component.ts';
 import { showProblems } from '../../flows/catalog/config-problems.ts';
 import { chooseOne, deleteOne } from '../../flows/delete-one.ts';
-import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
+import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { wordsUpTo } from '../../flows/flow-options.ts';
 import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { type Columns, showList } from '../../flows/list-table.ts';
@@ -21,94 +21,90 @@ const deviceStep = 'device';
 /** Enough time to scan the code with a camera. */
 const shownSeconds = 60;
 
-export const clientsList: Procedure = (session, input, context) =>
-  loggedIn(session, input, context, async ({ ui, component }) => {
-    const clients = await ui.clients(session.signal);
-    const nowMs = Date.now();
-    const columns: Columns<TunnelClient> = {
-      DEVICE: ({ name }) => name,
-      STATE: ({ enabled }) => (enabled ? 'enabled' : 'disabled'),
-      ADDRESS: ({ address }) => address,
-      'LAST THERE': ({ lastHandshakeMs }) => (lastHandshakeMs === undefined ? 'never' : agoText(nowMs - lastHandshakeMs)),
-      RECEIVED: ({ receivedBytes }) => bytesText(receivedBytes),
-      SENT: ({ sentBytes }) => bytesText(sentBytes),
-    };
-    showList(session, clients, columns, { right: ['RECEIVED', 'SENT'] });
-    return {
-      message: `${component.id}: ${countText(clients.length, 'device')}.`,
-      data: { component: component.id, host: component.host, clients: clients.map(jsonOf) },
-    };
-  });
+export const clientsList = onTunnelUi(async ({ ui, component }, session) => {
+  const clients = await ui.clients(session.signal);
+  const nowMs = Date.now();
+  const columns: Columns<TunnelClient> = {
+    DEVICE: ({ name }) => name,
+    STATE: ({ enabled }) => (enabled ? 'enabled' : 'disabled'),
+    ADDRESS: ({ address }) => address,
+    'LAST THERE': ({ lastHandshakeMs }) => (lastHandshakeMs === undefined ? 'never' : agoText(nowMs - lastHandshakeMs)),
+    RECEIVED: ({ receivedBytes }) => bytesText(receivedBytes),
+    SENT: ({ sentBytes }) => bytesText(sentBytes),
+  };
+  showList(session, clients, columns, { right: ['RECEIVED', 'SENT'] });
+  return {
+    message: `${component.id}: ${countText(clients.length, 'device')}.`,
+    data: { component: component.id, host: component.host, clients: clients.map(jsonOf) },
+  };
+});
 
-export const clientsAdd: Procedure = (session, input, context) =>
-  loggedIn(session, input, context, async (open) => {
-    const { ui, component, target } = open;
-    const before = await ui.clients(session.signal);
-    const name = await newName(session, input, before);
-    await session.act({
-      id: 'add',
-      right: 'operate',
-      request: `POST /api/wireguard/client {"name": "${name}"}`,
+export const clientsAdd = onTunnelUi(async (open, session, input) => {
+  const { ui, component, target } = open;
+  const before = await ui.clients(session.signal);
+  const name = await newName(session, input, before);
+  await session.act({
+    id: 'add',
+    right: 'operate',
+    request: `POST /api/wireguard/client {"name": "${name}"}`,
+    target,
+    // An interrupted run created it: the name was free when it was recorded.
+    done: async () => before.some((one) => one.name === name),
+    run: (grant) => ui.add(grant, name),
+  });
+  const made = (await ui.clients(session.signal)).find((one) => one.name === name);
+  if (!made) throw new Fault('failed.tunnelUi', `${component.id} took ${name}, and does not list it.`, 'Look at its log.');
+  try {
+    await reveal(session, input, open, made);
+  } catch (thrown) {
+    // Even if it cannot be shown, the device exists, and the operator has to know that.
+    if (!(thrown instanceof Fault) || (thrown.code !== 'refused.pipe' && thrown.kind !== 'interrupted')) throw thrown;
+    throw new Fault(
+      thrown.code as 'refused.pipe',
+      `${name} is made (${made.address}), and nobody has seen its configuration: ${thrown.message}`,
+      `quarterdeck clients show ${component.id} ${name} shows it.`,
+      { cause: thrown },
+    );
+  }
+  return {
+    message: `${name} is let in, as ${made.address}.`,
+    data: { component: component.id, host: component.host, client: jsonOf(made) },
+  };
+});
+
+export const clientsShow = onTunnelUi(async (open, session, input) => {
+  const client = await chosen(session, input, await open.ui.clients(session.signal), {
+    sends: 'GET /api/wireguard/client/ID/configuration: its private key is in the answer.',
+  });
+  await reveal(session, input, open, client);
+  return { message: `The configuration of ${client.name} was shown.`, data: { component: open.component.id, client: jsonOf(client) } };
+});
+
+export const clientsDisable = setEnabled(false);
+export const clientsEnable = setEnabled(true);
+
+export const clientsRemove = onTunnelUi(({ ui, component, target }, session, input) =>
+  deleteOne(session, {
+    ...device,
+    verb: 'remove',
+    list: () => ui.clients(session.signal),
+    choose: (clients) => chosen(session, input, clients, { sends: 'DELETE /api/wireguard/client/ID, after one more question.' }),
+    action: ({ id, name, address }) => ({
+      request: `DELETE /api/wireguard/client/${id}`,
+      consequences: [
+        `The keys of ${name}: its configuration is worth nothing afterwards.`,
+        `Its address ${address}, which another device may get.`,
+      ],
       target,
-      // An interrupted run created it: the name was free when it was recorded.
-      done: async () => before.some((one) => one.name === name),
-      run: (grant) => ui.add(grant, name),
-    });
-    const made = (await ui.clients(session.signal)).find((one) => one.name === name);
-    if (!made) throw new Fault('failed.tunnelUi', `${component.id} took ${name}, and does not list it.`, 'Look at its log.');
-    try {
-      await reveal(session, input, open, made);
-    } catch (thrown) {
-      // Even if it cannot be shown, the device exists, and the operator has to know that.
-      if (!(thrown instanceof Fault) || (thrown.code !== 'refused.pipe' && thrown.kind !== 'interrupted')) throw thrown;
-      throw new Fault(
-        thrown.code as 'refused.pipe',
-        `${name} is made (${made.address}), and nobody has seen its configuration: ${thrown.message}`,
-        `quarterdeck clients show ${component.id} ${name} shows it.`,
-        { cause: thrown },
-      );
-    }
-    return {
-      message: `${name} is let in, as ${made.address}.`,
-      data: { component: component.id, host: component.host, client: jsonOf(made) },
-    };
-  });
-
-export const clientsShow: Procedure = (session, input, context) =>
-  loggedIn(session, input, context, async (open) => {
-    const client = await chosen(session, input, await open.ui.clients(session.signal), {
-      sends: 'GET /api/wireguard/client/ID/configuration: its private key is in the answer.',
-    });
-    await reveal(session, input, open, client);
-    return { message: `The configuration of ${client.name} was shown.`, data: { component: open.component.id, client: jsonOf(client) } };
-  });
-
-export const clientsDisable: Procedure = (session, input, context) => setEnabled(session, input, context, false);
-export const clientsEnable: Procedure = (session, input, context) => setEnabled(session, input, context, true);
-
-export const clientsRemove: Procedure = (session, input, context) =>
-  loggedIn(session, input, context, ({ ui, component, target }) =>
-    deleteOne(session, {
-      ...device,
-      verb: 'remove',
-      list: () => ui.clients(session.signal),
-      choose: (clients) => chosen(session, input, clients, { sends: 'DELETE /api/wireguard/client/ID, after one more question.' }),
-      action: ({ id, name, address }) => ({
-        request: `DELETE /api/wireguard/client/${id}`,
-        consequences: [
-          `The keys of ${name}: its configuration is worth nothing afterwards.`,
-          `Its address ${address}, which another device may get.`,
-        ],
-        target,
-        run: (grant) => ui.remove(grant, id),
-      }),
-      stillThere: { code: 'failed.tunnelUi', remedy: 'Look at its log.' },
-      data: ({ name }) => ({ component: component.id, name }),
+      run: (grant) => ui.remove(grant, id),
     }),
-  );
+    stillThere: { code: 'failed.tunnelUi', remedy: 'Look at its log.' },
+    data: ({ name }) => ({ component: component.id, name }),
+  }),
+);
 
-function setEnabled(session: Session, input: FlowInput, context: FlowContext, enabled: boolean): Promise<FlowOutcome> {
-  return loggedIn(session, input, context, async ({ ui, component, target }) => {
+function setEnabled(enabled: boolean): Procedure {
+  return onTunnelUi(async ({ ui, component, target }, session, input) => {
     const clients = await ui.clients(session.signal);
     const client = await chosen(session, input, clients, {
       isLikely: (one) => one.enabled !== enabled,
@@ -206,53 +202,50 @@ interface OpenTunnelUi {
   target: { host: string; component: string };
 }
 
-/** Logs in while `use` runs, with the password of the keychain if it has one. */
-async function loggedIn(
-  session: Session,
-  input: FlowInput,
-  context: FlowContext,
-  use: (open: OpenTunnelUi) => Promise<FlowOutcome>,
-): Promise<FlowOutcome> {
-  const found = await apiComponentOf(session, input, context, { name: 'wg-easy', what: 'tunnel server with a web page' });
-  const { component } = found;
-  const target = { host: input.engineName, component: component.id };
-  // The page supports only plain HTTP.
-  const ui = await TunnelUi.greet({ ...httpEndpointOf(found.target, found.api.port ?? ''), tls: false }, session.signal);
-  if (session.dryRun) return { message: `Dry run: would log in to ${component.id}, and ask what it has first.` };
-  if (ui.isOpen) {
-    session.show({
-      kind: 'item',
-      id: 'open',
-      title: 'The page wants no password',
-      state: 'warning',
-      evidence: 'Everybody who reaches it can read the keys of all devices: set PASSWORD.',
-    });
-    return use({ ui, component, target });
-  }
-  const login = await loginOf(session, component, context, ui);
-  session.hide(login.password);
-  await session.act({
-    id: 'log in',
-    right: 'operate',
-    request: ui.dialect === 'basic' ? 'GET /api/client with user and password' : 'POST /api/session with the password',
-    target,
-    run: (grant) => ui.logIn(grant, login),
-  });
-  const logOut = () =>
-    session.act({
-      id: 'log out',
+/** Creates a flow that is logged in while it runs, with the password of the keychain if it has one. */
+function onTunnelUi(run: (open: OpenTunnelUi, ...args: Parameters<Procedure>) => ReturnType<Procedure>): Procedure {
+  return async (session, input, context) => {
+    const found = await apiComponentOf(session, input, context, { name: 'wg-easy', what: 'tunnel server with a web page' });
+    const { component } = found;
+    const target = { host: input.engineName, component: component.id };
+    // The page supports only plain HTTP.
+    const ui = await TunnelUi.greet({ ...httpEndpointOf(found.target, found.api.port ?? ''), tls: false }, session.signal);
+    if (session.dryRun) return { message: `Dry run: would log in to ${component.id}, and ask what it has first.` };
+    if (ui.isOpen) {
+      session.show({
+        kind: 'item',
+        id: 'open',
+        title: 'The page wants no password',
+        state: 'warning',
+        evidence: 'Everybody who reaches it can read the keys of all devices: set PASSWORD.',
+      });
+      return run({ ui, component, target }, session, input, context);
+    }
+    const login = await loginOf(session, component, context, ui);
+    session.hide(login.password);
+    await session.act({
+      id: 'log in',
       right: 'operate',
-      request: ui.dialect === 'basic' ? 'forget user and password' : 'DELETE /api/session',
+      request: ui.dialect === 'basic' ? 'GET /api/client with user and password' : 'POST /api/session with the password',
       target,
-      run: (grant) => ui.logOut(grant),
+      run: (grant) => ui.logIn(grant, login),
     });
-  const outcome = await use({ ui, component, target }).catch(async (thrown: unknown) => {
-    // After Esc or a wrong name, the session would stay open.
-    if (!session.signal.aborted) await logOut().catch(() => undefined);
-    throw thrown;
-  });
-  await logOut();
-  return outcome;
+    const logOut = () =>
+      session.act({
+        id: 'log out',
+        right: 'operate',
+        request: ui.dialect === 'basic' ? 'forget user and password' : 'DELETE /api/session',
+        target,
+        run: (grant) => ui.logOut(grant),
+      });
+    const outcome = await run({ ui, component, target }, session, input, context).catch(async (thrown: unknown) => {
+      // After Esc or a wrong name, the session would stay open.
+      if (!session.signal.aborted) await logOut().catch(() => undefined);
+      throw thrown;
+    });
+    await logOut();
+    return outcome;
+  };
 }
 
 async function loginOf(session: Session, component: ComponentView, context: FlowContext, ui: TunnelUi) {
