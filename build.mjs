@@ -15,7 +15,7 @@ const parts = {
   main: [main],
   deck: ['source/app/create-app.ts', 'source/engine/dockerode-engine.ts', 'node_modules/dockerode/lib/docker.js'],
   screen: ['source/console/run-console.ts'],
-  ink: ['source/console/mount-console.tsx'],
+  ink: ['source/console/console.tsx'],
 };
 
 /** Modules in place of others: which, imported by which files, and the content. Figures as in bundle/library-patches.mjs. */

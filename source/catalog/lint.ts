@@ -1,5 +1,4 @@
-import { checkMeaning } from './compose-meaning-rules.ts';
-import { composeRules } from './compose-rules.ts';
+import { checkMeaning, composeRules } from './compose-rules.ts';
 import { checkShapes } from './compose-shape-rules.ts';
 import { checkDefaults } from './default-rules.ts';
 import { type Draft, inComponent, type LintRule, type RuleFinding } from './draft.ts';

@@ -1,19 +1,22 @@
-import { Box, useApp, useInput, useIsScreenReaderEnabled, usePaste, useWindowSize } from 'ink';
+import { Box, type Instance, render, useApp, useInput, useIsScreenReaderEnabled, usePaste, useWindowSize } from 'ink';
 import { memo, useEffect, useLayoutEffect, useMemo } from 'react';
 import { wrap } from '../text/width.ts';
-import { useParts } from './context.ts';
-import { frontRun } from './front-run.ts';
-import { useFleet, useInterface, useNow } from './hooks/use-stores.ts';
+import { ConsoleContext, type ConsoleParts, useParts } from './context.ts';
+import { frameOutput } from './frame-output.ts';
+import { frontRun, isRunning } from './front-run.ts';
+import { useFleet, useInterface, useMotion, useNow } from './hooks/use-stores.ts';
+import type { RunView } from './interface-store.ts';
 import { dispatchInput } from './key-dispatcher.ts';
 import { fits, type Layout, layoutFor, leastSize, type Size } from './layout.ts';
 import { type PaneId, paneIds } from './panes.ts';
 import { logSubject } from './screens/logs/state.ts';
+import { progressText } from './screens/run/lines.ts';
 import { selectedComponent } from './selection.ts';
 import { SpokenConsole } from './spoken-console.tsx';
+import { cutStyled, padStyled, styledWidth } from './styled-text.ts';
 import type { TerminalLoans } from './terminal-loan.ts';
 import { footerLine } from './widgets/footer-line.ts';
 import { headerLine, tabsRow } from './widgets/header-line.ts';
-import { NoticeLine } from './widgets/notice-line.tsx';
 import { bannerRows } from './widgets/notice-lines.ts';
 import { Rows, ScreenView } from './widgets/pane-frame.tsx';
 
@@ -107,4 +110,65 @@ function TooSmall({ size }: { size: Size }) {
     Math.max(8, size.columns - 1),
   );
   return <Rows rows={lines.slice(0, size.rows)} />;
+}
+
+function NoticeLine({ columns, rows, runs }: { columns: number; rows: number; runs: readonly RunView[] }) {
+  const { theme, keymap } = useParts();
+  const notice = useInterface((state) => state.notice);
+  const watched = frontRun(runs);
+  const running = runs.filter((run) => isRunning(run) && run !== watched);
+  const step = useMotion(120, running.length > 0);
+  const nowMs = useNow();
+  const { glyphs } = theme;
+  const run = running.at(-1);
+  let lines: string[] = [];
+  if (run) {
+    const spinner = glyphs.spinner[step % glyphs.spinner.length];
+    const more = running.length > 1 ? ` (and ${running.length - 1} more)` : '';
+    // The key that cancels is never cut.
+    const hidden = run.watch === 'hidden';
+    const tail = `${theme.paint('key', keymap.keyOf(hidden ? 'show-run' : 'back'))} ${theme.paint('faint', hidden ? 'shows it' : 'cancels')}`;
+    const head = `${theme.paint('busy', `${spinner} ${run.title}${more}`)}  ${progressText(run, theme)}`;
+    lines = [`${cutStyled(head, columns - styledWidth(tail) - 4, glyphs.ellipsis)}  ${tail}`];
+  } else if (notice && notice.untilMs > nowMs) {
+    lines = wrap(`${glyphs.severity[notice.severity]} ${notice.text}`, columns - 2).map((line) =>
+      theme.paint(notice.severity, theme.link(line)),
+    );
+  }
+  // More rows would hide the content that the message is about.
+  const shown = lines.slice(0, rows >> 1);
+  return (
+    <Box position="absolute" top={rows - 1 - shown.length} left={0} flexDirection="column">
+      <Rows rows={shown.map((line) => padStyled(` ${line}`, columns, glyphs.ellipsis))} />
+    </Box>
+  );
+}
+
+interface Terminal {
+  stdin: NodeJS.ReadStream;
+  stdout: NodeJS.WriteStream;
+  terminalLoans: TerminalLoans;
+  spoken: boolean;
+  shown: Size | undefined;
+}
+
+/** Hands the terminal to Ink. Loaded after the first frame: see `first-frame.ts`. */
+export function mountConsole(parts: ConsoleParts, { stdin, stdout, terminalLoans, spoken, shown }: Terminal): Instance {
+  return render(
+    <ConsoleContext value={parts}>
+      <Console terminalLoans={terminalLoans} />
+    </ConsoleContext>,
+    {
+      stdin,
+      stdout: frameOutput(stdout, parts.frames.written, shown),
+      exitOnCtrlC: false,
+      patchConsole: false,
+      interactive: true,
+      alternateScreen: !spoken,
+      incrementalRendering: true,
+      isScreenReaderEnabled: spoken,
+      // `frames.ts` limits the frame rate; a second limit here would interfere.
+      maxFps: 1000,
+    },
+  );
 }

@@ -131,7 +131,7 @@ export async function runConsole(
     // Ink does this after its first frame: until then the terminal would echo typed keys across it.
     stdin.setRawMode(true);
     if (shown) stdout.write(enteredWith(firstFrame(parts, shown)));
-    const { mountConsole } = await import('./mount-console.tsx');
+    const { mountConsole } = await import('./console.tsx');
     if (!left) {
       const instance = mountConsole(parts, { stdin, stdout, terminalLoans, spoken, shown });
       mounted = true;

@@ -1,4 +1,4 @@
-import { lazyFlows } from '../../flows/flow.ts';
+import { lazyFlows, resumable } from '../../flows/flow.ts';
 
 export const nebulaFlows = lazyFlows({ about: 'host' }, [
   {
@@ -6,8 +6,7 @@ export const nebulaFlows = lazyFlows({ about: 'host' }, [
     title: 'Make the authority of the overlay mesh',
     summary:
       'Makes the authority that signs the certificates of an overlay mesh (nebula), with nebula-cert on this machine. Its private key goes into the vault, and nowhere else.',
-    right: 'operate',
-    resumes: true,
+    ...resumable('operate'),
     usage: '[NAME]',
     flags: { for: { meaning: 'how long it is good: 1095d', value: 'DURATION' } },
     load: async () => (await import('./overlay.ts')).overlayCa,
@@ -17,8 +16,7 @@ export const nebulaFlows = lazyFlows({ about: 'host' }, [
     title: 'Sign a node of the overlay mesh',
     summary:
       'Makes a key for a node of the overlay mesh and signs its certificate. The key goes into the vault; a node of the same name gets a new one, which is how a certificate is renewed.',
-    right: 'reveal',
-    resumes: true,
+    ...resumable('reveal'),
     usage: '[NAME]',
     flags: {
       ip: { meaning: 'its address in the mesh, with the prefix: 10.1.0.2/24', value: 'NETWORK' },
@@ -38,7 +36,7 @@ export const nebulaFlows = lazyFlows({ about: 'host' }, [
     title: 'List the certificates of the overlay mesh',
     summary: 'Lists the authority and every node that was signed from here, and when each certificate ends. Ends with 1 where one is over.',
     right: 'read',
-    load: async () => (await import('./overlay-show.ts')).overlayList,
+    load: async () => (await import('./overlay-mesh.ts')).overlayList,
   },
   {
     verb: 'overlay inspect',
@@ -47,6 +45,6 @@ export const nebulaFlows = lazyFlows({ about: 'host' }, [
     right: 'read',
     usage: '[FILE]',
     flags: { stdin: { meaning: 'take the certificate from what is piped in' } },
-    load: async () => (await import('./overlay-show.ts')).overlayInspect,
+    load: async () => (await import('./overlay-mesh.ts')).overlayInspect,
   },
 ]);

@@ -1,8 +1,12 @@
 import { Fault } from '../../faults/fault.ts';
-import type { FlowContext } from '../../flows/flow.ts';
+import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
+import { type Columns, showList } from '../../flows/list-table.ts';
+import { fileWord, readNamedFile } from '../../flows/named-file.ts';
+import type { Session } from '../../session/session.ts';
+import { cleanLine } from '../../text/clean.ts';
 import { durationText } from '../../text/quantities.ts';
 import { OverlayBook, type OverlayMesh } from './client/overlay-book.ts';
-import type { OverlayCertificate } from './client/overlay-certificates.ts';
+import { inspectCertificates, type OverlayCertificate, verifyCertificate } from './client/overlay-certificates.ts';
 
 /** Enough time to renew the certificate during working hours. */
 export const soonMs = 30 * 86_400_000;
@@ -29,4 +33,90 @@ export function endText(untilMs: number, nowMs: number): string {
 
 export function jsonOf({ fromMs, untilMs, ...one }: OverlayCertificate): object {
   return { ...one, from: new Date(fromMs).toISOString(), until: new Date(untilMs).toISOString() };
+}
+
+export const overlayList: Procedure = async (session, input, context) => {
+  const mesh = await bookOf(context, input.engineName).read();
+  if (!mesh) return { message: `${input.engineName} has no overlay mesh of its own yet: quarterdeck overlay ca`, data: { nodes: [] } };
+  const nowMs = Date.now();
+  const { authority, nodes } = mesh;
+  // A certificate is not valid for longer than its authority's.
+  const rows = nodes.map((node) => ({ ...node, untilMs: Math.min(node.untilMs, authority.untilMs) })).sort((a, b) => a.untilMs - b.untilMs);
+  const all = [{ ...authority, name: `${authority.name} (authority)`, network: '', groups: [] }, ...rows];
+  const columns: Columns<(typeof all)[number]> = {
+    CERTIFICATE: ({ name }) => cleanLine(name),
+    ADDRESS: ({ network }) => cleanLine(network),
+    GROUPS: ({ groups }) => cleanLine(groups.join(', ')),
+    ENDS: ({ untilMs }) => dayText(untilMs),
+    '': ({ untilMs }) => endText(untilMs, nowMs),
+  };
+  showList(session, all, columns);
+  const over = all.filter(({ untilMs }) => untilMs < nowMs).length;
+  const soon = all.filter(({ untilMs }) => untilMs >= nowMs && untilMs < nowMs + soonMs).length;
+  return {
+    message:
+      over > 0
+        ? `${over} of ${all.length} certificates are over.`
+        : soon > 0
+          ? `${soon} of ${all.length} certificates end within 30 days: sign them anew.`
+          : 'All certificates are good for more than 30 days.',
+    data: {
+      authority: { name: authority.name, until: new Date(authority.untilMs).toISOString() },
+      nodes: rows.map(({ certificate: _, untilMs, ...node }) => ({ ...node, until: new Date(untilMs).toISOString() })),
+    },
+    exitCode: over > 0 ? 1 : 0,
+  };
+};
+
+export const overlayInspect: Procedure = async (session, input, context) => {
+  const { text, file } = await certificateFile(session, input);
+  const mesh = await bookOf(context, input.engineName).read();
+  const nowMs = Date.now();
+  const found = await inspectCertificates(text, session.signal);
+  const [first] = found;
+  if (!first) throw new Fault('usage.file', `${file} holds no certificate.`, 'Name a file with BEGIN NEBULA CERTIFICATE.');
+  const authority = first.isAuthority ? undefined : mesh?.authority;
+  for (const [at, one] of found.entries()) showCertificate(session, one, at, nowMs);
+  const problem = authority && (await verifyCertificate(authority.certificate, text, session.signal));
+  if (authority)
+    session.show({
+      kind: 'item',
+      id: 'authority',
+      title: `Signed by ${cleanLine(authority.name)}`,
+      state: problem === undefined ? 'ok' : 'blocked',
+      ...(problem !== undefined && { evidence: problem }),
+    });
+  const isBad = problem !== undefined || found.some((one) => isOver(one, nowMs));
+  return {
+    message: isBad ? `${first.name}: it is not good.` : `${first.name}: it is good.`,
+    data: { certificates: found.map(jsonOf), ...(problem !== undefined && { problem }) },
+    exitCode: isBad ? 1 : 0,
+  };
+};
+
+const isOver = ({ fromMs, untilMs }: OverlayCertificate, nowMs: number) => untilMs < nowMs || fromMs > nowMs;
+
+function showCertificate(session: Session, one: OverlayCertificate, at: number, nowMs: number): void {
+  session.show({
+    kind: 'table',
+    title: `${one.name}${one.isAuthority ? ' (authority)' : ''}`,
+    columns: ['', ''],
+    rows: [
+      ['address', one.networks.join(', ')],
+      ['groups', one.groups.join(', ')],
+      ['networks behind it', one.subnets.join(', ')],
+      ['good from', dayText(one.fromMs)],
+      ['until', `${dayText(one.untilMs)}, ${endText(one.untilMs, nowMs)}`],
+      ['fingerprint', one.fingerprint],
+    ].filter(([, value]) => value !== ''),
+  });
+  if (!isOver(one, nowMs)) return;
+  const evidence = one.fromMs > nowMs ? 'It is not good yet: look at the clock.' : 'It is over: sign it anew.';
+  session.show({ kind: 'item', id: `end-${at + 1}`, title: one.name, state: 'blocked', evidence });
+}
+
+async function certificateFile(session: Session, { words: [word], stdin }: FlowInput): Promise<{ text: string; file: string }> {
+  if (stdin) return { text: new TextDecoder().decode(stdin), file: 'the input' };
+  const written = await fileWord(session, word, { label: 'Which certificate?', help: 'A file of this machine.' });
+  return readNamedFile(session, written, 'Name a certificate of nebula.');
 }

@@ -1,4 +1,4 @@
-import { lazyFlows } from '../../flows/flow.ts';
+import { lazyFlows, resumable } from '../../flows/flow.ts';
 
 export const wireguardFlows = lazyFlows({ about: 'host', offline: true }, [
   {
@@ -6,14 +6,13 @@ export const wireguardFlows = lazyFlows({ about: 'host', offline: true }, [
     title: 'Make a tunnel configuration for a device',
     summary:
       'Makes a WireGuard configuration with keys of its own, made here: MTU, kill switch, split DNS. It is shown once, with a QR code for a phone, and written to a file only where that is asked for. The server gets the public key.',
-    right: 'reveal',
-    resumes: true,
+    ...resumable('reveal'),
     usage: '[NAME]',
     flags: {
       out: { meaning: 'write it to this file, for its owner alone, and what the server gets beside it', value: 'FILE' },
       plain: { meaning: 'write the configuration alone to the pipe' },
     },
-    load: async () => (await import('./wireguard-new.ts')).wireguardMake,
+    load: async () => (await import('./wireguard-configuration.ts')).wireguardMake,
   },
   {
     verb: 'wireguard check',
@@ -23,6 +22,6 @@ export const wireguardFlows = lazyFlows({ about: 'host', offline: true }, [
     right: 'read',
     usage: '[FILE]',
     flags: { stdin: { meaning: 'take the configuration from what is piped in' } },
-    load: async () => (await import('./wireguard-check.ts')).wireguardCheck,
+    load: async () => (await import('./wireguard-configuration.ts')).wireguardCheck,
   },
 ]);

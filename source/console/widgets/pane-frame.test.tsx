@@ -3,7 +3,7 @@ import { render } from 'ink-testing-library';
 import { expect, test } from 'vitest';
 import { asciiTheme } from '../../../test/doubles/console/harness.tsx';
 import { ConsoleContext, type ConsoleParts } from '../context.ts';
-import { Choices } from './choices.tsx';
+import { Choices } from './pane-frame.tsx';
 
 test('moving the selection redraws two rows', () => {
   const drawn: string[] = [];
