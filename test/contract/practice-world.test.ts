@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { createApp } from '../../source/app/create-app.ts';
 import { openOwn, type PracticeAccess } from '../../source/app/practice-access.ts';
 import { ownPaths } from '../../source/config/paths.ts';
 import type { ComponentView } from '../../source/fleet/model.ts';
+import { clusterPort } from '../../source/products/kubernetes/simulator/cluster.ts';
 import { OperatorDouble } from '../doubles/operator-double.ts';
 import { ask } from '../real/ask.ts';
 
@@ -196,6 +197,28 @@ describe('incidents on cue', () => {
     await becomes('secrets-manager-path', /^healthy$/);
     await play('sealed');
     await becomes('secrets-manager-path', /^sealed 0\/3$/);
+  });
+
+  test('a mesh control server loses its database, and calm restarts it', async () => {
+    const state = word('mesh-control-server');
+    await play('mesh-database');
+    await expect.poll(() => word('mesh-control-server'), { timeout: 15_000 }).not.toBe(state);
+    await play('mesh-node-expired');
+    await play('calm');
+    await expect.poll(() => word('mesh-control-server'), { timeout: 15_000 }).toBe(state);
+  });
+
+  test('a node of the cluster is not ready', async () => {
+    const token = /token: (\S+)/.exec(await readFile(access.facts.kubeconfig, 'utf8'))?.[1] ?? '';
+    const ready = async () => {
+      const headers = { Authorization: `Bearer ${token}` };
+      const { body } = await ask({ socket: join(access.folder, 'ports', `${clusterPort}.sock`) }, '/api/v1/nodes/worker-2', { headers });
+      const { status } = JSON.parse(body) as { status: { conditions: { type: string; status: string }[] } };
+      return status.conditions.find(({ type }) => type === 'Ready')?.status;
+    };
+    expect(await ready()).toBe('True');
+    await play('node-not-ready');
+    expect(await ready()).not.toBe('True');
   });
 
   test('a restart mends what a restart can mend', async () => {

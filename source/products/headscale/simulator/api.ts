@@ -172,7 +172,10 @@ export function meshApi(state: MeshState): RequestListener {
 }
 
 function answerTo(state: MeshState, { method, path, query, body, header }: Asked): Answer {
-  if (path === '/health') return { body: { status: 'pass' }, headers: { 'Content-Type': 'application/health+json; charset=utf-8' } };
+  if (path === '/health') {
+    const seen = state.unwell ? { status: 500, body: { status: 'fail' } } : { body: { status: 'pass' } };
+    return { ...seen, headers: { 'Content-Type': 'application/health+json; charset=utf-8' } };
+  }
   if (path === '/version' && state.minor >= 26) return { body: state.version };
   if (!path.startsWith('/api/v1/')) return { status: 404, body: '404 page not found\n' };
   if (!state.isApiKey(/^Bearer (.+)$/.exec(header('authorization'))?.[1] ?? ''))

@@ -55,10 +55,12 @@ export class MeshState {
   preAuthKeys: PreAuthKey[] = [];
   apiKeys: { id: string; prefix: string; key: string; expiration: string; createdAt: string; lastSeen: null }[] = [];
   policy: { policy: string; updatedAt: string } | undefined;
+  /** The database is unreachable. */
+  unwell = false;
   /** Nodes that wait to be registered, by auth id. */
   readonly pending = new Map<string, string>();
   /** The time of the line is now by default. */
-  log: (text: string, ms?: number) => void = () => {};
+  log: (text: string, ms?: number, level?: string) => void = () => {};
   readonly #ids = new Map<string, number>();
   readonly #routeIds = new Map<string, string>();
 

@@ -65,6 +65,18 @@ describe('a mesh that lives', () => {
     await expect.poll(() => listening.logged.join('\n')).toMatch(/ INF http request bytes=17 method=GET path=\/health .* status=200/);
     expect(listening.logged.join('\n')).not.toContain(mesh.apiKey.slice(24));
   });
+
+  test('incidents: the database is unreachable until a restart, and a node has to log in again', async () => {
+    await open();
+    mesh.product.play?.('mesh-database');
+    expect(await ask('GET', '/health')).toMatchObject({ status: 500, json: { status: 'fail' } });
+    listening.restart();
+    expect(await ask('GET', '/health')).toMatchObject({ status: 200, json: { status: 'pass' } });
+    mesh.product.play?.('mesh-node-expired');
+    const nas = (await printed('nodes', 'list')).find((node) => node['given_name'] === 'nas');
+    expect(nas).not.toHaveProperty('online');
+    expect(nas).not.toHaveProperty('subnet_routes');
+  });
 });
 
 describe('dialects', () => {

@@ -34,12 +34,14 @@ export function createMesh(options: MeshOptions = {}) {
   if (!options.empty) settleCrew(state);
   const apiKey = state.createApiKey(state.time(90 * dayMs));
   const pendingAuthId = options.empty ? undefined : newAuthId();
-  state.log = (text, ms = Date.now()) => surroundings?.log(`${new Date(ms).toISOString().slice(0, 19)}Z INF ${text}`, 'stderr', ms);
+  state.log = (text, ms = Date.now(), level = 'INF') =>
+    surroundings?.log(`${new Date(ms).toISOString().slice(0, 19)}Z ${level} ${text}`, 'stderr', ms);
 
   const product: PracticeProduct = {
     listeners: { 8080: meshApi(state) },
     start(given) {
       surroundings = given;
+      state.unwell = false;
       // A client whose login was forgotten asks again.
       const joined = state.nodes.some((node) => node.name === newcomer);
       if (pendingAuthId && !joined) state.pending.set(pendingAuthId, newcomer);
@@ -55,6 +57,16 @@ export function createMesh(options: MeshOptions = {}) {
       surroundings = undefined;
     },
     exec: (argv) => (/(?:^|\/)headscale$/.test(argv[0] ?? '') ? Promise.resolve(runCommand(state, argv)) : undefined),
+    play(incident) {
+      if (incident === 'mesh-database') {
+        state.unwell = true;
+        state.log('health check failed error="pinging database: sql: database is closed"', undefined, 'ERR');
+      }
+      const nas = state.nodes.find(({ givenName }) => givenName === 'nas');
+      if (incident !== 'mesh-node-expired' || !nas) return;
+      state.expireNode(nas);
+      state.log(`node expired node.id=${nas.id} node.name=${nas.name} node.online=false`);
+    },
   };
   /** The auth id is that of the node that waits to be registered; undefined in an empty mesh. Both are new in every practice stack. */
   return { product, apiKey, pendingAuthId };

@@ -138,6 +138,11 @@ export function createCluster(options: ClusterOptions = {}) {
     },
     exec: (argv) => onNode(controlPlane, argv),
     onNode,
+    play(incident) {
+      if (incident !== 'node-not-ready') return;
+      setReady(workers[1], false);
+      controllers.after(60_000, () => setReady(workers[1], true));
+    },
   };
 
   const kubeconfig = (server: string): string =>

@@ -49,6 +49,16 @@ describe('a furnished secrets manager', () => {
     expect(manager.product.exec?.(['cat', '/etc/passwd'], '')).toBeUndefined();
   });
 
+  test('incidents: another operator resets an unseal attempt, and enters a wrong share', async () => {
+    const first = await ask('PUT', 'sys/unseal', { key: manager.shares[0] });
+    manager.product.play?.('unseal-reset');
+    const next = await ask('PUT', 'sys/unseal', { key: manager.shares[0] });
+    expect(next).toMatchObject({ progress: 1 });
+    expect(next['nonce']).not.toBe(first['nonce']);
+    manager.product.play?.('wrong-share');
+    expect(await ask('PUT', 'sys/unseal', { key: manager.shares[1] })).toMatchObject({ status: 400 });
+  });
+
   test('a snapshot of other keys is refused, unless somebody insists', async () => {
     const other = await createSecretsManager();
     const there = await listen(other.product, 8200);
