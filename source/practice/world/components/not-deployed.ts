@@ -3,15 +3,15 @@ import { type Pages, type PracticeComponent, printed } from '../component.ts';
 import { postgresService } from './databases.ts';
 import { mediaAutomation } from './media.ts';
 
-const mealiePages: Pages = {
+const mealiePages = (isFirstLogin: boolean): Pages => ({
   '/api/app/about': {
     body: { production: true, version: 'v3.5.0', demoStatus: false, allowSignup: false, enableOidc: false, allowPasswordLogin: true },
   },
-  '/api/app/about/startup-info': { body: { isFirstLogin: true, isDemo: false } },
+  '/api/app/about/startup-info': { body: { isFirstLogin, isDemo: false } },
   '/': htmlPage('Mealie'),
-};
+});
 
-/** Mealie, as it is when it is new: with the account that everybody knows. */
+/** Mealie, as it is when it is new: with the default account, until it is gone as if someone had logged in. */
 const recipeManager: PracticeComponent = {
   component: 'recipe-manager',
   services: {
@@ -28,10 +28,12 @@ const recipeManager: PracticeComponent = {
         ],
       },
       figures: { cpuPercent: [0.6, 0.4], memoryMb: [214, 12] },
-      pages: { 9000: mealiePages },
+      pages: { 9000: mealiePages(true) },
       exec: (argv) => (argv[0] === 'python' ? printed('') : undefined),
       bootMs: 2_000,
       processes: ['/opt/mealie/bin/python3 /opt/mealie/bin/mealie'],
+      settles: { afterMs: 5 * 60_000, scenario: 'changed' },
+      scenarios: { changed: { pages: { 9000: mealiePages(false) } } },
     },
     db: postgresService('mealie'),
   },
