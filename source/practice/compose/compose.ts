@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Container } from '../engine/container.ts';
 import { statusText } from '../engine/container-json.ts';
 import { createContainer } from '../engine/create-container.ts';
+import { Execs } from '../engine/execs.ts';
 import type { Machine } from '../engine/machine.ts';
 import { composeVersion, type Declared, type Project, type ProjectService, readProject } from './project.ts';
 
@@ -30,13 +31,17 @@ const text = { type: 'string' } as const;
 /** The options that have a value, before the command and behind it. All others are flags. */
 const valued = {
   ...{ file: { ...text, short: 'f' }, 'project-name': { ...text, short: 'p' }, 'project-directory': text, 'env-file': text, profile: text },
-  ...{ ansi: text, progress: text, pull: text, timeout: { ...text, short: 't' } },
+  ...{ ansi: text, progress: text, pull: text, timeout: { ...text, short: 't' }, index: text, workdir: { ...text, short: 'w' } },
 } as const;
 
 export async function runCompose(run: ComposeRun): Promise<number> {
   const { argv } = run;
-  const { values, positionals } = parseArgs({ args: [...argv], options: valued, strict: false, allowPositionals: true });
-  const [verb = '', ...words] = positionals;
+  // Everything behind the service of an exec belongs to the program.
+  const exec = argv.indexOf('exec');
+  const service = exec < 0 ? -1 : argv.findIndex((word, index) => index > exec && !word.startsWith('-'));
+  const end = service < 0 ? argv.length : service + 1;
+  const { values, positionals } = parseArgs({ args: argv.slice(0, end), options: valued, strict: false, allowPositionals: true });
+  const [verb = '', ...words] = [...positionals, ...argv.slice(end)];
   const options: Command['options'] = values;
   const say = (line: string) => run.write(`${line}\n`, 'stderr');
   if (verb === 'version') {
@@ -61,6 +66,7 @@ export async function runCompose(run: ComposeRun): Promise<number> {
 const commands: Readonly<Record<string, (command: Command) => Promise<number | undefined> | undefined>> = {
   up,
   down,
+  start: (command) => each(command, 'Started', (container) => command.machine.start(container)),
   stop: (command) => each(command, 'Stopped', (container) => command.machine.stop(container)),
   restart: (command) => each(command, 'Started', (container) => command.machine.restart(container)),
   rm: (command) => each(command, 'Removed', (container) => removeContainer(command, container)),
@@ -68,6 +74,24 @@ const commands: Readonly<Record<string, (command: Command) => Promise<number | u
     const lines = containersOf(command).map((one) => `${one.name}   ${serviceOf(one)}   ${statusText(one)}\n`);
     command.write(`NAME   SERVICE   STATUS\n${lines.join('')}`, 'stdout');
     return undefined;
+  },
+  config({ project: { name, services }, options, write }) {
+    if (options['q'] || options['quiet']) return undefined;
+    const names = services.map((service) => `${service.name}\n`).join('');
+    const whole = { name, services: Object.fromEntries(services.map((service) => [service.name, service])) };
+    write(options['services'] ? names : `${JSON.stringify(whole, null, 2)}\n`, 'stdout');
+    return undefined;
+  },
+  async exec(command) {
+    const { machine, write } = command;
+    const [service, ...argv] = command.words;
+    const container = containersOf(command).find((one) => serviceOf(one) === service && one.isUp);
+    if (!container) throw new Error(`service "${service ?? ''}" is not running`);
+    const execs = new Execs(machine);
+    const instance = execs.create(container, { argv, environment: {}, attachStdin: false, tty: true, size: { rows: 24, columns: 80 } });
+    const output = { write: (bytes: Buffer) => write(bytes.toString().replaceAll('\r\n', '\n'), 'stdout'), end: () => undefined };
+    await execs.run(instance, { output });
+    return instance.exitCode ?? 1;
   },
 };
 
