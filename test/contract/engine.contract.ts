@@ -242,6 +242,26 @@ export function engineContract(kind: string, real: { url: string; socket: string
     expect(JSON.parse((await api('POST', `/containers/${id}/wait`)).body)).toMatchObject({ StatusCode: 6 });
   });
 
+  test('filters of the docker program: a list by name, state and label, events by type', async () => {
+    const beginMs = Date.now() - 1_000;
+    const id = await run('filtered', 'sleep 600', { Labels: { shape: 'round' } });
+    const filtered = async (filters: Record<string, string>) => {
+      const sent = Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, { [value]: true }]));
+      const { body } = await api('GET', `/containers/json?filters=${encodeURIComponent(JSON.stringify(sent))}`);
+      return (JSON.parse(body) as { Id: string }[]).map(({ Id }) => Id);
+    };
+    expect(await filtered({ name: `${tag}-filtered` })).toEqual([id]);
+    expect(await filtered({ name: `${tag}-filtered`, label: 'shape=round' })).toEqual([id]);
+    expect(await filtered({ name: `${tag}-filtered`, label: 'shape=square' })).toEqual([]);
+    expect(await filtered({ name: `${tag}-filtered`, status: 'exited' })).toEqual([]);
+    await api('POST', `/containers/${id}/stop?t=0`);
+    // A state that is not running needs no all=1.
+    expect(await filtered({ name: `${tag}-filtered`, status: 'exited' })).toEqual([id]);
+    const events = encodeURIComponent('{"type":{"container":true},"event":{"die":true}}');
+    const { body } = await api('GET', `/events?since=${beginMs / 1000}&until=${Date.now() / 1000 + 0.5}&filters=${events}`);
+    expect(body).toContain(id);
+  });
+
   // Podman runs health checks from systemd timers.
   test.skipIf(isPodman)('a health check is heard in list, inspect and events', async () => {
     const beginMs = Date.now() - 1_000;

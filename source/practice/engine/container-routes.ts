@@ -116,9 +116,19 @@ function graceOf({ query }: EngineRequest): { graceSeconds?: number } {
 
 function listContainers(request: EngineRequest): void {
   const { machine, query } = request;
-  readFilters(query.get('filters'), []);
-  const all = isSet(query.get('all'));
-  const found = machine.containers().filter(({ isUp, state }) => all || isUp || state.status === 'restarting');
+  const { label = [], name: names, status } = readFilters(query.get('filters'), ['label', 'name', 'status']);
+  const all = isSet(query.get('all')) || status;
+  const hasLabel = (labels: object, wanted: string) =>
+    Object.entries(labels).some(([key, value]) => wanted === key || wanted === `${key}=${value}`);
+  const found = machine
+    .containers()
+    .filter(
+      ({ isUp, name, spec, state }) =>
+        (all || isUp || state.status === 'restarting') &&
+        (!status || status.includes(state.status)) &&
+        (!names || names.some((part) => `/${name}`.includes(part))) &&
+        label.every((wanted) => hasLabel(spec.labels, wanted)),
+    );
   sendJson(
     request,
     found.map((container) => listedContainer(container, machine)),

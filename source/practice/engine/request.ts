@@ -92,10 +92,12 @@ export function untilClosed(response: ServerResponse, until?: { ms: number }): A
   return AbortSignal.any([closed.signal, AbortSignal.timeout(leftMs)]);
 }
 
-/** Reads `{"event":["die"]}`, and refuses filters that are not among these. */
-export function readFilters(text: string | null, known: readonly string[]): Readonly<Record<string, readonly string[]>> {
-  const filters = parseBody<Record<string, readonly string[]>>(text ?? '') as Readonly<Record<string, readonly string[]>>;
-  const unknown = Object.keys(filters).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new Refusal(400, `invalid filter '${unknown}'`);
+/** Reads `{"event":["die"]}`, or `{"event":{"die":true}}` as docker sends it, and refuses filters that are not among these. */
+export function readFilters<Name extends string>(text: string | null, known: readonly Name[]): Partial<Record<Name, string[]>> {
+  const filters: Partial<Record<string, string[]>> = {};
+  for (const [name, values] of Object.entries(parseBody<Record<string, object>>(text ?? ''))) {
+    if (!(known as readonly string[]).includes(name)) throw new Refusal(400, `invalid filter '${name}'`);
+    filters[name] = Array.isArray(values) ? values.map(String) : Object.keys(values ?? {});
+  }
   return filters;
 }

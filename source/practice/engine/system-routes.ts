@@ -85,10 +85,12 @@ function sendInfo(request: EngineRequest): void {
 }
 
 async function sendEvents({ machine, query, response }: EngineRequest): Promise<void> {
-  const { event: wanted } = readFilters(query.get('filters'), ['event']);
+  const { event: wanted, type: types } = readFilters(query.get('filters'), ['event', 'type']);
   const [since, until] = [readMoment(query.get('since')), readMoment(query.get('until'))];
-  const matches = ({ action, ms }: PracticeEvent): boolean =>
-    (!wanted || wanted.some((name) => action === name || action.startsWith(`${name}:`))) && (!until || ms <= until.ms);
+  const matches = ({ action, ms, type }: PracticeEvent): boolean =>
+    (!types || types.includes(type)) &&
+    (!wanted || wanted.some((name) => action === name || action.startsWith(`${name}:`))) &&
+    (!until || ms <= until.ms);
   const send = (event: PracticeEvent) => matches(event) && response.write(`${JSON.stringify(eventJson(event))}\n`);
   const signal = untilClosed(response, until);
   const coming = on(machine.events, 'event', { signal });
