@@ -242,8 +242,7 @@ export function engineContract(kind: string, real: { url: string; socket: string
     expect(JSON.parse((await api('POST', `/containers/${id}/wait`)).body)).toMatchObject({ StatusCode: 6 });
   });
 
-  test('filters of the docker program: a list by name, state and label, events by type', async () => {
-    const beginMs = Date.now() - 1_000;
+  test('lists can be filtered by name, state and label, as the docker program does', async () => {
     const id = await run('filtered', 'sleep 600', { Labels: { shape: 'round' } });
     const filtered = async (filters: Record<string, string>) => {
       const sent = Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, { [value]: true }]));
@@ -257,9 +256,17 @@ export function engineContract(kind: string, real: { url: string; socket: string
     await api('POST', `/containers/${id}/stop?t=0`);
     // A state that is not running needs no all=1.
     expect(await filtered({ name: `${tag}-filtered`, status: 'exited' })).toEqual([id]);
-    const events = encodeURIComponent('{"type":{"container":true},"event":{"die":true}}');
-    const { body } = await api('GET', `/events?since=${beginMs / 1000}&until=${Date.now() / 1000 + 0.5}&filters=${events}`);
+  });
+
+  // Podman 4.3 finds no event by the names that Docker has for them.
+  test.skipIf(isPodman)('events can be filtered by type and name, as the docker program does', async () => {
+    const beginMs = Date.now() - 1_000;
+    const id = await run('events', 'true');
+    await api('POST', `/containers/${id}/wait`);
+    const filters = encodeURIComponent('{"type":{"container":true},"event":{"die":true}}');
+    const { body } = await api('GET', `/events?since=${beginMs / 1000}&until=${Date.now() / 1000 + 0.5}&filters=${filters}`);
     expect(body).toContain(id);
+    expect(body).not.toContain('"start"');
   });
 
   // Podman runs health checks from systemd timers.
