@@ -65,10 +65,13 @@ describe('bringing up what should run, after a power cut', () => {
     await fixture.close();
   });
 
-  test('what runs and is unhealthy is named, though there is nothing to bring up', async () => {
-    stand({ ...seen('runtime', 'unhealthy'), ...inState('unhealthy', 'error') }, seen('chat', 'running'));
+  test('what runs and is unhealthy or not ready yet is named, though there is nothing to bring up', async () => {
+    stand(
+      { ...seen('runtime', 'unhealthy'), ...inState('unhealthy', 'error') },
+      { ...seen('chat', 'starting'), ...inState('starting', 'busy') },
+    );
     expect((await fixture.run(up, undefined)).message).toBe(
-      'Everything that was deployed from here runs, or was stopped by an operator. Not healthy: runtime (unhealthy).',
+      'Everything that was deployed from here runs, or was stopped by an operator. Not healthy: runtime (unhealthy). Not ready yet: chat (starting).',
     );
   });
 

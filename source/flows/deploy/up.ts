@@ -86,12 +86,14 @@ async function startInterrupted(scope: EngineScope): Promise<string[]> {
   return session.dryRun ? [] : [...new Set(records.map(({ component }) => cleanLine(component)))];
 }
 
-/** Returns the sentence about unhealthy components: that none has to be started does not mean that all are healthy. */
+/** Returns the sentences about other states: that none has to be started does not mean that all are healthy. */
 function unwellSentence(here: readonly ComponentView[], sealed: readonly string[]): string {
-  const unwell = here
-    .filter(({ id, state }) => state.severity === 'error' && !sealed.includes(id))
-    .map(({ id, state }) => `${id} (${state.label})`);
-  return unwell.length === 0 ? '' : ` Not healthy: ${namesText(unwell)}.`;
+  const those = (severity: 'error' | 'busy') =>
+    namesText(
+      here.filter(({ id, state }) => state.severity === severity && !sealed.includes(id)).map(({ id, state }) => `${id} (${state.label})`),
+    );
+  const [unwell, busy] = [those('error'), those('busy')];
+  return `${unwell && ` Not healthy: ${unwell}.`}${busy && ` Not ready yet: ${busy}.`}`;
 }
 
 function sealedIn(components: readonly ComponentView[], engineName: string): string[] {
