@@ -29,10 +29,23 @@ const keptRecords = 20_000;
 /** What a container wrote, as the json-file driver keeps it. */
 export class ContainerLog {
   #records: LogRecord[] = [];
+  #past: (() => void) | undefined;
   readonly #emitter = new EventEmitter<{ record: [LogRecord]; end: [] }>().setMaxListeners(0);
+
+  /** @param write appends what was written before; called with the first line or reader, since most logs of a practice are never read */
+  precede(write: () => void): void {
+    this.#past = write;
+  }
+
+  #writePast(): void {
+    const write = this.#past;
+    this.#past = undefined;
+    write?.();
+  }
 
   /** Appends at most one line. */
   append(text: string, stream: 'stdout' | 'stderr', ms: number): void {
+    this.#writePast();
     const last = this.#records.at(-1);
     const previous = last && last.ms >= ms ? last : undefined;
     let at = previous ? previous.ms : ms;
@@ -53,6 +66,7 @@ export class ContainerLog {
 
   read({ since, until, tail, ...streams }: LogRange): LogRecord[] {
     if (tail === 0) return [];
+    this.#writePast();
     const found = this.#records.filter(
       (record) => streams[record.stream] && (!since || !isBefore(record, since)) && (!until || !isBefore(until, record)),
     );
@@ -70,6 +84,7 @@ export class ContainerLog {
 
   /** Yields each further record from this call on, until the container ends. */
   follow(signal: AbortSignal): AsyncIterable<[LogRecord]> {
+    this.#writePast();
     return on(this.#emitter, 'record', { signal, close: ['end'] }) as AsyncIterable<[LogRecord]>;
   }
 

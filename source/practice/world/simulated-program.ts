@@ -82,7 +82,7 @@ export class SimulatedProgram implements Program {
     const past = { log, startedMs, untilMs: endedMs ?? Date.now() };
     this.#writeTemplates('start', past, startedMs);
     if (endedMs === undefined) this.#past = past;
-    if (!this.#product || endedMs !== undefined) this.#writePast(past);
+    if (!this.#product || endedMs !== undefined) log.precede(() => this.#writePast(past));
   }
 
   /** The last hours before the practice began. */
@@ -122,7 +122,7 @@ export class SimulatedProgram implements Program {
       environment: run.environment,
       ...(past && { startedMs: past.startedMs }),
     });
-    if (past && this.#product) this.#writePast(past);
+    if (past && this.#product) past.log.precede(() => this.#writePast(past));
     run.signal.addEventListener('abort', () => {
       this.#isUp = false;
       this.#run = undefined;
