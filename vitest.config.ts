@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { ClosingLine } from './test/closing-line.ts';
@@ -26,30 +27,43 @@ const common = {
   retry: process.env.CI ? 1 : 0,
 };
 
+const units = ['source/**/*.test.{ts,tsx}', 'test/{bench,bundle,catalog,contract,lint,spec,docs}/**/*.test.{ts,tsx}'];
+const consoleUnits = 'source/console/**/*.test.{ts,tsx}';
+const plainUnits = 'source/**/*.plain.test.{ts,tsx}';
+/** They replace modules, or depend on which are loaded, and would do so for the files that come after them in the same process. */
+const isolatedUnits = globSync(units).filter((file) => /\bvi\.(?:mock|doMock|hoisted|resetModules)\(/.test(readFileSync(file, 'utf8')));
+
+/** Files share processes: starting one and loading the source in it would take as long as the tests of most of them. */
+const unit = {
+  ...common,
+  isolate: false,
+  // By itself vitest leaves a core alone, which on two is half of them; and many files wait for processes, or for the practice stack, more than they work.
+  maxWorkers: 6,
+  env: { ...common.env, FORCE_COLOR: '3' },
+};
+
 export default defineConfig({
   test: {
     reporters: ['default', new ClosingLine()],
     sequence: { sequencer: LongestFirst },
     projects: [
+      { test: { ...unit, name: 'unit', include: units, exclude: [consoleUnits, plainUnits, ...isolatedUnits] } },
+      { test: { ...unit, name: 'isolated', include: isolatedUnits, setupFiles: ['test/as-bundled.ts'], isolate: true } },
       {
         test: {
-          ...common,
-          name: 'unit',
+          ...unit,
+          name: 'console',
+          include: [consoleUnits],
+          exclude: [plainUnits, ...isolatedUnits],
           setupFiles: ['test/as-bundled.ts'],
-          // By itself vitest leaves a core alone, which on two is half of them; and many files wait for processes, or for the practice stack, more than they work.
-          maxWorkers: 4,
-          include: ['source/**/*.test.{ts,tsx}', 'test/{bench,bundle,catalog,contract,lint,spec,docs}/**/*.test.{ts,tsx}'],
-          exclude: ['**/*.plain.test.*'],
-          env: { ...common.env, FORCE_COLOR: '3' },
         },
       },
       {
         test: {
-          ...common,
+          ...unit,
           name: 'no-colour',
+          include: [plainUnits],
           setupFiles: ['test/as-bundled.ts'],
-          maxWorkers: 4,
-          include: ['source/**/*.plain.test.{ts,tsx}'],
           env: { ...common.env, NO_COLOR: '1', FORCE_COLOR: '0' },
         },
       },

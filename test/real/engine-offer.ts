@@ -31,5 +31,7 @@ declare module 'vitest' {
     composeFolder: string;
     /** The socket at which turns are asked for. */
     turns: string;
+    /** A folder for what V8 compiled of the built program; it may not be there yet. */
+    compiledCode: string;
   }
 }

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import {
   type EngineOffer,
@@ -67,6 +68,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   const turns = await openTurns();
   project.provide('turns', turns.path);
+  project.provide('compiledCode', join(dirname(turns.path), 'compiled'));
 
   const missing = engineKinds.filter((kind) => 'missing' in offers[kind]);
   if (strict && missing.length > 0) {

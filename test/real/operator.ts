@@ -1,7 +1,8 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
 import type { State } from '../../source/catalog/state.ts';
 import { Terminal } from '../pty/terminal.ts';
 import type { RealEngine } from './real-engines.ts';
@@ -32,6 +33,8 @@ export interface Operator {
 export async function makeOperator(engine: RealEngine, more: Readonly<Record<string, string>> = {}): Promise<Operator> {
   const folder = await mkdtemp(join(tmpdir(), 'qd-operator-'));
   const home = join(folder, 'home');
+  const compiled = join(home, 'cache', 'compiled');
+  await cp(inject('compiledCode'), compiled, { recursive: true }).catch(() => undefined);
   const env = { DOCKER_HOST: engine.url, QUARTERDECK_HOME: home, ...more };
   const run = async (args: readonly string[]): Promise<ScriptOutcome> =>
     await runProgram([launcher, ...args], { env, bare: true, limitMs: 120_000 });
@@ -62,8 +65,21 @@ export async function makeOperator(engine: RealEngine, more: Readonly<Record<str
         .map(async (name) => `== ${name.name}\n${await readFile(join(name.parentPath, name.name), 'utf8')}`);
       return (await Promise.all(texts)).join('\n');
     },
-    leave: async () => await rm(folder, { recursive: true, force: true }),
+    leave: async () => {
+      await leaveCompiled(compiled, inject('compiledCode'));
+      await rm(folder, { recursive: true, force: true });
+    },
   };
+}
+
+/** For the operators that come later: with their own files empty, a third of what a run takes would be V8 compiling the program again. */
+async function leaveCompiled(from: string, to: string): Promise<void> {
+  for (const file of await readdir(from, { recursive: true, withFileTypes: true }).catch(() => [])) {
+    if (!file.isFile()) continue;
+    const build = join(to, basename(file.parentPath));
+    await mkdir(build, { recursive: true, mode: 0o700 });
+    await rename(join(file.parentPath, file.name), join(build, file.name)).catch(() => undefined);
+  }
 }
 
 /** What `status --json` says of one component; the part that the tests look at. */
