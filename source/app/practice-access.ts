@@ -7,7 +7,6 @@ import { listOwnFolder, makeOwnFolder, readOwnFile, removeOwnFolder, writeOwnFil
 import type { OwnPaths } from '../config/paths.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
 import { askEngine } from '../hosts/practice-host.ts';
-import { practicePrograms } from '../hosts/practice-programs.ts';
 import type { PracticeFacts } from '../practice/practice.ts';
 import { parseJson } from '../text/json-value.ts';
 
@@ -109,17 +108,6 @@ function pathsIn(paths: OwnPaths, home: string): OwnPaths {
   return { ...paths, state: join(home, 'state'), data: join(home, 'data'), run: join(home, 'run') };
 }
 
-/** The practice machine's `docker-compose`. */
-function composeScript(installation: string, folder: string): string {
-  const [program, socket] = [join(installation, 'bin', 'quarterdeck'), join(folder, 'engine.sock')].map(
-    (path) => `'${path.replaceAll("'", "'\\''")}'`,
-  );
-  return `#!/bin/sh\nDOCKER_HOST=unix://${socket} exec ${program} practice compose -- "$@"\n`;
-}
-
-/** Resolves every name to the practice machine. */
-const resolverScript = '#!/bin/sh\nfor name; do :; done\necho "192.168.1.10    STREAM $name"\n';
-
 /** Opens a practice stack in this process. Other processes find it only after `publish`. */
 export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publish(): Promise<void> }> {
   const [{ openPractice }, catalog] = await Promise.all([
@@ -131,10 +119,6 @@ export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publi
   await makeOwnFolder(home);
   const folder = roomFor(home);
   const practice = await openPractice({ folder, catalog });
-  await makeOwnFolder(join(folder, 'home'));
-  const programs = practicePrograms(folder);
-  await writeOwnFile(join(programs, 'docker-compose'), composeScript(installationFolder(), folder), { mode: 0o700 });
-  await writeOwnFile(join(programs, 'getent'), resolverScript, { mode: 0o700 });
   let preparing: Promise<void> | undefined;
   const prepare = () => {
     preparing ??= import('./practice-deployments.ts').then(({ layPracticeDeployments }) =>

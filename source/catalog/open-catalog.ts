@@ -29,11 +29,18 @@ export function catalogOf(entries: readonly CatalogEntry[], problems: readonly C
   return { entries: ordered, problems, get: (id) => byId.get(id) };
 }
 
+const builtIns = new Map<string, readonly CatalogEntry[]>();
+
+/** Read once: a build replaces the file, and this process with it. */
 async function readBuiltIn(file: string): Promise<readonly CatalogEntry[]> {
+  const known = builtIns.get(file);
+  if (known) return known;
   const bytes = await readOwnBytes(file);
   if (bytes === undefined) throw damaged(file, 'it is missing');
   try {
-    return readCompiled(bytes);
+    const entries = readCompiled(bytes);
+    builtIns.set(file, entries);
+    return entries;
   } catch (thrown) {
     throw damaged(file, messageOf(thrown));
   }

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { installationFolder } from '../config/installation.ts';
+import { writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Grant } from '../grants/grant.ts';
 import { parseJson } from '../text/json-value.ts';
@@ -16,15 +18,27 @@ import { runProgram, underGrant } from './program.ts';
 const programs: ReadonlySet<string> = new Set(['sh', 'df', 'tail', 'ps', 'sysctl']);
 
 /** Programs that the practice machine has in place of the operator's: they reach only its own engine and query no name server. */
-const own: ReadonlySet<string> = new Set(['docker-compose', 'getent']);
+const ownPrograms: Readonly<Record<string, (folder: string) => string>> = {
+  'docker-compose': (folder) => {
+    const [program, socket] = [join(installationFolder(), 'bin', 'quarterdeck'), join(folder, 'engine.sock')].map(
+      (path) => `'${path.replaceAll("'", "'\\''")}'`,
+    );
+    return `#!/bin/sh\nDOCKER_HOST=unix://${socket} exec ${program} practice compose -- "$@"\n`;
+  },
+  /** Resolves every name to the practice machine. */
+  getent: () => '#!/bin/sh\nfor name; do :; done\necho "192.168.1.10    STREAM $name"\n',
+};
 
-/** Folder for the practice machine's own programs. */
-export const practicePrograms = (folder: string): string => join(folder, 'bin');
+async function writePrograms(folder: string, bin: string): Promise<void> {
+  for (const [name, text] of Object.entries(ownPrograms)) await writeOwnFile(join(bin, name), text(folder), { mode: 0o700 });
+}
 
 /** Throws `unreachable.program` for a program that the practice machine does not have. */
 export function programsOf(folder: string): Pick<Host, 'exec' | 'run' | 'stream' | 'pipe'> {
-  const locate = ([program = '', ...words]: readonly string[], { cwd, env }: PipeOptions) => {
-    const path = own.has(program) ? join(practicePrograms(folder), program) : programs.has(program) ? program : undefined;
+  const bin = join(folder, 'bin');
+  let written: Promise<void> | undefined;
+  const locate = async ([program = '', ...words]: readonly string[], { cwd, env }: PipeOptions) => {
+    const path = Object.hasOwn(ownPrograms, program) ? join(bin, program) : programs.has(program) ? program : undefined;
     if (path === undefined) {
       throw new Fault(
         'unreachable.program',
@@ -32,9 +46,12 @@ export function programsOf(folder: string): Pick<Host, 'exec' | 'run' | 'stream'
         'Only its containers can be entered: quarterdeck exec COMPONENT -- PROGRAM',
       );
     }
+    // Not before one runs: an operator who only looks around does not wait for them.
+    written ??= writePrograms(folder, bin);
+    await written;
     const home = join(folder, 'home');
     const paths = {
-      PATH: `${practicePrograms(folder)}:/usr/local/bin:/usr/bin:/bin`,
+      PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`,
       HOME: home,
       LANG: 'C.UTF-8',
       QUARTERDECK_HOME: join(folder, 'quarterdeck'),
@@ -42,11 +59,11 @@ export function programsOf(folder: string): Pick<Host, 'exec' | 'run' | 'stream'
     return { argv: [path, ...words], options: { cwd: cwd ?? home, env: { ...paths, ...env }, bare: true } };
   };
   const exec: Host['exec'] = async (argv, options) => {
-    const located = locate(argv, options);
+    const located = await locate(argv, options);
     return runProgram(located.argv, { ...options, ...located.options });
   };
   const pipe = async (grant: Pick<Grant, 'signal'>, argv: readonly string[], options: PipeOptions = {}) => {
-    const located = locate(argv, options);
+    const located = await locate(argv, options);
     return pipeProgram(grant, located.argv, located.options);
   };
   return {

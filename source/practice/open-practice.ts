@@ -12,9 +12,9 @@ import { type Incidents, openIncidents } from './world/incidents.ts';
 
 /** Opens a practice stack on sockets in a folder that only its owner can enter. Nothing listens on the network. */
 export async function openPractice({ folder, catalog }: PracticeOptions): Promise<Practice> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await chmod(folder, 0o700);
   const home = join(folder, 'home');
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
   const machine = new Machine({ portsFolder: join(folder, 'ports'), bootMs: Date.now() - days(41), mountable: home });
   const socket = join(folder, 'engine.sock');
   let closeApi = async () => {};
