@@ -71,6 +71,8 @@ export function openFleet(options: FleetOptions): OpenFleet {
   let frame: NodeJS.Timeout | undefined;
   let reconsider: NodeJS.Timeout | undefined;
   let committedMs = 0;
+  /** What the last commit took: it rebuilds everything, which takes long with thousands of containers. */
+  let tookMs = 0;
   let closed = false;
   let listed = false;
   let complete = false;
@@ -81,8 +83,8 @@ export function openFleet(options: FleetOptions): OpenFleet {
 
   function changed(): void {
     if (closed || frame !== undefined) return;
-    // The first change after a quiet time is shown at once; a storm of changes once per frame.
-    frame = setTimeout(commit, Math.max(0, committedMs + frameMs - Date.now()));
+    // The first change after a quiet time is shown at once; a storm of changes once per frame, and in a third of the time at most.
+    frame = setTimeout(commit, Math.max(0, committedMs + Math.max(frameMs, 3 * tookMs) - Date.now()));
   }
 
   /** Stats are delivered separately: their subscribers are notified, and nothing is rebuilt. */
@@ -169,6 +171,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
     stats.follow(runtimes);
     clearTimeout(reconsider);
     reconsider = setTimeout(changed, Math.max(frameMs, reconsiderMs - nowMs));
+    tookMs = Date.now() - nowMs;
     listeners.notify();
   }
 

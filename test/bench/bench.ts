@@ -7,6 +7,7 @@ import { machineFacts, paceMs } from './machine.ts';
 import { benchPrograms } from './programs.ts';
 import { plainTable, resultTable } from './result-table.ts';
 import { catalog } from './rows/catalog.ts';
+import { commands } from './rows/commands.ts';
 import { firstFrame, firstFrameOfMany } from './rows/first-frame.ts';
 import { frameBytes } from './rows/frame-bytes.ts';
 import { idleCpu } from './rows/idle-cpu.ts';
@@ -21,6 +22,7 @@ import { slowLink } from './rows/slow-link.ts';
 const rows: readonly BenchRow[] = [
   catalog,
   firstFrame,
+  commands,
   plan,
   remoteHost,
   keyToFrame,

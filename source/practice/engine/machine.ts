@@ -107,7 +107,7 @@ export class Machine {
   }
 
   create(spec: ContainerSpec, program: Program, { createdMs = Date.now(), seed = randomBytes(32).toString('hex') } = {}): Container {
-    const other = this.containers().find(({ name }) => name === spec.name);
+    const other = [...this.#containers.values()].find(({ name }) => name === spec.name);
     if (other) {
       throw new Refusal(
         409,
