@@ -43,6 +43,20 @@ export interface ComponentRuntime {
   group: ContainerGroup;
 }
 
+type PartGroup = CompletedGroup & { ours: Deployed | undefined };
+
+/** What one engine contributes to a snapshot. By the keys of components, or of their services. */
+interface FleetPart {
+  components: ComponentView[];
+  runtimes: Map<string, ComponentRuntime>;
+  targets: ProbeTarget[];
+  entries: Map<string, CatalogEntry>;
+  hostNetwork: Map<string, ContainerDetail | undefined>;
+  ownAddresses: Map<string, OnLan>;
+  /** When an age in it, or a state that depends on one, is next due. */
+  reconsiderMs: number;
+}
+
 export interface OpenFleet extends Fleet {
   runtime(componentKey: string): ComponentRuntime | undefined;
   watchOf(name: string): EngineWatch | undefined;
@@ -61,30 +75,49 @@ export function openFleet(options: FleetOptions): OpenFleet {
   const index = new CatalogIndex(options.catalog.entries);
   const listeners = createListeners();
   const observations = new Observations(options.observationsFile, { isWritable: options.observationsKept ?? true });
-  const watchOf = (source: EngineSource) => new EngineWatch(source, changed, { observations, limits });
+  const watchOf = (source: EngineSource) => {
+    const watch: EngineWatch = new EngineWatch(source, () => changed(watch), { observations, limits });
+    return watch;
+  };
   const watches = options.engines.map(watchOf);
-  const probes = new ProbeWatch(changed, { execAllowed: options.execAllowed, defaultIntervalMs: options.probeIntervalMs });
+  const probes = new ProbeWatch(probed, { execAllowed: options.execAllowed, defaultIntervalMs: options.probeIntervalMs });
   const stats = new StatsWatch(sampled);
-  const declared = new DeclaredServices(watches, stackFolder, changed);
-  const deployed = new DeployedComponents(watches, stackFolder, changed, options.backupAges);
+  const declared = new DeclaredServices(watches, stackFolder, () => changed());
+  const deployed = new DeployedComponents(watches, stackFolder, () => changed(), options.backupAges);
   let runtimes: ReadonlyMap<string, ComponentRuntime> = new Map();
+  /** Rebuilt for a watch only when something about it changed, or its ages do. */
+  const parts = new Map<EngineWatch, FleetPart>();
+  const outdated = new Set<EngineWatch>();
+  const portsByHost = new Map<Host, PortView[]>();
   let frame: NodeJS.Timeout | undefined;
   let reconsider: NodeJS.Timeout | undefined;
   let committedMs = 0;
-  /** What the last commit took: it rebuilds everything, which takes long with thousands of containers. */
+  /** What the last commit took: with thousands of containers that is long. */
   let tookMs = 0;
   let closed = false;
   let listed = false;
   let complete = false;
-  const connections = new ConnectionWatch(changed);
+  const connections = new ConnectionWatch(schedule);
   for (const { host } of watches) connections.follow(host);
   const engineView = (watch: EngineWatch) => toEngineView(watch, connections.of(watch.host));
   let snapshot: FleetSnapshot = { revision: 0, settled: false, engines: watches.map(engineView), components: [], ports: [] };
 
-  function changed(): void {
+  function schedule(): void {
     if (closed || frame !== undefined) return;
     // The first change after a quiet time is shown at once; a storm of changes once per frame, and in a third of the time at most.
     frame = setTimeout(commit, Math.max(0, committedMs + Math.max(frameMs, 3 * tookMs) - Date.now()));
+  }
+
+  /** @param watch the only one that it is about */
+  function changed(watch?: EngineWatch): void {
+    for (const one of watch ? [watch] : watches) outdated.add(one);
+    schedule();
+  }
+
+  function probed(key: string, isNews: boolean): void {
+    const watch = runtimes.get(key)?.watch;
+    if (watch) outdated.add(watch);
+    if (isNews) schedule();
   }
 
   /** Stats are delivered separately: their subscribers are notified, and nothing is rebuilt. */
@@ -92,109 +125,122 @@ export function openFleet(options: FleetOptions): OpenFleet {
     if (!closed && frame === undefined) listeners.notify();
   }
 
-  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one pass over all containers fills everything that a commit replaces
   function commit(): void {
     frame = undefined;
     committedMs = Date.now();
     const nowMs = committedMs;
-    const components: ComponentView[] = [];
-    const entries = new Map<string, CatalogEntry>();
-    const hostNetwork = new Map<string, ContainerDetail | undefined>();
-    const ownAddresses = new Map<string, OnLan>();
-    const nextRuntimes = new Map<string, ComponentRuntime>();
-    const targets: ProbeTarget[] = [];
-    let reconsiderMs = nowMs + agesMs;
-
-    for (const watch of watches) {
-      const reachable = watch.link.state === 'connected';
-      const groups = declared
-        .complete(watch, groupContainers([...watch.containers.values()], index), index)
-        .flatMap((completed): (CompletedGroup & { ours: Deployed | undefined })[] => {
-          const { group, missing } = completed;
-          // A project of another name belongs to another owner, whatever its images are.
-          const ours = group.project === group.name ? deployed.get(watch, group.name) : undefined;
-          if (ours) return [{ ...completed, ours }];
-          // Services that a user removed are no longer expected, whatever the compose files still declare.
-          const wanted = missing.filter((service) => watch.removedMs(group.project, service) === undefined);
-          return group.members.length + wanted.length === 0 ? [] : [{ ...completed, missing: wanted, ours: undefined }];
-        });
-      const ids = componentIds(groups.map(({ group }) => group));
-      const knowledge = (id: string): ContainerKnowledge => ({ detail: watch.detail(id), history: watch.history(id) });
-      for (const { group, missing, isPartlyCreated, ours } of groups) {
-        const key = `${watch.name}/${group.project}/${group.name}`;
-        const removedMs = (service: string) => watch.removedMs(group.project, service);
-        const built = buildComponentView(group, {
-          host: watch.name,
-          id: ids.get(group) ?? group.name,
-          // The times of its containers use its own clock.
-          nowMs: nowMs + watch.clockAheadMs,
-          engineReachable: reachable,
-          knowledge,
-          networkOwner: (said) => ownerOf(watch, said),
-          probe: probes.probe(key),
-          findings: probes.findings(key),
-          missing,
-          haltedFor: (containerId) => deployed.haltedFor(watch, containerId),
-          removedMs,
-          isPartlyCreated,
-          observed: probes.setupTasks(key),
-          deployed: ours,
-          backup: ours && deployed.backup(watch, group.name),
-        });
-        components.push(watch.clockAheadMs === 0 ? built.view : byOurClock(built.view, watch.clockAheadMs));
-        nextRuntimes.set(key, { watch, group });
-        reconsiderMs = Math.min(reconsiderMs, built.reconsiderMs - watch.clockAheadMs);
-        if (group.entry) {
-          entries.set(key, group.entry);
-          const target = reachable ? probeTarget(key, group, watch) : undefined;
-          if (target) targets.push(target);
-        }
-        for (const { container, service } of group.members) {
-          const lan = watch.onLan(container.id);
-          if (lan.addresses.length > 0) ownAddresses.set(serviceKey(watch.name, group, service), lan);
-          if (container.networkMode === 'host') hostNetwork.set(serviceKey(watch.name, group, service), watch.detail(container.id));
-        }
-      }
-    }
-
-    runtimes = nextRuntimes;
+    const { components, ports } = snapshot;
+    const rebuilt = rebuild(nowMs);
+    const all = watches.flatMap((watch) => parts.get(watch) ?? []);
     snapshot = {
       revision: snapshot.revision + 1,
       settled: watches.every((watch) => watch.settled),
       engines: watches.map(engineView),
-      components: components.sort(compareComponents),
-      ports: portsOf(components, entries, hostNetwork, ownAddresses),
+      components: rebuilt.components ? all.flatMap((part) => part.components).sort(compareComponents) : components,
+      ports: rebuilt.any ? [...portsByHost.values()].flat() : ports,
     };
-    probes.follow(targets);
     listed = watches.every((watch) => watch.settled || watch.link.state === 'connected');
     complete = watches.every((watch) => watch.complete) && probes.complete();
-    stats.follow(runtimes);
     clearTimeout(reconsider);
-    reconsider = setTimeout(changed, Math.max(frameMs, reconsiderMs - nowMs));
+    const reconsiderMs = all.reduce((least, part) => Math.min(least, part.reconsiderMs), nowMs + agesMs);
+    reconsider = setTimeout(schedule, Math.max(frameMs, reconsiderMs - nowMs));
     tookMs = Date.now() - nowMs;
     listeners.notify();
   }
 
-  /** Engines on one machine share its ports. */
-  function portsOf(
-    components: readonly ComponentView[],
-    entries: ReadonlyMap<string, CatalogEntry>,
-    hostNetwork: ReadonlyMap<string, ContainerDetail | undefined>,
-    ownAddresses: ReadonlyMap<string, OnLan>,
-  ): PortView[] {
-    return [...new Set(watches.map(({ host }) => host))].flatMap((host) => {
-      const here = watches.filter((watch) => watch.host === host);
-      const newest = here.reduce((one, other) => (other.listenersMs > one.listenersMs ? other : one));
-      return portViews({
-        host: here[0]?.name ?? host.name,
-        hostAddresses: newest.hostAddresses,
-        listeners: newest.listeners,
-        components: components.filter((component) => here.some(({ name }) => name === component.host)),
-        entries,
-        hostNetwork,
-        ownAddresses,
-        engines: new Map(here.map((watch) => [watch.name, watch.facts])),
+  /** Returns whether the parts of any engine may have changed, and whether components of them may have. */
+  function rebuild(nowMs: number): { any: boolean; components: boolean } {
+    const due = watches.filter((watch) => outdated.has(watch) || (parts.get(watch)?.reconsiderMs ?? 0) <= nowMs);
+    const gone = [...parts.keys()].filter((watch) => !watches.includes(watch));
+    const counts = () => [...due, ...gone].some((watch) => (parts.get(watch)?.components.length ?? 0) > 0);
+    outdated.clear();
+    const hadComponents = counts();
+    for (const watch of gone) parts.delete(watch);
+    for (const watch of due) parts.set(watch, buildPart(watch, nowMs));
+    for (const host of new Set(due.map((watch) => watch.host))) portsByHost.set(host, portsOf(host));
+    // A host that is away costs nothing, however often it is tried again.
+    if (!hadComponents && !counts()) return { any: due.length + gone.length > 0, components: false };
+    const all = watches.flatMap((watch) => parts.get(watch) ?? []);
+    runtimes = new Map(all.flatMap((part) => [...part.runtimes]));
+    probes.follow(all.flatMap(({ targets }) => targets));
+    stats.follow(runtimes);
+    return { any: true, components: true };
+  }
+
+  function groupsOf(watch: EngineWatch): PartGroup[] {
+    return declared.complete(watch, groupContainers([...watch.containers.values()], index), index).flatMap((completed): PartGroup[] => {
+      const { group, missing } = completed;
+      // A project of another name belongs to another owner, whatever its images are.
+      const ours = group.project === group.name ? deployed.get(watch, group.name) : undefined;
+      if (ours) return [{ ...completed, ours }];
+      // Services that a user removed are no longer expected, whatever the compose files still declare.
+      const wanted = missing.filter((service) => watch.removedMs(group.project, service) === undefined);
+      return group.members.length + wanted.length === 0 ? [] : [{ ...completed, missing: wanted, ours: undefined }];
+    });
+  }
+
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one pass over the containers fills everything that depends on them
+  function buildPart(watch: EngineWatch, nowMs: number): FleetPart {
+    const part: FleetPart = {
+      ...{ components: [], targets: [], reconsiderMs: nowMs + agesMs },
+      ...{ entries: new Map(), hostNetwork: new Map(), ownAddresses: new Map(), runtimes: new Map() },
+    };
+    const reachable = watch.link.state === 'connected';
+    const groups = groupsOf(watch);
+    const ids = componentIds(groups.map(({ group }) => group));
+    const knowledge = (id: string): ContainerKnowledge => ({ detail: watch.detail(id), history: watch.history(id) });
+    for (const { group, missing, isPartlyCreated, ours } of groups) {
+      const key = `${watch.name}/${group.project}/${group.name}`;
+      const built = buildComponentView(group, {
+        host: watch.name,
+        id: ids.get(group) ?? group.name,
+        // The times of its containers use its own clock.
+        nowMs: nowMs + watch.clockAheadMs,
+        engineReachable: reachable,
+        knowledge,
+        networkOwner: (said) => ownerOf(watch, said),
+        probe: probes.probe(key),
+        findings: probes.findings(key),
+        missing,
+        haltedFor: (containerId) => deployed.haltedFor(watch, containerId),
+        removedMs: (service: string) => watch.removedMs(group.project, service),
+        isPartlyCreated,
+        observed: probes.setupTasks(key),
+        deployed: ours,
+        backup: ours && deployed.backup(watch, group.name),
       });
+      part.components.push(watch.clockAheadMs === 0 ? built.view : byOurClock(built.view, watch.clockAheadMs));
+      part.runtimes.set(key, { watch, group });
+      part.reconsiderMs = Math.min(part.reconsiderMs, built.reconsiderMs - watch.clockAheadMs);
+      if (group.entry) {
+        part.entries.set(key, group.entry);
+        const target = reachable ? probeTarget(key, group, watch) : undefined;
+        if (target) part.targets.push(target);
+      }
+      for (const { container, service } of group.members) {
+        const lan = watch.onLan(container.id);
+        if (lan.addresses.length > 0) part.ownAddresses.set(serviceKey(watch.name, group, service), lan);
+        if (container.networkMode === 'host') part.hostNetwork.set(serviceKey(watch.name, group, service), watch.detail(container.id));
+      }
+    }
+    return part;
+  }
+
+  /** Engines on one machine share its ports. */
+  function portsOf(host: Host): PortView[] {
+    const here = watches.filter((watch) => watch.host === host);
+    const partsHere = here.flatMap((watch) => parts.get(watch) ?? []);
+    const joined = <Value>(pick: (part: FleetPart) => ReadonlyMap<string, Value>) => new Map(partsHere.flatMap((part) => [...pick(part)]));
+    const newest = here.reduce((one, other) => (other.listenersMs > one.listenersMs ? other : one));
+    return portViews({
+      host: here[0]?.name ?? host.name,
+      hostAddresses: newest.hostAddresses,
+      listeners: newest.listeners,
+      components: partsHere.flatMap(({ components }) => components).sort(compareComponents),
+      entries: joined(({ entries }) => entries),
+      hostNetwork: joined(({ hostNetwork }) => hostNetwork),
+      ownAddresses: joined(({ ownAddresses }) => ownAddresses),
+      engines: new Map(here.map((watch) => [watch.name, watch.facts])),
     });
   }
 
@@ -214,7 +260,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
     await promise.finally(unsubscribe);
   }
 
-  void observations.ready().then(changed);
+  void observations.ready().then(() => changed());
   for (const watch of watches) void watch.run();
 
   const fleet: OpenFleet = {
@@ -227,6 +273,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
         // A network folder that does not respond must not block closing.
         await limited(signal, declaredLimitMs, () => Promise.all([declared.read(), deployed.read()])).catch(() => signal.throwIfAborted());
         clearTimeout(frame);
+        for (const watch of watches) outdated.add(watch);
         if (!closed) commit();
       }
       return snapshot;
@@ -270,6 +317,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
         deployed.forget(watch);
       }
       connections.forget(host);
+      portsByHost.delete(host);
       changed();
       return dropped.map(({ name }) => name);
     },

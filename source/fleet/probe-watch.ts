@@ -50,7 +50,8 @@ export class ProbeWatch {
   readonly #limit = pLimit(probeLimits.atOnce);
 
   constructor(
-    private readonly changed: () => void,
+    /** With the key of the component. `isNews`: it says something else than before, not only later. */
+    private readonly probed: (key: string, isNews: boolean) => void,
     private readonly options: { execAllowed: boolean; defaultIntervalMs?: number },
   ) {}
 
@@ -176,7 +177,7 @@ export class ProbeWatch {
       ]);
       const first = !asking.asked;
       asking.asked = true;
-      if (first || seen() !== before) this.changed();
+      this.probed(target.key, first || seen() !== before);
     } finally {
       asking.running = undefined;
       if (asking.again) asking.kept.clear();

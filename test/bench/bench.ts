@@ -10,6 +10,7 @@ import { catalog } from './rows/catalog.ts';
 import { commands } from './rows/commands.ts';
 import { firstFrame, firstFrameOfMany } from './rows/first-frame.ts';
 import { frameBytes } from './rows/frame-bytes.ts';
+import { hosts } from './rows/hosts.ts';
 import { idleCpu } from './rows/idle-cpu.ts';
 import { keyToFrame } from './rows/key-to-frame.ts';
 import { linesKept } from './rows/lines-kept.ts';
@@ -31,6 +32,7 @@ const rows: readonly BenchRow[] = [
   memory,
   frameBytes,
   idleCpu,
+  hosts,
   firstFrameOfMany,
 ];
 

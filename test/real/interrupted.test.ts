@@ -186,9 +186,14 @@ describeReal('docker', 'a process that is killed while it has stopped or changed
 
         const isLeft = !(await isRunning()) || (flow === 'rotate' && !(await isRotated()));
         if (isMiddle) expect(isLeft, said).toBe(true);
-        const seen = isLeft ? await status() : '';
+        let seen = '';
         if (isLeft) {
-          expect(seen, said).toMatch(says);
+          // The script that it left at work on the stack may not have ended yet.
+          const isSaid = async () => {
+            seen = await status();
+            return says.test(seen);
+          };
+          await until(isSaid, `${said}: status never says so`);
           expect(seen, said).toContain('quarterdeck recover');
           expect(seen, said).not.toContain('stopped by an operator');
         }

@@ -303,7 +303,7 @@ for (const { kind, composer, ids, again } of ways) {
         ['df', '--all'],
       ]) {
         const { outcome, execs } = await operator.traceExec(args);
-        expect(outcome.code, args.join(' ')).toBe(0);
+        expect(outcome.code, `${args.join(' ')}: ${outcome.stderr}`).toBe(0);
         expect(execs.length, args.join(' ')).toBeGreaterThan(0);
         for (const secret of secrets) {
           expect(

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Bench, BenchRow } from '../bench-row.ts';
 import { launcher } from '../programs.ts';
 import type { Measure } from '../result-table.ts';
-import { withServedEngine } from '../served-engine.ts';
+import { withServedEngines } from '../served-engines.ts';
 import { median } from '../statistics.ts';
 
 const runsOf = (quick: boolean) => (quick ? 5 : 15);
@@ -66,7 +66,7 @@ export const commands: BenchRow = {
         { what: 'completion of a component', unit: 'ms', cells: own(completionMs), aim: under(80) },
       ];
       for (const count of countsOf(bench.quick)) {
-        await withServedEngine(count, async (url) => {
+        await withServedEngines({ containers: count }, async ([url = '']) => {
           const asking = { ...env, DOCKER_HOST: url };
           const [statusMs = Number.NaN, dockerMs = Number.NaN] = await inTurns(
             bench,
