@@ -5,6 +5,7 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { catalogEntry, composeLabels } from '../../test/doubles/container-facts.ts';
 import { engineNameOf, hostDouble, LiveEngine } from '../../test/doubles/live-engine.ts';
 import type { Catalog, CatalogEntry } from '../catalog/catalog.ts';
+import { Fault } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
 import type { BackupAgesSeen, ReadBackupAges } from './deployed-components.ts';
 import { engineLimits } from './engine-watch.ts';
@@ -79,6 +80,27 @@ describe('the fleet', () => {
     expect(fleet.snapshot().engines.map(({ name }) => name)).toEqual(['local']);
     expect(fleet.watchOf('nas')).toBeUndefined();
     expect(fleet.isEmpty()).toBe(false);
+  });
+
+  test('a host that is away costs the others nothing: they are not built anew with each try', async () => {
+    const fleet = await fleetOn(engineWithReader());
+    const gone = { ...hostDouble(), name: 'gone' };
+    let tries = 0;
+    const open = async () => {
+      tries += 1;
+      throw new Fault('unreachable.engine', `Try ${tries} failed.`, 'Wait.');
+    };
+    fleet.add([{ name: 'gone', host: gone, open }]);
+    const shownTry = () =>
+      Number(/Try (\d+) failed/.exec(fleet.snapshot().engines.find(({ name }) => name === 'gone')?.link.message ?? '')?.[1]);
+    await vi.waitFor(() => expect(shownTry()).toBeGreaterThan(0), 3_000);
+    await fleet.settle(AbortSignal.timeout(5_000), { complete: true });
+    const { components, revision } = fleet.snapshot();
+    expect(components.map(({ id }) => id)).toContain('rss-reader');
+    const shown = shownTry();
+    await vi.waitFor(() => expect(shownTry()).toBeGreaterThan(shown), 3_000);
+    expect(fleet.snapshot().revision).toBeGreaterThan(revision);
+    expect(fleet.snapshot().components).toBe(components);
   });
 
   test('shows what runs, matched with the catalog', async () => {
