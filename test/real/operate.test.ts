@@ -107,6 +107,10 @@ for (const { kind, composer, ids, again } of ways) {
         reachable: true,
         rootless: kind.endsWith('-rootless'),
       });
+      // Podman's checks are run by us, once a second: a program that starts slowly fails the first ones.
+      const isFine = ({ services }: { services: readonly { state: { id: string } }[] }) =>
+        services.every(({ state }) => ['healthy', 'running', 'starting'].includes(state.id));
+      for (const id of ids) await statusUntil(operator, id, isFine, healthyLimitMs);
       const components = await componentsOf(operator);
       expect(Object.keys(components).sort()).toEqual([...ids].sort());
       for (const id of ids) {
@@ -116,8 +120,6 @@ for (const { kind, composer, ids, again } of ways) {
         // Podman tells the full name of an image.
         const images = component?.services.map(({ image }) => image.replace(/^docker\.io\/(library\/)?/, ''));
         expect(images?.sort(), id).toEqual((known.services?.map(({ image }) => image) ?? [known.image]).sort());
-        for (const service of component?.services ?? [])
-          expect(['healthy', 'running', 'starting'], `${id} ${service.name}`).toContain(service.state.id);
       }
     });
 
