@@ -22,15 +22,6 @@ export async function unfinishedChanges(
   engines: readonly string[],
   signal: AbortSignal,
 ): Promise<UnfinishedChange[]> {
-  const [
-    { findDamagedJournals, damagedSentence, readUnfinishedRuns },
-    { readOpenRestores, restoreSentence },
-    { readInterruptedHalts, haltedSentence },
-  ] = await Promise.all([
-    import('../stack/apply/run-journal.ts'),
-    import('../stack/backup/restore-journal.ts'),
-    import('../stack/backup/stopped-containers.ts'),
-  ]);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
   // The engine may still be connecting.
   const engineReady = (engineName: string) => async () => {
@@ -45,6 +36,17 @@ export async function unfinishedChanges(
       });
       try {
         const [host, stackFolder] = [context.hostOf(engineName), await context.stackFolderOf(engineName, limit)];
+        // Where nothing was ever deployed, what reads journals is not loaded: a quarter of what `status` takes.
+        if ((await host.files.list(`${stackFolder}/.quarterdeck`, limit)) === undefined) return [];
+        const [
+          { findDamagedJournals, damagedSentence, readUnfinishedRuns },
+          { readOpenRestores, restoreSentence },
+          { readInterruptedHalts, haltedSentence },
+        ] = await Promise.all([
+          import('../stack/apply/run-journal.ts'),
+          import('../stack/backup/restore-journal.ts'),
+          import('../stack/backup/stopped-containers.ts'),
+        ]);
         const [runs, restores, halted, damaged] = await Promise.all([
           readUnfinishedRuns(host, stackFolder, limit),
           readOpenRestores(host, stackFolder, limit),
