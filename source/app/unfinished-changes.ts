@@ -38,26 +38,24 @@ export async function unfinishedChanges(
         const [host, stackFolder] = [context.hostOf(engineName), await context.stackFolderOf(engineName, limit)];
         // Where nothing was ever deployed, what reads journals is not loaded: a quarter of what `status` takes.
         if ((await host.files.list(`${stackFolder}/.quarterdeck`, limit)) === undefined) return [];
-        const [
-          { findDamagedJournals, damagedSentence, readUnfinishedRuns },
-          { readOpenRestores, restoreSentence },
-          { readInterruptedHalts, haltedSentence },
-        ] = await Promise.all([
+        const [applied, backups, stopped] = await Promise.all([
           import('../stack/apply/run-journal.ts'),
           import('../stack/backup/restore-journal.ts'),
           import('../stack/backup/stopped-containers.ts'),
         ]);
         const [runs, restores, halted, damaged] = await Promise.all([
-          readUnfinishedRuns(host, stackFolder, limit),
-          readOpenRestores(host, stackFolder, limit),
-          readInterruptedHalts(host, engineReady(engineName), stackFolder, limit),
-          findDamagedJournals(host, stackFolder, limit),
+          applied.readUnfinishedRuns(host, stackFolder, limit),
+          backups.readOpenRestores(host, stackFolder, limit),
+          stopped.readInterruptedHalts(host, engineReady(engineName), stackFolder, limit),
+          applied.findDamagedJournals(host, stackFolder, limit),
         ]);
         return [
-          ...damaged.map((path) => change({ run: basename(path, '.json'), by: '', startedAt: '' }, [], damagedSentence(cleanLine(path)))),
+          ...damaged.map((path) =>
+            change({ run: basename(path, '.json'), by: '', startedAt: '' }, [], applied.damagedSentence(cleanLine(path))),
+          ),
           ...runs.map(({ transaction, summary }) => change(transaction, transaction.plans.map(componentOf), summary)),
-          ...restores.map((record) => change(record, [record.component], restoreSentence(record))),
-          ...halted.map((record) => change(record, [record.component], haltedSentence(record))),
+          ...restores.map((record) => change(record, [record.component], backups.restoreSentence(record))),
+          ...halted.map((record) => change(record, [record.component], stopped.haltedSentence(record))),
         ];
       } catch {
         return [];

@@ -38,9 +38,8 @@ async function readBuiltIn(file: string): Promise<readonly CatalogEntry[]> {
   const bytes = await readOwnBytes(file);
   if (bytes === undefined) throw damaged(file, 'it is missing');
   try {
-    const entries = readCompiled(bytes);
-    builtIns.set(file, entries);
-    return entries;
+    builtIns.set(file, readCompiled(bytes));
+    return builtIns.get(file) ?? [];
   } catch (thrown) {
     throw damaged(file, messageOf(thrown));
   }

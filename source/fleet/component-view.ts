@@ -155,7 +155,7 @@ function serviceOf(
       ...(verdictMs !== undefined && { verdictMs }),
       ...(cutOff && { cutOff }),
       dependsOn: (labelled.length > 0 ? labelled : (known?.dependsOn ?? [])).filter((name) => names.has(name)),
-      ...{ main, role: known?.role },
+      main,
       ...(known && { declared: known.name }),
     },
   };
@@ -179,7 +179,7 @@ function missingService(name: string, main: boolean, group: ContainerGroup, cont
     name: cleanLine(name),
     ...{ containerId: undefined, containerName: '', image: known?.image ?? '' },
     ...shown,
-    ...{ health: 'none', sinceMs: removedMs, exitCode: undefined, restarts: 0, ports: [], tty: false, main, role: known?.role },
+    ...{ health: 'none', sinceMs: removedMs, exitCode: undefined, restarts: 0, ports: [], tty: false, main },
     ...(known && { declared: known.name }),
   };
 }

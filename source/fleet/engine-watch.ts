@@ -58,6 +58,8 @@ export class EngineWatch {
   link: LinkView = { state: 'connecting', sinceMs: Date.now(), message: undefined, remedy: undefined, retryAtMs: undefined };
   engine: Engine | undefined;
   facts: EngineFacts | undefined;
+  /** As last seen: it changes with each event. */
+  readonly containers = new Map<string, ContainerFacts | ContainerDetail>();
   listeners: readonly Listener[] = [];
   listenersMs = 0;
   hostAddresses: readonly string[] = [];
@@ -72,7 +74,6 @@ export class EngineWatch {
   readonly #limits: EngineLimits;
   readonly #closing = new AbortController();
   readonly #details = new Map<string, ContainerDetail>();
-  #containers = new Map<string, ContainerFacts | ContainerDetail>();
   #seen: HostObservations;
   /** Removed since the last list: responses about them may still arrive. Ids are never reused. */
   readonly #removed = new Set<string>();
@@ -104,11 +105,6 @@ export class EngineWatch {
     this.host = source.host;
     this.stackFolder = source.stackFolder;
     this.#limits = limits;
-  }
-
-  /** As last seen: the map changes with each event. */
-  get containers(): ReadonlyMap<string, ContainerFacts | ContainerDetail> {
-    return this.#containers;
   }
 
   get #engineLabel(): string {
@@ -303,16 +299,15 @@ export class EngineWatch {
   }
 
   async #list(engine: Engine, signal: AbortSignal): Promise<void> {
-    const before = new Set(this.#containers.keys());
+    const before = new Set(this.containers.keys());
     const removedBefore = new Set(this.#removed);
     const list = await limited(signal, this.#limits.requestMs, (limit) => engine.list(limit));
-    const listed = new Map<string, ContainerFacts | ContainerDetail>(
-      list.filter(({ id }) => !this.#removed.has(id)).map((container) => [container.id, container]),
-    );
+    const listed = new Map(list.filter(({ id }) => !this.#removed.has(id)).map((container) => [container.id, container]));
     // Changes from events during the list are newer than the list.
     for (const [id, container] of this.containers) if (!before.has(id) && !listed.has(id)) listed.set(id, container);
     for (const id of removedBefore) this.#removed.delete(id);
-    this.#containers = listed;
+    this.containers.clear();
+    for (const [id, container] of listed) this.containers.set(id, container);
     for (const id of this.#details.keys()) if (!this.containers.has(id)) this.#details.delete(id);
     this.#seen.keepOnly(this.containers);
     for (const container of this.containers.values()) this.#noteCreated(container);
@@ -380,7 +375,7 @@ export class EngineWatch {
     }
     this.#details.set(id, detail);
     this.#noteCreated(detail);
-    this.#containers.set(id, detail);
+    this.containers.set(id, detail);
     if (detail.state === 'removing')
       void pauseFor(removingMs, signal)
         .then(() => this.#touch(id))
@@ -390,13 +385,13 @@ export class EngineWatch {
   #forget(id: string): void {
     this.#details.delete(id);
     this.#seen.forget(id);
-    this.#containers.delete(id);
+    this.containers.delete(id);
   }
 
   async #reconcile(engine: Engine, signal: AbortSignal): Promise<never> {
     for (;;) {
       await pauseFor(this.#limits.reconcileMs, signal);
-      const before = new Map(this.#containers);
+      const before = new Map(this.containers);
       await this.#observations.reload();
       await this.#list(engine, signal);
       for (const [id, now] of this.containers) {

@@ -43,7 +43,6 @@ export interface ServiceView {
   dependsOn?: readonly string[];
   /** The service that the component is named after; the others support it. */
   main: boolean;
-  role: string | undefined;
   /** The catalog's name of this service, where its entry knows it. */
   declared?: string;
 }

@@ -80,7 +80,10 @@ export function openFleet(options: FleetOptions): OpenFleet {
     return watch;
   };
   const watches = options.engines.map(watchOf);
-  const probes = new ProbeWatch(probed, { execAllowed: options.execAllowed, defaultIntervalMs: options.probeIntervalMs });
+  const probes = new ProbeWatch((key, isNews) => changed(runtimes.get(key)?.watch, isNews), {
+    execAllowed: options.execAllowed,
+    defaultIntervalMs: options.probeIntervalMs,
+  });
   const stats = new StatsWatch(sampled);
   const declared = new DeclaredServices(watches, stackFolder, () => changed());
   const deployed = new DeployedComponents(watches, stackFolder, () => changed(), options.backupAges);
@@ -92,7 +95,6 @@ export function openFleet(options: FleetOptions): OpenFleet {
   let frame: NodeJS.Timeout | undefined;
   let reconsider: NodeJS.Timeout | undefined;
   let committedMs = 0;
-  /** What the last commit took: with thousands of containers that is long. */
   let tookMs = 0;
   let closed = false;
   let listed = false;
@@ -104,19 +106,13 @@ export function openFleet(options: FleetOptions): OpenFleet {
 
   function schedule(): void {
     if (closed || frame !== undefined) return;
-    // The first change after a quiet time is shown at once; a storm of changes once per frame, and in a third of the time at most.
+    // The first change after a quiet time is shown at once; a storm of changes once per frame, in a third of the time at most.
     frame = setTimeout(commit, Math.max(0, committedMs + Math.max(frameMs, 3 * tookMs) - Date.now()));
   }
 
-  /** @param watch the only one that it is about */
-  function changed(watch?: EngineWatch): void {
+  /** @param watch the only one that it is about @param isNews whether it shows at once, or with the next commit */
+  function changed(watch?: EngineWatch, isNews = true): void {
     for (const one of watch ? [watch] : watches) outdated.add(one);
-    schedule();
-  }
-
-  function probed(key: string, isNews: boolean): void {
-    const watch = runtimes.get(key)?.watch;
-    if (watch) outdated.add(watch);
     if (isNews) schedule();
   }
 
@@ -129,15 +125,14 @@ export function openFleet(options: FleetOptions): OpenFleet {
     frame = undefined;
     committedMs = Date.now();
     const nowMs = committedMs;
-    const { components, ports } = snapshot;
-    const rebuilt = rebuild(nowMs);
+    const isSame = !rebuild(nowMs);
     const all = watches.flatMap((watch) => parts.get(watch) ?? []);
     snapshot = {
       revision: snapshot.revision + 1,
       settled: watches.every((watch) => watch.settled),
       engines: watches.map(engineView),
-      components: rebuilt.components ? all.flatMap((part) => part.components).sort(compareComponents) : components,
-      ports: rebuilt.any ? [...portsByHost.values()].flat() : ports,
+      components: isSame ? snapshot.components : all.flatMap(({ components }) => components).sort(compareComponents),
+      ports: [...portsByHost.values()].flat(),
     };
     listed = watches.every((watch) => watch.settled || watch.link.state === 'connected');
     complete = watches.every((watch) => watch.complete) && probes.complete();
@@ -148,8 +143,8 @@ export function openFleet(options: FleetOptions): OpenFleet {
     listeners.notify();
   }
 
-  /** Returns whether the parts of any engine may have changed, and whether components of them may have. */
-  function rebuild(nowMs: number): { any: boolean; components: boolean } {
+  /** Returns whether any component may have changed. */
+  function rebuild(nowMs: number): boolean {
     const due = watches.filter((watch) => outdated.has(watch) || (parts.get(watch)?.reconsiderMs ?? 0) <= nowMs);
     const gone = [...parts.keys()].filter((watch) => !watches.includes(watch));
     const counts = () => [...due, ...gone].some((watch) => (parts.get(watch)?.components.length ?? 0) > 0);
@@ -159,12 +154,12 @@ export function openFleet(options: FleetOptions): OpenFleet {
     for (const watch of due) parts.set(watch, buildPart(watch, nowMs));
     for (const host of new Set(due.map((watch) => watch.host))) portsByHost.set(host, portsOf(host));
     // A host that is away costs nothing, however often it is tried again.
-    if (!hadComponents && !counts()) return { any: due.length + gone.length > 0, components: false };
+    if (!hadComponents && !counts()) return false;
     const all = watches.flatMap((watch) => parts.get(watch) ?? []);
     runtimes = new Map(all.flatMap((part) => [...part.runtimes]));
     probes.follow(all.flatMap(({ targets }) => targets));
     stats.follow(runtimes);
-    return { any: true, components: true };
+    return true;
   }
 
   function groupsOf(watch: EngineWatch): PartGroup[] {

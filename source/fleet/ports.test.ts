@@ -31,7 +31,6 @@ function component(id: string, ports: ServiceView['ports'], state: ServiceView['
     ports,
     tty: false,
     main: true,
-    role: undefined,
   };
   return {
     key: `local/p/${id}`,

@@ -10,6 +10,7 @@ import { parseJson } from '../text/json-value.ts';
 import type { Host, PipeOptions } from './host.ts';
 import { pipeProgram } from './piped-program.ts';
 import { runProgram, underGrant } from './program.ts';
+import { shellWord } from './ssh/shell-words.ts';
 
 /**
  * Programs of the practice machine: a shell for the apply script, a compose that connects only to the practice engine, and the programs
@@ -20,23 +21,17 @@ const programs: ReadonlySet<string> = new Set(['sh', 'df', 'tail', 'ps', 'sysctl
 /** Programs that the practice machine has in place of the operator's: they reach only its own engine and query no name server. */
 const ownPrograms: Readonly<Record<string, (folder: string) => string>> = {
   'docker-compose': (folder) => {
-    const [program, socket] = [join(installationFolder(), 'bin', 'quarterdeck'), join(folder, 'engine.sock')].map(
-      (path) => `'${path.replaceAll("'", "'\\''")}'`,
-    );
+    const [program, socket] = [join(installationFolder(), 'bin', 'quarterdeck'), join(folder, 'engine.sock')].map(shellWord);
     return `#!/bin/sh\nDOCKER_HOST=unix://${socket} exec ${program} practice compose -- "$@"\n`;
   },
   /** Resolves every name to the practice machine. */
   getent: () => '#!/bin/sh\nfor name; do :; done\necho "192.168.1.10    STREAM $name"\n',
 };
 
-async function writePrograms(folder: string, bin: string): Promise<void> {
-  for (const [name, text] of Object.entries(ownPrograms)) await writeOwnFile(join(bin, name), text(folder), { mode: 0o700 });
-}
-
 /** Throws `unreachable.program` for a program that the practice machine does not have. */
 export function programsOf(folder: string): Pick<Host, 'exec' | 'run' | 'stream' | 'pipe'> {
   const bin = join(folder, 'bin');
-  let written: Promise<void> | undefined;
+  let written: Promise<unknown> | undefined;
   const locate = async ([program = '', ...words]: readonly string[], { cwd, env }: PipeOptions) => {
     const path = Object.hasOwn(ownPrograms, program) ? join(bin, program) : programs.has(program) ? program : undefined;
     if (path === undefined) {
@@ -47,7 +42,9 @@ export function programsOf(folder: string): Pick<Host, 'exec' | 'run' | 'stream'
       );
     }
     // Not before one runs: an operator who only looks around does not wait for them.
-    written ??= writePrograms(folder, bin);
+    written ??= Promise.all(
+      Object.entries(ownPrograms).map(([name, text]) => writeOwnFile(join(bin, name), text(folder), { mode: 0o700 })),
+    );
     await written;
     const home = join(folder, 'home');
     const paths = {

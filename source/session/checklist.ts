@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { withFileLock } from '../config/file-lock.ts';
-import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
-import { Fault } from '../faults/fault.ts';
+import { writeOwnFile } from '../config/own-files.ts';
+import { readOwnJson } from '../config/own-json.ts';
 import { cleanLine } from '../text/clean.ts';
-import { parsedJson } from '../text/json-value.ts';
 import type { Session } from './session.ts';
 
 const itemState = z.enum(['todo', 'running', 'ok', 'warning', 'blocked', 'skipped']);
@@ -68,13 +67,9 @@ export interface ChecklistOptions {
 }
 
 /** Undefined if there is no file. Throws `config.checklist`. */
-export async function storedChecklist(file: string): Promise<StoredChecklist | undefined> {
-  const text = await readOwnFile(file);
-  if (text === undefined) return undefined;
-  const { data } = checklist.safeParse(parsedJson(text));
-  if (data) return data;
+export function storedChecklist(file: string): Promise<StoredChecklist | undefined> {
   const remedy = 'Move it away: what can be observed is observed anew, and only notes of people are lost.';
-  throw new Fault('config.checklist', `${file} is no checklist that this release can read.`, remedy, { where: { file } });
+  return readOwnJson(file, checklist, { code: 'config.checklist', remedy });
 }
 
 /**

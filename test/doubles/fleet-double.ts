@@ -29,7 +29,6 @@ export function serviceView(name: string, overrides: Partial<ServiceView> = {}):
     ports: [],
     tty: false,
     main: false,
-    role: undefined,
     ...overrides,
   };
 }

@@ -86,7 +86,6 @@ export function sampleComponent(sample: Sample): ComponentView {
     ports: [],
     tty: false,
     main,
-    role: undefined,
   });
   const { label = '', severity = 'ok', ...probed } = sample.probe ?? {};
   const said = label === '' ? undefined : { id: stateId(label), label, severity };

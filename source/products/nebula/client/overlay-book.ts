@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { withFileLock } from '../../../config/file-lock.ts';
-import { readOwnFile, writeOwnFile } from '../../../config/own-files.ts';
+import { writeOwnFile } from '../../../config/own-files.ts';
+import { readOwnJson } from '../../../config/own-json.ts';
 import { Fault } from '../../../faults/fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
-import { parsedJson } from '../../../text/json-value.ts';
 
 const authority = z.looseObject({ name: z.string(), /** PEM. */ certificate: z.string(), untilMs: z.number() });
 const signedNode = z.looseObject({
@@ -26,17 +26,8 @@ export class OverlayBook {
     this.#file = join(dataFolder, 'overlay-mesh', `${encodeURIComponent(engineName)}.json`);
   }
 
-  async read(): Promise<OverlayMesh | undefined> {
-    const text = await readOwnFile(this.#file);
-    if (text === undefined) return undefined;
-    const { data } = overlayMesh.safeParse(parsedJson(text));
-    if (data) return data;
-    throw new Fault(
-      'config.unreadable',
-      `${this.#file} is not what Quarterdeck writes there.`,
-      'Mend it, or move it away: the keys are in the vault.',
-      { where: { file: this.#file } },
-    );
+  read(): Promise<OverlayMesh | undefined> {
+    return readOwnJson(this.#file, overlayMesh, { remedy: 'Mend it, or move it away: the keys are in the vault.' });
   }
 
   async start(grant: Grant, authority: OverlayMesh['authority']): Promise<void> {

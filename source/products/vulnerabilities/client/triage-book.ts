@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { withFileLock } from '../../../config/file-lock.ts';
-import { readOwnFile, writeOwnFile } from '../../../config/own-files.ts';
-import { Fault } from '../../../faults/fault.ts';
+import { writeOwnFile } from '../../../config/own-files.ts';
+import { readOwnJson } from '../../../config/own-json.ts';
 import type { Grant } from '../../../grants/grant.ts';
-import { parsedJson } from '../../../text/json-value.ts';
 import type { ScanReport } from './report-builder.ts';
 import {
   byUrgency,
@@ -19,8 +18,9 @@ import {
 } from './triage.ts';
 import { keyOf } from './vulnerability.ts';
 
+const remedy = 'Mend it, or move it away: what was found comes back with the next import, decisions do not.';
 /** About 100,000 entries are 40 MB. */
-const limitBytes = 512 * 1024 * 1024;
+const reading = { remedy, limitBytes: 512 * 1024 * 1024 };
 
 const scanSchema = z.object({
   file: z.string(),
@@ -71,7 +71,7 @@ export class TriageBook {
   }
 
   async decisions(): Promise<readonly Decision[]> {
-    return (await readChecked(this.decisionsFile, decisionsSchema))?.decisions ?? [];
+    return (await readOwnJson(this.decisionsFile, decisionsSchema, reading))?.decisions ?? [];
   }
 
   /** Writes decisions, which replace earlier ones about the same vulnerabilities; `undefined` withdraws one. */
@@ -86,7 +86,7 @@ export class TriageBook {
   }
 
   async #found(): Promise<FoundFile> {
-    return (await readChecked(this.#foundFile, foundSchema)) ?? { schema: 1, scans: {}, found: [] };
+    return (await readOwnJson(this.#foundFile, foundSchema, reading)) ?? { schema: 1, scans: {}, found: [] };
   }
 }
 
@@ -117,23 +117,4 @@ function merged({ scans, found }: FoundFile, report: ScanReport, file: string, n
   };
   // Gone: findings of the same subjects that were not found again.
   return { next, change: { added, stayed, gone: before.size - stayed } };
-}
-
-async function readChecked<T>(file: string, schema: z.ZodType<T>): Promise<T | undefined> {
-  const text = await readOwnFile(file, { limitBytes });
-  if (text === undefined) return undefined;
-  const json = parsedJson(text);
-  if (json === undefined) throw unreadable(file, 'its JSON is broken');
-  const { data, success } = schema.safeParse(json);
-  if (!success) throw unreadable(file, 'it is not what Quarterdeck writes there');
-  return data;
-}
-
-function unreadable(file: string, why: string): Fault {
-  return new Fault(
-    'config.unreadable',
-    `${file} cannot be read: ${why}.`,
-    'Mend it, or move it away: what was found comes back with the next import, decisions do not.',
-    { where: { file } },
-  );
 }
