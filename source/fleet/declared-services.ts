@@ -31,7 +31,7 @@ export class DeclaredServices extends RepeatedRead {
   constructor(
     private readonly watches: readonly EngineWatch[],
     private readonly stackFolder: string,
-    changed: () => void,
+    changed: (watch: EngineWatch) => void,
   ) {
     super(changed);
   }
@@ -80,17 +80,17 @@ export class DeclaredServices extends RepeatedRead {
     for (const key of [...this.#files.keys()]) if (key.startsWith(`${watch.name}\0`)) this.#files.delete(key);
   }
 
-  protected async readAll(): Promise<boolean> {
-    let changed = false;
-    try {
-      for (const watch of this.watches) changed = (await this.#readStackFolder(watch)) || changed;
-      for (const [watch, files] of this.#labelled) {
-        for (const [project, file] of files) changed = (await this.#readFile(watch, project, file, false)) || changed;
+  protected async readAll(): Promise<void> {
+    for (const watch of this.watches) {
+      let isNew = false;
+      try {
+        isNew = await this.#readStackFolder(watch);
+        for (const [project, file] of this.#labelled.get(watch) ?? []) isNew = (await this.#readFile(watch, project, file, false)) || isNew;
+      } catch {
+        // Closed, or the host is unreachable: keep the previous result.
       }
-    } catch {
-      // Closed, or the host is unreachable: keep the previous result.
+      if (isNew) this.changed(watch);
     }
-    return changed;
   }
 
   async #readStackFolder(watch: EngineWatch): Promise<boolean> {

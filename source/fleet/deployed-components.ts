@@ -32,7 +32,7 @@ export class DeployedComponents extends RepeatedRead {
   constructor(
     private readonly watches: readonly EngineWatch[],
     private readonly stackFolder: string,
-    changed: () => void,
+    changed: (watch: EngineWatch) => void,
     private readonly readAges?: ReadBackupAges,
   ) {
     super(changed);
@@ -60,15 +60,12 @@ export class DeployedComponents extends RepeatedRead {
     this.#ages.delete(watch);
   }
 
-  protected async readAll(): Promise<boolean> {
-    let changed = false;
+  protected async readAll(): Promise<void> {
     for (const watch of this.watches) {
       // If a file cannot be read now, the previous value is kept.
-      changed = (await this.#readRecords(watch).catch(() => false)) || changed;
-      changed = (await this.#readHalted(watch).catch(() => false)) || changed;
-      changed = (await this.#readBackups(watch).catch(() => false)) || changed;
+      const [records, halted] = [await this.#readRecords(watch).catch(() => false), await this.#readHalted(watch).catch(() => false)];
+      if ((await this.#readBackups(watch).catch(() => false)) || records || halted) this.changed(watch);
     }
-    return changed;
   }
 
   async #readRecords(watch: EngineWatch): Promise<boolean> {

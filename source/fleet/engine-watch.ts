@@ -58,7 +58,6 @@ export class EngineWatch {
   link: LinkView = { state: 'connecting', sinceMs: Date.now(), message: undefined, remedy: undefined, retryAtMs: undefined };
   engine: Engine | undefined;
   facts: EngineFacts | undefined;
-  /** As last seen: it changes with each event. */
   readonly containers = new Map<string, ContainerFacts | ContainerDetail>();
   listeners: readonly Listener[] = [];
   listenersMs = 0;

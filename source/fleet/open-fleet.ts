@@ -85,8 +85,8 @@ export function openFleet(options: FleetOptions): OpenFleet {
     defaultIntervalMs: options.probeIntervalMs,
   });
   const stats = new StatsWatch(sampled);
-  const declared = new DeclaredServices(watches, stackFolder, () => changed());
-  const deployed = new DeployedComponents(watches, stackFolder, () => changed(), options.backupAges);
+  const declared = new DeclaredServices(watches, stackFolder, changed);
+  const deployed = new DeployedComponents(watches, stackFolder, changed, options.backupAges);
   let runtimes: ReadonlyMap<string, ComponentRuntime> = new Map();
   /** Rebuilt for a watch only when something about it changed, or its ages do. */
   const parts = new Map<EngineWatch, FleetPart>();
@@ -94,8 +94,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
   const portsByHost = new Map<Host, PortView[]>();
   let frame: NodeJS.Timeout | undefined;
   let reconsider: NodeJS.Timeout | undefined;
-  let committedMs = 0;
-  let tookMs = 0;
+  let [committedMs, tookMs] = [Number.NEGATIVE_INFINITY, 0];
   let closed = false;
   let listed = false;
   let complete = false;
@@ -107,7 +106,8 @@ export function openFleet(options: FleetOptions): OpenFleet {
   function schedule(): void {
     if (closed || frame !== undefined) return;
     // The first change after a quiet time is shown at once; a storm of changes once per frame, in a third of the time at most.
-    frame = setTimeout(commit, Math.max(0, committedMs + Math.max(frameMs, 3 * tookMs) - Date.now()));
+    const pauseMs = snapshot.settled ? Math.min(Math.max(frameMs, 3 * tookMs), 1_000) : frameMs;
+    frame = setTimeout(commit, Math.max(0, committedMs + pauseMs - performance.now()));
   }
 
   /** @param watch the only one that it is about @param isNews whether it shows at once, or with the next commit */
@@ -123,8 +123,8 @@ export function openFleet(options: FleetOptions): OpenFleet {
 
   function commit(): void {
     frame = undefined;
-    committedMs = Date.now();
-    const nowMs = committedMs;
+    committedMs = performance.now();
+    const nowMs = Date.now();
     const isSame = !rebuild(nowMs);
     const all = watches.flatMap((watch) => parts.get(watch) ?? []);
     snapshot = {
@@ -139,13 +139,15 @@ export function openFleet(options: FleetOptions): OpenFleet {
     clearTimeout(reconsider);
     const reconsiderMs = all.reduce((least, part) => Math.min(least, part.reconsiderMs), nowMs + agesMs);
     reconsider = setTimeout(schedule, Math.max(frameMs, reconsiderMs - nowMs));
-    tookMs = Date.now() - nowMs;
+    tookMs = performance.now() - committedMs;
     listeners.notify();
   }
 
   /** Returns whether any component may have changed. */
   function rebuild(nowMs: number): boolean {
-    const due = watches.filter((watch) => outdated.has(watch) || (parts.get(watch)?.reconsiderMs ?? 0) <= nowMs);
+    // The clock may have been set back.
+    const isDue = ({ reconsiderMs }: FleetPart) => reconsiderMs <= nowMs || reconsiderMs > nowMs + agesMs;
+    const due = watches.filter((watch) => outdated.has(watch) || [parts.get(watch)].some((part) => !part || isDue(part)));
     const gone = [...parts.keys()].filter((watch) => !watches.includes(watch));
     const counts = () => [...due, ...gone].some((watch) => (parts.get(watch)?.components.length ?? 0) > 0);
     outdated.clear();
@@ -177,7 +179,8 @@ export function openFleet(options: FleetOptions): OpenFleet {
   // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one pass over the containers fills everything that depends on them
   function buildPart(watch: EngineWatch, nowMs: number): FleetPart {
     const part: FleetPart = {
-      ...{ components: [], targets: [], reconsiderMs: nowMs + agesMs },
+      // All at once: each by itself would have the lists rebuilt as often as there are hosts.
+      ...{ components: [], targets: [], reconsiderMs: Math.ceil((nowMs + 1) / agesMs) * agesMs },
       ...{ entries: new Map(), hostNetwork: new Map(), ownAddresses: new Map(), runtimes: new Map() },
     };
     const reachable = watch.link.state === 'connected';

@@ -86,6 +86,7 @@ export class ProbeWatch {
       }
       // Results from before a restart say nothing about the program now.
       const kept = known && sameProgram(known.incarnation, incarnation) ? known : undefined;
+      if (known && !kept) this.probed(target.key, true);
       known?.running?.abort();
       clearTimeout(known?.timer);
       const results = kept ?? { probe: undefined, findings: noFindings, setupTasks: noSetupTasks, asked: false, kept: new Map() };
@@ -113,6 +114,7 @@ export class ProbeWatch {
     clearTimeout(asking.timer);
     asking.running?.abort();
     this.#askings.delete(key);
+    this.probed(key, true);
   }
 
   #later(asking: Asking, ms: number): void {

@@ -1,3 +1,5 @@
+import type { EngineWatch } from './engine-watch.ts';
+
 const soonMs = 300;
 const everyMs = 30_000;
 
@@ -9,12 +11,12 @@ export abstract class RepeatedRead {
   #isSoon = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly changed: () => void) {
+  constructor(protected readonly changed: (watch: EngineWatch) => void) {
     this.readSoon();
   }
 
-  /** Resolves with true if something has changed. Must not reject. */
-  protected abstract readAll(): Promise<boolean>;
+  /** Calls `changed` for each engine about which it read something new. Must not reject. */
+  protected abstract readAll(): Promise<void>;
 
   protected readSoon(): void {
     if (this.#isSoon || this.closing.signal.aborted) return;
@@ -40,7 +42,7 @@ export abstract class RepeatedRead {
     const { signal } = this.closing;
     while (this.#isDue && !signal.aborted) {
       this.#isDue = false;
-      if ((await this.readAll()) && !signal.aborted) this.changed();
+      await this.readAll();
     }
     this.#reading = undefined;
     if (!this.#isSoon && !signal.aborted) this.#wait(everyMs);

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -18,20 +19,18 @@ import { shellWord } from './ssh/shell-words.ts';
  */
 const programs: ReadonlySet<string> = new Set(['sh', 'df', 'tail', 'ps', 'sysctl']);
 
-/** Programs that the practice machine has in place of the operator's: they reach only its own engine and query no name server. */
+/** What the practice machine has in place of the operator's programs: it reaches its own engine only, and every name is its own. Written in this order. */
 const ownPrograms: Readonly<Record<string, (folder: string) => string>> = {
   'docker-compose': (folder) => {
     const [program, socket] = [join(installationFolder(), 'bin', 'quarterdeck'), join(folder, 'engine.sock')].map(shellWord);
     return `#!/bin/sh\nDOCKER_HOST=unix://${socket} exec ${program} practice compose -- "$@"\n`;
   },
-  /** Resolves every name to the practice machine. */
   getent: () => '#!/bin/sh\nfor name; do :; done\necho "192.168.1.10    STREAM $name"\n',
 };
 
 /** Throws `unreachable.program` for a program that the practice machine does not have. */
 export function programsOf(folder: string): Pick<Host, 'exec' | 'run' | 'stream' | 'pipe'> {
   const bin = join(folder, 'bin');
-  let written: Promise<unknown> | undefined;
   const locate = async ([program = '', ...words]: readonly string[], { cwd, env }: PipeOptions) => {
     const path = Object.hasOwn(ownPrograms, program) ? join(bin, program) : programs.has(program) ? program : undefined;
     if (path === undefined) {
@@ -41,12 +40,10 @@ export function programsOf(folder: string): Pick<Host, 'exec' | 'run' | 'stream'
         'Only its containers can be entered: quarterdeck exec COMPONENT -- PROGRAM',
       );
     }
-    // Not before one runs: an operator who only looks around does not wait for them.
-    written ??= Promise.all(
-      Object.entries(ownPrograms).map(([name, text]) => writeOwnFile(join(bin, name), text(folder), { mode: 0o700 })),
-    );
-    await written;
     const home = join(folder, 'home');
+    // Not before one runs: an operator who only looks around does not wait for them. A practice that has ended is not made anew.
+    if (existsSync(home) && !existsSync(join(bin, 'getent')))
+      for (const [name, text] of Object.entries(ownPrograms)) await writeOwnFile(join(bin, name), text(folder), { mode: 0o700 });
     const paths = {
       PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`,
       HOME: home,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { readCheckedJson } from '../config/checked-json.ts';
 import { withFileLock } from '../config/file-lock.ts';
 import { writeOwnFile } from '../config/own-files.ts';
-import { readOwnJson } from '../config/own-json.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { Session } from './session.ts';
 
@@ -69,7 +69,7 @@ export interface ChecklistOptions {
 /** Undefined if there is no file. Throws `config.checklist`. */
 export function storedChecklist(file: string): Promise<StoredChecklist | undefined> {
   const remedy = 'Move it away: what can be observed is observed anew, and only notes of people are lost.';
-  return readOwnJson(file, checklist, { code: 'config.checklist', remedy });
+  return readCheckedJson(file, checklist, { code: 'config.checklist', remedy });
 }
 
 /**

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { readCheckedJson } from '../../../config/checked-json.ts';
 import { withFileLock } from '../../../config/file-lock.ts';
 import { writeOwnFile } from '../../../config/own-files.ts';
-import { readOwnJson } from '../../../config/own-json.ts';
 import { Fault } from '../../../faults/fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
 
@@ -27,7 +27,7 @@ export class OverlayBook {
   }
 
   read(): Promise<OverlayMesh | undefined> {
-    return readOwnJson(this.#file, overlayMesh, { remedy: 'Mend it, or move it away: the keys are in the vault.' });
+    return readCheckedJson(this.#file, overlayMesh, { remedy: 'Mend it, or move it away: the keys are in the vault.' });
   }
 
   async start(grant: Grant, authority: OverlayMesh['authority']): Promise<void> {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { readCheckedJson } from '../../../config/checked-json.ts';
 import { withFileLock } from '../../../config/file-lock.ts';
 import { writeOwnFile } from '../../../config/own-files.ts';
-import { readOwnJson } from '../../../config/own-json.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import type { ScanReport } from './report-builder.ts';
 import {
@@ -71,7 +71,7 @@ export class TriageBook {
   }
 
   async decisions(): Promise<readonly Decision[]> {
-    return (await readOwnJson(this.decisionsFile, decisionsSchema, reading))?.decisions ?? [];
+    return (await readCheckedJson(this.decisionsFile, decisionsSchema, reading))?.decisions ?? [];
   }
 
   /** Writes decisions, which replace earlier ones about the same vulnerabilities; `undefined` withdraws one. */
@@ -86,7 +86,7 @@ export class TriageBook {
   }
 
   async #found(): Promise<FoundFile> {
-    return (await readOwnJson(this.#foundFile, foundSchema, reading)) ?? { schema: 1, scans: {}, found: [] };
+    return (await readCheckedJson(this.#foundFile, foundSchema, reading)) ?? { schema: 1, scans: {}, found: [] };
   }
 }
 

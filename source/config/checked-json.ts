@@ -4,7 +4,7 @@ import { parsedJson } from '../text/json-value.ts';
 import { readOwnFile } from './own-files.ts';
 
 /** Undefined if there is no file. Throws `code`, with the remedy, if it is not what this release writes there. */
-export async function readOwnJson<T>(
+export async function readCheckedJson<T>(
   file: string,
   shape: z.ZodType<T>,
   { code = 'config.unreadable', remedy, limitBytes }: { code?: `config.${string}`; remedy: string; limitBytes?: number },
