@@ -31,12 +31,16 @@ const units = ['source/**/*.test.{ts,tsx}', 'test/{bench,bundle,catalog,contract
 const consoleUnits = 'source/console/**/*.test.{ts,tsx}';
 const plainUnits = 'source/**/*.plain.test.{ts,tsx}';
 /** They replace modules, or depend on which are loaded, and would do so for the files that come after them in the same process. */
-const isolatedUnits = globSync(units).filter((file) => /\bvi\.(?:mock|doMock|hoisted|resetModules)\(/.test(readFileSync(file, 'utf8')));
+const isolatedUnits = globSync(units, { exclude: [plainUnits] }).filter((file) =>
+  /\bvi\.(?:do)?(?:un)?(?:mock|hoisted|resetModules)\b/i.test(readFileSync(file, 'utf8')),
+);
 
 /** Files share processes: starting one and loading the source in it would take as long as the tests of most of them. */
 const unit = {
   ...common,
   isolate: false,
+  unstubEnvs: true,
+  unstubGlobals: true,
   // By itself vitest leaves a core alone, which on two is half of them; and many files wait for processes, or for the practice stack, more than they work.
   maxWorkers: 6,
   env: { ...common.env, FORCE_COLOR: '3' },

@@ -194,6 +194,17 @@ describe('the fleet', () => {
     await sees(fleet, 'rss-reader', { state: { label: 'cache missing', severity: 'warning' } });
   });
 
+  test('also beside a host that is away', async () => {
+    const file =
+      'services:\n  reader: {image: miniflux/miniflux, depends_on: [db, cache]}\n  db: {image: postgres}\n  cache: {image: redis}\n';
+    const fleet = await fleetOn(engineWithReader(), { host: hostDouble({ files: { '/srv/news/compose.yaml': file } }) });
+    const away = async () => {
+      throw new Fault('unreachable.silent', 'It does not answer.', 'Wait.');
+    };
+    fleet.add([{ name: 'gone', host: { ...hostDouble(), name: 'gone', facts: away }, open: away }]);
+    await sees(fleet, 'rss-reader', { state: { label: 'cache missing', severity: 'warning' } });
+  });
+
   test('also where the engine takes its time to list', async () => {
     class SlowLists extends LiveEngine {
       override async list() {

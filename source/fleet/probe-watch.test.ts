@@ -71,6 +71,17 @@ describe('asking components how they are', { timeout: 60_000 }, () => {
     expect(asked.filter((id) => id === 'seldom')).toHaveLength(1);
   });
 
+  test('what is no longer asked is forgotten, and whoever shows it is told', async () => {
+    watch.close();
+    const told: [string, boolean][] = [];
+    watch = new ProbeWatch((key, isNews) => told.push([key, isNews]), { execAllowed: true, defaultIntervalMs: 60_000 });
+    watch.follow([targetOf('plain')]);
+    await waitFor(() => expect(told).toEqual([['local//plain', true]]));
+    watch.follow([]);
+    expect(told).toHaveLength(2);
+    expect(watch.probe('local//plain')).toBeUndefined();
+  });
+
   test('a change that is asked about while an older question is under way is asked about again', async () => {
     let release = () => {};
     answers.set('vault', async () => {
