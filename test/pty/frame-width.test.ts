@@ -147,7 +147,10 @@ describe('text that terminals disagree about leaves the frame where it is', () =
   });
 
   test('in GNU screen', async () => {
-    const shown = await inTmux(['screen', '-U', '-c', '/dev/null', ...program]);
+    // Otherwise it goes on by itself, with the console in it, when its terminal is gone.
+    const settings = join(folder, 'screenrc');
+    await writeFile(settings, 'autodetach off\n');
+    const shown = await inTmux(['screen', '-U', '-c', settings, ...program]);
     await expectFrame(shown);
     await expectEdges(shown);
   });
