@@ -1,11 +1,16 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { BenchEngine } from './bench-engine.ts';
-import type { BenchProgram } from './programs.ts';
+import { type BenchProgram, node } from './programs.ts';
 import type { Cell, Measure } from './result-table.ts';
 import { TimedProgram } from './timed-program.ts';
+
+const run = promisify(execFile);
 
 export interface RowResult {
   measures: Measure[];
@@ -65,6 +70,13 @@ export class Bench {
     const started = new TimedProgram(argv, { cwd: this.#home, env: this.env(home), bytesPerSecond: options.bytesPerSecond });
     this.#running.add(started);
     return started;
+  }
+
+  /** Runs a TypeScript program of the bench in a process of its own, and returns the JSON that it prints. */
+  async look<Look>(program: string, args: readonly string[], { home, limitMs }: { home?: string; limitMs: number }): Promise<Look> {
+    const argv = ['--import', 'tsx', fileURLToPath(new URL(program, import.meta.url)), ...args];
+    const { stdout } = await run(node, argv, { env: this.env(home), timeout: limitMs });
+    return JSON.parse(stdout) as Look;
   }
 
   async close(...programs: TimedProgram[]): Promise<void> {

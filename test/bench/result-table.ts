@@ -19,6 +19,8 @@ export interface Column {
 
 const own = 'quarterdeck';
 
+export const ownCell = (value: number): Measure['cells'] => ({ [own]: { value } });
+
 /** Three digits that count: `8.13`, `81.3`, `813`, `81,300`. */
 export function numberText(value: number): string {
   if (!Number.isFinite(value)) return '?';

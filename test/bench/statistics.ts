@@ -15,3 +15,20 @@ export function median(values: readonly number[]): number {
 export function spacings(times: readonly number[]): number[] {
   return times.slice(1).map((time, index) => time - (times[index] ?? time));
 }
+
+/** Runs each in turn, so that other load of the machine affects all alike. Returns medians, in ms; the first turns are not counted. */
+export async function inTurns<T extends string>(
+  works: Record<T, () => Promise<unknown>>,
+  times: number,
+  uncounted = 2,
+): Promise<Record<T, number>> {
+  const taken = Object.fromEntries(Object.keys(works).map((name) => [name, [] as number[]])) as Record<T, number[]>;
+  for (let turn = -uncounted; turn < times; turn++) {
+    for (const [name, work] of Object.entries(works) as [T, () => Promise<unknown>][]) {
+      const sinceMs = performance.now();
+      await work();
+      if (turn >= 0) taken[name].push(performance.now() - sinceMs);
+    }
+  }
+  return Object.fromEntries(Object.entries<number[]>(taken).map(([name, all]) => [name, median(all)])) as Record<T, number>;
+}

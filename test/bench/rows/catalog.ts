@@ -1,13 +1,9 @@
-import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { Bench, BenchRow } from '../bench-row.ts';
-import { node } from '../programs.ts';
+import { ownCell } from '../result-table.ts';
 import { median } from '../statistics.ts';
 
-const looker = fileURLToPath(new URL('../catalog-looker.ts', import.meta.url));
 const compiled = fileURLToPath(new URL('../../../dist/catalog.json', import.meta.url));
-const run = promisify(execFile);
 
 /** What `catalog-looker.ts` prints. */
 interface Look {
@@ -19,10 +15,7 @@ interface Look {
 const aimMs = 10;
 const runsOf = (quick: boolean) => (quick ? 5 : 25);
 
-async function look(bench: Bench): Promise<Look> {
-  const { stdout } = await run(node, ['--import', 'tsx', looker, compiled], { env: bench.env(), timeout: 60_000 });
-  return JSON.parse(stdout) as Look;
-}
+const look = (bench: Bench) => bench.look<Look>('catalog-looker.ts', [compiled], { limitMs: 60_000 });
 
 export const catalog: BenchRow = {
   id: 'catalog',
@@ -39,10 +32,10 @@ export const catalog: BenchRow = {
         {
           what: `the catalog of ${looks[0]?.entries ?? 0} components opened`,
           unit: 'ms',
-          cells: { quarterdeck: { value: median(looks.map(({ tookMs }) => tookMs)) } },
+          cells: ownCell(median(looks.map(({ tookMs }) => tookMs))),
           aim: { text: `under ${aimMs} ms`, met: (own) => own < aimMs },
         },
-        { what: 'CPU time of it', unit: 'ms', cells: { quarterdeck: { value: median(looks.map(({ cpuMs }) => cpuMs)) } } },
+        { what: 'CPU time of it', unit: 'ms', cells: ownCell(median(looks.map(({ cpuMs }) => cpuMs))) },
       ],
     };
   },

@@ -1,35 +1,13 @@
-import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bench, BenchRow } from '../bench-row.ts';
-import { within } from '../bench-row.ts';
 import { handWrittenCounter, launcher, ownCounter } from '../programs.ts';
 import type { Cell, Measure } from '../result-table.ts';
+import { runToEnd } from '../run-to-end.ts';
 import { median } from '../statistics.ts';
 
 const rate = 100_000;
 const delayS = 8;
 const limitMs = 120_000;
-
-/** Counts the lines that a program prints, and how long it takes. To /dev/null they are not counted. */
-async function lines(bench: Bench, argv: readonly string[], counted: boolean): Promise<{ lines: number; tookMs: number }> {
-  const startedMs = performance.now();
-  const child = spawn(argv[0] ?? '', argv.slice(1), { env: bench.env(), stdio: ['ignore', counted ? 'pipe' : 'ignore', 'pipe'] });
-  let count = 0;
-  let said = '';
-  child.stdout?.on('data', (data: Buffer) => {
-    for (let at = data.indexOf(10); at >= 0; at = data.indexOf(10, at + 1)) count++;
-  });
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-300);
-  });
-  try {
-    const code = await within(limitMs, new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve)));
-    if (code !== 0) throw new Error(`ended with ${code}: ${said.trim().replaceAll('\n', ' ')}`);
-    return { lines: count, tookMs: performance.now() - startedMs };
-  } finally {
-    child.kill('SIGKILL');
-  }
-}
 
 async function cell(measure: () => Promise<number>): Promise<Cell> {
   try {
@@ -98,14 +76,14 @@ export const linesKept: BenchRow = {
     const name = 'bench-00-source';
     const ownArgv = [launcher, 'logs', name];
     const dockerArgv = ['docker', 'logs', name];
-    const dockerLines = await cell(async () => (await lines(bench, dockerArgv, true)).lines);
-    const ownLines = await cell(async () => (await lines(bench, ownArgv, true)).lines);
+    const dockerLines = await cell(async () => (await runToEnd(dockerArgv, { env: bench.env(), counted: true })).lines);
+    const ownLines = await cell(async () => (await runToEnd(ownArgv, { env: bench.env(), counted: true })).lines);
     const times = { own: [] as number[], docker: [] as number[] };
     let failure: Error | undefined;
     for (let run = 0; run < (bench.quick ? 1 : 3) && !failure; run++) {
       try {
-        times.docker.push((await lines(bench, dockerArgv, false)).tookMs);
-        times.own.push((await lines(bench, ownArgv, false)).tookMs);
+        times.docker.push((await runToEnd(dockerArgv, { env: bench.env() })).tookMs);
+        times.own.push((await runToEnd(ownArgv, { env: bench.env() })).tookMs);
       } catch (error) {
         failure = error as Error;
       }

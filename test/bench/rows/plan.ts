@@ -1,17 +1,10 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { Bench, BenchRow } from '../bench-row.ts';
 import { EngineRelay } from '../engine-relay.ts';
-import { node } from '../programs.ts';
-import type { Measure } from '../result-table.ts';
+import { type Measure, ownCell } from '../result-table.ts';
 import { median } from '../statistics.ts';
-
-const looker = fileURLToPath(new URL('../plan-looker.ts', import.meta.url));
-const run = promisify(execFile);
 
 /** What `plan-looker.ts` prints. */
 interface Look {
@@ -34,9 +27,7 @@ const aimMs = 300;
 const runsOf = (quick: boolean) => (quick ? 5 : 15);
 
 async function look(bench: Bench, folder: string, url: string, count: number, ...more: readonly string[]): Promise<Look> {
-  const args = ['--import', 'tsx', looker, url, folder, String(count), ...more];
-  const { stdout } = await run(node, args, { env: { ...bench.env(folder) }, timeout: 120_000 });
-  const seen = JSON.parse(stdout) as Look;
+  const seen = await bench.look<Look>('plan-looker.ts', [url, folder, String(count), ...more], { home: folder, limitMs: 120_000 });
   if (seen.components !== count || seen.unknown.length > 0) throw new Error(seen.unknown[0] ?? `only ${seen.components} were planned`);
   return seen;
 }
@@ -60,7 +51,7 @@ async function measure(bench: Bench, folder: string, count: number): Promise<Tak
 }
 
 function measuresOf(what: string, taken: readonly Taken[]): Measure[] {
-  const cell = (pick: (one: Taken) => number) => ({ quarterdeck: { value: median(taken.map(pick)) } });
+  const cell = (pick: (one: Taken) => number) => ownCell(median(taken.map(pick)));
   return [
     {
       what: `plan and preflight of ${what}, beyond the engine's own answers`,

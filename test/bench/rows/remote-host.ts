@@ -13,8 +13,8 @@ import { runOrThrow } from '../../real/scripts.ts';
 import { type Sshd, startSshd } from '../../real/sshd.ts';
 import type { Bench, BenchRow } from '../bench-row.ts';
 import { launcher } from '../programs.ts';
-import type { Measure } from '../result-table.ts';
-import { median } from '../statistics.ts';
+import { type Measure, ownCell } from '../result-table.ts';
+import { inTurns, median } from '../statistics.ts';
 
 /** Of the network, there and back. */
 const latenciesMs = [0, 25, 100];
@@ -59,20 +59,6 @@ async function openEcho(): Promise<{ relay: Relay; ask: () => Promise<void>; clo
   };
 }
 
-/** Each in turn, so that whatever else the machine does meets all alike. Medians, in ms; the first two of each are not counted. */
-async function inTurns<T extends string>(works: Record<T, () => Promise<void>>, times: number): Promise<Record<T, number>> {
-  const taken = Object.fromEntries(Object.keys(works).map((name) => [name, [] as number[]])) as Record<T, number[]>;
-  for (let turn = -2; turn < times; turn++) {
-    for (const [name, work] of Object.entries(works) as [T, () => Promise<void>][]) {
-      const sinceMs = performance.now();
-      await work();
-      if (turn >= 0) taken[name].push(performance.now() - sinceMs);
-    }
-  }
-  return Object.fromEntries(Object.entries<number[]>(taken).map(([name, all]) => [name, median(all)])) as Record<T, number>;
-}
-
-const cells = (value: number): Measure['cells'] => ({ quarterdeck: { value } });
 const over = (latencyMs: number) => (latencyMs === 0 ? 'over ssh' : `over ssh with ${latencyMs} ms`);
 
 async function questions(bench: Bench, sshd: Sshd, relay: Relay): Promise<Measure[]> {
@@ -100,14 +86,14 @@ async function questions(bench: Bench, sshd: Sshd, relay: Relay): Promise<Measur
           `  ${latencyMs} ms: ${JSON.stringify(took, (_, value) => (typeof value === 'number' ? Math.round(value * 100) / 100 : value))}`,
         );
         if (latencyMs === 0) {
-          measures.push({ what: 'engine ping on the local socket', unit: 'ms', cells: cells(took.pingHere) });
-          measures.push({ what: '`true` here', unit: 'ms', cells: cells(took.runHere) });
+          measures.push({ what: 'engine ping on the local socket', unit: 'ms', cells: ownCell(took.pingHere) });
+          measures.push({ what: '`true` here', unit: 'ms', cells: ownCell(took.runHere) });
         }
         measures.push(
           {
             what: `engine ping ${over(latencyMs)}`,
             unit: 'ms',
-            cells: cells(took.ping),
+            cells: ownCell(took.ping),
             aim: {
               text: 'at most 2 times the local socket and the network together',
               met: (own) => own <= 2 * (took.pingHere + took.network),
@@ -116,7 +102,7 @@ async function questions(bench: Bench, sshd: Sshd, relay: Relay): Promise<Measur
           {
             what: `\`true\` ${over(latencyMs)}`,
             unit: 'ms',
-            cells: cells(took.run),
+            cells: ownCell(took.run),
             aim: {
               text: 'at most 1.5 times the same here and the network together',
               met: (own) => own <= 1.5 * (took.runHere + took.network),
@@ -160,7 +146,7 @@ async function firstRows(bench: Bench, sshd: Sshd, relay: Relay): Promise<Measur
       const [consoleMs, sshMs] = [median(took.console), median(took.ssh)];
       bench.say(`  ${latencyMs} ms: rows after ${Math.round(consoleMs)} ms, ssh alone ${Math.round(sshMs)} ms`);
       measures.push(
-        { what: `exec to first frame with rows of a machine ${over(latencyMs)}`, unit: 'ms', cells: cells(consoleMs) },
+        { what: `exec to first frame with rows of a machine ${over(latencyMs)}`, unit: 'ms', cells: ownCell(consoleMs) },
         { what: `\`ssh far true\` ${over(latencyMs)}, exec to exit`, unit: 'ms', cells: { 'hand-written': { value: sshMs } } },
       );
     }
