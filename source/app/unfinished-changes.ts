@@ -36,7 +36,7 @@ export async function unfinishedChanges(
       });
       try {
         const [host, stackFolder] = [context.hostOf(engineName), await context.stackFolderOf(engineName, limit)];
-        // Where nothing was ever deployed, what reads journals is not loaded: a quarter of what `status` takes.
+        // Where nothing was ever deployed, what reads journals is not loaded: a fifth of what `status` takes.
         if ((await host.files.list(`${stackFolder}/.quarterdeck`, limit)) === undefined) return [];
         const [applied, backups, stopped] = await Promise.all([
           import('../stack/apply/run-journal.ts'),

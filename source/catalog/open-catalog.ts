@@ -38,8 +38,9 @@ async function readBuiltIn(file: string): Promise<readonly CatalogEntry[]> {
   const bytes = await readOwnBytes(file);
   if (bytes === undefined) throw damaged(file, 'it is missing');
   try {
-    builtIns.set(file, readCompiled(bytes));
-    return builtIns.get(file) ?? [];
+    const entries = readCompiled(bytes);
+    builtIns.set(file, entries);
+    return entries;
   } catch (thrown) {
     throw damaged(file, messageOf(thrown));
   }

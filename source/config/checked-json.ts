@@ -13,5 +13,5 @@ export async function readCheckedJson<T>(
   if (text === undefined) return undefined;
   const { data } = shape.safeParse(parsedJson(text));
   if (data !== undefined) return data;
-  throw new Fault(code, `${file} is not what Quarterdeck writes there, or is damaged.`, remedy, { where: { file } });
+  throw new Fault(code, `${file} is damaged or has an unknown format.`, remedy, { where: { file } });
 }

@@ -23,7 +23,7 @@ export interface CompletedGroup {
 const fileLimitBytes = 1 << 20;
 
 /** Reads the files that labels of running projects name, and our own stack folder. Files that cannot be read are ignored. */
-export class DeclaredServices extends RepeatedRead {
+export class DeclaredServices extends RepeatedRead<EngineWatch> {
   readonly #files = new Map<string, DeclaredFile>();
   readonly #labelled = new Map<EngineWatch, ReadonlyMap<string, string>>();
   readonly #tried = new Set<string>();

@@ -24,7 +24,7 @@ export interface HaltedFor {
 const recordLimitBytes = 1 << 20;
 
 /** Refreshed rarely: it lists a folder, reads the times of a few files, and reads a file only when it has changed. */
-export class DeployedComponents extends RepeatedRead {
+export class DeployedComponents extends RepeatedRead<EngineWatch> {
   #records = new Map<EngineWatch, ReadonlyMap<string, Deployed>>();
   #halted = new Map<EngineWatch, ReadonlyMap<string, HaltedFor>>();
   readonly #ages = new Map<EngineWatch, BackupAgesSeen>();
@@ -63,8 +63,10 @@ export class DeployedComponents extends RepeatedRead {
   protected async readAll(): Promise<void> {
     for (const watch of this.watches) {
       // If a file cannot be read now, the previous value is kept.
-      const [records, halted] = [await this.#readRecords(watch).catch(() => false), await this.#readHalted(watch).catch(() => false)];
-      if ((await this.#readBackups(watch).catch(() => false)) || records || halted) this.changed(watch);
+      const records = await this.#readRecords(watch).catch(() => false);
+      const halted = await this.#readHalted(watch).catch(() => false);
+      const backups = await this.#readBackups(watch).catch(() => false);
+      if (records || halted || backups) this.changed(watch);
     }
   }
 

@@ -58,7 +58,7 @@ export class EngineWatch {
   link: LinkView = { state: 'connecting', sinceMs: Date.now(), message: undefined, remedy: undefined, retryAtMs: undefined };
   engine: Engine | undefined;
   facts: EngineFacts | undefined;
-  readonly containers = new Map<string, ContainerFacts | ContainerDetail>();
+  containers = new Map<string, ContainerFacts | ContainerDetail>();
   listeners: readonly Listener[] = [];
   listenersMs = 0;
   hostAddresses: readonly string[] = [];
@@ -305,8 +305,7 @@ export class EngineWatch {
     // Changes from events during the list are newer than the list.
     for (const [id, container] of this.containers) if (!before.has(id) && !listed.has(id)) listed.set(id, container);
     for (const id of removedBefore) this.#removed.delete(id);
-    this.containers.clear();
-    for (const [id, container] of listed) this.containers.set(id, container);
+    this.containers = listed;
     for (const id of this.#details.keys()) if (!this.containers.has(id)) this.#details.delete(id);
     this.#seen.keepOnly(this.containers);
     for (const container of this.containers.values()) this.#noteCreated(container);

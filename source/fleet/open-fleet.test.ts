@@ -82,7 +82,7 @@ describe('the fleet', () => {
     expect(fleet.isEmpty()).toBe(false);
   });
 
-  test('a host that is away costs the others nothing: they are not built anew with each try', async () => {
+  test('an unreachable host costs the others nothing: they are not rebuilt with each attempt', async () => {
     const fleet = await fleetOn(engineWithReader());
     const gone = { ...hostDouble(), name: 'gone' };
     let tries = 0;

@@ -43,8 +43,6 @@ export interface ComponentRuntime {
   group: ContainerGroup;
 }
 
-type PartGroup = CompletedGroup & { ours: Deployed | undefined };
-
 /** What one engine contributes to a snapshot. By the keys of components, or of their services. */
 interface FleetPart {
   components: ComponentView[];
@@ -94,7 +92,8 @@ export function openFleet(options: FleetOptions): OpenFleet {
   const portsByHost = new Map<Host, PortView[]>();
   let frame: NodeJS.Timeout | undefined;
   let reconsider: NodeJS.Timeout | undefined;
-  let [committedMs, tookMs] = [Number.NEGATIVE_INFINITY, 0];
+  let committedMs = Number.NEGATIVE_INFINITY;
+  let tookMs = 0;
   let closed = false;
   let listed = false;
   let complete = false;
@@ -127,6 +126,11 @@ export function openFleet(options: FleetOptions): OpenFleet {
     const nowMs = Date.now();
     const isSame = !rebuild(nowMs);
     const all = watches.flatMap((watch) => parts.get(watch) ?? []);
+    if (!isSame) {
+      runtimes = new Map(all.flatMap((part) => [...part.runtimes]));
+      probes.follow(all.flatMap(({ targets }) => targets));
+      stats.follow(runtimes);
+    }
     snapshot = {
       revision: snapshot.revision + 1,
       settled: watches.every((watch) => watch.settled),
@@ -146,8 +150,8 @@ export function openFleet(options: FleetOptions): OpenFleet {
   /** Returns whether any component may have changed. */
   function rebuild(nowMs: number): boolean {
     // The clock may have been set back.
-    const isDue = ({ reconsiderMs }: FleetPart) => reconsiderMs <= nowMs || reconsiderMs > nowMs + agesMs;
-    const due = watches.filter((watch) => outdated.has(watch) || [parts.get(watch)].some((part) => !part || isDue(part)));
+    const isDue = (part?: FleetPart) => !part || part.reconsiderMs <= nowMs || part.reconsiderMs > nowMs + agesMs;
+    const due = watches.filter((watch) => outdated.has(watch) || isDue(parts.get(watch)));
     const gone = [...parts.keys()].filter((watch) => !watches.includes(watch));
     const counts = () => [...due, ...gone].some((watch) => (parts.get(watch)?.components.length ?? 0) > 0);
     outdated.clear();
@@ -156,23 +160,19 @@ export function openFleet(options: FleetOptions): OpenFleet {
     for (const watch of due) parts.set(watch, buildPart(watch, nowMs));
     for (const host of new Set(due.map((watch) => watch.host))) portsByHost.set(host, portsOf(host));
     // A host that is away costs nothing, however often it is tried again.
-    if (!hadComponents && !counts()) return false;
-    const all = watches.flatMap((watch) => parts.get(watch) ?? []);
-    runtimes = new Map(all.flatMap((part) => [...part.runtimes]));
-    probes.follow(all.flatMap(({ targets }) => targets));
-    stats.follow(runtimes);
-    return true;
+    return hadComponents || counts();
   }
 
-  function groupsOf(watch: EngineWatch): PartGroup[] {
-    return declared.complete(watch, groupContainers([...watch.containers.values()], index), index).flatMap((completed): PartGroup[] => {
-      const { group, missing } = completed;
+  function groupsOf(watch: EngineWatch) {
+    const completed = declared.complete(watch, groupContainers([...watch.containers.values()], index), index);
+    return completed.flatMap<CompletedGroup & { ours: Deployed | undefined }>((one) => {
+      const { group, missing } = one;
       // A project of another name belongs to another owner, whatever its images are.
       const ours = group.project === group.name ? deployed.get(watch, group.name) : undefined;
-      if (ours) return [{ ...completed, ours }];
+      if (ours) return [{ ...one, ours }];
       // Services that a user removed are no longer expected, whatever the compose files still declare.
       const wanted = missing.filter((service) => watch.removedMs(group.project, service) === undefined);
-      return group.members.length + wanted.length === 0 ? [] : [{ ...completed, missing: wanted, ours: undefined }];
+      return group.members.length + wanted.length === 0 ? [] : [{ ...one, missing: wanted, ours: undefined }];
     });
   }
 
@@ -270,8 +270,8 @@ export function openFleet(options: FleetOptions): OpenFleet {
         await observations.flush();
         // A network folder that does not respond must not block closing.
         await limited(signal, declaredLimitMs, () => Promise.all([declared.read(), deployed.read()])).catch(() => signal.throwIfAborted());
+        changed();
         clearTimeout(frame);
-        for (const watch of watches) outdated.add(watch);
         if (!closed) commit();
       }
       return snapshot;

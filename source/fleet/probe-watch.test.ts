@@ -71,14 +71,14 @@ describe('asking components how they are', { timeout: 60_000 }, () => {
     expect(asked.filter((id) => id === 'seldom')).toHaveLength(1);
   });
 
-  test('what is no longer asked is forgotten, and whoever shows it is told', async () => {
+  test('what is no longer probed is forgotten, and that is reported', async () => {
     watch.close();
-    const told: [string, boolean][] = [];
-    watch = new ProbeWatch((key, isNews) => told.push([key, isNews]), { execAllowed: true, defaultIntervalMs: 60_000 });
+    const reported: [string, boolean][] = [];
+    watch = new ProbeWatch((key, isNews) => reported.push([key, isNews]), { execAllowed: true, defaultIntervalMs: 60_000 });
     watch.follow([targetOf('plain')]);
-    await waitFor(() => expect(told).toEqual([['local//plain', true]]));
+    await waitFor(() => expect(reported).toEqual([['local//plain', true]]));
     watch.follow([]);
-    expect(told).toHaveLength(2);
+    expect(reported).toHaveLength(2);
     expect(watch.probe('local//plain')).toBeUndefined();
   });
 

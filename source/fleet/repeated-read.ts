@@ -1,21 +1,19 @@
-import type { EngineWatch } from './engine-watch.ts';
-
 const soonMs = 300;
 const everyMs = 30_000;
 
 /** Reads in the background: soon, but not before the first frame, and again after each pause. */
-export abstract class RepeatedRead {
+export abstract class RepeatedRead<Subject> {
   protected readonly closing = new AbortController();
   #reading: Promise<void> | undefined;
   #isDue = false;
   #isSoon = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(protected readonly changed: (watch: EngineWatch) => void) {
+  constructor(protected readonly changed: (subject: Subject) => void) {
     this.readSoon();
   }
 
-  /** Calls `changed` for each engine about which it read something new. Must not reject. */
+  /** Calls `changed` for each subject about which it read something new. Must not reject. */
   protected abstract readAll(): Promise<void>;
 
   protected readSoon(): void {

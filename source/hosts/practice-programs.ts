@@ -41,7 +41,7 @@ export function programsOf(folder: string): Pick<Host, 'exec' | 'run' | 'stream'
       );
     }
     const home = join(folder, 'home');
-    // Not before one runs: an operator who only looks around does not wait for them. A practice that has ended is not made anew.
+    // Not before one runs: an operator who only looks around does not wait for them. A practice that has ended is not recreated.
     if (existsSync(home) && !existsSync(join(bin, 'getent')))
       for (const [name, text] of Object.entries(ownPrograms)) await writeOwnFile(join(bin, name), text(folder), { mode: 0o700 });
     const paths = {
