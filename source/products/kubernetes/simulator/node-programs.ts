@@ -43,6 +43,8 @@ export class NodePrograms {
       // What prepares something and says nothing.
       'apt-mark': () => said(''),
       mkdir: () => said(''),
+      // Compares a snapshot with its checksum.
+      sh: () => (this.#snapshots.has(rest.at(-1) ?? '') ? said('') : failed(2, `sh: 1: cannot open ${rest.at(-1)}: No such file\n`)),
     };
     const answer = programs[name];
     return answer && Promise.resolve(answer());
