@@ -54,6 +54,12 @@ test.each(['exec_create: /bin/sh -c true', 'exec_start: /bin/sh -c true', 'exec_
   },
 );
 
+test('the exec that ends a health check which Podman reports as it begins is a change of health, the next one is no news', () => {
+  const checking = new Set<string | undefined>();
+  const actions = ['exec_died', 'health_status', 'exec_died', 'exec_died'].map((word) => engineEvent(old(word), checking)?.action);
+  expect(actions).toEqual([undefined, 'health', 'health', undefined]);
+});
+
 test('a prune of containers names none, each of them had its own event', () => {
   expect(engineEvent({ Type: 'container', Action: 'prune', Actor: { ID: '', Attributes: { reclaimed: '0' } } })).toBeUndefined();
 });
@@ -120,7 +126,7 @@ describe('what no engine has said yet', () => {
       ...lines.push(Buffer.from(`{"Type":"container","Action":"${'x'.repeat(5_000_000)}"}\n`)),
       ...lines.push(Buffer.from('{"Type":"container","Action":"start","Actor":{"ID":"c1"},"time":7}\n')),
     ];
-    expect(read.map(engineEvent).filter((event) => event?.action === 'start')).toEqual([
+    expect(read.map((raw) => engineEvent(raw)).filter((event) => event?.action === 'start')).toEqual([
       expect.objectContaining({ kind: 'container', id: 'c1', timeMs: 7000 }),
     ]);
   });

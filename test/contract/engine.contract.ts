@@ -298,6 +298,24 @@ export function engineContract(kind: string, real: { url: string; socket: string
     );
   });
 
+  test.skipIf(!isPodman)('a health check that Podman reports as it begins is heard once it has ended', async () => {
+    const ending = new AbortController();
+    const heardMs: number[] = [];
+    const id = await run('checked', 'sleep 600', { Healthcheck: { Test: ['CMD', 'sleep', '1'], Interval: 600e9, Timeout: 5e9, Retries: 1 } });
+    const following = (async () => {
+      for await (const event of engine.events({ sinceMs: Date.now() - 1000, signal: ending.signal }))
+        if (event.id === id && event.action === 'health') heardMs.push(event.timeMs);
+    })();
+    const beginMs = Date.now();
+    await Promise.all([
+      api('GET', `/v4.0.0/libpod/containers/${id}/healthcheck`),
+      expect.poll(() => heardMs.at(-1), { timeout: 20_000 }).toBeGreaterThan(beginMs + 900),
+    ]);
+    expect((await engine.inspect(id, signal()))?.health).toBe('healthy');
+    ending.abort();
+    await following;
+  });
+
   describe('logs', () => {
     const expected: [string, string][] = [
       ['stdout', 'out-one'],
