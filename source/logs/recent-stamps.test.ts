@@ -21,6 +21,12 @@ test('what Docker sends again at a rotation is dropped, once and for all of it',
   expect(takenTwice(5000, 532, 1)).toBe(0);
 });
 
+test('the newest line that is sent again is dropped, and one of the same microsecond is another', () => {
+  const recent = new RecentStamps();
+  const numbers = [1_000_001, 1_000_001, 2_000_000, 2_000_000];
+  expect(numbers.map((number) => isAgain(recent, number, 1))).toEqual([false, true, false, false]);
+});
+
 test('an older line that says something else is no line sent again', () => {
   const recent = new RecentStamps();
   isAgain(recent, 1, 1);

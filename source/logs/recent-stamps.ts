@@ -7,8 +7,9 @@ const mostOfAll = 65_536;
 const comparedBytes = 12;
 
 /**
- * Docker 20.10 sends some lines again when it rotates a followed log (observed: up to 500 of 100 kB). Its timestamps have nanoseconds: a
- * line that is older than the newest one, with the timestamp and text of an earlier line, is that line.
+ * Docker 20.10 sends some lines again when it rotates a followed log (observed: the newest one, and up to 500 of 100 kB). Its timestamps have
+ * nanoseconds: a line that is no newer than the newest one, with the timestamp and text of an earlier line, is that line. journald's have
+ * microseconds, within which a program may write the same twice.
  *
  * Lines are stored in arrival order and searched on demand, because lookups are very rare.
  */
@@ -31,7 +32,7 @@ export class RecentStamps {
       this.#newestMs = timeMs;
       this.#newestFraction = fraction;
       this.#isSending = false;
-    } else if (timeMs < this.#newestMs || fraction < this.#newestFraction || this.#isSending) {
+    } else if (timeMs < this.#newestMs || fraction < this.#newestFraction || this.#isSending || isInNanoseconds(fraction)) {
       this.#isSending = this.#now.includes(mark) || this.#before.includes(mark);
       if (this.#isSending) return true;
     }
@@ -45,6 +46,9 @@ export class RecentStamps {
 }
 
 /** 53 bits of the timestamp, the length and the last bytes: storing the texts themselves would use too much memory. */
+/** Those of six digits are below a million. */
+const isInNanoseconds = (fraction: number): boolean => fraction >= 1e6 && fraction % 1_000 !== 0;
+
 function markOf(batch: LogBatch, at: number, timeMs: number, fraction: number): number {
   const { bytes } = batch;
   const end = batch.end(at);
