@@ -9,9 +9,11 @@ export async function openOwnCatalog({ paths, env, readOnly }: { paths: OwnPaths
   const settings = await loadSettings(paths, env['HOME'] || homedir());
   // A catalog from another person can run programs inside containers, so read-only mode does not load it.
   const ownFolder = readOnly ? undefined : settings.catalogFolder;
-  const catalog = await openCatalog({
-    compiledFile: join(installationFolder(), 'dist', 'catalog.json'),
-    ...(ownFolder !== undefined && { ownFolder }),
-  });
-  return { settings, catalog, ownFolder };
+  return { settings, catalog: await openCatalogWith(ownFolder, paths), ownFolder };
 }
+
+export const openCatalogWith = (ownFolder: string | undefined, paths: OwnPaths) =>
+  openCatalog({
+    compiledFile: join(installationFolder(), 'dist', 'catalog.json'),
+    ...(ownFolder !== undefined && { ownFolder, keptFile: join(paths.cache, 'catalog.json') }),
+  });

@@ -1,6 +1,7 @@
+import { access, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { build } from 'esbuild';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { catalogFolder, soundComponent, soundCompose } from '../../test/doubles/catalog-folder.ts';
 import { writeOwnFile } from '../config/own-files.ts';
 import type { CatalogEntry } from './catalog.ts';
@@ -44,6 +45,34 @@ describe('openCatalog', () => {
     for (const [key, value] of Object.entries(entries[0] ?? {}))
       expect({ [key]: opened?.[key as keyof CatalogEntry] }).toEqual({ [key]: value });
     expect(opened?.calls).toBe(opened?.calls);
+  });
+
+  it('keeps an own folder that was loaded until one of its files changes, but never one with errors', async () => {
+    const files = await prepare({
+      'alarm/component.yaml': soundComponent.replace('id: notes', 'id: alarm'),
+      'alarm/compose.yaml': soundCompose,
+    });
+    const keptFile = `${dirname(files.ownFolder)}/kept.json`;
+    const open = () => openCatalog({ ...files, keptFile });
+    const name = async () => (await open()).get('alarm')?.kind;
+    // Files that changed a moment ago may change again within the same time.
+    await vi.waitFor(async () => {
+      await open();
+      await access(keptFile);
+    });
+    await writeFile(keptFile, (await readFile(keptFile, 'utf8')).replaceAll('Note keeper', 'Kept'));
+    expect(await name()).toBe('Kept');
+    await writeFile(
+      `${files.ownFolder}/alarm/component.yaml`,
+      soundComponent.replace('id: notes', 'id: alarm').replace('Note keeper', 'Changed'),
+    );
+    expect(await name()).toBe('Changed');
+    for (const damaged of ['', '{', '{"key":1}']) {
+      await writeFile(keptFile, damaged);
+      expect(await name()).toBe('Changed');
+    }
+    await writeFile(`${files.ownFolder}/alarm/compose.yaml`, 'services: [');
+    for (let times = 0; times < 2; times++) expect((await open()).problems).toMatchObject([{ level: 'error' }]);
   });
 
   it("lets the operator's own entries win, and orders by group", async () => {

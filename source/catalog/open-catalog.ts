@@ -3,17 +3,19 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import type { Catalog, CatalogEntry, CatalogProblem } from './catalog.ts';
 import { readCompiled } from './compiled-file.ts';
 import { byGroupThenId } from './groups.ts';
+import { keptCatalog } from './kept-catalog.ts';
 
 /**
- * Own entries replace built-in ones, and alone load the YAML parser and the validator. The operator's own folder is not set in read-only
- * mode. Throws `failed.catalog`.
+ * Own entries replace built-in ones, and alone load the YAML parser and the validator, unless they are unchanged since they were written to
+ * `keptFile`. The operator's own folder is not set in read-only mode. Throws `failed.catalog`.
  */
-export async function openCatalog({ compiledFile, ownFolder }: { compiledFile: string; ownFolder?: string }): Promise<Catalog> {
+export async function openCatalog(files: { compiledFile: string; ownFolder?: string; keptFile?: string }): Promise<Catalog> {
+  const { compiledFile, ownFolder, keptFile } = files;
   const builtIn = await readBuiltIn(compiledFile);
   if (ownFolder === undefined) return catalogOf(builtIn, []);
   try {
-    const { loadFolder } = await import('./load-folder.ts');
-    const own = await loadFolder(ownFolder, { own: true, besides: builtIn });
+    const load = async () => (await import('./load-folder.ts')).loadFolder(ownFolder, { own: true, besides: builtIn });
+    const own = await (keptFile === undefined ? load() : keptCatalog({ keptFile, sources: [compiledFile, ownFolder] }, load));
     const replaced = new Set(own.entries.map(({ id }) => id));
     return catalogOf([...builtIn.filter(({ id }) => !replaced.has(id)), ...own.entries], own.problems);
   } catch (thrown) {

@@ -301,7 +301,9 @@ export function engineContract(kind: string, real: { url: string; socket: string
   test.skipIf(!isPodman)('a health check that Podman reports as it begins is heard once it has ended', async () => {
     const ending = new AbortController();
     const heardMs: number[] = [];
-    const id = await run('checked', 'sleep 600', { Healthcheck: { Test: ['CMD', 'sleep', '1'], Interval: 600e9, Timeout: 5e9, Retries: 1 } });
+    const id = await run('checked', 'sleep 600', {
+      Healthcheck: { Test: ['CMD', 'sleep', '1'], Interval: 600e9, Timeout: 5e9, Retries: 1 },
+    });
     const following = (async () => {
       for await (const event of engine.events({ sinceMs: Date.now() - 1000, signal: ending.signal }))
         if (event.id === id && event.action === 'health') heardMs.push(event.timeMs);

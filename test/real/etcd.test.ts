@@ -118,7 +118,9 @@ describeUnless(missingEtcd(), 'a real etcd (R73)', () => {
     // `snapshot status` accepts one that lacks only pages that it does not read.
     for (const length of [size - 1, size - 32, size - 4096, Math.floor(size / 3), 0]) {
       await truncate(file, length);
-      await expect(verifySnapshot(nodeExec, tools, file, signal), `${length} of ${size}`).rejects.toMatchObject({ code: 'failed.snapshot' });
+      await expect(verifySnapshot(nodeExec, tools, file, signal), `${length} of ${size}`).rejects.toMatchObject({
+        code: 'failed.snapshot',
+      });
     }
     await expect(verifySnapshot(nodeExec, tools, join(folder, 'nothing.db'), signal)).rejects.toMatchObject({ code: 'failed.snapshot' });
   });

@@ -7,6 +7,7 @@ import { ask } from './ask.ts';
 import { type DeployFixture, pageAt, setFixture, until, webFiles } from './deploy-fixture.ts';
 import { gatewayFiles } from './gateway-files.ts';
 import { describeReal } from './real-engines.ts';
+import { runOrThrow } from './scripts.ts';
 import { findFreePort } from './stack.ts';
 import { makeStandIn } from './stand-ins.ts';
 
@@ -60,7 +61,8 @@ describeReal('docker', 'a process that is killed while it has stopped or changed
 
   const to = () => ['--to', join(folder, 'backups'), '--yes'];
   const backup = () => ['backup', id, ...to()];
-  const inside = async (...argv: string[]) => (await done('exec', id, '--', ...argv)).trim();
+  const inside = async (...argv: string[]) =>
+    (await runOrThrow(['docker', '-H', engine.url, 'exec', (await fixture.container(id, 'web'))?.Id ?? '', ...argv])).trim();
   const isRunning = async () => (await fixture.container(id, 'web'))?.State.Running ?? false;
   const environment = async () =>
     (await fixture.container(id, 'web'))?.Config.Env.find((line) => line.startsWith('TOKEN='))?.slice('TOKEN='.length);

@@ -81,10 +81,9 @@ async function sshWords({ env, settings }: Around): Promise<Candidate[]> {
   return names.filter((name) => hostNameProblem(name) === undefined && !listed[name]).map((word) => ({ word }));
 }
 
-async function entryWords({ settings }: Around): Promise<Candidate[]> {
-  const { openCatalog } = await import('../../catalog/open-catalog.ts');
-  const ownFolder = (await settings())?.catalogFolder;
-  const { entries } = await openCatalog({ compiledFile: join(installationFolder(), 'dist', 'catalog.json'), ownFolder });
+async function entryWords({ settings, paths }: Around): Promise<Candidate[]> {
+  const { openCatalogWith } = await import('../../app/open-catalog.ts');
+  const { entries } = await openCatalogWith((await settings())?.catalogFolder, paths);
   return entries.map(({ id, product }) => ({ word: id, meaning: product.name }));
 }
 
