@@ -1,11 +1,11 @@
 import stringWidth from 'string-width';
+import { isPlainRun } from './plain-text.ts';
 import { portableText } from './portable-text.ts';
 
-const ascii = /^[\x20-\x7e]*$/;
 let segmenter: Intl.Segmenter | undefined;
 
 export function textWidth(text: string): number {
-  return ascii.test(text) ? text.length : stringWidth(portableText(text));
+  return isPlainRun(text) ? text.length : stringWidth(portableText(text));
 }
 
 /** `mark` at the end shows that text was cut. Never splits a grapheme. */
@@ -14,7 +14,7 @@ export function cut(text: string, columns: number, mark = '>'): string {
   if (textWidth(text) <= columns) return text;
   const room = columns - textWidth(mark);
   if (room < 0) return cut(text, columns, '');
-  if (ascii.test(text)) return text.slice(0, room) + mark;
+  if (isPlainRun(text)) return text.slice(0, room) + mark;
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   let result = '';
   let used = 0;
