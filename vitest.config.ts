@@ -85,6 +85,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'real',
+          isolate: false,
           include: ['test/real/**/*.test.ts'],
           globalSetup: ['test/real/global-setup.ts'],
           testTimeout: 180_000,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const checkout = fileURLToPath(new URL('../../', import.meta.url));
+export const checkout = fileURLToPath(new URL('../../', import.meta.url));
 
 /** What a test run and `npm test` put into the environment; the machine's own settings (proxies, registries) stay. */
 const ofTheRun =

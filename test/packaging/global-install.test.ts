@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { copyCheckout, type Ended, makeFolder, runProgram } from './fresh-copy.ts';
+import { checkout, copyCheckout, type Ended, makeFolder, runProgram } from './fresh-copy.ts';
 
 let folder: Awaited<ReturnType<typeof makeFolder>>;
 let packed: { filename: string; version: string; files: { path: string }[] };
@@ -19,7 +19,8 @@ beforeAll(async () => {
   folder = await makeFolder();
   const clone = join(folder.path, 'clone');
   await copyCheckout(clone);
-  await succeed(['bin/setup'], clone);
+  // fresh-clone.test.ts proves that a clone installs them for itself.
+  await symlink(join(checkout, 'node_modules'), join(clone, 'node_modules'));
   const answer = await succeed(['npm', 'pack', '--json', '--pack-destination', folder.path], clone);
   // What the build prints comes before it.
   [packed] = JSON.parse(answer.stdout.slice(answer.stdout.indexOf('[\n')));
