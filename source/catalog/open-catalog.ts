@@ -3,7 +3,6 @@ import { Fault, messageOf } from '../faults/fault.ts';
 import type { Catalog, CatalogEntry, CatalogProblem } from './catalog.ts';
 import { readCompiled } from './compiled-file.ts';
 import { byGroupThenId } from './groups.ts';
-import { keptCatalog } from './kept-catalog.ts';
 
 /**
  * Own entries replace built-in ones, and alone load the YAML parser and the validator, unless they are unchanged since they were written to
@@ -15,6 +14,7 @@ export async function openCatalog(files: { compiledFile: string; ownFolder?: str
   if (ownFolder === undefined) return catalogOf(builtIn, []);
   try {
     const load = async () => (await import('./load-folder.ts')).loadFolder(ownFolder, { own: true, besides: builtIn });
+    const { keptCatalog } = await import('./kept-catalog.ts');
     const own = await (keptFile === undefined ? load() : keptCatalog({ keptFile, sources: [compiledFile, ownFolder] }, load));
     const replaced = new Set(own.entries.map(({ id }) => id));
     return catalogOf([...builtIn.filter(({ id }) => !replaced.has(id)), ...own.entries], own.problems);
