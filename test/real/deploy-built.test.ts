@@ -155,7 +155,8 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
     {
       group: 'networking',
       id: 'dynamic-proxy',
-      ports: ['DASHBOARD_PORT'],
+      // Another test has the reverse proxy on port 80.
+      ports: ['DASHBOARD_PORT', 'HTTP_PORT', 'HTTPS_PORT'],
       answers: () => ({ HTTP_BIND: ownAddress, HTTPS_BIND: ownAddress, ENGINE_SOCKET: engine.socket }),
       server: {
         name: 'traefik',
@@ -168,7 +169,8 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         }),
       },
       word: 'proxying',
-      proof: async ({ word, fixture }) => {
+      proof: async ({ word, fixture, port }) => {
+        const [http, https] = [port('HTTP_PORT'), port('HTTPS_PORT')];
         const [network = ''] = Object.keys((await fixture.container('dynamic-proxy', 'traefik'))?.NetworkSettings.Networks ?? {});
         const served = (labels: Record<string, string>) =>
           ground.started({
@@ -191,17 +193,17 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
               '--max-time',
               '5',
               '--resolve',
-              `app.lan:443:${ownAddress}`,
+              `app.lan:${https}:${ownAddress}`,
               '--resolve',
-              `app.lan:80:${ownAddress}`,
+              `app.lan:${http}:${ownAddress}`,
               '-D',
               '-',
               url,
             ])
           ).stdout;
         try {
-          await until(async () => (await asked('https://app.lan/')).includes('from the app'), 'the app was never served');
-          expect(await asked('http://app.lan/')).toMatch(/^HTTP\/1\.1 30[18][\s\S]*\nLocation: https:\/\/app\.lan\//);
+          await until(async () => (await asked(`https://app.lan:${https}/`)).includes('from the app'), 'the app was never served');
+          expect(await asked(`http://app.lan:${http}/`)).toMatch(/^HTTP\/1\.1 30[18][\s\S]*\nLocation: https:\/\/app\.lan\//);
           await word('proxying');
         } finally {
           await app.end();
