@@ -31,6 +31,7 @@ export const engineLimits = {
   /** Interval between two full lists, in case an event was lost. */
   reconcileMs: 60_000,
   listenersMs: 15_000,
+  inspectsAtOnce: 6,
 };
 
 export type EngineLimits = Readonly<typeof engineLimits>;
@@ -39,7 +40,6 @@ export type EngineLimits = Readonly<typeof engineLimits>;
 const lookBackMs = 60 * 60_000;
 const quietMs = 50;
 const catchUpLimitMs = 1_000;
-const inspectsAtOnce = 6;
 /** Names that every engine uses for bridged networks, or for no network. */
 const plainNetworks: ReadonlySet<string> = new Set(['bridge', 'host', 'none', 'podman', 'slirp4netns', 'pasta']);
 const touchDelayMs = 30;
@@ -333,7 +333,7 @@ export class EngineWatch {
   }
 
   async #inspectAll(engine: Engine, signal: AbortSignal): Promise<void> {
-    await eachOf([...this.containers.keys()], inspectsAtOnce, (id) => this.#inspect(engine, id, signal));
+    await eachOf([...this.containers.keys()], this.#limits.inspectsAtOnce, (id) => this.#inspect(engine, id, signal));
     await this.#readNetworks(engine, signal);
     this.changed();
   }
@@ -361,7 +361,7 @@ export class EngineWatch {
   async #inspect(engine: Engine, id: string, signal: AbortSignal): Promise<void> {
     let detail: ContainerDetail | undefined;
     try {
-      detail = await limited(signal, this.#limits.requestMs, (limit) => engine.inspect(id, limit));
+      detail = keptOf(await limited(signal, this.#limits.requestMs, (limit) => engine.inspect(id, limit)));
     } catch (thrown) {
       if (signal.aborted || (thrown instanceof Fault && thrown.kind === 'unreachable')) throw thrown;
       return;
@@ -519,6 +519,10 @@ export async function stackFolderOf(
   const { home } = await host.facts(signal);
   return expandHome(stackFolder ?? usual, home);
 }
+
+/** The engine's whole response is several times larger than what is read of it, and each of its last five health checks may print 4 KB. */
+const keptOf = (detail: ContainerDetail | undefined): ContainerDetail | undefined =>
+  detail && { ...detail, raw: undefined, healthOutputs: detail.healthOutputs.slice(-1) };
 
 function serviceIn(labels: Readonly<Record<string, string>>): string | undefined {
   const [project, service] = [composeLabel({ labels }, 'project'), composeLabel({ labels }, 'service')];

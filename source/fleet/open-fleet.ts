@@ -10,7 +10,7 @@ import { ConnectionWatch } from './connection-watch.ts';
 import { type CompletedGroup, DeclaredServices } from './declared-services.ts';
 import { type Deployed, DeployedComponents, type ReadBackupAges } from './deployed-components.ts';
 import { toEngineView } from './engine-view.ts';
-import { type EngineLimits, type EngineSource, EngineWatch, type OnLan } from './engine-watch.ts';
+import { type EngineLimits, type EngineSource, EngineWatch, engineLimits, type OnLan } from './engine-watch.ts';
 import { CatalogIndex, type ContainerGroup, componentIds, groupContainers } from './grouping.ts';
 import type { ComponentView, Fleet, FleetSnapshot, PortView, StatsHistory } from './model.ts';
 import { Observations } from './observations.ts';
@@ -37,6 +37,8 @@ const frameMs = 33;
 /** Messages contain ages; they are rebuilt at this interval. */
 const agesMs = 30_000;
 const declaredLimitMs = 5_000;
+/** At most about this many containers are inspected at the same time: the unread responses of a hundred engines took 30 MB. */
+const inspectsOfAll = 100;
 
 export interface ComponentRuntime {
   watch: EngineWatch;
@@ -69,9 +71,15 @@ export interface OpenFleet extends Fleet {
 /** Starts following every engine. There is one writer: all new data ends in `commit`, once per frame. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: all of it shares the state that one commit replaces
 export function openFleet(options: FleetOptions): OpenFleet {
-  const { stackFolder, limits } = options;
+  const { stackFolder } = options;
   const index = new CatalogIndex(options.catalog.entries);
   const listeners = createListeners();
+  const limits = {
+    ...(options.limits ?? engineLimits),
+    get inspectsAtOnce() {
+      return Math.ceil(Math.min(engineLimits.inspectsAtOnce, inspectsOfAll / watches.length));
+    },
+  };
   const observations = new Observations(options.observationsFile, { isWritable: options.observationsKept ?? true });
   const watchOf = (source: EngineSource) => {
     const watch: EngineWatch = new EngineWatch(source, () => changed(watch), { observations, limits });
