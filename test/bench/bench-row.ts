@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { BenchEngine } from './bench-engine.ts';
-import { type BenchProgram, node } from './programs.ts';
+import { type BenchProgram, launchOptions, node } from './programs.ts';
 import type { Cell, Measure } from './result-table.ts';
 import { TimedProgram } from './timed-program.ts';
 
@@ -72,9 +72,9 @@ export class Bench {
     return started;
   }
 
-  /** Runs a TypeScript program of the bench in a process of its own, and returns the JSON that it prints. */
+  /** Runs a TypeScript program of the bench in a process of its own, as the product is run, and returns the JSON that it prints. */
   async look<Look>(program: string, args: readonly string[], { home, limitMs }: { home?: string; limitMs: number }): Promise<Look> {
-    const argv = ['--import', 'tsx', fileURLToPath(new URL(program, import.meta.url)), ...args];
+    const argv = [...launchOptions, '--import', 'tsx', fileURLToPath(new URL(program, import.meta.url)), ...args];
     const { stdout } = await run(node, argv, { env: this.env(home), timeout: limitMs });
     return JSON.parse(stdout) as Look;
   }

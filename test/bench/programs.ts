@@ -30,6 +30,8 @@ export interface BenchProgram {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const launcherIn = (folder: string): string => join(folder, 'bin/quarterdeck');
 export const launcher = launcherIn(root);
+/** What the launcher tells node, above all how far memory may grow. */
+export const launchOptions = /^exec "\$node" (.*) "\$root/m.exec(readFileSync(launcher, 'utf8'))?.[1]?.split(' ') ?? [];
 const handWritten = fileURLToPath(new URL('hand-written.cjs', import.meta.url));
 
 /** How many lines have arrived, as the title of the pane says it, and as the floor does. */
