@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ComponentCall } from '../catalog/schema.ts';
 import type { ContainerDetail } from '../engine/engine.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
+import { orAborted } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import { parsedJson } from '../text/json-value.ts';
 import { durationMs } from '../text/quantities.ts';
@@ -251,13 +252,4 @@ function sentence(message: string): string {
 
 function failed(failure: string): Answer {
   return { ok: false, status: 0, json: undefined, text: '', headers: {}, failure };
-}
-
-/** Abandons work that ignores the signal. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

@@ -71,10 +71,8 @@ export function readSecret({ stdin: input, stderr, output }: PromptTerminal, pro
 /** Reads a line from a terminal. Ctrl-C and the end of input cancel: Node's reader swallows SIGINT while it has the terminal. */
 export async function readLine({ stdin, stderr }: PromptTerminal, prompt: string, signal: AbortSignal): Promise<string> {
   const reader = createInterface({ input: stdin, output: stderr, terminal: true, historySize: 0 });
-  const left = new Promise<never>((_, reject) => {
-    reader.once('SIGINT', () => reject(cancelled()));
-    reader.once('close', () => reject(cancelled()));
-  });
+  const { promise: left, reject } = Promise.withResolvers<never>();
+  reader.once('SIGINT', () => reject(cancelled())).once('close', () => reject(cancelled()));
   left.catch(() => {});
   // After Ctrl-C, Node's reader keeps its listener, and would write a line when the signal aborts later.
   using asking = endingWith(signal);

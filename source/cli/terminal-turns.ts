@@ -1,3 +1,5 @@
+import { orAborted } from '../faults/waits.ts';
+
 /** `last` resolves when all current and waiting users of a terminal are done. */
 const turns = new WeakMap<object, { last: Promise<void>; users: number }>();
 
@@ -11,7 +13,7 @@ export async function inTurn<T>(terminal: object, signal: AbortSignal, use: () =
   turn.users++;
   turn.last = before.then(() => mine.promise);
   try {
-    await waitFor(before, signal);
+    await orAborted(before, signal);
     return await use();
   } finally {
     mine.resolve();
@@ -22,16 +24,4 @@ export async function inTurn<T>(terminal: object, signal: AbortSignal, use: () =
 /** Returns whether a prompt is open or waiting on this terminal. Progress would be written across it. */
 export function isTaken(terminal: object): boolean {
   return (turns.get(terminal)?.users ?? 0) > 0;
-}
-
-function waitFor(before: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', leave, { once: true });
-    void before.then(() => {
-      signal.removeEventListener('abort', leave);
-      if (signal.aborted) leave();
-      else resolve();
-    });
-  });
 }

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { inspect } from 'node:util';
 import type Docker from 'dockerode';
 import { Fault } from '../faults/fault.ts';
-import { endingWith } from '../faults/waits.ts';
+import { endingWith, orAborted } from '../faults/waits.ts';
 import type { DialAddress, Host } from '../hosts/host.ts';
 import { greetOverTls } from '../hosts/presented-certificates.ts';
 import { parseJson } from '../text/json-value.ts';
@@ -97,19 +97,19 @@ export class EngineLink {
     const ending = endingWith(signal);
     const timer = setTimeout(() => ending.abort(hangingFault(this.address, limitMs)), limitMs);
     try {
-      const answer = await raced(ending.signal, (resolve: (answer: IncomingMessage) => void, reject) => {
-        docker.modem.dial(
-          {
-            path: `${libpodVersion ? `/v${libpodVersion}` : ''}${path}?`,
-            method,
-            options: { _query: Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)), _body: {} },
-            isStream: true,
-            abortSignal: ending.signal,
-            statusCodes: { 200: true },
-          } as Parameters<typeof docker.modem.dial>[0],
-          (error: unknown, stream: unknown) => (error ? reject(error) : resolve(stream as IncomingMessage)),
-        );
-      });
+      const { promise: answering, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+      docker.modem.dial(
+        {
+          path: `${libpodVersion ? `/v${libpodVersion}` : ''}${path}?`,
+          method,
+          options: { _query: Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)), _body: {} },
+          isStream: true,
+          abortSignal: ending.signal,
+          statusCodes: { 200: true },
+        } as Parameters<typeof docker.modem.dial>[0],
+        (error: unknown, stream: unknown) => (error ? reject(error) : resolve(stream as IncomingMessage)),
+      );
+      const answer = await orAborted(answering, ending.signal);
       answer.once('close', () => ending[Symbol.dispose]());
       return answer;
     } catch (thrown) {
@@ -159,7 +159,7 @@ export class EngineLink {
     using ending = endingWith(signal);
     const timer = limitMs === undefined ? undefined : setTimeout(() => ending.abort(hangingFault(this.address, limitMs)), limitMs);
     try {
-      return await raced(ending.signal, (resolve: (value: T) => void, reject) => run(ending.signal).then(resolve, reject));
+      return await orAborted(run(ending.signal), ending.signal);
     } catch (thrown) {
       throw await this.faultOf(thrown, signal, ending.signal);
     } finally {
@@ -205,15 +205,6 @@ function withoutEngineEnvironment<T>(make: () => T): T {
   } finally {
     if (DOCKER_HOST !== undefined) process.env.DOCKER_HOST = DOCKER_HOST;
   }
-}
-
-function raced<T>(signal: AbortSignal, start: (resolve: (value: T) => void, reject: (reason: unknown) => void) => void): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    if (signal.aborted) return stop();
-    signal.addEventListener('abort', stop, { once: true });
-    start(resolve, reject);
-  });
 }
 
 function dialAddressOf({ url, tls }: EngineAddress): DialAddress {

@@ -3,10 +3,9 @@ import { addAbortListener } from 'node:events';
 /** Resolves after `ms`; rejects with the signal's reason. */
 export async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
-  using _stop = addAbortListener(signal, () => reject(signal.reason));
-  await promise.finally(() => clearTimeout(timer));
+  await orAborted(promise, signal).finally(() => clearTimeout(timer));
 }
 
 /**
@@ -27,17 +26,22 @@ export function endingWith(...signals: readonly AbortSignal[]): AbortController 
   });
 }
 
+/** Settles as the work does, or rejects with the signal's reason as soon as it is aborted: the work may go on. */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  // Removed at the end: Node keeps a joined signal, and with it the response, for as long as it has listeners.
+  using _stop = addAbortListener(signal, () => reject(signal.reason));
+  return await Promise.race([work, ended]);
+}
+
 /** Runs with its own time limit in addition to the given signal. */
 export async function limited<T>(signal: AbortSignal, limitMs: number, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const timer = new AbortController();
   const timeout = setTimeout(() => timer.abort(new DOMException(`no answer within ${limitMs} ms`, 'TimeoutError')), limitMs);
   const both = AbortSignal.any([signal, timer.signal]);
-  const { promise: ended, reject } = Promise.withResolvers<never>();
   try {
     both.throwIfAborted();
-    // Removed at the end: Node keeps a joined signal, and with it the response, for as long as it has listeners.
-    using _stop = addAbortListener(both, () => reject(both.reason));
-    return await Promise.race([run(both), ended]);
+    return await orAborted(run(both), both);
   } finally {
     clearTimeout(timeout);
   }

@@ -1,3 +1,4 @@
+import { orAborted } from '../../../faults/waits.ts';
 import { type Entries, entryAt } from '../../../logs/entry-list.ts';
 import type { LogEntry, LogReading, LogSource } from '../../../logs/store.ts';
 import { markOf } from './line-prefix.ts';
@@ -12,21 +13,14 @@ const momentPages = 10;
 const nearLines = 20_000;
 const pageLines = 2000;
 
-export function loaded(reading: LogReading, signal: AbortSignal): Promise<void> {
+export async function loaded(reading: LogReading, signal: AbortSignal): Promise<void> {
   const isLoading = () => reading.edges().back.state === 'loading' || reading.edges().forth.state === 'loading';
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      unsubscribe();
-      signal.removeEventListener('abort', stop);
-      if (signal.aborted) reject(signal.reason);
-      else resolve();
-    };
-    const unsubscribe = reading.subscribe(() => {
-      if (!isLoading()) stop();
-    });
-    signal.addEventListener('abort', stop);
-    if (signal.aborted || !isLoading()) stop();
-  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = () => isLoading() || resolve();
+  signal.throwIfAborted();
+  const unsubscribe = reading.subscribe(look);
+  look();
+  await orAborted(promise, signal).finally(unsubscribe);
 }
 
 /** Searches the exact timestamp first. Where the engine knows only seconds, which can hold 100,000 lines, `around` finds it. */
@@ -100,7 +94,7 @@ export function searchBeyond(
   };
 
   async function answer(signal: AbortSignal): Promise<{ found: LogEntry | undefined; searched: number }> {
-    const { promise, resolve, reject } = Promise.withResolvers<LogEntry | undefined>();
+    const { promise, resolve } = Promise.withResolvers<LogEntry | undefined>();
     let searched = 0;
     let seen = 0;
     function look() {
@@ -123,10 +117,9 @@ export function searchBeyond(
       const apart = (entries.at(-1)?.timeMs ?? 0) < oldest;
       if (direction === 'forth' || apart) await reading.jump(time, signal).catch(() => undefined);
       signal.throwIfAborted();
-      signal.addEventListener('abort', () => reject(signal.reason));
       reading.subscribe(look);
       look();
-      return { found: await promise, searched };
+      return { found: await orAborted(promise, signal), searched };
     } finally {
       reading.close();
     }
