@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { openCatalog } from '../catalog/open-catalog.ts';
 import { installationFolder } from '../config/installation.ts';
-import { listOwnFolder, makeOwnFolder, readOwnFile, removeOwnFolder, writeOwnFile } from '../config/own-files.ts';
+import { listOwnFolder, makeOwnFolder, readOwnJson, removeOwnFolder, writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
+import { isAlive } from '../hosts/job-control.ts';
 import { askEngine } from '../hosts/practice-host.ts';
 import type { PracticeFacts } from '../practice/practice.ts';
-import { parseJson } from '../text/json-value.ts';
 
 /** A practice stack that can be used: served by another process, or opened in this one. */
 export interface PracticeAccess {
@@ -74,24 +74,10 @@ function folderOf({ engine }: PracticeFacts): string {
   return dirname(engine.replace(/^unix:\/\//, ''));
 }
 
+/** Returns undefined if the notes belong to another user or are damaged, and cannot be used. */
 async function readFacts(home: string): Promise<PracticeFacts | undefined> {
-  try {
-    const text = await readOwnFile(join(home, factsName));
-    const facts = text === undefined ? undefined : (parseJson(text) as PracticeFacts);
-    return facts?.schema === 1 && facts.engine.startsWith('unix://') ? facts : undefined;
-  } catch {
-    // The notes belong to another user or are damaged, and cannot be used.
-    return undefined;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
-  }
+  const facts = (await readOwnJson(join(home, factsName))) as PracticeFacts | null | undefined;
+  return facts?.schema === 1 && typeof facts.engine === 'string' && facts.engine.startsWith('unix://') ? facts : undefined;
 }
 
 async function answers(facts: PracticeFacts, signal: AbortSignal): Promise<boolean> {

@@ -9,6 +9,16 @@ interface ProcessFacts {
 
 const psLimitMs = 2000;
 
+/** Returns whether the process runs, also one of another user. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
 function factsOf(pid: number): ProcessFacts | undefined {
   try {
     if (process.platform === 'linux') {

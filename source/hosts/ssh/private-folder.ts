@@ -2,6 +2,7 @@ import { chmod, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isInAnothersHome } from '../../config/own-files.ts';
 import { Fault } from '../../faults/fault.ts';
+import { isAlive } from '../job-control.ts';
 
 /** `sun_path` holds 108 bytes with its NUL; ssh binds a control socket under its name with 17 characters more, then renames it. */
 const longestPathBytes = 107;
@@ -45,16 +46,7 @@ async function sweep(base: string, ownPid: number): Promise<void> {
   const names = await readdir(base).catch(() => []);
   await Promise.all(
     names
-      .filter((name) => /^\d+$/.test(name) && Number(name) !== ownPid && !lives(Number(name)))
+      .filter((name) => /^\d+$/.test(name) && Number(name) !== ownPid && !isAlive(Number(name)))
       .map((name) => rm(join(base, name), { recursive: true, force: true }).catch(() => undefined)),
   );
-}
-
-function lives(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
