@@ -1,8 +1,8 @@
-import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
+import { readOwnJson, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
-import { parseJson } from '../text/json-value.ts';
+import { mapOf } from '../text/json-value.ts';
 import type { ComposeTool } from './compose-tool.ts';
 import type { EngineAddress, EngineFacts } from './engine.ts';
 
@@ -171,15 +171,10 @@ class ComposeVersions {
   }
 }
 
+/** Whatever the file contains: the version can be queried again. */
 async function readKept(file: string): Promise<Readonly<Record<string, Kept>>> {
-  try {
-    const text = await readOwnFile(file);
-    const read = text === undefined ? undefined : (parseJson(text) as { schema?: unknown; kept?: Record<string, Kept> } | null);
-    return read?.schema === 1 && typeof read.kept === 'object' && read.kept !== null ? read.kept : {};
-  } catch {
-    // Whatever the file contains: the version can be queried again.
-    return {};
-  }
+  const { schema, kept } = mapOf(await readOwnJson(file));
+  return schema === 1 ? (mapOf(kept) as Record<string, Kept>) : {};
 }
 
 async function pathsOf(host: Host, programs: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>> {

@@ -1,4 +1,4 @@
-import { parseJson } from '../text/json-value.ts';
+import { parsedJson } from '../text/json-value.ts';
 
 /** A longer line is not a valid response of an engine: it is dropped. */
 const lineLimitBytes = 4 * 1024 * 1024;
@@ -39,11 +39,9 @@ export class JsonLines {
     this.#rest = [];
     this.#restBytes = 0;
     if (text === '' || !whole) return;
-    try {
-      values.push(parseJson(text));
-    } catch {
-      // Half a line of an engine that died while writing it.
-    }
+    const value = parsedJson(text);
+    // Otherwise half a line of an engine that died while writing it.
+    if (value !== undefined) values.push(value);
   }
 }
 

@@ -1,4 +1,4 @@
-import { parseJson } from '../text/json-value.ts';
+import { mapOf, parsedJson } from '../text/json-value.ts';
 import type { EngineKind } from './engine.ts';
 import { FrameSplitter, type FrameStream } from './frames.ts';
 import { BatchMaker, type LogBatch } from './log-batch.ts';
@@ -251,12 +251,8 @@ class LineBuilder {
 /** Podman may fail to read a log (of a container just removed) after it has begun to respond: the error is then in the log, unstamped. */
 function podmanRefusal(text: Buffer): string | undefined {
   if (text.length > 4_096 || !text.toString('latin1', 0, 10).startsWith('{"cause":')) return undefined;
-  try {
-    const { cause, message, response } = parseJson(text.toString('utf8')) as { cause?: unknown; message?: unknown; response?: unknown };
-    return typeof cause === 'string' && typeof message === 'string' && typeof response === 'number' ? message : undefined;
-  } catch {
-    return undefined;
-  }
+  const { cause, message, response } = mapOf(parsedJson(text.toString('utf8')));
+  return typeof cause === 'string' && typeof message === 'string' && typeof response === 'number' ? message : undefined;
 }
 
 /** A terminal ends its lines with CR LF. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { cleanLines } from '../../text/clean.ts';
-import { parseJson } from '../../text/json-value.ts';
+import { objectOf, parsedJson } from '../../text/json-value.ts';
 
 export interface SshQuestion {
   kind:
@@ -51,14 +51,9 @@ export async function openAskSocket(folder: string, program: string, answer: Ans
       if (!text.includes('\n')) return;
       socket.off('data', take);
       socket.resume();
-      let asked: { prompt?: unknown; hint?: unknown };
-      try {
-        asked = parseJson(text.slice(0, text.indexOf('\n'))) as typeof asked;
-      } catch {
-        socket.destroy();
-        return;
-      }
-      answer(questions.next(String(asked.prompt ?? ''), String(asked.hint ?? '')), ending.signal).then(
+      const asked = objectOf(parsedJson(text.slice(0, text.indexOf('\n'))));
+      if (!asked) return void socket.destroy();
+      answer(questions.next(String(asked['prompt'] ?? ''), String(asked['hint'] ?? '')), ending.signal).then(
         (given) => socket.end(given === undefined ? '' : `${JSON.stringify(given)}\n`),
         () => socket.destroy(),
       );

@@ -1,7 +1,7 @@
 import { type Entries, entryAt } from '../../../logs/entry-list.ts';
 import type { LogEdge, LogEntry } from '../../../logs/store.ts';
 import { cleanLine, jsonText } from '../../../text/clean.ts';
-import { parseJson } from '../../../text/json-value.ts';
+import { parsedJson } from '../../../text/json-value.ts';
 import { agoText, numberText } from '../../../text/quantities.ts';
 import { cut, textWidth } from '../../../text/width.ts';
 import type { Keymap } from '../../keymap.ts';
@@ -22,7 +22,7 @@ import {
 } from './line-prefix.ts';
 import { type LogGeometry, type PlacedRow, placedRows, positionOf, withCursorSeen } from './model.ts';
 import type { LogsState } from './state.ts';
-import { type LineText, lineText, type Piece, segmentsOf, shiftedPiece, untimedText, wrappedHeight, wrappedPieces } from './text.ts';
+import { type CutPiece, type LineText, lineText, segmentsOf, shiftedPiece, untimedText, wrappedHeight, wrappedPieces } from './text.ts';
 import { type LogViewer, sourceRoles } from './viewer.ts';
 
 export interface LogLinesOptions extends Pick<View, 'theme' | 'width' | 'height' | 'focused' | 'nowMs'> {
@@ -88,7 +88,7 @@ export function logLines(options: LogLinesOptions) {
     const entry = entryAt(entries, position);
     if (!entry) return edgeRow(options, viewer.edges().back);
     const line = shownText(entry);
-    const shifted: Piece & { cut: boolean } = logs.wrap
+    const shifted: CutPiece = logs.wrap
       ? { ...(wrappedPieces(line, wrapRoom)[row] ?? { start: 0, end: 0 }), cut: false }
       : shiftedPiece(line, logs.shift, room - date.length);
     if (shifted.cut) measured.cut = true;
@@ -180,11 +180,8 @@ export function wholeLines(entry: LogEntry, { theme, width, nowMs, componentKeys
 
 function spreadOut(text: string): string[] {
   if (!/^\s*[{[]/.test(text)) return [text];
-  try {
-    return jsonText(parseJson(text), 2).split('\n').map(cleanLine);
-  } catch {
-    return [text];
-  }
+  const value = parsedJson(text);
+  return value === undefined ? [text] : jsonText(value, 2).split('\n').map(cleanLine);
 }
 
 const linesText = (count: number) => `${numberText(count)} ${count === 1 ? 'line' : 'lines'}`;

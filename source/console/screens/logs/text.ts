@@ -56,8 +56,6 @@ export function untimedText(entry: LogEntry, filter: LogFilter | undefined): Lin
   return rangesIn(whole, filter).some(([from, to]) => from < range.end && to > range.start) ? whole : line;
 }
 
-export type Piece = TextRange;
-
 /** Returns the columns of a character that stands alone and has a certain width. Undefined for others, which can combine. */
 function plainColumns(unit: number): 1 | 2 | undefined {
   if (unit < 0x300) return unit >= 0x20 && (unit < 0x7f || unit > 0xa0) && unit !== 0xad ? 1 : undefined;
@@ -91,9 +89,9 @@ function endOfRow(text: string, start: number, columns: number): number {
   }
 }
 
-const wrappedAt = rememberedFor((line: LineText, columns: number): readonly Piece[] => {
+const wrappedAt = rememberedFor((line: LineText, columns: number): readonly TextRange[] => {
   const { text } = line;
-  const pieces: Piece[] = [];
+  const pieces: TextRange[] = [];
   for (let start = 0; start < text.length; ) {
     const end = line.ascii ? Math.min(text.length, start + columns) : endOfRow(text, start, columns);
     pieces.push({ start, end });
@@ -103,7 +101,7 @@ const wrappedAt = rememberedFor((line: LineText, columns: number): readonly Piec
 });
 
 /** Splits a line into rows of at most `columns`, broken at the edge of the row, as terminals do. */
-export function wrappedPieces(line: LineText, columns: number): readonly Piece[] {
+export function wrappedPieces(line: LineText, columns: number): readonly TextRange[] {
   return line.ascii && line.text.length <= columns ? [{ start: 0, end: line.text.length }] : wrappedAt(line, columns);
 }
 
@@ -112,7 +110,7 @@ export function wrappedHeight(line: LineText, columns: number): number {
   return wrappedPieces(line, columns).length;
 }
 
-type CutPiece = Piece & { cut: boolean };
+export type CutPiece = TextRange & { cut: boolean };
 
 export const shiftedPiece = rememberedFor((line: LineText, shift: number, columns: number): CutPiece => {
   const { text } = line;
@@ -165,7 +163,7 @@ const rangesIn: (line: LineText, filter: LogFilter) => Ranges = rememberedFor(({
   return rangesIn(whole, filter).map(([from, to]) => [moved(from), moved(to)] as const);
 });
 
-export function segmentsOf(line: LineText, piece: Piece, filter: LogFilter | undefined, colours: boolean): Segment[] {
+export function segmentsOf(line: LineText, piece: TextRange, filter: LogFilter | undefined, colours: boolean): Segment[] {
   const shown = (start: number, end: number) =>
     colours && line.styled !== undefined ? styledSlice(line.styled, start, end) : line.text.slice(start, end);
   if (!filter) return [{ text: shown(piece.start, piece.end), match: false }];
