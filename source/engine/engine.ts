@@ -1,5 +1,6 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
 import type { Grant } from '../grants/grant.ts';
+import type { ExecOutcome } from '../hosts/host.ts';
 import type { containerStates } from './container-facts.ts';
 import type { containerActions } from './events.ts';
 import type { LogBatch } from './log-batch.ts';
@@ -145,12 +146,7 @@ export interface DiskUsage {
   buildCache: readonly { id: string; sizeBytes: number; inUse: boolean }[];
 }
 
-export interface ExecResult {
-  exitCode: number;
-  stdout: Uint8Array;
-  stderr: Uint8Array;
-  cut: boolean;
-}
+export type ExecResult = ExecOutcome;
 
 export interface TerminalSession {
   stream: Duplex;

@@ -1,14 +1,12 @@
 import { endianness } from 'node:os';
 import ipaddr from 'ipaddr.js';
+import type { Listener } from './host.ts';
 
 export const procFiles = ['tcp', 'tcp6', 'udp', 'udp6'] as const;
 export type ProcNetFile = (typeof procFiles)[number];
 
 /** A socket that accepts traffic, as the kernel lists it. */
-export interface KernelSocket {
-  address: string;
-  port: number;
-  protocol: 'tcp' | 'udp';
+export interface KernelSocket extends Omit<Listener, 'process'> {
   /** Identifies the socket for its whole life. */
   inode: string;
 }

@@ -1,12 +1,11 @@
 import { Fault } from '../../faults/fault.ts';
+import type { PipeOptions } from '../host.ts';
 import { graceMs } from '../program.ts';
 import { shellWord } from './shell-words.ts';
 import type { SshConnection } from './ssh-connection.ts';
 
-export interface Program {
+export interface Program extends PipeOptions {
   argv: readonly string[];
-  env?: Readonly<Record<string, string>> | undefined;
-  cwd?: string | undefined;
 }
 
 /** Returns the lines that start a program in a shell: its environment is set there, so that neither side shows it in an argument. */

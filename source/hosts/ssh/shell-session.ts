@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { addAbortListener } from 'node:events';
 import { Fault } from '../../faults/fault.ts';
+import type { ExecOutcome } from '../host.ts';
 import { Output } from '../program-output.ts';
 import { printable } from './shell-words.ts';
 import type { KeptProgram } from './ssh-command.ts';
@@ -26,12 +27,9 @@ case $(command -v printf) in printf) qd_end 0 "ready:$qd_group" ;; *) qd_end 0 u
 /** Limit for the output of a profile, which may be megabytes. */
 const keptBytes = 4 * 1024;
 
-export interface SessionAnswer {
+export interface SessionAnswer extends Omit<ExecOutcome, 'exitCode'> {
   /** A program's exit code; a text if it did not start. */
   ending: string;
-  stdout: Uint8Array;
-  stderr: Uint8Array;
-  cut: boolean;
 }
 
 interface Asked {
