@@ -13,7 +13,6 @@ import type { UnfinishedChange } from './unfinished-changes.ts';
 export interface AppOptions {
   readOnly: boolean;
   dryRun: boolean;
-  verbose: boolean;
   /** A host, one engine of it (`nas/podman`), or `all`. Undefined means this machine. */
   host?: string;
   signal: AbortSignal;

@@ -48,14 +48,14 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
       return 0;
     }
     const { options } = line;
-    const { readOnly, dryRun, verbose } = options;
+    const { readOnly, dryRun } = options;
     how = options;
     verb = line.verb;
     // The console shows every host at once; a verb uses this machine by default.
     const showsAll = line.run === undefined && canShowConsole(around, options) && !options.practice;
     const host = options.host ?? (showsAll ? 'all' : undefined);
     const createApp = (access: PracticeAccess | undefined, meant = host) => {
-      const opening = around.createApp({ readOnly, dryRun, verbose, host: meant, practice: access, signal: control.signal });
+      const opening = around.createApp({ readOnly, dryRun, host: meant, practice: access, signal: control.signal });
       apps.push(opening);
       return opening;
     };

@@ -19,7 +19,7 @@ const ending = new AbortController();
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'qd-world-'));
   access = await openOwn(ownPaths({ QUARTERDECK_HOME: home }, home));
-  app = await createApp({ readOnly: false, dryRun: false, verbose: false, signal: ending.signal, practice: access });
+  app = await createApp({ readOnly: false, dryRun: false, signal: ending.signal, practice: access });
   await app.fleet.settle(AbortSignal.timeout(20_000), { complete: true });
 });
 afterAll(async () => {

@@ -138,7 +138,7 @@ async function openSettled(
   signal: AbortSignal,
   { dryRun = false, readOnly = false }: { dryRun?: boolean; readOnly?: boolean },
 ): Promise<QuarterdeckApp> {
-  const app = await createApp({ readOnly, verbose: false, signal, practice, dryRun });
+  const app = await createApp({ readOnly, signal, practice, dryRun });
   await app.fleet.settle(AbortSignal.timeout(60_000), { complete: true });
   return app;
 }

@@ -63,7 +63,6 @@ export function createFakeApp(
   const appOptions: AppOptions = {
     readOnly: false,
     dryRun: false,
-    verbose: false,
     signal: new AbortController().signal,
     ...options.app,
   };

@@ -15,7 +15,6 @@ export interface ChecklistDialog {
 }
 
 export interface ChecklistRows {
-  height: number;
   evidence: { height: number; total: number };
   /** The question on the screen: keys for a question that was not visible yet do nothing. */
   question: ChecklistQuestion | undefined;

@@ -12,7 +12,7 @@ export const checklist: Screen<'checklist'> = {
   id: 'checklist',
   ...dialogScreen('checklist'),
   open({ store, keymap, commands }) {
-    let page: ChecklistRows = { height: 1, evidence: { height: 1, total: 0 }, question: undefined };
+    let page: ChecklistRows = { evidence: { height: 1, total: 0 }, question: undefined };
     return {
       draw({ theme, state, width, height, previousTop }) {
         const { run, dialog } = dialogIn(state, 'checklist');
@@ -35,7 +35,7 @@ export const checklist: Screen<'checklist'> = {
       speak({ theme, state, width }) {
         const { dialog } = dialogIn(state, 'checklist');
         const shown = () => {
-          page = { height: 10, evidence: { height: 100, total: 0 }, question: dialog.question };
+          page = { evidence: { height: 100, total: 0 }, question: dialog.question };
         };
         return { lines: checklistSentences(dialog, theme, width), shown };
       },
@@ -125,7 +125,7 @@ function checklistScreen({ question, at, scroll, problem }: ChecklistDialog, the
   const rows = [...list, rule, ...filled(shown, below), rule, ...asked.map((line) => `  ${line}`)];
   return {
     rows: rows.map((row) => ` ${padStyled(row, width - 2, theme.glyphs.ellipsis)} `),
-    measured: { height: listHeight, evidence: { height: below, total: evidence.length }, question } satisfies ChecklistRows,
+    measured: { evidence: { height: below, total: evidence.length }, question } satisfies ChecklistRows,
     top,
   };
 }
