@@ -40,7 +40,7 @@ export class Output {
   readonly gone = this.#gone.signal;
   #failure: Error | undefined;
   #progress = '';
-  #lastWrittenMs = Number.NEGATIVE_INFINITY;
+  lastWrittenMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly around: { stdout: NodeJS.WriteStream; stderr: NodeJS.WriteStream; env: Environment }) {
     const { stdout, stderr, env } = around;
@@ -171,10 +171,6 @@ export class Output {
     this.around.stderr.write(`${this.plainEnough(text)}\n`);
   }
 
-  get lastWrittenMs(): number {
-    return this.#lastWrittenMs;
-  }
-
   get showsProgress(): boolean {
     return this.around.stderr.isTTY === true && this.around.env.TERM !== 'dumb';
   }
@@ -191,7 +187,7 @@ export class Output {
   }
 
   endProgress(): void {
-    this.#lastWrittenMs = performance.now();
+    this.lastWrittenMs = performance.now();
     if (this.#progress === '') return;
     this.around.stderr.write('\r\x1b[K');
     this.#progress = '';

@@ -32,6 +32,7 @@ export class Tunnel {
   trouble: Fault | undefined;
   readonly #ends = new Set<Duplex>();
   readonly #closing = new AbortController();
+  readonly closed = this.#closing.signal;
 
   constructor(
     readonly wanted: TunnelWanted,
@@ -53,10 +54,6 @@ export class Tunnel {
     this.server.close();
     for (const end of this.#ends) end.destroy();
     this.changed();
-  }
-
-  get closed(): AbortSignal {
-    return this.#closing.signal;
   }
 
   async #lead(near: Socket): Promise<void> {

@@ -47,6 +47,7 @@ export interface WebhookListener {
 export class WebhookReceiver {
   readonly url: string;
   readonly #closing = new AbortController();
+  readonly closed = this.#closing.signal;
   readonly #listeners = new Set<WebhookListener>();
   readonly #connections = new Map<Socket, string>();
   /** Signatures of accepted bodies, with their times. Oldest first. */
@@ -84,10 +85,6 @@ export class WebhookReceiver {
     this.#closing.abort();
     this.server.close();
     this.server.closeAllConnections();
-  }
-
-  get closed(): AbortSignal {
-    return this.#closing.signal;
   }
 
   listen(listener: WebhookListener): () => void {

@@ -16,11 +16,6 @@ export class EventLog extends EventEmitter<{ event: [PracticeEvent] }> {
   past: readonly PracticeEvent[] = [];
   #sequence = 0;
 
-  constructor() {
-    super();
-    this.setMaxListeners(0);
-  }
-
   tell(type: PracticeEvent['type'], action: string, id: string, attributes: Readonly<Record<string, string>>, ms = Date.now()): void {
     const event = { type, action, id, attributes, ms, sequence: this.#sequence++ };
     this.past = [...this.past.slice(-kept + 1), event];

@@ -31,12 +31,9 @@ export interface ExecChannel {
 const keptInstances = 500;
 
 export class Execs {
-  readonly #machine: Machine;
   readonly #byId = new Map<string, ExecInstance>();
 
-  constructor(machine: Machine) {
-    this.#machine = machine;
-  }
+  constructor(private readonly machine: Machine) {}
 
   create(container: Container, request: ExecRequest): ExecInstance {
     const { id, state } = container;
@@ -47,7 +44,7 @@ export class Execs {
     const instance = { ...request, id: randomBytes(32).toString('hex'), container, running: false, exitCode: null };
     this.#byId.set(instance.id, instance);
     for (const [old, { running }] of this.#byId) if (this.#byId.size > keptInstances && !running) this.#byId.delete(old);
-    this.#machine.tell(container, `exec_create: ${request.argv.join(' ')}`, { execID: instance.id });
+    this.machine.tell(container, `exec_create: ${request.argv.join(' ')}`, { execID: instance.id });
     return instance;
   }
 
@@ -68,7 +65,7 @@ export class Execs {
   async run(instance: ExecInstance, { output, input }: ExecChannel): Promise<void> {
     const { id, container, argv, tty, attachStdin } = instance;
     instance.running = true;
-    this.#machine.tell(container, `exec_start: ${argv.join(' ')}`, { execID: id });
+    this.machine.tell(container, `exec_start: ${argv.join(' ')}`, { execID: id });
     const closed = new AbortController();
     input?.once('close', () => closed.abort());
     const signal = container.run ? AbortSignal.any([closed.signal, container.run.signal]) : closed.signal;
@@ -95,7 +92,7 @@ export class Execs {
       instance.exitCode = 137;
     } finally {
       instance.running = false;
-      this.#machine.tell(container, 'exec_die', { execID: id, exitCode: String(instance.exitCode) });
+      this.machine.tell(container, 'exec_die', { execID: id, exitCode: String(instance.exitCode) });
       output.end();
     }
   }

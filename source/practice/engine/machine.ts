@@ -35,7 +35,7 @@ const defaultGraceSeconds = 10;
 const firstChosenPort = 32_768;
 
 export class Machine {
-  readonly events = new EventLog();
+  readonly events = new EventLog().setMaxListeners(0);
   readonly images = new Images();
   readonly volumes = new Map<string, Volume>();
   readonly networks = new Map<string, Network>();
