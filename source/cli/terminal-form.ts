@@ -3,6 +3,7 @@ import { fieldProblem, formProblems, initialValues, mayStayEmpty } from '../sess
 import type { Choice, Form, FormField, Question, Review } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { wrap } from '../text/width.ts';
+import { wordsOf } from '../text/words.ts';
 import type { Output } from './output.ts';
 import { type PromptTerminal, readLine, readSecret } from './secret-entry.ts';
 import { inTurn } from './terminal-turns.ts';
@@ -47,10 +48,7 @@ function chosen(written: string, choices: readonly Choice[]): string | undefined
 function several(written: string, choices: readonly Choice[]): readonly string[] | undefined {
   if (written === 'all') return choices.map(({ value }) => value);
   if (written === 'none') return [];
-  const found = written
-    .split(/[\s,]+/)
-    .filter(Boolean)
-    .map((word) => chosen(word, choices));
+  const found = wordsOf(written).map((word) => chosen(word, choices));
   return found.length > 0 && found.every((value) => value !== undefined) ? [...new Set(found)] : undefined;
 }
 

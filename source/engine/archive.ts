@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import { extract } from 'tar-stream';
 import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
+import { unless } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
 
 /** For larger files, use the archive. */
@@ -23,10 +24,7 @@ export async function fileFrom(
 ): Promise<Uint8Array | undefined> {
   let at = posix.resolve('/', path);
   for (let followed = 0; followed <= linksFollowed; followed++) {
-    const archive = await openArchive(link, id, at, signal).catch((thrown: unknown) => {
-      if (thrown instanceof Fault && (thrown.code === 'engine.missing' || thrown.code === 'engine.notSupported')) return undefined;
-      throw thrown;
-    });
+    const archive = await unless(openArchive(link, id, at, signal), (code) => code === 'engine.missing' || code === 'engine.notSupported');
     if (!archive) return undefined;
     const found = await firstEntry(archive, limitBytes).catch(async (thrown: unknown) => {
       throw await link.faultOf(thrown, signal);

@@ -54,11 +54,10 @@ class DockerodeEngine implements Engine {
   }
 
   connect(signal: AbortSignal, greeted?: () => Promise<void>): Promise<EngineFacts> {
-    const connecting = this.#connect(signal, greeted).finally(() => {
+    this.#connecting = this.#connect(signal, greeted).finally(() => {
       this.#connecting = undefined;
     });
-    this.#connecting = connecting;
-    return connecting;
+    return this.#connecting;
   }
 
   async #connect(signal: AbortSignal, greeted?: () => Promise<void>): Promise<EngineFacts> {

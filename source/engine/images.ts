@@ -30,12 +30,7 @@ export interface InspectedImage extends Pick<ListedImage, 'Id' | 'RepoTags' | 'S
 }
 
 export function imageDetail(image: InspectedImage): ImageDetail {
-  return {
-    id: fullImageId(image.Id),
-    tags: (image.RepoTags ?? []).filter((tag) => tag !== '<none>:<none>'),
-    digests: (image.RepoDigests ?? []).filter((digest) => !digest.startsWith('<none>')),
-    architecture: image.Architecture ?? '',
-    sizeBytes: image.Size ?? image.VirtualSize ?? 0,
-    labels: image.Config?.Labels ?? {},
-  };
+  const { dangling: _dangling, ...facts } = imageFacts({ ...image, Labels: image.Config?.Labels });
+  const digests = (image.RepoDigests ?? []).filter((digest) => !digest.startsWith('<none>'));
+  return { ...facts, digests, architecture: image.Architecture ?? '' };
 }
