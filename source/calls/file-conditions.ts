@@ -16,19 +16,14 @@ export class FileConditions {
   readonly #config: unknown;
   readonly #doubts: ReadonlySet<string>;
   /** By the map that would contain them. */
-  readonly #missing = new Map<string, PropertyKey[]>();
+  readonly #missing: ReadonlyMap<string, Doubt[]>;
   readonly #whole: unknown;
   readonly #startedMs = processorMs();
 
   constructor(config: unknown, doubts: readonly Doubt[] = []) {
     this.#config = config;
     this.#doubts = new Set(doubts.map(positionKey));
-    for (const path of doubts) {
-      const last = path.at(-1);
-      if (last === undefined) continue;
-      const around = positionKey(path.slice(0, -1));
-      this.#missing.set(around, [...(this.#missing.get(around) ?? []), last]);
-    }
+    this.#missing = Map.groupBy(doubts, (path) => positionKey(path.slice(0, -1)));
     this.#whole = this.#seen(config, []);
   }
 
@@ -92,7 +87,8 @@ export class FileConditions {
     const members = Object.entries(value);
     for (const [key, member] of [...members.filter((one) => !isDoubted(one)), ...members.filter(isDoubted)])
       this.#lay(map, key, member, [...path, key]);
-    for (const key of this.#missing.get(positionKey(path)) ?? []) if (!Object.hasOwn(map, key)) unknownAt(map, key, false);
+    const missing = this.#missing.get(positionKey(path)) ?? [];
+    for (const key of missing.flatMap((doubt) => doubt.slice(-1))) if (!Object.hasOwn(map, key)) unknownAt(map, key, false);
     return map;
   }
 }

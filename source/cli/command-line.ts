@@ -62,8 +62,7 @@ export async function parseCommandLine(
     .allowExcessArguments(true)
     .action(() => {
       const [unknown] = program.args;
-      if (unknown === undefined) return;
-      throw unknownVerb(unknown, program);
+      if (unknown !== undefined) throw unknownVerb(unknown, program);
     });
 
   program

@@ -59,14 +59,9 @@ function summary(components: readonly ComponentView[], output: Output): string {
 /** Returns the address of a component: its page, or its published ports. `*` stands for every address of the host. */
 function whereText(component: ComponentView): string {
   if (component.url) return cleanLine(component.url);
-  const shown = new Set<string>();
-  for (const service of component.services) {
-    for (const { address, hostPort, protocol } of service.ports) {
-      if (hostPort === undefined) continue;
-      shown.add(`${hostText(address)}:${hostPort}${protocol === 'tcp' ? '' : `/${protocol}`}`);
-    }
-  }
-  const ports = [...shown];
+  const published = component.services.flatMap((service) => service.ports).filter(({ hostPort }) => hostPort !== undefined);
+  const shown = published.map(({ address, hostPort, protocol }) => `${hostText(address)}:${hostPort}${suffixOf(protocol)}`);
+  const ports = [...new Set(shown)];
   return ports.length > 3 ? `${ports.slice(0, 2).join(' ')} +${ports.length - 2}` : ports.join(' ');
 }
 
@@ -230,10 +225,11 @@ function serviceLines(services: readonly ServiceView[], output: Output, nowMs: n
 }
 
 function portText({ address, hostPort, containerPort, protocol }: ServiceView['ports'][number]): string {
-  const suffix = protocol === 'tcp' ? '' : `/${protocol}`;
-  if (hostPort === undefined) return `(${containerPort}${suffix})`;
-  return `${hostText(address)}:${hostPort}->${containerPort}${suffix}`;
+  const inside = `${containerPort}${suffixOf(protocol)}`;
+  return hostPort === undefined ? `(${inside})` : `${hostText(address)}:${hostPort}->${inside}`;
 }
+
+const suffixOf = (protocol: string) => (protocol === 'tcp' ? '' : `/${protocol}`);
 
 function hostText(address = ''): string {
   return everywhere.has(address) ? '*' : urlHost(address);

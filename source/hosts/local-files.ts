@@ -97,12 +97,11 @@ async function makeFolderOf(grant: Grant, path: string, { mode }: { mode: number
     if (first !== undefined) await chmod(path, mode);
     else if (!(await stat(path)).isDirectory()) throw Object.assign(new Error('EEXIST'), { code: 'EEXIST' });
   } catch (cause) {
+    const taken = codeOf(cause) === 'EEXIST';
     throw new Fault(
       'failed.file',
-      `The folder ${path} cannot be made: ${codeOf(cause) === 'EEXIST' ? 'there is a file of that name' : reasonOf(cause)}.`,
-      codeOf(cause) === 'EEXIST'
-        ? 'Move the file away, or name another folder.'
-        : 'Check who owns the folder above it, and the space on its filesystem.',
+      `The folder ${path} cannot be made: ${taken ? 'there is a file of that name' : reasonOf(cause)}.`,
+      taken ? 'Move the file away, or name another folder.' : 'Check who owns the folder above it, and the space on its filesystem.',
       { where: { file: path }, cause },
     );
   }

@@ -110,9 +110,8 @@ async function begin(
   using _end = addAbortListener(signal, () => kept.end());
   const late = setTimeout(() => kept.end(), startLimitMs);
   try {
-    const isStarted = Promise.all([after(child.stdout, token), after(child.stderr, token)]);
-    isStarted.catch(() => undefined);
-    const begun = await Promise.race([isStarted.catch(() => undefined), closed.then(() => undefined)]);
+    const started = Promise.all([after(child.stdout, token), after(child.stderr, token)]).catch(() => undefined);
+    const begun = await Promise.race([started, closed.then(() => undefined)]);
     signal.throwIfAborted();
     if (!begun) {
       kept.end();

@@ -87,7 +87,7 @@ interface RelayedSocket {
 interface SudoRelay {
   /** Keyed by the path that root uses. */
   sockets: ReadonlyMap<string, RelayedSocket>;
-  ended: Promise<void>;
+  ended: Promise<unknown>;
 }
 
 /** Time limit between two lines from the remote side; time spent in a prompt to the operator does not count. */
@@ -125,10 +125,7 @@ async function openSudoRelay(
   const { name } = connection;
   using closing = endingWith(signal);
   const running = await pipeRemote(connection, closing.signal, ['sh', '-c', startScript(token), 'sh', ...wanted]);
-  const ended = running.ended.then(
-    () => undefined,
-    () => undefined,
-  );
+  const ended = running.ended.catch(() => undefined);
   const sockets = new Map<string, RelayedSocket>();
   let folder = '';
   let said = '';
