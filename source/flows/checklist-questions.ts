@@ -5,7 +5,7 @@ import { type Checklist, type ChecklistItem, checklistReport } from '../session/
 import type { Choice, Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { countText } from '../text/quantities.ts';
-import type { FlowInput } from './flow.ts';
+import type { FlowInput, FlowOutcome } from './flow.ts';
 import { optionOf, optionsOf } from './flow-options.ts';
 
 /** Parses the values of `--skip`: item to reason. Throws `usage.skip`. */
@@ -109,11 +109,17 @@ export async function writeReport(session: Session, input: FlowInput, list: Chec
   return path;
 }
 
-export function checklistData(list: Checklist): object {
+/** Returns the outcome of a checklist, with its report. `message` is for the user alone. An incomplete one ends with 1. */
+export async function checklistOutcome(
+  session: Session,
+  input: FlowInput,
+  list: Checklist,
+  { outcome, message = outcome, complete = true }: { outcome: string; message?: string; complete?: boolean },
+): Promise<FlowOutcome> {
+  const report = await writeReport(session, input, list, outcome);
   return {
-    title: list.title,
-    started: list.started,
-    ...list.facts,
-    items: list.items,
+    message: `${message}${report ? ` Report: ${report}` : ''}`,
+    data: { title: list.title, started: list.started, ...list.facts, items: list.items },
+    ...(!complete && { exitCode: 1 }),
   };
 }

@@ -8,7 +8,7 @@ import { freeSpace } from '../../stack/free-space.ts';
 import { agoText, bytesText } from '../../text/quantities.ts';
 import { wantsBackup } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
-import { askChecklist, checklistData, inTheWay, leftHere, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
+import { askChecklist, checklistOutcome, inTheWay, leftHere, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
 import { componentOf } from '../components/service-targets.ts';
 import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
 import { EngineScope } from '../engine-scope.ts';
@@ -100,12 +100,9 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
   if (updated) await setRollback(list, list.note('update')?.data ?? {});
   if (input.options.check === true) {
     const { blocked } = list;
-    const report = await writeReport(session, input, list, 'Only looked.');
-    return {
-      message: `${blocked.length === 0 ? `Nothing is in the way of ${id}.` : inTheWay(blocked)}${report ? ` Report: ${report}` : ''}`,
-      data: checklistData(list),
-      ...(blocked.length > 0 && { exitCode: 1 }),
-    };
+    const complete = blocked.length === 0;
+    const message = complete ? `Nothing is in the way of ${id}.` : inTheWay(blocked);
+    return checklistOutcome(session, input, list, { outcome: 'Only looked.', message, complete });
   }
   if (applied) {
     const { run, backups = {} } = applied.transaction;
@@ -126,7 +123,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
     // If the update is interrupted, the resumed run finds by this note what was applied.
     await list.keep('update', { kind: 'seen', state: 'running' });
     const outcome = await update(session, { ...input, component, words: [] }, context);
-    if (session.dryRun) return { message: `Dry run: ${id} is as it was.`, data: checklistData(list) };
+    if (session.dryRun) return checklistOutcome(session, input, list, { outcome: `Dry run: ${id} is as it was.` });
     await noteUpdate(checklist, outcome);
   }
   await list.set('probe', { section: sections.after, title: 'Its probe', state: 'running' });
@@ -138,8 +135,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
   const rollback = list.item('rollback')?.summary ?? '';
   const current = list.item('update')?.summary === upToDate;
   const outcome = current ? `${id} is at its newest image already.` : `${id} is upgraded. ${rollback}`.trim();
-  const report = await writeReport(session, input, list, outcome);
-  return { message: `${outcome}${report ? ` Report: ${report}` : ''}`, data: checklistData(list) };
+  return checklistOutcome(session, input, list, { outcome });
 }
 
 async function appliedBefore({ deployed: { facts }, list }: ComponentChecklist): Promise<RunOnHost | undefined> {

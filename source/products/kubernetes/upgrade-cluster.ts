@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { listOwnFolder } from '../../config/own-files.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
-import { askChecklist, type ChecklistAction, checklistData, inTheWay, skipsOf, writeReport } from '../../flows/checklist-questions.ts';
+import { askChecklist, type ChecklistAction, checklistOutcome, inTheWay, skipsOf, writeReport } from '../../flows/checklist-questions.ts';
 import { upgradeComponent } from '../../flows/deploy/upgrade-component.ts';
 import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { wordsUpTo } from '../../flows/flow-options.ts';
@@ -147,16 +147,12 @@ async function checklistThrough(checklist: ClusterChecklist): Promise<FlowOutcom
   }
   await observe(checklist);
   if (input.options.check === true) {
-    const report = await writeReport(session, input, list, 'Only looked.');
     const { blocked } = list;
+    const complete = blocked.length === 0;
     const { facts } = checklist;
     const path = isPlaneAt(facts, target) ? `of the nodes to ${target.text}` : `from ${fromTo(oldestApiServer(facts), target)}`;
-    const message = blocked.length === 0 ? `Nothing is in the way ${path}.` : inTheWay(blocked);
-    return {
-      message: `${message}${report ? ` Report: ${report}` : ''}`,
-      data: checklistData(list),
-      ...(blocked.length > 0 && { exitCode: 1 }),
-    };
+    const message = complete ? `Nothing is in the way ${path}.` : inTheWay(blocked);
+    return checklistOutcome(session, input, list, { outcome: 'Only looked.', message, complete });
   }
   await untilClear(checklist);
   // Nodes that would be too old are upgraded first, to the current release of the control plane.
@@ -239,7 +235,8 @@ function snapshotAction(checklist: ClusterChecklist): ChecklistAction {
 
 async function finish(checklist: ClusterChecklist): Promise<FlowOutcome> {
   const { session, input, list, target, context, api } = checklist;
-  if (session.dryRun) return { message: `Dry run: ${context} is still at ${checklist.facts.apiServer.text}.`, data: checklistData(list) };
+  if (session.dryRun)
+    return checklistOutcome(session, input, list, { outcome: `Dry run: ${context} is still at ${checklist.facts.apiServer.text}.` });
   checklist.facts = await readCluster(api, session.signal);
   const { nodes } = checklist.facts;
   const problems = skewProblems(checklist.facts);
@@ -259,12 +256,7 @@ async function finish(checklist: ClusterChecklist): Promise<FlowOutcome> {
   const outcome = complete
     ? `${cleanLine(context)} is at ${target.text}: the control plane and ${countText(nodes.length, 'node')}.`
     : `${cleanLine(context)} is not completely at ${target.text}: ${left.join('; ')}`;
-  const report = await writeReport(session, input, list, outcome);
-  return {
-    message: `${outcome}${report ? ` Report: ${report}` : ''}`,
-    data: checklistData(list),
-    ...(!complete && { exitCode: 1 }),
-  };
+  return checklistOutcome(session, input, list, { outcome, complete });
 }
 
 /** Queries the nodes again with a short limit: an interrupted request may or may not have taken effect. */
