@@ -1,17 +1,16 @@
 import { Fault } from '../../faults/fault.ts';
-import type { SetupTaskView } from '../../fleet/model.ts';
+import type { ComponentView, SetupTaskView } from '../../fleet/model.ts';
 import { setupTasksLeft } from '../../fleet/setup-tasks.ts';
+import type { Session } from '../../session/session.ts';
 import { confirmSetupTask, notDeployed } from '../../stack/apply/confirm-setup-task.ts';
-import type { Procedure } from '../flow.ts';
+import { EngineScope } from '../engine-scope.ts';
+import type { FlowContext, FlowInput, Procedure } from '../flow.ts';
 import { componentOf } from './service-targets.ts';
 
 const byHand = (task: SetupTaskView) => task.by === 'hand';
 
 export const tasks: Procedure = async (session, input, context) => {
-  const { key } = componentOf(input);
-  // Records and probe results are available only a moment after the containers are known.
-  const { components } = await context.fleet.settle(session.signal, { complete: true });
-  const component = components.find((candidate) => candidate.key === key) ?? componentOf(input);
+  const component = await settledComponent(session, input, context);
   const [wanted, more] = input.words;
   if (more !== undefined) {
     throw new Fault('usage.setupTask', 'tasks confirms one setup task at a time.', `Its ids: quarterdeck status ${component.id}`);
@@ -23,18 +22,8 @@ export const tasks: Procedure = async (session, input, context) => {
   if (!meant) throw new Fault('usage.setupTask', `${component.id} has no setup task "${id}".`, idsText(component.id, left));
   if (meant.by === 'observed') throw observedTask(meant);
   if (meant.done) return { message: `${component.id}: "${meant.title}" was confirmed before.`, data: { task: id, left: idsOf(left) } };
-  const stackFolder = await context.stackFolderOf(input.engineName, session.signal);
-  await session.act({
-    id: `task ${id}`,
-    right: 'operate',
-    request: `note in ${stackFolder} that "${meant.title}" is done for ${component.id}`,
-    run: (grant) => {
-      const confirmed = { component: component.id, task: id, at: new Date().toISOString() };
-      return confirmSetupTask(grant, context.hostOf(input.engineName), stackFolder, confirmed);
-    },
-  });
+  await confirmTask(new EngineScope(session, context, input.engineName), component, meant);
   if (session.dryRun) return { message: 'Dry run: nothing was written down.' };
-  context.fleet.refresh(component.key);
   const rest = setupTasksLeft(component).filter((other) => other.id !== id);
   const next =
     rest.length === 0 ? 'Nothing is left to do.' : `Left to do: ${rest.map(({ title }) => title.replace(/\.$/, '')).join('; ')}.`;
@@ -56,6 +45,25 @@ export const tasks: Procedure = async (session, input, context) => {
     });
   }
 };
+
+/** Returns the component with its records and probe results, which are available only a moment after the containers are known. */
+export async function settledComponent({ signal }: Session, input: FlowInput, { fleet }: FlowContext): Promise<ComponentView> {
+  const component = componentOf(input);
+  const { components } = await fleet.settle(signal, { complete: true });
+  return components.find(({ key }) => key === component.key) ?? component;
+}
+
+export async function confirmTask(scope: EngineScope, { id: component, key }: ComponentView, { id, title }: SetupTaskView): Promise<void> {
+  const { session, context } = scope;
+  const stackFolder = await scope.stackFolder();
+  await session.act({
+    id: `task ${id}`,
+    right: 'operate',
+    request: `note in ${stackFolder} that "${title}" is done for ${component}`,
+    run: (grant) => confirmSetupTask(grant, scope.host, stackFolder, { component, task: id, at: new Date().toISOString() }),
+  });
+  if (!session.dryRun) context.fleet.refresh(key);
+}
 
 function idsOf(setupTasks: readonly SetupTaskView[]): string[] {
   return setupTasks.map(({ id }) => id);

@@ -1,16 +1,15 @@
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { setupTasksLeft } from '../../fleet/setup-tasks.ts';
-import { componentOf } from '../../flows/components/service-targets.ts';
+import { confirmTask, settledComponent } from '../../flows/components/setup-task.ts';
+import { EngineScope } from '../../flows/engine-scope.ts';
 import type { Procedure } from '../../flows/flow.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
-import { confirmSetupTask } from '../../stack/apply/confirm-setup-task.ts';
 import { cleanLine } from '../../text/clean.ts';
 
 export const firstAdmin: Procedure = async (session, input, context) => {
-  const { key, id } = componentOf(input);
-  const { components } = await context.fleet.settle(session.signal, { complete: true });
-  const component = components.find((one) => one.key === key) ?? componentOf(input);
+  const component = await settledComponent(session, input, context);
+  const { id } = component;
   const withPage = component.setupTasks.filter(({ page }) => page !== undefined);
   const task = setupTasksLeft(component).find(({ page }) => page !== undefined);
   if (withPage.length === 0) {
@@ -40,18 +39,8 @@ export const firstAdmin: Procedure = async (session, input, context) => {
     }),
   );
   if (chosen === 'later') return { message: stays.message, data };
-  const stackFolder = await context.stackFolderOf(input.engineName, session.signal);
-  await session.act({
-    id: `task ${task.id}`,
-    right: 'operate',
-    request: `note in ${stackFolder} that "${task.title}" is done for ${id}`,
-    run: (grant) => {
-      const confirmed = { component: id, task: task.id, at: new Date().toISOString() };
-      return confirmSetupTask(grant, context.hostOf(input.engineName), stackFolder, confirmed);
-    },
-  });
+  await confirmTask(new EngineScope(session, context, input.engineName), component, task);
   if (session.dryRun) return { message: 'Dry run: nothing was written down.' };
-  context.fleet.refresh(key);
   return { message: `${id}: "${task.title}" is done.`, data: { address, done: true } };
 };
 
