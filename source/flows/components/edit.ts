@@ -1,7 +1,6 @@
 import { textOfPeople } from '../../config/encoding.ts';
 import { checkConfig } from '../../config-files/config-check.ts';
 import { Fault } from '../../faults/fault.ts';
-import { editText } from '../../hosts/local-editor.ts';
 import { fieldProblem } from '../../session/form-checks.ts';
 import type { Session } from '../../session/session.ts';
 import type { Answers } from '../../stack/model.ts';
@@ -16,6 +15,7 @@ import { applyPlans } from '../deploy/apply-plans.ts';
 import { rejoinedSentence, withJoined } from '../deploy/joined-services.ts';
 import { planComponent, planData, type ReadyPlan, reviewTogether } from '../deploy/plan-component.ts';
 import { type Deployed, deployed, formContextOf } from '../deploy/stack-facts.ts';
+import { editedText } from '../edited-text.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { Procedure } from '../flow.ts';
 import { cancelled } from '../prompt-cancelled.ts';
@@ -31,7 +31,7 @@ export const edit: Procedure = async (session, input, context) => {
   const before = texts[path] ?? '';
   let text = before;
   for (let round = 1; ; round++) {
-    text = input.stdin ? textOfPeople(input.stdin, 'the input', 'usage.input') : await edited(session, path, text);
+    text = input.stdin ? textOfPeople(input.stdin, 'the input', 'usage.input') : await editedText(session, path, text);
     if (text === before) return { message: `${component.id}/${path}: nothing was changed.` };
     let ready: ReadyPlan;
     try {
@@ -109,14 +109,6 @@ async function chosenFile(session: Session, written: string | undefined, texts: 
     throw new Fault('usage.file', `It has no file "${cleanLine(written)}".`, nameRemedy(written, names, 'It has no files.'));
   }
   return session.ask.choice({ id: 'file', label: 'Which file?', choices: names.map((name) => ({ value: name, label: name })) });
-}
-
-async function edited(session: Session, path: string, text: string): Promise<string> {
-  if (!session.attended) {
-    const message = 'An editor needs a terminal, and there is none.';
-    throw new Fault('refused.noTerminal', message, 'Run it in a terminal, or pipe the new text in with --stdin.');
-  }
-  return session.lend(() => editText(text, { name: path, env: process.env, signal: session.signal }));
 }
 
 async function again(session: Session, fault: Fault, round: number): Promise<boolean> {

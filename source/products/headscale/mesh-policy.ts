@@ -2,10 +2,10 @@ import { textOfPeople } from '../../config/encoding.ts';
 import { checkPolicy, deniesAll, locateComplaint, policyTemplate } from '../../config-files/headscale-policy/policy.ts';
 import type { PolicyFinding } from '../../config-files/headscale-policy/text.ts';
 import { Fault } from '../../faults/fault.ts';
+import { editedText } from '../../flows/edited-text.ts';
 import type { FlowInput, FlowOutcome } from '../../flows/flow.ts';
 import { jsonTime } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
-import { editText } from '../../hosts/local-editor.ts';
 import type { Review, Session } from '../../session/session.ts';
 import { diffLines } from '../../stack/plan/plan-text.ts';
 import { countText } from '../../text/quantities.ts';
@@ -88,7 +88,7 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
     return { message: 'The policy is in force and reads back as written.', data: { changed: true } };
   let text = draft ?? before ?? policyTemplate;
   for (let round = 1; ; round++) {
-    text = input.stdin ? piped(input.stdin) : await edited(session, text);
+    text = input.stdin ? piped(input.stdin) : await editedText(session, name, text, 'policy');
     if (text !== draft) await session.note(draftStep, text);
     if (text === before) return { message: 'The policy is as before: nothing was changed in it.', data: { changed: false } };
     const judgement = await judge(session, access, text);
@@ -128,17 +128,6 @@ function piped(bytes: Uint8Array): string {
   const text = textOfPeople(bytes, 'the input', 'usage.policy');
   if (text.trim() !== '') return text;
   throw new Fault('usage.policy', 'Nothing was piped in.', 'For example: quarterdeck mesh edit-policy COMPONENT --stdin < policy.hujson');
-}
-
-async function edited(session: Session, text: string): Promise<string> {
-  if (!session.attended) {
-    throw new Fault(
-      'refused.noTerminal',
-      'An editor needs a terminal, and there is none.',
-      'Run it in a terminal, or pipe the new policy in with --stdin.',
-    );
-  }
-  return session.lend(() => editText(text, { name, env: process.env, signal: session.signal }));
 }
 
 /** Returns the effect of a policy on the operator's own connection, if that goes over the mesh. */
