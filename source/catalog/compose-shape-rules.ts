@@ -8,7 +8,7 @@ import { keysOf, nodesAt, type SchemaNode } from '../yaml/json-schema.ts';
 import { kindWords, valueAt } from '../yaml/schema-issues.ts';
 import { olderFindings, podman, python } from './compose-older.ts';
 import { type Draft, inCompose, type RuleFinding, warning, warningIfOwn } from './draft.ts';
-import { interpolate, variablesIn } from './interpolation.ts';
+import { interpolateAll, variablesIn } from './interpolation.ts';
 
 /** With another name for its draft, zod would look for `$defs`. */
 const readSchema = () => z.fromJSONSchema({ ...specification, $schema: 'http://json-schema.org/draft-07/schema#' } as SchemaNode);
@@ -18,7 +18,8 @@ let schema: z.ZodType | undefined;
 /** Forms that all compose programs refuse, and forms that older ones refuse. */
 export function* checkShapes(draft: Draft): Generator<RuleFinding> {
   if (draft.composeDocument?.value == null) return;
-  const value = filledIn(draft.composeDocument.value);
+  // As compose does before it validates.
+  const value = interpolateAll(draft.composeDocument.value);
   yield* variables(draft);
   schema ??= readSchema();
   const mistakes = (schema.safeParse(value).error?.issues ?? []).map((issue) => mistakesOf(issue));
@@ -31,14 +32,6 @@ export function* checkShapes(draft: Draft): Generator<RuleFinding> {
       yield inCompose(path, `A project called ${shownValue(written)} would not be recognised as "${id}" once it runs.`, remedy);
     else yield warningIfOwn(draft, inCompose(path, message, remedy, part));
   }
-}
-
-/** As compose does before it validates. */
-function filledIn(value: unknown): unknown {
-  if (typeof value === 'string') return interpolate(value);
-  if (Array.isArray(value)) return value.map(filledIn);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, filledIn(inner)]));
 }
 
 /** Keys whose values may be any text in the schema, because of variables: after interpolation, compose accepts only valid ones. */

@@ -71,6 +71,14 @@ export function interpolate(text: string, values: Readonly<Record<string, string
     .join('');
 }
 
+/** Interpolates every text in a value. */
+export function interpolateAll(value: unknown, values: Readonly<Record<string, string>> = {}): unknown {
+  if (typeof value === 'string') return interpolate(value, values);
+  if (Array.isArray(value)) return value.map((item) => interpolateAll(item, values));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, interpolateAll(item, values)]));
+}
+
 function closingBrace(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {

@@ -1,5 +1,5 @@
 import { parseImage } from '../../catalog/images.ts';
-import { interpolate, variablesIn } from '../../catalog/interpolation.ts';
+import { interpolateAll, variablesIn } from '../../catalog/interpolation.ts';
 import type { ContainerFacts } from '../../engine/engine.ts';
 import type { FileChange, ImagePin, PlannedSecret, PlannedService, Values } from '../model.ts';
 import { isMounted, mountSources, readServices, type Service } from './compose-document.ts';
@@ -36,7 +36,7 @@ export function planServices(request: PlanRequest & Rendered): PlannedService[] 
     const container = running.get(name);
     const wanted = isActive(service, profiles);
     if (!wanted && !container) continue;
-    const image = String(interpolated(service['image'] ?? '', values));
+    const image = String(interpolateAll(service['image'] ?? '', values));
     const there = request.images?.get(image);
     const before = container && pinOf(container, request, name);
     const [change, why] = wanted
@@ -88,7 +88,7 @@ function changeOf(
     ({ variable, what }) => used.has(variable) && (rotated?.has(variable) || what === 'generate' || what === 'given'),
   );
   if (fresh) return ['recreate', `its secret ${fresh.label} changes`];
-  const image = String(interpolated(service['image'] ?? '', values));
+  const image = String(interpolateAll(service['image'] ?? '', values));
   const present = images?.get(image);
   if (present && present.id !== container.imageId && parseImage(image) !== undefined)
     return ['recreate', `${image} is another image by now`];
@@ -103,7 +103,7 @@ function changeOf(
 
 function differences(one: Service, other: Service, before: Values, after: Values): string[] {
   const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
-  return [...keys].filter((key) => JSON.stringify(interpolated(one[key], before)) !== JSON.stringify(interpolated(other[key], after)));
+  return [...keys].filter((key) => JSON.stringify(interpolateAll(one[key], before)) !== JSON.stringify(interpolateAll(other[key], after)));
 }
 
 const words: Readonly<Record<string, string>> = {
@@ -120,11 +120,4 @@ const words: Readonly<Record<string, string>> = {
 function reasonOf(keys: readonly string[]): string {
   const [first = ''] = keys;
   return keys.length === 1 ? (words[first] ?? `${first} changes`) : `these change: ${keys.join(', ')}`;
-}
-
-function interpolated(value: unknown, values: Values): unknown {
-  if (typeof value === 'string') return interpolate(value, values);
-  if (Array.isArray(value)) return value.map((item) => interpolated(item, values));
-  if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, interpolated(item, values)]));
 }
