@@ -40,18 +40,15 @@ export async function readOwnJson(path: string): Promise<unknown> {
   return parsedJson((await readOwnFile(path).catch(() => undefined)) ?? '');
 }
 
-export async function readOwnBytes(path: string, options: ReadOptions = {}): Promise<Buffer | undefined> {
+export function readOwnBytes(path: string, options: ReadOptions = {}): Promise<Buffer | undefined> {
   const { limitBytes = usualLimitBytes, followsLinks = true } = options;
-  try {
+  return reading(path, async () => {
     await using file = await openPlain(path, constants.O_RDONLY, { followsLinks });
     const { size } = await file.stat();
     const limit = limitBytes < 1 << 20 ? `${limitBytes >> 10} KB` : `${limitBytes >> 20} MB`;
     if (size > limitBytes) throw unreadable(path, `it is larger than ${limit}`, undefined, 'Look whether it is the right file.');
     return await file.readFile();
-  } catch (cause) {
-    if (isMissing(cause)) return undefined;
-    throw unreadableFault(path, cause);
-  }
+  });
 }
 
 export async function hasOwnFile(path: string): Promise<boolean> {
@@ -120,13 +117,8 @@ export function appendOwnFile(path: string, content: string | Uint8Array): Promi
 }
 
 /** Undefined if there is no file. A link or a named pipe is refused, and cannot block us. Throws `refused.ownFile`, `config.unreadable`. */
-export async function openOwnFile(path: string, access: 'read' | 'change'): Promise<FileHandle | undefined> {
-  try {
-    return await openPlain(path, access === 'read' ? constants.O_RDONLY : constants.O_RDWR);
-  } catch (cause) {
-    if (isMissing(cause)) return undefined;
-    throw unreadableFault(path, cause);
-  }
+export function openOwnFile(path: string, access: 'read' | 'change'): Promise<FileHandle | undefined> {
+  return reading(path, () => openPlain(path, access === 'read' ? constants.O_RDONLY : constants.O_RDWR));
 }
 
 /**
@@ -273,8 +265,8 @@ export function watchOwnFile(path: string, everyMs: number, changed: () => void)
 }
 
 /** Lists a folder, sorted by name; undefined if there is no such folder. Links count as their targets. */
-export async function listOwnFolder(path: string): Promise<OwnEntry[] | undefined> {
-  try {
+export function listOwnFolder(path: string): Promise<OwnEntry[] | undefined> {
+  return reading(path, async () => {
     const found = await readdir(path, { withFileTypes: true });
     const entries = await Promise.all(
       found.map(async (entry): Promise<OwnEntry> => {
@@ -283,10 +275,7 @@ export async function listOwnFolder(path: string): Promise<OwnEntry[] | undefine
       }),
     );
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch (cause) {
-    if (isMissing(cause)) return undefined;
-    throw unreadableFault(path, cause);
-  }
+  });
 }
 
 /** A lock is a folder. Refuses anything else, which no holder would ever release. Throws `refused.ownFile`. */
@@ -306,6 +295,14 @@ export function makeOwnFolder(path: string): Promise<void> {
 export const removeOwnFile = (path: string): Promise<void> => writing(path, () => rm(path, { force: true }));
 
 export const removeOwnFolder = (path: string): Promise<void> => writing(path, () => rm(path, { force: true, recursive: true }));
+
+/** Undefined if the path does not exist. */
+function reading<T>(path: string, work: () => Promise<T>): Promise<T | undefined> {
+  return work().catch((cause: unknown) => {
+    if (isMissing(cause)) return undefined;
+    throw unreadableFault(path, cause);
+  });
+}
 
 function writing(path: string, work: () => Promise<void>): Promise<void> {
   return work().catch((cause: unknown) => {
