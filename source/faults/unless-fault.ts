@@ -1,4 +1,4 @@
-import { Fault } from './fault.ts';
+import { Fault, type FaultCode } from './fault.ts';
 
 /**
  * Returns the result, or undefined if a fault is thrown. Rejects with the reason of an aborted signal, and with any error that is not a
@@ -10,6 +10,16 @@ export async function unlessFault<T>(signal: AbortSignal, wanted: Promise<T>): P
   } catch (thrown) {
     signal.throwIfAborted();
     if (thrown instanceof Fault) return undefined;
+    throw thrown;
+  }
+}
+
+/** Returns `otherwise` if a fault with one of these codes is thrown. */
+export async function unlessCode<T, Otherwise>(wanted: Promise<T>, codes: readonly FaultCode[], otherwise: Otherwise) {
+  try {
+    return await wanted;
+  } catch (thrown) {
+    if (thrown instanceof Fault && codes.includes(thrown.code)) return otherwise;
     throw thrown;
   }
 }

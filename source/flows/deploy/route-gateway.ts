@@ -1,6 +1,7 @@
 import { runCall } from '../../calls/run-call.ts';
 import type { ContainerFacts } from '../../engine/engine.ts';
 import { Fault } from '../../faults/fault.ts';
+import { unlessCode } from '../../faults/unless-fault.ts';
 import { pauseFor } from '../../faults/waits.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { readServices } from '../../stack/plan/compose-document.ts';
@@ -101,13 +102,7 @@ export async function gatewayOf(scope: EngineScope, input: FlowInput, present: s
 /** Undefined if it is gone, or was not deployed by Quarterdeck. Decided by its record: the fleet may not have read it yet. */
 export async function gatewayLeft(scope: EngineScope, container: string): Promise<LeftGateway | undefined> {
   const found = gatewaysOn(scope).find((one) => isIn(one, container));
-  if (!found) return undefined;
-  try {
-    return await leftGateway(scope, found.id);
-  } catch (thrown) {
-    if (thrown instanceof Fault && thrown.code === 'refused.notOurs') return undefined;
-    throw thrown;
-  }
+  return found && unlessCode(leftGateway(scope, found.id), ['refused.notOurs'], undefined);
 }
 
 async function leftGateway(scope: EngineScope, id: string): Promise<LeftGateway> {

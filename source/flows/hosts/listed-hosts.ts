@@ -1,6 +1,7 @@
 import { dropHost } from '../../config/hosts-file.ts';
 import type { HostSettings } from '../../config/settings.ts';
 import { Fault } from '../../faults/fault.ts';
+import { unlessCode } from '../../faults/unless-fault.ts';
 import { parseDestination } from '../../hosts/ssh/destination.ts';
 import { changedKey, forgetKey } from '../../hosts/ssh/host-keys.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -85,10 +86,7 @@ async function rowOf(book: HostBook, name: string, settings: HostSettings, signa
 
 /** A host without an engine can still be connected. */
 function enginesOf(book: HostBook, name: string, host: RemoteHost, signal: AbortSignal): Promise<readonly RemoteEngine[]> {
-  return book.engines(name, host, signal).catch((thrown: unknown) => {
-    if (thrown instanceof Fault && thrown.code === 'unreachable.noEngine') return [];
-    throw thrown;
-  });
+  return unlessCode(book.engines(name, host, signal), ['unreachable.noEngine'], []);
 }
 
 export const hostsCheck: Procedure = async (session, input, context) => {

@@ -1,4 +1,5 @@
 import { Fault, type FaultCode } from '../../faults/fault.ts';
+import { unlessCode } from '../../faults/unless-fault.ts';
 import { chooseOne, deleteOne } from '../../flows/delete-one.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf } from '../../flows/flow-options.ts';
@@ -14,21 +15,12 @@ import type { CscliAnswer } from './client/cscli.ts';
 import { goDurationText } from './client/go-duration.ts';
 import { onPrevention, type Prevention } from './prevention-target.ts';
 
-export async function answerOr<T>(ask: () => Promise<T>, otherwise: T): Promise<T> {
-  try {
-    return await ask();
-  } catch (thrown) {
-    if (thrown instanceof Fault && thrown.code === 'usage.unanswered') return otherwise;
-    throw thrown;
-  }
-}
+export const answerOr = <T>(ask: () => Promise<T>, otherwise: T): Promise<T> => unlessCode(ask(), ['usage.unanswered'], otherwise);
 
 /** Returns the default in an unattended session. `left` says what a cancelled prompt leaves unchanged. */
-export function choiceOr(session: Session, left: string, question: UsualChoice): Promise<string> {
+export function choiceOr(session: Session, left: string, question: Omit<ChoiceQuestion, 'kind'> & { initial: string }): Promise<string> {
   return unlessCancelled(session, left, () => answerOr(() => session.ask.choice(question), question.initial));
 }
-
-type UsualChoice = Omit<ChoiceQuestion, 'kind' | 'initial'> & { initial: string };
 
 /** Returns the text of a flag or of an answer; `otherwise` in an unattended session. Throws the fault of an invalid flag. */
 export async function remarkOf(

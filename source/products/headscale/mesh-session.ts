@@ -1,4 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
+import { unlessCode } from '../../faults/unless-fault.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import type { SecretName } from '../../secrets/secrets.ts';
 import { parseDuration } from '../../session/answer-checks.ts';
@@ -58,13 +59,8 @@ export async function entranceOf(session: Session, input: FlowInput, context: Fl
 
 export async function enterWith(target: MeshTarget, key: string, signal: AbortSignal) {
   const client = new Headscale(new HeadscaleApi(target.endpoint, key), target.version);
-  try {
-    const ownKey = (await client.apiKeys(signal)).find(({ prefix }) => isListedAs(key, prefix));
-    return { target, client, ownKey };
-  } catch (thrown) {
-    if (thrown instanceof Fault && thrown.code === 'refused.apiKey') return undefined;
-    throw thrown;
-  }
+  const keys = await unlessCode(client.apiKeys(signal), ['refused.apiKey'], undefined);
+  return keys && { target, client, ownKey: keys.find(({ prefix }) => isListedAs(key, prefix)) };
 }
 
 /** Creates a flow on the control server. If the console has no valid key, an attended session first prompts for one. Throws `refused.apiKey`. */

@@ -1,4 +1,4 @@
-import { Fault } from '../../faults/fault.ts';
+import { unlessCode } from '../../faults/unless-fault.ts';
 import type { ExecOptions, Host } from '../../hosts/host.ts';
 import { once } from '../../stack/preflight/host-facts.ts';
 import { countText } from '../../text/quantities.ts';
@@ -131,12 +131,8 @@ async function lookAtKubectl({ flowContext, input, session, facts, target }: Clu
 
 /** Returns undefined if the host does not have the program. */
 async function runHere(host: Host, argv: readonly string[], options: ExecOptions): Promise<NodeOutcome | undefined> {
-  try {
-    return outcomeOf(await host.exec(argv, options));
-  } catch (thrown) {
-    if (!(thrown instanceof Fault) || thrown.code !== 'unreachable.program') throw thrown;
-    return undefined;
-  }
+  const outcome = await unlessCode(host.exec(argv, options), ['unreachable.program'], undefined);
+  return outcome && outcomeOf(outcome);
 }
 
 async function runCheckers({ flowContext, input, context, kubeconfig, target, session, api }: ClusterChecklist): Promise<CheckResult> {

@@ -1,4 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
+import { unlessCode } from '../../faults/unless-fault.ts';
 import { countText } from '../../text/quantities.ts';
 import { namesText } from '../../text/words.ts';
 import { podName } from './client/api-shapes.ts';
@@ -73,10 +74,7 @@ async function afterStall(checklist: ClusterChecklist, name: string, fault: Faul
     fresh: true,
   });
   // In an unattended session without an answer in advance, nothing is changed.
-  const answer = await asked.catch((thrown: unknown) => {
-    if (thrown instanceof Fault && thrown.code === 'usage.unanswered') return 'leave';
-    throw thrown;
-  });
+  const answer = await unlessCode(asked, ['usage.unanswered'], 'leave');
   if (answer === 'leave') return false;
   if (answer === 'again') return true;
   const stuck = plan.evicted.filter((pod) => names.includes(podName(pod)));

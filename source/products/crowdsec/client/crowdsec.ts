@@ -1,4 +1,5 @@
 import { Fault } from '../../../faults/fault.ts';
+import { unlessCode } from '../../../faults/unless-fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import { isWithin, spanOf } from '../../../text/address-span.ts';
 import { cleanLine } from '../../../text/clean.ts';
@@ -164,10 +165,7 @@ export class Crowdsec {
   async #unlistedOrigins(signal: AbortSignal): Promise<readonly string[]> {
     if (this.#unlisted && this.#unlisted.untilMs > performance.now()) return this.#unlisted.origins;
     const origins = new Set(addedOrigins);
-    const version = await readVersion(this.cscli, signal).catch((thrown: unknown) => {
-      if (thrown instanceof Fault && thrown.code === 'refused.readOnly') return undefined;
-      throw thrown;
-    });
+    const version = await unlessCode(readVersion(this.cscli, signal), ['refused.readOnly'], undefined);
     if (!/^v?(?:1\.(?:[7-9]|\d\d)|[2-9])/.test(version ?? '')) {
       for (const decision of decisionsOf(await this.#inForce({ shared: true }, signal)))
         if (!isShared(decision) && !listedOrigins.includes(decision.origin)) origins.add(decision.origin);

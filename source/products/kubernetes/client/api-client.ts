@@ -1,6 +1,7 @@
 import { HttpClient } from '../../../calls/http-client.ts';
 import { type HttpAnswer, type HttpEndpoint, userAgent } from '../../../calls/http-exchange.ts';
 import { Fault, messageOf } from '../../../faults/fault.ts';
+import { unlessCode } from '../../../faults/unless-fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import type { Host } from '../../../hosts/host.ts';
 import { authority } from '../../../text/authority.ts';
@@ -48,11 +49,8 @@ export class ClusterApi {
   }
 
   /** Returns undefined if there is no such object, or its API is not served. */
-  async find<T>(path: string, signal: AbortSignal): Promise<T | undefined> {
-    return this.get<T>(path, signal).catch((thrown: unknown) => {
-      if (thrown instanceof Fault && ['failed.notFound', 'failed.notServed'].includes(thrown.code)) return undefined;
-      throw thrown;
-    });
+  find<T>(path: string, signal: AbortSignal): Promise<T | undefined> {
+    return unlessCode(this.get<T>(path, signal), ['failed.notFound', 'failed.notServed'], undefined);
   }
 
   /** Returns a text page such as `/metrics` or `/readyz?verbose`. A health page that reports a failure is an answer. */

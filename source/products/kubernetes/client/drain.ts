@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { HttpAnswer } from '../../../calls/http-exchange.ts';
 import { Fault } from '../../../faults/fault.ts';
-import { unlessFault } from '../../../faults/unless-fault.ts';
+import { unlessCode, unlessFault } from '../../../faults/unless-fault.ts';
 import { pauseFor } from '../../../faults/waits.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import { cleanLine } from '../../../text/clean.ts';
@@ -149,11 +149,8 @@ function stalled(node: string, left: readonly KubePod[], refused: readonly Refus
 
 export async function deletePods(grant: Grant, api: ClusterApi, pods: readonly KubePod[]): Promise<void> {
   for (const pod of pods) {
-    await api
-      .remove(grant, pathOf(pod), { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: pod.metadata.uid } })
-      .catch((thrown: unknown) => {
-        if (!(thrown instanceof Fault) || thrown.code !== 'failed.notFound') throw thrown;
-      });
+    const options = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: pod.metadata.uid } };
+    await unlessCode(api.remove(grant, pathOf(pod), options), ['failed.notFound'], undefined);
   }
 }
 
