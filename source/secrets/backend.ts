@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { Fault } from '../faults/fault.ts';
-import type { SecretEntry, SecretName, SecretStorage, SecretVersion } from './secrets.ts';
+import type { SecretName, SecretStorage, SecretVersion } from './secrets.ts';
 
 export interface StoredVersion extends SecretVersion {
   value: string;
@@ -16,13 +16,9 @@ export interface Keeping {
 }
 
 /** The caller of a change holds the lock of the secrets, and must not wait for a person meanwhile: so `open` is separate. */
-export interface SecretBackend {
-  readonly kind: SecretStorage['kind'];
-  readonly where: string;
+export interface SecretBackend extends Pick<SecretStorage, 'kind' | 'where' | 'list' | 'read'> {
   /** Gets what it needs from the operator: a passphrase, or a new one if the backend is empty and is about to be written. */
   open(signal: AbortSignal, purpose: 'read' | 'write'): Promise<void>;
-  list(signal: AbortSignal): Promise<readonly SecretEntry[]>;
-  read(name: SecretName, signal: AbortSignal, version?: string): Promise<string | undefined>;
   /** Adds a version unchanged, in the order of time; drops the oldest versions that need not be kept. An existing version stays. */
   add(name: SecretName, version: StoredVersion, keep: Keeping, signal: AbortSignal): Promise<void>;
   remove(name: SecretName, signal: AbortSignal): Promise<void>;
@@ -38,11 +34,7 @@ export function newVersionId(taken: readonly SecretVersion[]): string {
 }
 
 /** Returns the versions with one more, oldest first. Versions of the same millisecond stay in the order in which they were added. */
-export function withVersion<V extends SecretVersion>(
-  versions: readonly V[],
-  added: V,
-  { most, named }: Keeping,
-): { kept: V[]; dropped: V[] } {
+export function withVersion<V extends SecretVersion>(versions: readonly V[], added: V, { most, named }: Keeping) {
   const all = [...versions.filter(({ id }) => id !== added.id), added].sort((a, b) => a.createdMs - b.createdMs);
   const from = Math.max(0, all.length - most);
   const stays = ({ id }: V, index: number) => index >= from || named.has(id);

@@ -10,7 +10,7 @@ import { cleanLine } from '../../text/clean.ts';
 import { bytesText } from '../../text/quantities.ts';
 import { failureOf, finished, readStream, writeStream } from './files.ts';
 import type { BackedUpItem, BackupManifest } from './manifest.ts';
-import { type BackupContainer, type BackupFacts, type BackupPlan, type BackupProgress, type PlannedItem, stampOf } from './model.ts';
+import { type BackupContainer, type BackupFacts, type BackupPlan, type PlannedItem, stampOf } from './model.ts';
 import {
   findDamagedRestores,
   isRestoring,
@@ -23,8 +23,8 @@ import {
   writeRestore,
 } from './restore-journal.ts';
 import { imagesOf, openVolume, type VolumeDoor } from './restore-volume.ts';
-import { restart, type StillContainers } from './stopped-containers.ts';
-import type { BackupStore } from './store.ts';
+import type { BackupRun } from './run.ts';
+import { restart } from './stopped-containers.ts';
 import { ArchiveProblem, checkedArchive } from './tar.ts';
 import { type ArchiveCounts, damaged, filesDamaged, openSaved, readProblem, verifyBackup } from './verify.ts';
 
@@ -80,15 +80,7 @@ export function restoreConsequences({ items, manifest, homeless, engineName, pro
   ].filter(Boolean);
 }
 
-export interface RestoreRun {
-  store: BackupStore;
-  engine: Engine;
-  host: Host;
-  stackFolder: string;
-  still: StillContainers;
-  by: string;
-  reported(progress: BackupProgress): void;
-}
+export type RestoreRun = Omit<BackupRun, 'plan' | 'secrets' | 'now'>;
 
 /**
  * Restores the data of a backup, so that at every moment either the previous data or those of the backup are complete: the backup is read,

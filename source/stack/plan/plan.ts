@@ -1,6 +1,5 @@
 import type { CatalogEntry } from '../../catalog/catalog.ts';
-import type { ComposeTool } from '../../engine/compose-tool.ts';
-import type { ContainerFacts, EngineKind } from '../../engine/engine.ts';
+import type { ContainerFacts } from '../../engine/engine.ts';
 import { type ComponentSource, filePath } from '../component-source.ts';
 import type {
   Answers,
@@ -18,13 +17,13 @@ import { hashOf } from '../read-deployment.ts';
 import { readServices, topLevel } from './compose-document.ts';
 import { readEnv } from './env-file.ts';
 import { maskLine } from './mask-line.ts';
-import { type NetworkUse, networkOf } from './networks.ts';
+import { networkOf } from './networks.ts';
 import { publishedBy } from './ports.ts';
-import { isPinned, renderComponent } from './render.ts';
+import { isPinned, type RenderOptions, renderComponent } from './render.ts';
 import { planServices, projectOf, serviceOf } from './service-changes.ts';
 import { composeOf, variablesOf } from './variables.ts';
 
-export interface PlanRequest {
+export interface PlanRequest extends Omit<RenderOptions, 'base'> {
   kind: Exclude<PlanKind, 'remove'>;
   entry: CatalogEntry;
   source: ComponentSource;
@@ -32,9 +31,6 @@ export interface PlanRequest {
   deployment: Deployment | undefined;
   engineName: string;
   stackFolder: string;
-  runtime: EngineKind;
-  tool: Pick<ComposeTool, 'kind'>;
-  networks: readonly NetworkUse[];
   networksThere: ReadonlySet<string>;
   /** All containers of the engine: those of this project are selected. */
   containers: readonly ContainerFacts[];
@@ -42,7 +38,6 @@ export interface PlanRequest {
   images: ReadonlyMap<string, { id: string; digest?: string }> | undefined;
   /** Services for whose tag the registry has another image than this host: `update`. */
   newer?: ReadonlySet<string>;
-  pins?: Readonly<Record<string, string>>;
   rotated?: ReadonlySet<string>;
   /** The operator's own texts, by path relative to the component's folder: `edit`. */
   edited?: Readonly<Record<string, string>>;
