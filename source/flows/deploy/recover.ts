@@ -69,11 +69,8 @@ function damagedFault(path: string, engineName: string, done = ''): Fault {
 
 function summary(session: Session, done: readonly { run: string; outcome: string }[]): FlowOutcome {
   const words = { finish: 'finished', undo: 'taken back', leave: 'left as it is' } as const;
-  if (session.dryRun) return { message: 'Dry run: nothing was changed.', data: { runs: done } };
-  return {
-    message: done.map(({ run, outcome }) => `${run}: ${words[outcome as keyof typeof words]}.`).join(' '),
-    data: { runs: done },
-  };
+  const outcomes = done.map(({ run, outcome }) => `${run}: ${words[outcome as keyof typeof words]}.`).join(' ');
+  return { message: session.dryRun ? 'Dry run: nothing was changed.' : outcomes, data: { runs: done } };
 }
 
 function chosen(session: Session, run: RunOnHost, rotated: readonly RotatedSecret[], input: FlowInput): Promise<Recovery> {
