@@ -23,8 +23,11 @@ export function componentJson(entry: CatalogEntry) {
 }
 
 export function componentDetailJson(entry: CatalogEntry, entries: readonly CatalogEntry[]) {
+  const all: Partial<CatalogEntry> = {};
+  // A spread would leave out what a compiled entry reads when it is first accessed.
+  for (const key in entry) Object.assign(all, { [key]: entry[key as keyof CatalogEntry] });
   return {
-    ...entry,
+    ...all,
     ...componentJson(entry),
     // The list has the short form of these.
     productDetails: entry.product,

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { readCompiled, writeCompiled } from '../catalog/compiled-file.ts';
 import { readCompose } from '../catalog/compose-file.ts';
 import { joinEntry } from '../catalog/join-entry.ts';
 import { type Component, componentSchema } from '../catalog/schema.ts';
@@ -202,7 +203,9 @@ const joined = /^image$|^ports\.web\.(?:service|container|number|protocol)$/;
 it('catalog show tells every fact of a component, or --json does', () => {
   const style = { proseColumns: 100, paint: (_: string, text: string) => text };
   const text = (one: Component) => entryLines(entryOf(one), [], style).join('\n');
-  const json = (one: Component) => JSON.stringify(componentDetailJson(entryOf(one), []));
+  // As it is opened: most of it is read when it is first accessed.
+  const opened = (one: Component) => readCompiled(Buffer.from(writeCompiled([entryOf(one)])))[0] ?? entryOf(one);
+  const json = (one: Component) => JSON.stringify(componentDetailJson(opened(one), []));
   const [usualText, usualJson] = [text(component()), json(component())];
   const silent = { text: [] as string[], json: [] as string[] };
   for (const { path, changed } of otherwise(component(), component)) {

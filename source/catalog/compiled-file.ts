@@ -55,6 +55,7 @@ export function readCompiled(bytes: Buffer): CatalogEntry[] {
   const shape: object = Object.create(null);
   for (const key of further) {
     Object.defineProperty(shape, key, {
+      enumerable: true,
       get(this: object) {
         return restOf(this)[key];
       },
