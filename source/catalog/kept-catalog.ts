@@ -12,8 +12,8 @@ interface Loaded {
 
 /** A folder with more files holds other things than a catalog, and is read each time. */
 const mostFiles = 2_000;
-/** The clock of a file system moves in steps of up to 10 ms: a file that changed this recently may change again at the same time. */
-const settledMs = 20;
+/** A file that changed less than a step of its file system's clock ago may change again at the same time. FAT's step is the longest. */
+const settledMs = 2_000;
 
 /**
  * Returns the own folder as it was last loaded, as long as its files and the built-in catalog, which comes with the program, are the same: `load`
@@ -26,18 +26,23 @@ export async function keptCatalog(
   const startMs = Date.now();
   const stamps = await fileStamps(sources, { left: mostFiles }).catch(() => undefined);
   if (!stamps) return load();
-  const key = createHash('sha256').update(JSON.stringify(stamps)).digest('hex');
+  const key = digestOf(JSON.stringify([process.env['QUARTERDECK_VERSION'], stamps]));
   const kept = (await readOwnBytes(keptFile, { followsLinks: false }).catch(() => undefined)) ?? Buffer.of();
   const end = kept.indexOf('\n');
   const head = mapOf(parsedJson(kept.toString('utf8', 0, Math.max(0, end))));
   try {
-    if (head['key'] === key) return { entries: readCompiled(kept.subarray(end + 1)), problems: head['problems'] as CatalogProblem[] };
+    const compiled = kept.subarray(end + 1);
+    if (head['key'] === key && head['digest'] === digestOf(compiled))
+      return { entries: readCompiled(compiled), problems: head['problems'] as CatalogProblem[] };
   } catch {}
   const loaded = await load();
   const isSettled = stamps.every(({ changedMs }) => changedMs < startMs - settledMs);
   if (isSettled && loaded.problems.every(({ level }) => level !== 'error')) {
-    const text = `${JSON.stringify({ key, problems: loaded.problems })}\n${writeCompiled(loaded.entries)}`;
-    await writeOwnFile(keptFile, text).catch(() => undefined);
+    const compiled = writeCompiled(loaded.entries);
+    const head = { key, digest: digestOf(compiled), problems: loaded.problems };
+    await writeOwnFile(keptFile, `${JSON.stringify(head)}\n${compiled}`).catch(() => undefined);
   }
   return loaded;
 }
+
+const digestOf = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');

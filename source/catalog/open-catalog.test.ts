@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { build } from 'esbuild';
@@ -56,21 +57,25 @@ describe('openCatalog', () => {
     const open = () => openCatalog({ ...files, keptFile });
     const name = async () => (await open()).get('alarm')?.kind;
     // Files that changed a moment ago may change again within the same time.
-    await vi.waitFor(async () => {
+    const kept = async () => {
       await open();
       await access(keptFile);
-    });
-    await writeFile(keptFile, (await readFile(keptFile, 'utf8')).replaceAll('Note keeper', 'Kept'));
+    };
+    await vi.waitFor(kept, { timeout: 10_000, interval: 200 });
+    const [head = '', ...lines] = (await readFile(keptFile, 'utf8')).split('\n');
+    const compiled = lines.join('\n').replaceAll('Note keeper', 'Kept');
+    const digest = createHash('sha256').update(compiled).digest('hex');
+    await writeFile(keptFile, `${JSON.stringify({ ...JSON.parse(head), digest })}\n${compiled}`);
     expect(await name()).toBe('Kept');
+    for (const damaged of ['', '{', '{"key":1}', `${head}\n${compiled}`, `${head}\n`]) {
+      await writeFile(keptFile, damaged);
+      expect(await name()).toBe('Note keeper');
+    }
     await writeFile(
       `${files.ownFolder}/alarm/component.yaml`,
       soundComponent.replace('id: notes', 'id: alarm').replace('Note keeper', 'Changed'),
     );
     expect(await name()).toBe('Changed');
-    for (const damaged of ['', '{', '{"key":1}']) {
-      await writeFile(keptFile, damaged);
-      expect(await name()).toBe('Changed');
-    }
     await writeFile(`${files.ownFolder}/alarm/compose.yaml`, 'services: [');
     for (let times = 0; times < 2; times++) expect((await open()).problems).toMatchObject([{ level: 'error' }]);
   });
