@@ -164,9 +164,9 @@ class DockerodeEngine implements Engine {
     // Podman accepts whole seconds only: events of the same second are repeated, none is missed.
     const since = sinceMs === undefined ? undefined : kind === 'podman' ? Math.floor(sinceMs / 1000) : unixTime(sinceMs);
     const answer = await this.#link.open('/events', { signal, query: { since }, limitMs: streamHeadLimitMs });
-    const checking = new Set<string | undefined>();
+    const checked = kind === 'podman' ? new Set<string | undefined>() : undefined;
     for await (const raw of this.#untilAborted(signal, jsonLinesOf(answer))) {
-      const event = engineEvent(raw, checking);
+      const event = engineEvent(raw, checked);
       if (event) yield event;
     }
     if (!signal.aborted) throw await this.#link.faultOf(brokenFault(this.address));

@@ -54,10 +54,12 @@ test.each(['exec_create: /bin/sh -c true', 'exec_start: /bin/sh -c true', 'exec_
   },
 );
 
-test('the exec that ends a health check which Podman reports as it begins is a change of health, the next one is no news', () => {
-  const checking = new Set<string | undefined>();
-  const actions = ['exec_died', 'health_status', 'exec_died', 'exec_died'].map((word) => engineEvent(old(word), checking)?.action);
-  expect(actions).toEqual([undefined, 'health', 'health', undefined]);
+test('the exec that ends a health check which Podman reports as it begins is a change of health', () => {
+  const checked = new Set<string | undefined>();
+  const words = ['exec_died', 'health_status', 'exec_died', 'exec_died', 'remove', 'exec_died'];
+  expect(words.map((word) => engineEvent(old(word), checked)?.action)).toEqual([
+    ...[undefined, 'health', 'health', 'health', 'remove', undefined],
+  ]);
 });
 
 test('a prune of containers names none, each of them had its own event', () => {

@@ -39,11 +39,11 @@ const noise = /^(exec(_.*)?|sync|top|attach|detach|resize|export|copy|archive-pa
 
 const kinds: ReadonlySet<unknown> = new Set<EngineEvent['kind']>(['container', 'image', 'network', 'volume']);
 
-/** Undefined for an event without a change. An unknown type of event is ignored, whatever its fields (R58). `checking`: see `wordOf`. */
-export function engineEvent(raw: unknown, checking?: Set<string | undefined>): EngineEvent | undefined {
+/** Undefined for an event without a change. An unknown type of event is ignored, whatever its fields (R58). `checked`: see `wordOf`. */
+export function engineEvent(raw: unknown, checked?: Set<string | undefined>): EngineEvent | undefined {
   if (typeof raw !== 'object' || raw === null) return undefined;
   const { Type, id, Actor, time, timeNano } = raw as RawEvent;
-  const word = wordOf(raw, checking);
+  const word = wordOf(raw, checked);
   // `prune` of containers refers to no single container: each has had its own event.
   if (word === undefined || noise.test(word) || word === 'prune') return undefined;
   const named: unknown = Type ?? 'container';
@@ -62,16 +62,17 @@ export function engineEvent(raw: unknown, checking?: Set<string | undefined>): E
 }
 
 /**
- * Podman 4.3 reports a health check when it begins, and its end as that of any exec. `checking` keeps the containers of the stream whose check
- * has begun: the next end of an exec there is a change of health.
+ * Podman 4.3 reports a health check when it begins, and its end as that of any exec. `checked` keeps the containers of Podman's stream that
+ * have health checks: there, the end of an exec may be a change of health.
  */
-function wordOf({ Action, status, id, Actor }: RawEvent, checking?: Set<string | undefined>): string | undefined {
+function wordOf({ Action, status, id, Actor }: RawEvent, checked?: Set<string | undefined>): string | undefined {
   const reported = typeof Action === 'string' ? Action : status;
   if (typeof reported !== 'string') return undefined;
   const word = reported.split(':', 1)[0]?.trim();
   const subject = Actor?.ID || id;
-  if (word === 'health_status') checking?.add(subject);
-  return word === 'exec_died' && checking?.delete(subject) ? 'health_status' : word;
+  if (word === 'health_status') checked?.add(subject);
+  if (word === 'remove') checked?.delete(subject);
+  return word === 'exec_died' && checked?.has(subject) ? 'health_status' : word;
 }
 
 /** The furthest moment from 1970 that a Date can hold (ECMA-262): it would throw when it formats a further one. */
