@@ -96,19 +96,21 @@ export async function takeSnapshot(grant: Grant, nodeExec: NodeExec, tools: Etcd
   return snapshot;
 }
 
+const differs = 9;
 /**
  * etcd ends a snapshot with the SHA-256 of what is before it. `snapshot status` does not compare it, and opens one that lacks only pages that
  * it does not read.
  */
-const compareSum = `command -v sha256sum >/dev/null && n=$(wc -c <"$1") || exit 2; [ $((n % 512)) = 32 ] &&
-[ "$(head -c $((n - 32)) "$1" | sha256sum | cut -c 1-64)" = "$(tail -c 32 "$1" | od -An -v -tx1 | tr -d ' \\n')" ]`;
+const compareSum = `command -v sha256sum od >/dev/null || { echo 'sha256sum or od is not found' >&2; exit 2; }
+n=$(wc -c <"$1") && [ $((n % 512)) = 32 ] &&
+[ "$(head -c $((n - 32)) "$1" | sha256sum | cut -c 1-64)" = "$(tail -c 32 "$1" | od -An -v -tx1 | tr -d ' \\n')" ] || exit ${differs}`;
 
 export async function verifySnapshot(nodeExec: NodeExec, { prefix, verifier }: EtcdTools, file: string, signal: AbortSignal) {
-  // Both folders are on the node itself. Compared first: some releases write to the file when they read its status.
+  // On the node itself, where `hostFolder` and `containerFolder` both are. etcd's image has no shell.
   const compared = await nodeExec.read(['sh', '-c', compareSum, 'sh', file], signal);
   const unreadable = (why: string) => new Fault('failed.snapshot', `The snapshot ${cleanLine(file)} ${why}.`, 'Take it again.');
-  if (compared.exitCode === 1) throw unreadable('is incomplete: it does not match its checksum');
-  need(compared, 'sha256sum');
+  if (compared.exitCode === differs) throw unreadable('is incomplete: it does not match its checksum');
+  need(compared, 'The comparison with its checksum');
   const status = await nodeExec.read([...prefix, verifier, 'snapshot', 'status', file, '-w', 'json'], signal, env);
   const { stdout } = need(status, `${verifier} snapshot status`);
   const reported = objectOf(parsedJson(stdout)) as Partial<Record<'hash' | 'revision' | 'totalKey' | 'totalSize', number>> | undefined;
