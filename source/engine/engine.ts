@@ -82,10 +82,11 @@ export interface ContainerDetail extends ContainerFacts {
   exposed: readonly Pick<PublishedPort, 'containerPort' | 'protocol'>[];
   mounts: readonly { kind: string; source: string; target: string; readOnly: boolean }[];
   devices: readonly string[];
-  /** What the last health checks printed, oldest first. */
+  /** What the last health checks printed, oldest first; the fleet keeps only the last one. */
   healthOutputs: readonly string[];
   argv: readonly string[];
   networks: readonly string[];
+  /** The engine's whole response. Undefined in what the fleet keeps. */
   raw: unknown;
 }
 

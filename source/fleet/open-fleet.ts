@@ -37,7 +37,7 @@ const frameMs = 33;
 /** Messages contain ages; they are rebuilt at this interval. */
 const agesMs = 30_000;
 const declaredLimitMs = 5_000;
-/** At most about this many containers are inspected at the same time: the unread responses of a hundred engines took 30 MB. */
+/** At most about this many containers are inspected at the same time, and at least one of each engine: the unread responses of a hundred engines took 30 MB. */
 const inspectsOfAll = 100;
 
 export interface ComponentRuntime {
@@ -74,10 +74,12 @@ export function openFleet(options: FleetOptions): OpenFleet {
   const { stackFolder } = options;
   const index = new CatalogIndex(options.catalog.entries);
   const listeners = createListeners();
+  const given = options.limits ?? engineLimits;
   const limits = {
-    ...(options.limits ?? engineLimits),
+    ...given,
     get inspectsAtOnce() {
-      return Math.ceil(Math.min(engineLimits.inspectsAtOnce, inspectsOfAll / watches.length));
+      const asked = watches.filter(({ link }) => link.state !== 'away').length;
+      return Math.ceil(Math.min(given.inspectsAtOnce, inspectsOfAll / asked));
     },
   };
   const observations = new Observations(options.observationsFile, { isWritable: options.observationsKept ?? true });
