@@ -14,6 +14,7 @@ export async function inTurn<T>(terminal: object, signal: AbortSignal, use: () =
   turn.last = before.then(() => mine.promise);
   try {
     await orAborted(before, signal);
+    signal.throwIfAborted();
     return await use();
   } finally {
     mine.resolve();

@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import { extract } from 'tar-stream';
 import { Fault } from '../faults/fault.ts';
+import { unlessCode } from '../faults/unless-fault.ts';
 import { cleanLine } from '../text/clean.ts';
-import { unless } from './engine-faults.ts';
 import type { EngineLink } from './engine-link.ts';
 
 /** For larger files, use the archive. */
@@ -24,7 +24,7 @@ export async function fileFrom(
 ): Promise<Uint8Array | undefined> {
   let at = posix.resolve('/', path);
   for (let followed = 0; followed <= linksFollowed; followed++) {
-    const archive = await unless(openArchive(link, id, at, signal), (code) => code === 'engine.missing' || code === 'engine.notSupported');
+    const archive = await unlessCode(openArchive(link, id, at, signal), ['engine.missing', 'engine.notSupported'], undefined);
     if (!archive) return undefined;
     const found = await firstEntry(archive, limitBytes).catch(async (thrown: unknown) => {
       throw await link.faultOf(thrown, signal);

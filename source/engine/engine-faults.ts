@@ -189,7 +189,7 @@ export function senselessFault(address: EngineAddress, what: string, cause?: unk
   return rubbishFault(address, `${what} is not what an engine says`, cause);
 }
 
-export async function unless<T>(asking: Promise<T>, isExpected: (code: string) => boolean): Promise<T | undefined> {
+async function unless<T>(asking: Promise<T>, isExpected: (code: string) => boolean): Promise<T | undefined> {
   return asking.catch((thrown: unknown) => {
     if (thrown instanceof Fault && isExpected(thrown.code)) return undefined;
     throw thrown;

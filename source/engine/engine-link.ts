@@ -97,8 +97,6 @@ export class EngineLink {
     const ending = endingWith(signal);
     const timer = setTimeout(() => ending.abort(hangingFault(this.address, limitMs)), limitMs);
     try {
-      // Nothing is sent for somebody who has left.
-      ending.signal.throwIfAborted();
       const { promise: answering, resolve, reject } = Promise.withResolvers<IncomingMessage>();
       docker.modem.dial(
         {
@@ -161,7 +159,6 @@ export class EngineLink {
     using ending = endingWith(signal);
     const timer = limitMs === undefined ? undefined : setTimeout(() => ending.abort(hangingFault(this.address, limitMs)), limitMs);
     try {
-      ending.signal.throwIfAborted();
       return await orAborted(run(ending.signal), ending.signal);
     } catch (thrown) {
       throw await this.faultOf(thrown, signal, ending.signal);

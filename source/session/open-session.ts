@@ -1,5 +1,5 @@
-import { addAbortListener } from 'node:events';
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
+import { orAborted } from '../faults/waits.ts';
 import type { Right } from '../grants/grant.ts';
 import { mintGrant } from '../grants/mint.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -160,7 +160,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     const grantSignal = AbortSignal.any(limits);
     let outcome: { result: T } | { thrown: unknown };
     try {
-      outcome = { result: await untilAborted(run(mintGrant(id, right, grantSignal)), grantSignal) };
+      outcome = { result: await orAborted(run(mintGrant(id, right, grantSignal)), grantSignal) };
     } catch (thrown) {
       outcome = { thrown };
     } finally {
@@ -169,7 +169,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     }
     if (afterwards) {
       const ownSignal = AbortSignal.timeout(afterwardsLimitMs);
-      await untilAborted(afterwards(mintGrant(id, right, ownSignal)), ownSignal).catch((thrown: unknown) => {
+      await orAborted(afterwards(mintGrant(id, right, ownSignal)), ownSignal).catch((thrown: unknown) => {
         // The first error is the one that the operator must see first.
         if (!('thrown' in outcome)) outcome = { thrown };
       });
@@ -286,13 +286,6 @@ function refuseProblem(question: Question, answer: string, secret: boolean): voi
   if (!problem) return;
   const message = `${question.label}: ${secret ? 'the answer' : `"${cleanLine(answer)}"`} is not accepted. ${problem}`;
   throw new Fault('usage.answer', message, `Answer step "${question.id}" differently.`);
-}
-
-/** Rejects as soon as the signal aborts, even if the started work ignores the signal. */
-async function untilAborted<T>(started: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  using _listener = addAbortListener(signal, () => aborted.reject(signal.reason));
-  return await Promise.race([started, aborted.promise]);
 }
 
 function interrupted({ request }: Pick<Act<never>, 'request'>, cause: unknown): Fault {
