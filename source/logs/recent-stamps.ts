@@ -32,7 +32,7 @@ export class RecentStamps {
       this.#newestMs = timeMs;
       this.#newestFraction = fraction;
       this.#isSending = false;
-    } else if (timeMs < this.#newestMs || fraction < this.#newestFraction || this.#isSending || isInNanoseconds(fraction)) {
+    } else if (timeMs < this.#newestMs || fraction < this.#newestFraction || this.#isSending || fraction % 1_000 !== 0) {
       this.#isSending = this.#now.includes(mark) || this.#before.includes(mark);
       if (this.#isSending) return true;
     }
@@ -46,9 +46,6 @@ export class RecentStamps {
 }
 
 /** 53 bits of the timestamp, the length and the last bytes: storing the texts themselves would use too much memory. */
-/** Those of six digits are below a million. */
-const isInNanoseconds = (fraction: number): boolean => fraction >= 1e6 && fraction % 1_000 !== 0;
-
 function markOf(batch: LogBatch, at: number, timeMs: number, fraction: number): number {
   const { bytes } = batch;
   const end = batch.end(at);

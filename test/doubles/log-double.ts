@@ -34,7 +34,8 @@ export class LogDouble {
   /** As this kind of engine would stamp it. */
   writeAt(timeMs: number, text: string, stream: LogLine['stream'] = 'stdout'): void {
     const reportedMs = this.kind === 'podman' ? Math.floor(timeMs / 1000) * 1000 : timeMs;
-    const stamp = this.kind === 'podman' ? new Date(reportedMs).toISOString().replace('.000', '') : new Date(reportedMs).toISOString();
+    const written = new Date(reportedMs).toISOString();
+    const stamp = this.kind === 'podman' ? written.replace('.000', '') : written.replace('Z', '000000Z');
     this.lines.push({ timeMs, line: { stamp, timeMs: reportedMs, text, stream } });
     this.#ring();
   }
