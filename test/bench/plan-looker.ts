@@ -14,6 +14,7 @@ import { openAudit } from '../../source/session/audit.ts';
 import { identityOf } from '../../source/session/identity.ts';
 import { openJournal } from '../../source/session/journal.ts';
 import { openSession } from '../../source/session/open-session.ts';
+import type { FormField } from '../../source/session/session.ts';
 import { answersOf } from '../../source/stack/plan/answers.ts';
 import { formOf } from '../../source/stack/plan/form.ts';
 import { backupKeysDouble } from '../doubles/backup-keys-double.ts';
@@ -70,7 +71,7 @@ const ready = await Promise.all(
   wanted.map(async (entry) => {
     const facts = await gatherStackFacts(look.scope, entry, look);
     const context = formContextOf(facts, {});
-    const shown = Object.fromEntries(formOf(entry, context).fields.map(({ id, value }) => [id, value]));
+    const shown = Object.fromEntries(formOf(entry, context).fields.map((field) => [field.id, field.value || typed(field)]));
     return planning(() => planComponent(facts, answersOf(entry, context, shown), { kind: 'deploy' }, look.asked));
   }),
 );
@@ -95,6 +96,14 @@ console.log(
   }),
 );
 process.exit(0);
+
+/** What an operator would have to type: the plan of a component without it ends at its files. */
+function typed({ kind, required, check }: FormField): string {
+  if (kind !== 'text' || !required) return '';
+  return (
+    ['https://bench.example.com', 'bench.example.com', 'bench@example.com', '192.0.2.1', '1'].find((text) => !check?.(text)) ?? 'bench'
+  );
+}
 
 /** Those with the most services first: the one that is planned alone is no easy one. */
 function byWeight(one: CatalogEntry, other: CatalogEntry): number {
