@@ -5,10 +5,13 @@ import { until } from './deploy-fixture.ts';
 import { json, layGround, ownAddress, page, type Row, resolved } from './deployed-rows.ts';
 import { describeReal } from './real-engines.ts';
 import { runOrThrow, runProgram } from './scripts.ts';
+import { inTurn } from './turns.ts';
 
 // Components whose program Debian does not have: those that `test/real/servers` built are deployed. Traefik and Calibre-Web it has in seconds, in CI too.
 
 describeReal('docker', 'the catalog with programs built for it', (engine) => {
+  // The dynamic proxy has it.
+  inTurn('port 80');
   const ground = layGround(engine);
   const rows: Row[] = [
     {
@@ -155,8 +158,7 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
     {
       group: 'networking',
       id: 'dynamic-proxy',
-      // Another test has the reverse proxy on port 80.
-      ports: ['DASHBOARD_PORT', 'HTTP_PORT', 'HTTPS_PORT'],
+      ports: ['DASHBOARD_PORT'],
       answers: () => ({ HTTP_BIND: ownAddress, HTTPS_BIND: ownAddress, ENGINE_SOCKET: engine.socket }),
       server: {
         name: 'traefik',
@@ -169,8 +171,7 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         }),
       },
       word: 'proxying',
-      proof: async ({ word, fixture, port }) => {
-        const [http, https] = [port('HTTP_PORT'), port('HTTPS_PORT')];
+      proof: async ({ word, fixture }) => {
         const [network = ''] = Object.keys((await fixture.container('dynamic-proxy', 'traefik'))?.NetworkSettings.Networks ?? {});
         const served = (labels: Record<string, string>) =>
           ground.started({
@@ -193,17 +194,17 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
               '--max-time',
               '5',
               '--resolve',
-              `app.lan:${https}:${ownAddress}`,
+              `app.lan:443:${ownAddress}`,
               '--resolve',
-              `app.lan:${http}:${ownAddress}`,
+              `app.lan:80:${ownAddress}`,
               '-D',
               '-',
               url,
             ])
           ).stdout;
         try {
-          await until(async () => (await asked(`https://app.lan:${https}/`)).includes('from the app'), 'the app was never served');
-          expect(await asked(`http://app.lan:${http}/`)).toMatch(/^HTTP\/1\.1 30[18][\s\S]*\nLocation: https:\/\/app\.lan\//);
+          await until(async () => (await asked('https://app.lan/')).includes('from the app'), 'the app was never served');
+          expect(await asked('http://app.lan/')).toMatch(/^HTTP\/1\.1 30[18][\s\S]*\nLocation: https:\/\/app\.lan\//);
           await word('proxying');
         } finally {
           await app.end();

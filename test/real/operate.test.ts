@@ -9,6 +9,7 @@ import { componentsOf, makeOperator, type Operator, type StatusAnswer, statusUnt
 import { describeAgain, describeReal, type RealEngine, type RealEngineKind } from './real-engines.ts';
 import { runProgram } from './scripts.ts';
 import { bringUp, type Composer, type RunningComponent } from './stack.ts';
+import { inTurn } from './turns.ts';
 
 /** Health checks answer when their interval is over, half a minute later. */
 const healthyLimitMs = 90_000;
@@ -57,6 +58,7 @@ for (const { kind, composer, ids, again } of ways) {
       if (ids.includes('rss-reader')) it(title, test);
     };
 
+    if (ids.includes('reverse-proxy')) inTurn('port 80');
     beforeAll(async () => {
       operator = await makeOperator(engine);
       for (const id of ids) up[id] = await bringUp(engine, id, { composer });

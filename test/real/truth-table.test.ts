@@ -165,7 +165,8 @@ const table: readonly Row[] = [
   {
     id: 'paused',
     name: 'paused',
-    happens: ({ engine }, id) => post(engine, `/containers/${id}/pause`),
+    // On a busy machine runc may fail at it.
+    happens: ({ engine }, id) => askUntil(engine, `/containers/${id}/pause`, ({ status }) => status < 300, { method: 'POST' }),
     watched: said('paused', 'paused: its programs are frozen'),
     until: 'flushed',
   },
