@@ -16,6 +16,8 @@ export class Forwards {
   readonly #made = new Map<string, Promise<string>>();
   /** Local paths that have been forwarded. */
   readonly #proven = new Set<string>();
+  /** Those where a connection was refused after its caller had it. */
+  readonly #doubted = new Set<string>();
 
   /** @param prefix of the sockets' names: distinguishes the connections of one process */
   constructor(
@@ -45,12 +47,19 @@ export class Forwards {
     if (this.#proven.has(path)) return connect(path);
     const before = (await this.refusals()).length;
     const led = await connect(path);
+    const reasons = async () => (await this.refusals()).slice(before);
     try {
+      await this.connection.verifyAlive();
       // The second query runs when ssh has certainly seen the connection; a third if it was not opened, or another one was.
-      await this.connection.verifyAlive();
-      await this.connection.verifyAlive();
-      if ((await this.refusals()).length > before && !led.hasEnded) await this.connection.verifyAlive();
-      const reason = (await this.refusals()).slice(before).findLast((one) => ofSocket.test(one) === 'socket' in address);
+      const second = this.connection.verifyAlive();
+      // sshd connects to a socket, or refuses to, before the shell can answer.
+      if ('socket' in address && !this.#doubted.has(path) && !led.hasEnded && (await reasons()).length === 0) {
+        second.then(() => (led.hasEnded && !led.hasSpoken ? this.#doubted : this.#proven).add(path)).catch(() => undefined);
+        return led;
+      }
+      await second;
+      if ((await reasons()).length > 0 && !led.hasEnded) await this.connection.verifyAlive();
+      const reason = (await reasons()).findLast((one) => ofSocket.test(one) === 'socket' in address);
       if (led.hasEnded && !led.hasSpoken && reason !== undefined) throw await this.#refused(address, reason, signal);
       this.#proven.add(path);
       return led;

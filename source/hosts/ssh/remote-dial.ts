@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import { Fault } from '../../faults/fault.ts';
-import { endingWith } from '../../faults/waits.ts';
+import { endingWith, orAborted } from '../../faults/waits.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { isOwnAddress } from '../../text/loopback.ts';
 import { dialFromHere } from '../dial.ts';
@@ -19,18 +19,19 @@ const checkLimitMs = 15_000;
 const checkedMs = 5_000;
 /** An engine might close a longer idle connection at the moment when it is used: none does within 20 s. */
 const spareMs = 12_000;
+/** A list of containers comes with the list of images. */
+const sparesOfOne = 2;
 /** Below this round-trip time, a spare connection saves nothing noticeable. */
 const shortMs = 5;
 
 /**
  * Opens connections to sockets and ports of a remote machine. Opening one costs a round trip, and its first request a second one: for an
- * engine, which is queried all the time, the next connection is opened in advance.
+ * engine, which is queried all the time, the next connections are opened in advance.
  */
 export class RemoteDial {
   readonly #checked = new Map<string, number>();
   /** Those of a connection that broke have ended with it. */
-  readonly #spares = new Map<string, PacedConnection>();
-  readonly #preparing = new Set<string>();
+  readonly #spares = new Map<string, Set<Promise<PacedConnection>>>();
   /** Addresses that sshd does not forward, and the relay used instead. */
   readonly #relayed = new WeakMap<SshConnection, Map<string, RelayProgram>>();
 
@@ -42,34 +43,38 @@ export class RemoteDial {
 
   async dial(connection: SshConnection, address: DialAddress, signal: AbortSignal, { paced = false } = {}): Promise<Duplex> {
     const key = JSON.stringify(address);
-    const ending = new AbortController();
-    const spare = this.#take(key);
-    const opening = spare ?? this.#open(connection, address, AbortSignal.any([signal, ending.signal]));
-    // Sent together with the connection, so that both cost one round trip. An established connection needs no check.
-    const checking = spare || Date.now() - (this.#checked.get(key) ?? 0) <= checkedMs ? undefined : this.#check(address, signal);
-    Promise.resolve(opening).catch(() => undefined);
     try {
-      await checking;
-      const through = await opening;
+      // An established connection needs no check.
+      const through = (await this.#take(key, signal)) ?? (await this.#openChecked(connection, address, key, signal));
       this.#checked.set(key, Date.now());
       if (!(through instanceof PacedConnection)) return through;
       through.restMs = paced ? usualRestMs : 0;
-      if ('socket' in address && (connection.roundTripMs ?? 0) > shortMs) void this.#prepare(connection, address, key);
+      if ('socket' in address && (connection.roundTripMs ?? 0) > shortMs) this.#prepare(connection, address, key);
       return through;
     } catch (thrown) {
       this.#checked.delete(key);
-      ending.abort(thrown);
-      void Promise.resolve(opening).then(
-        (through) => through.destroy(),
-        () => undefined,
-      );
       throw thrown;
     }
   }
 
   close(): void {
-    for (const spare of this.#spares.values()) spare.destroy();
+    for (const spares of this.#spares.values()) for (const spare of spares) void spare.then(destroy, ignore);
     this.#spares.clear();
+  }
+
+  /** The check is sent together with the connection, so that both cost one round trip. */
+  async #openChecked(connection: SshConnection, address: DialAddress, key: string, signal: AbortSignal): Promise<Duplex> {
+    const ending = new AbortController();
+    const opening = this.#open(connection, address, AbortSignal.any([signal, ending.signal]));
+    opening.catch(ignore);
+    try {
+      if (Date.now() - (this.#checked.get(key) ?? 0) > checkedMs) await this.#check(address, signal);
+      return await opening;
+    } catch (thrown) {
+      ending.abort(thrown);
+      void opening.then(destroy, ignore);
+      throw thrown;
+    }
   }
 
   async #open(connection: SshConnection, address: DialAddress, signal: AbortSignal): Promise<Duplex> {
@@ -100,33 +105,29 @@ export class RemoteDial {
     });
   }
 
-  #take(key: string): PacedConnection | undefined {
-    const spare = this.#spares.get(key);
-    this.#spares.delete(key);
-    if (spare && !spare.hasEnded && !spare.destroyed) return spare;
-    spare?.destroy();
+  /** Also one that is still being opened: it is ready before a new one would be. */
+  async #take(key: string, signal: AbortSignal): Promise<PacedConnection | undefined> {
+    const spares = this.#spares.get(key) ?? new Set();
+    for (const spare of spares) {
+      spares.delete(spare);
+      const through = await orAborted(spare, signal).catch(ignore);
+      if (through && !through.hasEnded && !through.destroyed && !signal.aborted) return through;
+      void spare.then(destroy, ignore);
+      signal.throwIfAborted();
+    }
     return undefined;
   }
 
-  async #prepare(connection: SshConnection, address: DialAddress, key: string): Promise<void> {
-    if (this.#spares.has(key) || this.#preparing.has(key)) return;
-    this.#preparing.add(key);
-    try {
-      const spare = await this.#openForwarded(connection, address, AbortSignal.timeout(spareMs));
-      this.#spares.set(key, spare);
-      const drop = (): void => {
-        if (this.#spares.get(key) !== spare) return;
-        this.#spares.delete(key);
-        spare.destroy();
-      };
-      spare.once('close', drop);
-      // The spare has no user yet who could receive the error.
-      spare.on('error', () => undefined);
+  #prepare(connection: SshConnection, address: DialAddress, key: string): void {
+    const spares = this.#spares.get(key) ?? new Set();
+    this.#spares.set(key, spares);
+    while (spares.size < sparesOfOne) {
+      const spare = this.#openForwarded(connection, address, AbortSignal.timeout(spareMs));
+      spares.add(spare);
+      const drop = () => spares.delete(spare) && void spare.then(destroy, ignore);
+      // A spare has no user yet who could receive the error; if it cannot be opened, who needs a connection opens one and gets the error.
+      spare.then((through) => through.once('close', drop).on('error', ignore), drop);
       setTimeout(drop, spareMs).unref();
-    } catch {
-      // The caller that needs a connection opens one and gets the error.
-    } finally {
-      this.#preparing.delete(key);
     }
   }
 
@@ -141,6 +142,9 @@ export class RemoteDial {
     throw notReached(address, systemError(code), { host: this.name, owner, group });
   }
 }
+
+const destroy = (through: Duplex) => void through.destroy();
+const ignore = () => undefined;
 
 const codes: Record<number, string> = { 81: 'ENOENT', 82: 'ENOTSOCK', 83: 'EACCES', 84: 'ECONNREFUSED' };
 
