@@ -51,6 +51,8 @@ export async function openRemoteEngines(
   const known = await readKnownEngines(file);
   let written = JSON.stringify(known);
   const find = async (signal: AbortSignal): Promise<readonly EngineAddress[]> => {
+    await host.link.ready(signal);
+    await host.openSockets(signal);
     const found = await findEngines(host, signal);
     const urls = JSON.stringify(found.map(({ url }) => url));
     if (urls !== written) {
@@ -62,29 +64,12 @@ export async function openRemoteEngines(
   };
   return knownEngineNames(name, known).map((engineName, position): EngineSource => {
     const url = known[position];
-    let isThere = url?.startsWith('unix://') === true;
     return {
       name: engineName,
       host,
       ...(stackFolder !== undefined && { stackFolder }),
       open: async (signal) => {
-        await host.link.ready(signal);
-        await host.openSockets(signal);
-        const finding = find(signal);
-        if (url !== undefined && isThere) {
-          // A search takes two round trips: meanwhile the engine is asked where it was last time.
-          const before = { url, origin: 'where it was last time' };
-          const engine = await openAt(before, host);
-          const check = (found: readonly EngineAddress[]) => {
-            const address = found.find((one) => one.url === url);
-            isThere = address !== undefined;
-            if (address) before.origin = address.origin;
-            else engine.close();
-          };
-          finding.then(check, () => undefined);
-          return engine;
-        }
-        const found = await finding;
+        const found = await find(signal);
         const address = found.find((one) => one.url === url) ?? (position === 0 ? found[0] : undefined);
         if (address) return openAt(address, host);
         const remedy = 'Start it; with the next start of the console it is looked for anew.';
