@@ -16,7 +16,7 @@ export class Forwards {
   readonly #made = new Map<string, Promise<string>>();
   /** Local paths that have been forwarded. */
   readonly #proven = new Set<string>();
-  /** Those where a connection was refused after its caller had it. */
+  /** Those where a connection ended unused after its caller had it. */
   readonly #doubted = new Set<string>();
 
   /** @param prefix of the sockets' names: distinguishes the connections of one process */
@@ -38,7 +38,7 @@ export class Forwards {
 
   /**
    * Connects to a remote address. ssh accepts the connection first, and closes it without an error if it cannot be forwarded: the first
-   * connection to each address is watched until it is established.
+   * connection to each address is watched until it is established; one to a socket is returned when it almost certainly is.
    * @param connect opens a connection to the local path
    * @throws Fault `refused.forwarding`, or `unreachable.*` where the remote end refuses
    */
@@ -52,9 +52,11 @@ export class Forwards {
       await this.connection.verifyAlive();
       // The second query runs when ssh has certainly seen the connection; a third if it was not opened, or another one was.
       const second = this.connection.verifyAlive();
+      second.catch(() => undefined);
       // sshd connects to a socket, or refuses to, before the shell can answer.
       if ('socket' in address && !this.#doubted.has(path) && !led.hasEnded && (await reasons()).length === 0) {
-        second.then(() => (led.hasEnded && !led.hasSpoken ? this.#doubted : this.#proven).add(path)).catch(() => undefined);
+        const isRefused = async () => (led.hasEnded && !led.hasSpoken) || (await reasons()).length > 0;
+        second.then(async () => ((await isRefused()) ? this.#doubted : this.#proven).add(path)).catch(() => undefined);
         return led;
       }
       await second;
