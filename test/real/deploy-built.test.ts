@@ -5,13 +5,10 @@ import { until } from './deploy-fixture.ts';
 import { json, layGround, ownAddress, page, type Row, resolved } from './deployed-rows.ts';
 import { describeReal } from './real-engines.ts';
 import { runOrThrow, runProgram } from './scripts.ts';
-import { inTurn } from './turns.ts';
 
 // Components whose program Debian does not have: those that `test/real/servers` built are deployed. Traefik and Calibre-Web it has in seconds, in CI too.
 
 describeReal('docker', 'the catalog with programs built for it', (engine) => {
-  // The dynamic proxy has it.
-  inTurn('port 80');
   const ground = layGround(engine);
   const rows: Row[] = [
     {
@@ -158,6 +155,7 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
     {
       group: 'networking',
       id: 'dynamic-proxy',
+      takes: 'port 80',
       ports: ['DASHBOARD_PORT'],
       answers: () => ({ HTTP_BIND: ownAddress, HTTPS_BIND: ownAddress, ENGINE_SOCKET: engine.socket }),
       server: {

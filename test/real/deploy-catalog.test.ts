@@ -35,6 +35,7 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
     {
       group: 'networking',
       id: 'load-balancer',
+      takes: 'port 80',
       ports: ['STATS_PORT'],
       answers: () => ({
         HTTP_BIND: ownAddress,

@@ -11,6 +11,7 @@ import { findServer, type ServerName } from './real-server.ts';
 import { runOrThrow } from './scripts.ts';
 import { findFreePort } from './stack.ts';
 import { asInTheCatalog, makeStandIn, type StandIn } from './stand-ins.ts';
+import { takeTurn } from './turns.ts';
 
 /** What one component's proof works with, once it is deployed. */
 export interface Deployed {
@@ -32,6 +33,8 @@ export interface Row {
   /** Variables of ports, each of which gets a free one; several with = between them get the same. */
   ports: readonly string[];
   answers?: () => Record<string, string>;
+  /** What there is once on this machine, and it takes: one test has it at a time. */
+  takes?: string;
   /** What its probe says after the deployment. */
   word: string;
   /** What has to be there before. */
@@ -146,7 +149,7 @@ export function layGround(engine: RealEngine, options: { archive?: boolean } = {
       };
     },
     prove(rows) {
-      for (const { group, id, ports: names, answers, word, before, proof, limitMs = 300_000, server } of rows) {
+      for (const { group, id, ports: names, answers, takes, word, before, proof, limitMs = 300_000, server } of rows) {
         const { program = '', missing } = server ? findServer(server.name) : {};
         it.skipIf(missing)(
           `${id} is deployed, found ${word}, proved and removed${missing ? ` (skipped: ${missing})` : ''}`,
@@ -165,11 +168,12 @@ export function layGround(engine: RealEngine, options: { archive?: boolean } = {
             }
             const it = deployed(id);
             const settings = Object.entries(values).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
+            const giveBack = takes === undefined ? undefined : await takeTurn(takes);
             await cleared([id], async () => {
               await it.run('deploy', id, ...settings, '--yes');
               await it.word(word);
               await proof(it);
-            });
+            }).finally(giveBack);
           },
         );
       }
