@@ -98,8 +98,9 @@ console.log(
 process.exit(0);
 
 /** What an operator would have to type: the plan of a component without it ends at its files. */
-function typed({ kind, required, check }: FormField): string {
-  if (kind !== 'text' || !required) return '';
+function typed({ kind, required, section, check }: FormField): string {
+  // Of the address others are derived.
+  if (kind !== 'text' || !(required || section === 'Address')) return '';
   return (
     ['https://bench.example.com', 'bench.example.com', 'bench@example.com', '192.0.2.1', '1'].find((text) => !check?.(text)) ?? 'bench'
   );
