@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { openCatalog } from '../catalog/open-catalog.ts';
-import { installationFolder } from '../config/installation.ts';
 import { listOwnFolder, makeOwnFolder, readOwnJson, removeOwnFolder, writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
 import { isAlive } from '../hosts/job-control.ts';
 import { askEngine } from '../hosts/practice-host.ts';
 import type { PracticeFacts } from '../practice/practice.ts';
+import { openCatalogWith } from './open-catalog.ts';
 
 /** A practice stack that can be used: served by another process, or opened in this one. */
 export interface PracticeAccess {
@@ -96,10 +95,7 @@ function pathsIn(paths: OwnPaths, home: string): OwnPaths {
 
 /** Opens a practice stack in this process. Other processes find it only after `publish`. */
 export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publish(): Promise<void> }> {
-  const [{ openPractice }, catalog] = await Promise.all([
-    import('../practice/open-practice.ts'),
-    openCatalog({ compiledFile: join(installationFolder(), 'dist', 'catalog.json') }),
-  ]);
+  const [{ openPractice }, catalog] = await Promise.all([import('../practice/open-practice.ts'), openCatalogWith(undefined, paths)]);
   const home = join(paths.run, `practice-${process.pid}`);
   await removeOwnFolder(home);
   await makeOwnFolder(home);

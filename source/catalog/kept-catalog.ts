@@ -29,12 +29,10 @@ export async function keptCatalog(
   const key = digestOf(JSON.stringify([process.env['QUARTERDECK_VERSION'], stamps]));
   const kept = (await readOwnBytes(keptFile, { followsLinks: false }).catch(() => undefined)) ?? Buffer.of();
   const end = kept.indexOf('\n');
-  const head = mapOf(parsedJson(kept.toString('utf8', 0, Math.max(0, end))));
-  try {
-    const compiled = kept.subarray(end + 1);
-    if (head['key'] === key && head['digest'] === digestOf(compiled))
-      return { entries: readCompiled(compiled), problems: head['problems'] as CatalogProblem[] };
-  } catch {}
+  const keptHead = mapOf(parsedJson(kept.toString('utf8', 0, Math.max(0, end))));
+  const keptEntries = kept.subarray(end + 1);
+  if (keptHead['key'] === key && keptHead['digest'] === digestOf(keptEntries))
+    return { entries: readCompiled(keptEntries), problems: keptHead['problems'] as CatalogProblem[] };
   const loaded = await load();
   const isSettled = stamps.every(({ changedMs }) => changedMs < startMs - settledMs);
   if (isSettled && loaded.problems.every(({ level }) => level !== 'error')) {

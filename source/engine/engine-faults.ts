@@ -1,4 +1,5 @@
 import { Fault } from '../faults/fault.ts';
+import { unlessCode } from '../faults/unless-fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import { plainWords } from '../text/program-words.ts';
 import type { EngineAddress } from './engine.ts';
@@ -189,15 +190,11 @@ export function senselessFault(address: EngineAddress, what: string, cause?: unk
   return rubbishFault(address, `${what} is not what an engine says`, cause);
 }
 
-async function unless<T>(asking: Promise<T>, isExpected: (code: string) => boolean): Promise<T | undefined> {
-  return asking.catch((thrown: unknown) => {
-    if (thrown instanceof Fault && isExpected(thrown.code)) return undefined;
-    throw thrown;
-  });
-}
-
-export const unlessMissing = <T>(asking: Promise<T>) =>
-  unless(asking, (code) => code === 'engine.noContainer' || code === 'engine.missing');
+export const unlessMissing = <T>(asking: Promise<T>) => unlessCode(asking, ['engine.noContainer', 'engine.missing'], undefined);
 
 /** Undefined if a socket proxy forbids the request, because it allows only some: the value is then unknown. */
-export const unlessRefused = <T>(asking: Promise<T>) => unless(asking, (code) => code.startsWith('engine.'));
+export const unlessRefused = <T>(asking: Promise<T>): Promise<T | undefined> =>
+  asking.catch((thrown: unknown) => {
+    if (thrown instanceof Fault && thrown.code.startsWith('engine.')) return undefined;
+    throw thrown;
+  });

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { Fault } from '../../faults/fault.ts';
+import { unlessCode } from '../../faults/unless-fault.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { Host } from '../../hosts/host.ts';
 import { shellWord } from '../apply/shell.ts';
@@ -74,10 +75,7 @@ export function cronLine({ argv, at }: Schedule): string {
 /** Returns whether systemd runs there: without it a timer never elapses. */
 export async function hasSystemd(host: Host, { scope }: ScheduleUnit, signal: AbortSignal): Promise<boolean> {
   const asking = host.exec(['systemctl', ...scope, 'show-environment'], { signal, limitMs });
-  const { exitCode } = await asking.catch((thrown: unknown) => {
-    if (thrown instanceof Fault && thrown.code === 'unreachable.program') return { exitCode: undefined };
-    throw thrown;
-  });
+  const { exitCode } = await unlessCode(asking, ['unreachable.program'], { exitCode: undefined });
   return exitCode === 0;
 }
 
