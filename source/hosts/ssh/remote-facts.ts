@@ -80,9 +80,16 @@ if ! [ -r /proc/net/tcp ]; then lsof -nP -iTCP -sTCP:LISTEN -iUDP -FpcftPn 2>/de
 for f in ${procFiles.join(' ')}; do printf '=%s\\n' "$f"; cat "/proc/net/$f" 2>/dev/null; done
 :
 )`;
-/** Scans the open files of all processes that the user may read; prints `pid inode`, then each process. */
+/**
+ * Scans the open files of all processes that the user may read for sockets of the tables that are not connected; prints `pid inode` with
+ * the oldest process that has each, then these processes. The tables come again, since a list of inodes may be too long for an argument.
+ */
 const ownersScript = `(
-owners=$(ls -l /proc/[0-9]*/fd 2>/dev/null | awk '/^\\/proc\\//{split($0,a,"/");p=a[3]} match($0,/socket:\\[[0-9]+\\]/){print p" "substr($0,RSTART+8,RLENGTH-9)}')
+owners=$({ for f in ${procFiles.join(' ')}; do cat "/proc/net/$f" 2>/dev/null; done; ls -l /proc/[0-9]*/fd 2>/dev/null; } | awk '
+  $3 ~ /^0+:0000$/{wanted[$10]; next}
+  /^\\/proc\\//{split($0,a,"/"); p=a[3]}
+  match($0,/socket:\\[[0-9]+\\]/){i=substr($0,RSTART+8,RLENGTH-9); if(i in wanted && (!(i in by) || p+0<by[i]+0)) by[i]=p}
+  END{for(i in by) print by[i]" "i}')
 printf '%s\\n' "$owners"
 for p in $(printf '%s\\n' "$owners" | cut -d' ' -f1 | sort -u); do
   printf '=%s\\t%s\\t%s\\t' "$p" "$(tr '\\n\\t' '  ' <"/proc/$p/cgroup" 2>/dev/null | cut -c1-4000)" "$(cat "/proc/$p/comm" 2>/dev/null)"; tr '\\000\\n' '\\t ' <"/proc/$p/cmdline" 2>/dev/null | cut -c1-300; printf '\\n'
@@ -126,8 +133,7 @@ export class RemoteListeners {
         programs.set(pid, { name: processName(short, command.join('\0')), ...(container !== undefined && { container }) });
       } else {
         const [pid = '', inode = ''] = line.split(' ');
-        // Oldest first: a server is older than the processes that it started.
-        if (inode !== '' && Number(pid) < Number(pids.get(inode) ?? Number.POSITIVE_INFINITY)) pids.set(inode, pid);
+        if (inode !== '') pids.set(inode, pid);
       }
     }
     return new Map([...pids].map(([inode, pid]) => [inode, { pid: Number(pid), ...(programs.get(pid) ?? { name: '' }) }]));
