@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { loadFolder } from '../../source/catalog/load-folder.ts';
@@ -11,6 +11,7 @@ import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { readComponentSource } from '../../source/stack/component-source.ts';
 import { networkLabels, networksOf } from '../../source/stack/plan/networks.ts';
 import { renderComponent } from '../../source/stack/plan/render.ts';
+import { makeShortFolder } from '../short-folder.ts';
 import { ask } from './ask.ts';
 import { componentsOf, makeOperator, type Operator, statusUntil } from './operator.ts';
 import { describeAgain, describeBeside, type RealEngineKind } from './real-engines.ts';
@@ -93,7 +94,7 @@ for (const { kind, composer, again } of ways) {
     beforeAll(async () => {
       engine = openEngine({ url: real.url, origin: 'test' }, openLocalHost());
       port = await findFreePort();
-      const home = await mkdtemp('/tmp/qd-nets-');
+      const home = await makeShortFolder('qd-nets-');
       ends.push(
         () => rm(home, { recursive: true, force: true }),
         async () => engine.close(),

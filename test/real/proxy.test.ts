@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { request } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
@@ -14,6 +14,7 @@ import type { Deployment } from '../../source/stack/model.ts';
 import { publishedBy } from '../../source/stack/plan/ports.ts';
 import { type ProxyChanges, proxyChanges } from '../../source/stack/plan/proxy-changes.ts';
 import { siteText } from '../../source/stack/plan/proxy-site.ts';
+import { makeShortFolder } from '../short-folder.ts';
 import { describeBeside } from './real-engines.ts';
 import { runOrThrow, runProgram, type ScriptOutcome } from './scripts.ts';
 import { findFreePort } from './stack.ts';
@@ -113,7 +114,7 @@ describeBeside('docker', 'sites of the reverse proxy, served by Caddy', (engine)
 
   beforeAll(async () => {
     catalog = catalogOf((await loadFolder(catalogFolder, { own: false })).entries, []);
-    home = await mkdtemp('/tmp/qd-proxy-');
+    home = await makeShortFolder('qd-proxy-');
     await cp(join(catalogFolder, 'networking/reverse-proxy'), home, { recursive: true });
     const [http, admin] = [await findFreePort(), await findFreePort()];
     httpsPort = await findFreePort();

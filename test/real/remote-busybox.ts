@@ -1,5 +1,6 @@
-import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeShortFolder } from '../short-folder.ts';
 import { librariesOf } from './libraries-of.ts';
 import { runOrThrow } from './scripts.ts';
 
@@ -26,7 +27,7 @@ export async function makeBusyboxSide({
   home: string;
   program: string;
 }): Promise<BusyboxSide> {
-  const root = await mkdtemp('/tmp/qd-busybox-');
+  const root = await makeShortFolder('qd-busybox-');
   await chmod(root, 0o755);
   for (const folder of ['bin', 'etc', 'proc', 'dev', 'tmp', ...shared.map((one) => one.slice(1))])
     await mkdir(join(root, folder), { recursive: true });

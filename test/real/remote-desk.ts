@@ -1,7 +1,8 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type PracticeStack, startPractice } from '../contract/practice-stack.ts';
+import { makeShortFolder } from '../short-folder.ts';
 import { makeOperator, type Operator } from './operator.ts';
 import type { RealEngine } from './real-engines.ts';
 import type { ClientHost, SshClient, Sshd } from './sshd.ts';
@@ -35,7 +36,7 @@ export async function sitDown(
   { listed = Object.keys(hosts), env = {} }: { listed?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
 ): Promise<RemoteDesk> {
   const client = await sshd.client(hosts);
-  const folder = await mkdtemp('/tmp/qd-desk-');
+  const folder = await makeShortFolder('qd-desk-');
   await mkdir(join(folder, '.ssh'), { mode: 0o700 });
   const nothing = { kind: 'docker', url: `unix://${folder}/none`, socket: `${folder}/none` } as RealEngine;
   const operator = await makeOperator(nothing, { HOME: folder, QUARTERDECK_SSH: client.program, QUARTERDECK_KEYCHAIN: 'off', ...env });

@@ -1,9 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AnswerSsh } from '../../source/hosts/ssh/askpass-socket.ts';
 import { parseDestination } from '../../source/hosts/ssh/destination.ts';
 import { openSshHost } from '../../source/hosts/ssh/ssh-host.ts';
+import { makeShortFolder } from '../short-folder.ts';
 import type { ClientHost, Sshd } from './sshd.ts';
 
 export const askProgram = fileURLToPath(new URL('../../bin/askpass', import.meta.url));
@@ -42,7 +43,7 @@ export async function openRemote(
 ): Promise<RemoteHost> {
   const parsed = parseDestination(destination);
   const program = own ?? (await sshd.client({ [parsed.target.replace(/^.*@/, '')]: client })).program;
-  const folder = await mkdtemp('/tmp/qd-far-');
+  const folder = await makeShortFolder('qd-far-');
   const host = openSshHost({
     name: 'far',
     destination: parsed,

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { makeShortFolder } from '../short-folder.ts';
 
 export interface ScriptOutcome {
   code: number;
@@ -62,6 +61,5 @@ export function variablesOf(text: string): Record<string, string> {
 
 /** A short path: sockets lie in it. */
 export async function makeEnginesFolder(): Promise<string> {
-  const base = tmpdir().length <= 40 ? tmpdir() : '/tmp';
-  return await mkdtemp(`${base}/qd-real-`);
+  return await makeShortFolder('qd-real-');
 }

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { rm, symlink } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openEngine } from '../../source/engine/dockerode-engine.ts';
 import type { Engine } from '../../source/engine/engine.ts';
 import { mintGrant } from '../../source/grants/mint.ts';
+import { makeShortFolder } from '../short-folder.ts';
 import { describeBeside } from './real-engines.ts';
 import { openRemote, type RemoteHost } from './remote-host.ts';
 import { runOrThrow } from './scripts.ts';
@@ -71,7 +72,7 @@ i=0; while [ $i -lt ${linesEach} ]; do i=$((i+1)); echo "$0 $i"; sleep 0.1; done
     }
 
     beforeAll(async () => {
-      folder = await mkdtemp('/tmp/qd-limits-');
+      folder = await makeShortFolder('qd-limits-');
     });
     afterAll(async () => {
       await remove();
@@ -205,7 +206,7 @@ describeSshd('an sshd that forbids', () => {
     const systemPath = '/usr/bin:/bin';
     /** A machine that has these programs alone. */
     async function programsOnly(...names: readonly string[]): Promise<Record<string, string>> {
-      const folder = await mkdtemp('/tmp/qd-programs-');
+      const folder = await makeShortFolder('qd-programs-');
       onTestFinished(() => rm(folder, { recursive: true, force: true }));
       for (const name of names)
         await symlink((await runOrThrow(['which', name], { env: { PATH: systemPath } })).trim(), join(folder, name));

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { requiredProgram } from '../required.ts';
+import { makeShortFolder } from '../short-folder.ts';
 import { launcher, makeOperator, type Operator } from './operator.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 
@@ -17,7 +18,7 @@ describeSshd('a machine with another clock', () => {
     ['behind', '-1h'],
   ])(`an hour %s${missing ? ` (skipped: ${missing})` : ''}`, (word, shift) => {
     it('is told by our clock, and that it is off', { timeout: 120_000 }, async () => {
-      const folder = await mkdtemp('/tmp/qd-clock-');
+      const folder = await makeShortFolder('qd-clock-');
       let sshd: Sshd | undefined;
       let operator: Operator | undefined;
       let end = async () => {};

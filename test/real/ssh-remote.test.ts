@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { mintGrant } from '../../source/grants/mint.ts';
+import { makeShortFolder } from '../short-folder.ts';
 import { openRemote, type RemoteHost } from './remote-host.ts';
 import { text, works } from './remote-systems.ts';
 import { end, processesOf, type RemoteUser } from './remote-users.ts';
@@ -38,7 +39,7 @@ describeSshd('the far side', () => {
   let sshd: Sshd;
   let folder: string;
   beforeAll(async () => {
-    folder = await mkdtemp('/tmp/qd-sides-');
+    folder = await makeShortFolder('qd-sides-');
     await chmod(folder, 0o755);
     await writeFile(join(folder, 'banner'), banner);
     sshd = await startSshd({ config: [`Banner ${join(folder, 'banner')}`, 'AcceptEnv LC_*', 'MaxStartups 100'] });

@@ -1,7 +1,8 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openSshHost, type SshHost } from '../../source/hosts/ssh/ssh-host.ts';
+import { makeShortFolder } from '../short-folder.ts';
 import { askProgram } from './remote-host.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 
@@ -14,7 +15,7 @@ describeSshd('several hosts that are connected at the same moment', () => {
   let hosts: SshHost[] = [];
 
   beforeAll(async () => {
-    folder = await mkdtemp('/tmp/qd-several-');
+    folder = await makeShortFolder('qd-several-');
     sshds = await Promise.all(names.map((name) => startSshd({ env: { QD_TEST_HOST: name } })));
     const programs = await Promise.all(sshds.map((sshd) => sshd.client({ remote: {} })));
     hosts = programs.map(({ program }, index) =>

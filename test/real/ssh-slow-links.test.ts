@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { mintGrant } from '../../source/grants/mint.ts';
+import { makeShortFolder } from '../short-folder.ts';
 import { openRelay, type Relay } from './relay.ts';
 import { openRemote, type RemoteHost } from './remote-host.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
@@ -17,7 +18,7 @@ describeSshd('a line that is slow and stumbles', () => {
   let folder: string;
   beforeAll(async () => {
     sshd = await startSshd();
-    folder = await mkdtemp('/tmp/qd-slow-');
+    folder = await makeShortFolder('qd-slow-');
   });
   afterAll(async () => {
     await sshd.leave();

@@ -1,9 +1,10 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openSshHost, type SshHost } from '../../source/hosts/ssh/ssh-host.ts';
 import { requiredProgram } from '../required.ts';
+import { makeShortFolder } from '../short-folder.ts';
 import type { RemoteUser } from './remote-users.ts';
 import { describeSshd, type Sshd, startSshd } from './sshd.ts';
 
@@ -27,7 +28,7 @@ describeSshd('an engine that only sudo may use', () => {
   const signal = AbortSignal.timeout(110_000);
 
   beforeAll(async () => {
-    folder = await mkdtemp('/tmp/qd-sudo-');
+    folder = await makeShortFolder('qd-sudo-');
     const socket = join(folder, 'engine.sock');
     await new Promise<void>((resolve) => server.listen(socket, resolve));
     await chmod(folder, 0o700);

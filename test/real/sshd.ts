@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describeUnless, requiredInCi } from '../required.ts';
+import { makeShortFolder } from '../short-folder.ts';
 import { descendants, end, makeUser, type RemoteUser } from './remote-users.ts';
 import { runOrThrow, runProgram } from './scripts.ts';
 
@@ -144,7 +145,7 @@ export async function startSshd({
   pam,
 }: SshdOptions = {}): Promise<Sshd> {
   // Everybody may enter it: users read their keys in it, and have their homes there.
-  const folder = await mkdtemp('/tmp/qd-sshd-');
+  const folder = await makeShortFolder('qd-sshd-');
   await chmod(folder, 0o755);
   // Where it says so, sshd does not start without this folder.
   await mkdir('/run/sshd', { recursive: true, mode: 0o755 });

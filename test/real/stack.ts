@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, cp, glob, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, glob, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
 import { parseDocument } from 'yaml';
+import { makeShortFolder } from '../short-folder.ts';
 import { runHealthChecks } from './podman-health.ts';
 import type { RealEngine } from './real-engines.ts';
 import { runOrThrow } from './scripts.ts';
@@ -62,7 +63,7 @@ export async function bringUp(
   for (const [, name] of text.matchAll(/\$\{([A-Z0-9_]+):\?/g)) if (name !== undefined) variables[name] = randomBytes(12).toString('hex');
   Object.assign(variables, options.variables);
 
-  const home = await mkdtemp('/tmp/qd-stack-');
+  const home = await makeShortFolder('qd-stack-');
   const folder = join(home, project);
   await cp(source, folder, { recursive: true });
   if (engine.kind === 'docker' && composer === 'compose-2') await writeFile(join(folder, 'compose.yaml'), oftenChecked(text));

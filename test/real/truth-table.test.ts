@@ -1,9 +1,10 @@
-import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { State } from '../../source/catalog/state.ts';
 import { Terminal } from '../pty/terminal.ts';
+import { makeShortFolder } from '../short-folder.ts';
 import { ask, askUntil } from './ask.ts';
 import { describePrivate, type PrivateEngine, startPrivateEngine } from './real-engines.ts';
 import { runOrThrow, runProgram } from './scripts.ts';
@@ -359,7 +360,7 @@ interface Played {
 }
 
 async function play(kind: Kind): Promise<Played> {
-  const folder = await mkdtemp('/tmp/qd-truth-');
+  const folder = await makeShortFolder('qd-truth-');
   const engine = await startPrivateEngine(kind, { busybox: true });
   const looks: Look[] = [];
   const missing: string[] = [];

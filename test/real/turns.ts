@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, inject } from 'vitest';
+import { makeShortFolder } from '../short-folder.ts';
 
 /** Longer than everything that others may still have to do. */
 const limitMs = 1_500_000;
@@ -23,7 +23,7 @@ interface Asking {
  * connection, so at the latest with the process that has it.
  */
 export async function openTurns(): Promise<{ path: string; close(): Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir().length <= 40 ? tmpdir() : '/tmp', 'qd-turns-'));
+  const folder = await makeShortFolder('qd-turns-');
   const path = join(folder, 'turns');
   const queues = new Map<string, Asking[]>();
   const leave = (asking: Asking, names: readonly string[]) => {
