@@ -56,7 +56,7 @@ test.each(sizes)('a configuration is written to a file at $columns x $rows; its 
   await screen.press('ctrl+u');
   await screen.type(file);
   await screen.press('enter');
-  await screen.sees('is for the server');
+  await screen.sees('Written', 'server.conf');
   expect(misfits(screen.frame(), size)).toEqual([]);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const text = await readFile(file, 'utf8');
