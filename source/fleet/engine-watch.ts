@@ -458,6 +458,8 @@ export class EngineWatch {
     this.#touched.clear();
     this.#touchedFromMs = Number.POSITIVE_INFINITY;
     if (!engine) return;
+    const runs = () => JSON.stringify(ids.map((id) => [this.containers.get(id)?.state, this.detail(id)?.startedMs]));
+    const before = runs();
     try {
       for (const id of ids) await this.#inspect(engine, id, this.#closing.signal);
       if (ids.length > 0 && this.link.state === 'connected') this.#refusedFromMs = Number.POSITIVE_INFINITY;
@@ -467,7 +469,8 @@ export class EngineWatch {
       this.#refusedFromMs = Math.min(this.#refusedFromMs, fromMs);
     }
     this.changed();
-    void this.#readListeners();
+    // The kernel walks a table as large as the machine's memory allows for it, and a health check may end every second.
+    if (runs() !== before) void this.#readListeners();
   }
 
   async #watchListeners(): Promise<void> {
