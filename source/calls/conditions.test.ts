@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { type ConditionFacts, evaluate, fillTemplate, holds, probedState, processorMs, runGuarded } from './conditions.ts';
+import { type ConditionFacts, evaluate, fillTemplate, guardedTogether, holds, probedState, processorMs, runGuarded } from './conditions.ts';
 
 const facts = (json: unknown, more: Partial<ConditionFacts> = {}): ConditionFacts => ({
   answer: { ok: true, status: 200, json, text: 'raw', headers: { 'x-version': '2.3' }, failure: '' },
@@ -70,6 +70,18 @@ describe('holds', () => {
     expect(verdict).toMatchObject({ holds: false, reason: expect.stringContaining('took longer') });
     expect(processorMs() - begin).toBeLessThan(1000);
     expect(holds('text.matches("^ra")', facts({}))).toEqual({ holds: true });
+  });
+
+  it('is not frozen by one of several that are evaluated together, and the others have their values', () => {
+    const hostile = facts({}, { answer: { ok: true, status: 200, json: null, text: `${'a'.repeat(60)}!`, headers: {}, failure: '' } });
+    let seen: unknown[] = [];
+    const begin = processorMs();
+    guardedTogether(() => {
+      seen = ['text.matches("^a")', 'text.matches("^(a+)+$")', 'text.matches("b")'].map((source) => evaluate(source, hostile).value);
+    });
+    expect(seen).toEqual([true, undefined, false]);
+    expect(processorMs() - begin).toBeLessThan(1000);
+    expect(() => guardedTogether(() => expect.unreachable('thrown by the work'))).toThrow('thrown by the work');
   });
 
   it('has the same answer on a machine that is too busy to run it at once', () => {

@@ -191,10 +191,10 @@ let guard: { context: { task: (() => unknown) | undefined }; script: Script } | 
 
 /**
  * Loops over a hostile response and patterns matched against it can run forever. Only the timeout of `node:vm` interrupts them; it costs a
- * tenth of a millisecond, so other expressions run without it. A run stopped before its CPU time is used up is repeated with a longer one.
+ * thread, so other expressions run without it. A run stopped before its CPU time is used up is repeated with a longer one.
  */
 export function runGuarded({ slow, run }: Pick<Expression, 'slow' | 'run'>, known: Record<string, unknown>, limit = limitMs): unknown {
-  if (!slow) return run(known);
+  if (!slow || guard?.context.task) return run(known);
   guard ??= { context: createContext({ task: undefined }) as { task: (() => unknown) | undefined }, script: new Script('task()') };
   guard.context.task = () => run(known);
   try {
@@ -208,6 +208,16 @@ export function runGuarded({ slow, run }: Pick<Expression, 'slow' | 'run'>, know
     }
   } finally {
     guard.context.task = undefined;
+  }
+}
+
+/** Runs work that evaluates many expressions under one timeout. If that is exceeded, it runs again, with a timeout for each expression. */
+export function guardedTogether(work: () => void): void {
+  try {
+    runGuarded({ slow: true, run: work }, {});
+  } catch (thrown) {
+    if (!isTimeout(thrown)) throw thrown;
+    work();
   }
 }
 

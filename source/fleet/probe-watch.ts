@@ -127,7 +127,6 @@ export class ProbeWatch {
     }, ms);
   }
 
-  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: probe, checks and setup tasks share the answers of one run
   async #ask(asking: Asking): Promise<void> {
     const { target } = asking;
     const { entry } = target;
@@ -148,35 +147,37 @@ export class ProbeWatch {
       const facts = factsOf(target, answers);
       const seen = () => JSON.stringify([asking.probe && { ...asking.probe, atMs: 0 }, asking.findings, [...asking.setupTasks]]);
       const before = seen();
-      if (entry.probe) {
-        const answer = answers[entry.probe.call];
-        const probing: ConditionFacts = { ...facts, ...(answer && { answer }) };
-        const said = answer && conditions.probedState(entry, probing);
-        const version = answer?.ok && entry.probe.version ? conditions.evaluate(entry.probe.version, probing).value : undefined;
-        asking.probe = {
-          state: said && { id: said.id, label: say(said.label, wordColumns), severity: said.severity },
-          detail: say(said?.detail ?? ''),
-          atMs: Date.now(),
-          version: typeof version === 'string' && version !== '' ? say(version, wordColumns) : asking.probe?.version,
-          failure: answer && !answer.ok ? say(answer.failure) : undefined,
-        };
-        eager =
-          asking.probe.state?.severity === 'busy' || (asking.probe.failure !== undefined && facts.ageSeconds < probeLimits.youngSeconds);
-      }
-      asking.findings = entry.checks
-        .filter((check) => conditions.holds(check.when, facts).holds)
-        .map((check) => ({
-          check: check.id,
-          level: check.level,
-          message: say(conditions.fillTemplate(check.message, facts)),
-          remedy: say(conditions.fillTemplate(check.remedy, facts)),
-        }));
-      // A call without a response says neither that the task is done nor that it is not.
-      const reported = setupTasks.filter(({ calls }) => calls.every((name) => answers[name]?.ok));
-      asking.setupTasks = new Map([
-        ...asking.setupTasks,
-        ...reported.map(({ id, done }) => [id, conditions.holds(done, facts).holds] as const),
-      ]);
+      conditions.guardedTogether(() => {
+        if (entry.probe) {
+          const answer = answers[entry.probe.call];
+          const probing: ConditionFacts = { ...facts, ...(answer && { answer }) };
+          const said = answer && conditions.probedState(entry, probing);
+          const version = answer?.ok && entry.probe.version ? conditions.evaluate(entry.probe.version, probing).value : undefined;
+          asking.probe = {
+            state: said && { id: said.id, label: say(said.label, wordColumns), severity: said.severity },
+            detail: say(said?.detail ?? ''),
+            atMs: Date.now(),
+            version: typeof version === 'string' && version !== '' ? say(version, wordColumns) : asking.probe?.version,
+            failure: answer && !answer.ok ? say(answer.failure) : undefined,
+          };
+          eager =
+            asking.probe.state?.severity === 'busy' || (asking.probe.failure !== undefined && facts.ageSeconds < probeLimits.youngSeconds);
+        }
+        asking.findings = entry.checks
+          .filter((check) => conditions.holds(check.when, facts).holds)
+          .map((check) => ({
+            check: check.id,
+            level: check.level,
+            message: say(conditions.fillTemplate(check.message, facts)),
+            remedy: say(conditions.fillTemplate(check.remedy, facts)),
+          }));
+        // A call without a response says neither that the task is done nor that it is not.
+        const reported = setupTasks.filter(({ calls }) => calls.every((name) => answers[name]?.ok));
+        asking.setupTasks = new Map([
+          ...asking.setupTasks,
+          ...reported.map(({ id, done }) => [id, conditions.holds(done, facts).holds] as const),
+        ]);
+      });
       const first = !asking.asked;
       asking.asked = true;
       this.probed(target.key, first || seen() !== before);
