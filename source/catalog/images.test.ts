@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { anyCharacter } from '../../test/doubles/any-character.ts';
 import { parseImage } from './images.ts';
 
 const digest = `sha256:${'ab'.repeat(32)}`;
@@ -59,7 +60,7 @@ describe('parseImage', () => {
       })
       .map(({ registry, path, tag, digest: pinned }) => `${registry}${path.join('/')}${tag ? `:${tag}` : ''}${pinned ? `@${pinned}` : ''}`);
     fc.assert(
-      fc.property(fc.oneof(reference, fc.string(), fc.string({ unit: 'binary' })), (written) => {
+      fc.property(fc.oneof(reference, fc.string(), fc.string({ unit: anyCharacter })), (written) => {
         const parsed = parseImage(written);
         if (parsed === undefined) return;
         expect(parsed.repository.split('/').length).toBeGreaterThan(1);

@@ -96,11 +96,12 @@ function filesWithin(folder: string): HostFiles {
   // Only the kernel knows whether the apply script is still alive.
   const ofKernel = /^\/proc\/(?:(?:self|\d+)\/stat|sys\/kernel\/random\/boot_id)$/;
   const readable = async (path: string) => ofKernel.test(path) || (await inside(path));
+  let real: string | undefined;
   const inside = async (path: string): Promise<boolean> => {
     const at = within(folder, path);
     if (at === undefined) return false;
-    const real = await realpath(folder).catch(() => folder);
-    return within(real, await realPathOf(at)) !== undefined;
+    real ??= await realpath(folder).catch(() => undefined);
+    return within(real ?? folder, await realPathOf(at)) !== undefined;
   };
   const requireInside = async (path: string): Promise<HostFiles> => {
     if (await inside(path)) return localFiles;

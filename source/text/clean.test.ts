@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { anyCharacter } from '../../test/doubles/any-character.ts';
 import { cleanColoured, cleanLine, cleanLines, jsonText } from './clean.ts';
 
-const anything = fc.string({ unit: 'binary', maxLength: 200 });
+const anything = fc.string({ unit: anyCharacter, maxLength: 200 });
 const hostilePiece = fc.constantFrom(
   '\x1b',
   '\x9b',

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
+import { anyCharacter } from '../../test/doubles/any-character.ts';
 import { portableText } from './portable-text.ts';
 
 test.each([
@@ -28,7 +29,7 @@ test.each([
 });
 
 const characters = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 6 }),
+  fc.string({ unit: anyCharacter, maxLength: 6 }),
   ...(
     [
       [0x300, 0x36f],

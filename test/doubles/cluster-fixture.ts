@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Flow, FlowContext, FlowInput, FlowOutcome } from '../../source/flows/flow.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
+import { notStarted } from '../../source/hosts/program.ts';
 import { kubernetesFlows } from '../../source/products/kubernetes/flows.ts';
 import {
   type ClusterOptions,
@@ -139,7 +140,8 @@ export class ClusterFixture {
         ...host,
         exec: async (argv, options) => {
           const answer = this.checker?.(argv, options.env ?? {});
-          if (!answer) return host.exec([`/nowhere/${argv[0]}`, ...argv.slice(1)], options);
+          options.signal.throwIfAborted();
+          if (!answer) throw notStarted(`/nowhere/${argv[0]}`, undefined, Object.assign(new Error('spawn ENOENT'), { code: 'ENOENT' }));
           return { exitCode: answer.exitCode, stdout: Buffer.from(answer.stdout), stderr: Buffer.from(''), cut: false };
         },
       }),
