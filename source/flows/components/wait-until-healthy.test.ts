@@ -9,8 +9,9 @@ import { waitUntilHealthy } from './wait-until-healthy.ts';
 const session = { signal: new AbortController().signal, show: () => {}, progress: () => {} } as unknown as Session;
 let look: (elapsedMs: number) => Partial<ComponentView>;
 let context: FlowContext;
-/** Whether the catalog declares a probe for it. */
+/** Whether the catalog declares a probe for it, and how that asks. */
 let probed: boolean;
+let call: object;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -31,7 +32,8 @@ beforeEach(() => {
     components: [componentView('box', { project: 'box', ...look(Date.now() - beganMs) })],
   });
   probed = false;
-  const catalog = { get: () => (probed ? { probe: { call: 'front' } } : undefined) };
+  call = { http: {} };
+  const catalog = { get: () => (probed ? { probe: { call: 'front' }, calls: { front: call } } : undefined) };
   context = { fleet, catalog, engineOf: () => ({ async *logs() {} }) } as unknown as FlowContext;
 });
 afterEach(() => vi.useRealTimers());
@@ -68,6 +70,22 @@ it.each([
   const { afterMs, says } = await reported(waitUntilHealthy(new EngineScope(session, context, 'local'), 'box'), 1_000, 60_000);
   expect(says).toBe('healthy');
   expect(afterMs).toBeGreaterThanOrEqual(expectedMs);
+});
+
+it.each([
+  ['a program runs in its container: it counts once that has run for three seconds', { exec: {} }, 3_000],
+  ['its own port answers: it counts at once', { http: {} }, 0],
+])('what its probe says where %s', async (_, how, expectedMs) => {
+  [probed, call] = [true, how];
+  const beganMs = Date.now();
+  look = () => ({
+    services: [serviceView('box', { state: 'running', sinceMs: beganMs, main: true })],
+    probe: { state: stateOf('healthy'), atMs: Date.now(), detail: '', failure: undefined, version: undefined },
+  });
+  const { afterMs, says } = await reported(waitUntilHealthy(new EngineScope(session, context, 'local'), 'box'), 1_000, 60_000);
+  expect(says).toBe('healthy');
+  expect(Math.max(0, afterMs - 1_000)).toBeGreaterThanOrEqual(expectedMs);
+  expect(afterMs).toBeLessThanOrEqual(expectedMs + 3_000);
 });
 
 it('what ends and is started again at once fails after half a minute, though it is mostly seen running', async () => {

@@ -1,3 +1,4 @@
+import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { Fault } from '../../faults/fault.ts';
 import { awaitsVerdict } from '../../fleet/component-view.ts';
 import type { ComponentView, Fleet, ServiceView } from '../../fleet/model.ts';
@@ -18,7 +19,7 @@ const shownLines = 15;
 
 type Seen = 'healthy' | 'waiting' | 'failing';
 
-function seenOf(component: ComponentView, sinceMs: number, isProbed: boolean): Seen {
+function seenOf(component: ComponentView, sinceMs: number, entry: Pick<CatalogEntry, 'probe' | 'calls'> | undefined): Seen {
   const { services, probe } = component;
   if (services.some(({ state }) => state === 'failed' || state === 'killed' || state === 'restarting' || state === 'unhealthy'))
     return 'failing';
@@ -28,11 +29,13 @@ function seenOf(component: ComponentView, sinceMs: number, isProbed: boolean): S
   // The container's own health check has priority over a probe.
   if (services.some((service) => awaitsVerdict(service, Date.now()))) return 'waiting';
   if (!probe) {
-    const enoughMs = isProbed ? unaskedMs : settledMs;
+    const enoughMs = entry?.probe ? unaskedMs : settledMs;
     return services.some((service) => service.state === 'starting' || hasJustBegun(service, enoughMs)) ? 'waiting' : 'healthy';
   }
   if (probe.atMs < sinceMs) return 'waiting';
   if (probe.failure !== undefined || probe.state?.id === 'starting') return 'waiting';
+  // An exec also succeeds in a container whose program is about to end.
+  if (entry?.calls[entry.probe?.call ?? '']?.exec && services.some((service) => hasJustBegun(service))) return 'waiting';
   // A program that is sealed, loads its feeds or requires its first admin has started as far as it can by itself.
   return probe.state?.severity === 'error' ? 'failing' : 'healthy';
 }
@@ -53,7 +56,7 @@ export async function waitUntilHealthy(
 ): Promise<ComponentView> {
   const { session, context, signal } = scope;
   const { fleet } = context;
-  const isProbed = context.catalog.get(id)?.probe !== undefined;
+  const entry = context.catalog.get(id);
   const waiting = { kind: 'item', id: `wait ${id}`, title: `Waiting until ${id} is healthy` } as const;
   session.show({ ...waiting, state: 'running' });
   let last: ComponentView | undefined;
@@ -67,7 +70,7 @@ export async function waitUntilHealthy(
       id: `healthy ${id}`,
       label: last ? `${id}: ${last.state.label}${countdown(last)}` : `${id}: waiting for its containers`,
     });
-    const seen = last && seenOf(last, sinceMs, isProbed);
+    const seen = last && seenOf(last, sinceMs, entry);
     if (seen === 'healthy') return last;
     failingSinceMs = seen === 'failing' ? (failingSinceMs ?? performance.now()) : undefined;
     if (failingSinceMs !== undefined && performance.now() - failingSinceMs >= failingLimitMs) return 'failing';
