@@ -1,8 +1,9 @@
 import { createSourceColours } from '../app/source-colours.ts';
 import type { ComponentView } from '../fleet/model.ts';
 import type { LogFilter } from '../logs/filter.ts';
-import type { StreamedLine } from '../logs/store.ts';
-import { cleanColoured, cleanLine, jsonText } from '../text/clean.ts';
+import type { LogRun } from '../logs/merge.ts';
+import type { LogOrigin } from '../logs/targets.ts';
+import { areCleanLines, cleanColoured, cleanLine, jsonText } from '../text/clean.ts';
 import { cut, pad, textWidth } from '../text/width.ts';
 
 interface LogTextOptions {
@@ -33,7 +34,7 @@ const matchEnd = '\x1b[22;39m';
  * Returns a function that writes lines as text. The parts that all lines of a source share are created once: a pipe accepts 300,000 lines
  * a second.
  */
-export function createLogText(components: readonly ComponentView[], options: LogTextOptions): (batch: readonly StreamedLine[]) => string {
+export function createLogText(components: readonly ComponentView[], options: LogTextOptions): (run: LogRun<LogOrigin>) => string {
   const { filter, streams, wanted, json, raw, coloured, timestamps, plainEnough } = options;
   const byKey = new Map(components.map((component) => [component.key, component]));
   const severalHosts = new Set(components.map(({ host }) => host)).size > 1;
@@ -69,7 +70,7 @@ export function createLogText(components: readonly ComponentView[], options: Log
     return `\x1b[${labelColours[colours.get(name) ?? 0] ?? 36}m${text}\x1b[39m`;
   }
 
-  function labelOf({ component, service }: StreamedLine): Label {
+  function labelOf({ component, service }: LogOrigin): Label {
     const key = `${component}\n${service}`;
     const known = labels.get(key);
     if (known) return known;
@@ -98,23 +99,30 @@ export function createLogText(components: readonly ComponentView[], options: Log
   }
 
   // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one loop without intermediate objects, as a pipe accepts 300,000 lines a second
-  return (batch) => {
+  return ({ origin, lines: all }) => {
+    if (wanted.get(origin.component)?.has(origin.service) === false) return '';
+    const lines = streams.stdout && streams.stderr ? all : all.filter((at) => streams[all.stream(at)]);
+    const whole = lines.text();
+    const isClean = areCleanLines(whole);
+    if ((isClean || raw) && !filter && !json && !timestamps && !isNamed) return raw ? whole : plainEnough(whole);
+    const texts = whole.split('\n');
+    let label: Label | undefined;
     let text = '';
-    for (const line of batch) {
-      if (!streams[line.stream]) continue;
-      if (wanted.size > 0 && wanted.get(line.component)?.has(line.service) === false) continue;
+    for (let at = 0; at < lines.length; at++) {
+      const line = texts[at] ?? '';
       // The search applies to the text as shown, as in the console.
-      const plain = raw && !filter ? line.text : cleanLine(line.text);
+      const plain = isClean || (raw && !filter) ? line : cleanLine(line);
       if (filter && !filter.passes(plain)) continue;
-      const label = labelOf(line);
+      label ??= labelOf(origin);
+      const timeMs = lines.timeMs(at);
       if (json) {
-        const time = line.timeMs === undefined ? 'null' : `"${timeOf(line.timeMs)}"`;
-        text += `${label.json.head}${time}${label.json[line.stream]}${raw ? jsonText(line.text) : JSON.stringify(plain)}${line.cut ? ',"cut":true}' : '}'}\n`;
+        const time = timeMs === undefined ? 'null' : `"${timeOf(timeMs)}"`;
+        text += `${label.json.head}${time}${label.json[lines.stream(at)]}${raw ? jsonText(line) : JSON.stringify(plain)}${lines.isCut(at) ? ',"cut":true}' : '}'}\n`;
         continue;
       }
       text += label.text;
-      if (timestamps) text += lead(line.timeMs);
-      text += raw ? line.text : coloured ? shown(line.text, plain, filter) : plain;
+      if (timestamps) text += lead(timeMs);
+      text += raw ? line : coloured ? shown(line, plain, filter) : plain;
       text += '\n';
     }
     return raw || json ? text : plainEnough(text);

@@ -74,6 +74,23 @@ export class LogBatch implements Iterable<LogLine> {
     return line;
   }
 
+  /** The text of each line and a newline, decoded in one piece: a string for each line costs ten times as much. */
+  text(): string {
+    let sizeBytes = this.length;
+    for (let at = 0; at < this.length; at++) {
+      // The end of a cut line is decoded in its own way.
+      if (this.isCut(at)) return Array.from(this, ({ text }) => `${text}\n`).join('');
+      sizeBytes += this.sizeBytes(at);
+    }
+    const joined = Buffer.allocUnsafe(sizeBytes);
+    let used = 0;
+    for (let at = 0; at < this.length; at++) {
+      used += this.bytes.copy(joined, used, this.start(at), this.end(at));
+      joined[used++] = 0x0a;
+    }
+    return joined.toString('utf8');
+  }
+
   *[Symbol.iterator](): Generator<LogLine, void, void> {
     for (let at = 0; at < this.length; at++) yield this.line(at);
   }

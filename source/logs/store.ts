@@ -1,4 +1,5 @@
 import type { Entries } from './entry-list.ts';
+import type { LogRun } from './merge.ts';
 import type { LogOrigin } from './targets.ts';
 
 /** A stored line: cleaned (`text/`), at most 16 Ki characters. */
@@ -64,12 +65,6 @@ export interface LogSource {
   read(passes?: LogPredicate): LogReading;
 }
 
-/** A line for a pipe. Its text is raw, as the program wrote it: clean before showing. */
-export interface StreamedLine extends Omit<LogEntry, 'index' | 'styled'> {
-  /** Longer than the maximum line length, and cut there. */
-  cut: boolean;
-}
-
 export interface LogStreamOptions {
   componentKeys: readonly string[];
   services?: readonly string[];
@@ -89,9 +84,9 @@ export interface Logs {
   /** Several keys are one source, merged by time. */
   open(componentKeys: string | readonly string[]): { source: LogSource; close: () => void };
   /**
-   * Lines merged by time, each exactly once, in batches. A slow consumer slows the engine down: nothing accumulates here. Without
+   * Lines merged by time, each exactly once, raw as the program wrote them: clean them before they are shown. A slow consumer slows the engine down: nothing accumulates here. Without
    * `follow` it ends with the logs. Throws the error if none of them can be read.
    */
-  stream(options: LogStreamOptions): AsyncIterable<readonly StreamedLine[]>;
+  stream(options: LogStreamOptions): AsyncIterable<LogRun<LogOrigin>>;
   close(): void;
 }

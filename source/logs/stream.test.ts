@@ -1,8 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { LogDouble, type LoggingContainer, loggingFleet } from '../../test/doubles/log-double.ts';
+import { LogDouble, type LoggingContainer, linesOf, loggingFleet } from '../../test/doubles/log-double.ts';
 import { Fault } from '../faults/fault.ts';
+import type { LogRun } from './merge.ts';
 import { logLimits, openLogs } from './rings.ts';
-import type { LogStreamOptions, StreamedLine } from './store.ts';
+import type { LogStreamOptions } from './store.ts';
+import type { LogOrigin } from './targets.ts';
 
 const startMs = Date.parse('2026-11-20T10:00:00Z');
 const limits = { ...logLimits, holdMs: 1, retryMs: 5, frameMs: 1 };
@@ -29,9 +31,9 @@ function streamOf(containers: Record<string, LoggingContainer>, options: Partial
   return { ...open, stop, lines: logs.stream({ componentKeys: ['key'], follow: false, signal: stop.signal, ...options }) };
 }
 
-async function all(lines: AsyncIterable<readonly StreamedLine[]>): Promise<string[]> {
+async function all(stream: AsyncIterable<LogRun<LogOrigin>>): Promise<string[]> {
   const out: string[] = [];
-  for await (const batch of lines) for (const { service, text } of batch) out.push(`${service}: ${text}`);
+  for await (const run of stream) for (const { service, text } of linesOf(run)) out.push(`${service}: ${text}`);
   return out;
 }
 
@@ -80,7 +82,7 @@ describe('logs for a pipe', () => {
     expect(notices).toEqual(['Nobody listens on the socket.']);
     following.link.state = 'connected';
     following.commit();
-    expect((await first).value).toMatchObject([{ text: 'a' }]);
+    expect(linesOf((await first).value as LogRun<LogOrigin>)).toMatchObject([{ text: 'a' }]);
   });
 
   test('a container that is made later is read whole, one that is there from its end', async () => {
@@ -89,7 +91,7 @@ describe('logs for a pipe', () => {
     const { lines: stream, commit, stop } = streamOf(containers, { follow: true, tail: 2 });
     const got: string[] = [];
     const reading = (async () => {
-      for await (const batch of stream) for (const { service, text } of batch) got.push(`${service}: ${text}`);
+      for await (const run of stream) for (const { service, text } of linesOf(run)) got.push(`${service}: ${text}`);
     })();
     await until(() => got.length === 2);
     containers.late = box(lines.slice(0, 5));

@@ -6,7 +6,7 @@ import type { OpenFleet } from '../fleet/open-fleet.ts';
 import { followContainer } from './follow.ts';
 import { LogMerge, type LogRun } from './merge.ts';
 import type { LogLimits } from './rings.ts';
-import type { LogStreamOptions, StreamedLine } from './store.ts';
+import type { LogStreamOptions } from './store.ts';
 import { type LogOrigin, LogTargets } from './targets.ts';
 import { TimeSlices } from './time-slices.ts';
 
@@ -21,15 +21,10 @@ export interface RunOptions extends LogStreamOptions {
   onReading?: (streams: number) => void;
 }
 
-export async function* streamLogs(fleet: OpenFleet, options: LogStreamOptions, limits: LogLimits): AsyncGenerator<readonly StreamedLine[]> {
+export async function* streamLogs(fleet: OpenFleet, options: LogStreamOptions, limits: LogLimits): AsyncGenerator<LogRun<LogOrigin>> {
   const targets = new LogTargets(fleet, options.componentKeys, options.services);
   try {
-    for await (const runs of logRuns({ ...options, targets, limits, turns: new TimeSlices() })) {
-      for (const { origin, lines } of runs) {
-        const { component, container, service } = origin;
-        yield Array.from(lines, ({ timeMs, stream, text, cut = false }) => ({ component, container, service, timeMs, stream, text, cut }));
-      }
-    }
+    for await (const runs of logRuns({ ...options, targets, limits, turns: new TimeSlices() })) yield* runs;
   } finally {
     targets.close();
   }

@@ -9,6 +9,8 @@ const onlyPrintableAscii = /^[\x20-\x7e]*$/;
 const suspicious =
   /\u034f|[\x00-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb]/;
 
+const suspiciousInLines = new RegExp(suspicious.source.replace('\\x00-\\x1f', '\\x00-\\x09\\x0b-\\x1f'));
+
 // Removed with its content. An unterminated one loses only its introducer: a terminal would swallow the rest of the line.
 const stringSequence = /(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)/g;
 const controlSequence = /(?:\x1b\[|\x9b)[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]?/g;
@@ -47,6 +49,11 @@ export function cleanLine(raw: string): string {
       .replace(controlSequence, '')
       .replace(otherEscape, ''),
   );
+}
+
+/** Returns whether `cleanLine` changes none of the lines: cheaper than a call for each of them. */
+export function areCleanLines(text: string): boolean {
+  return !suspiciousInLines.test(text);
 }
 
 export function cleanLines(raw: string): string[] {

@@ -9,6 +9,7 @@ import { componentSchema } from '../../source/catalog/schema.ts';
 import { parseCommandLine } from '../../source/cli/command-line.ts';
 import { createLogText } from '../../source/cli/log-text.ts';
 import { portsJson, statusJson } from '../../source/cli/status-json.ts';
+import { LogBatch } from '../../source/engine/log-batch.ts';
 import { Fault } from '../../source/faults/fault.ts';
 import { startPractice } from '../contract/practice-stack.ts';
 import { catalogFolder } from '../doubles/catalog-folder.ts';
@@ -214,16 +215,9 @@ describe('docs/json.md', () => {
       coloured: false,
       plainEnough: (line) => line,
     });
-    const line = {
-      component: component.key,
-      container: 'c',
-      service: 'reader',
-      timeMs: 0,
-      stream: 'stdout',
-      text: 'x',
-      cut: true,
-    } as const;
-    expect(keyPaths(documented('logs'))).toEqual(keyPaths(JSON.parse(write([line]))));
+    const origin = { component: component.key, container: 'c', service: 'reader' };
+    const lines = LogBatch.of([{ timeMs: 0, stamp: '', stream: 'stdout', text: 'x', cut: true }]);
+    expect(keyPaths(documented('logs'))).toEqual(keyPaths(JSON.parse(write({ origin, lines }))));
   });
 
   test('shows the shape of the catalog', async () => {

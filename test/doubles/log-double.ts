@@ -2,7 +2,30 @@ import type { EngineKind, LogLine, LogOptions } from '../../source/engine/engine
 import { LogBatch } from '../../source/engine/log-batch.ts';
 import type { Fault } from '../../source/faults/fault.ts';
 import type { ComponentRuntime, OpenFleet } from '../../source/fleet/open-fleet.ts';
+import type { LogRun } from '../../source/logs/merge.ts';
+import type { LogOrigin } from '../../source/logs/targets.ts';
 import { containerDetail } from './container-facts.ts';
+
+/** A line of a stream, raw, with its container. */
+export type StreamedLine = LogOrigin & Omit<LogLine, 'stamp'>;
+
+export function linesOf({ origin, lines }: LogRun<LogOrigin>): StreamedLine[] {
+  return Array.from(lines, ({ stamp: _, ...line }) => ({ ...origin, ...line }));
+}
+
+/** Consecutive lines of one container are one run, as after a merge. */
+export function runsOf(lines: readonly StreamedLine[]): LogRun<LogOrigin>[] {
+  const runs: { origin: LogOrigin; lines: LogLine[] }[] = [];
+  for (const { component, container, service, ...line } of lines) {
+    let run = runs.at(-1);
+    if (run?.origin.container !== container || run.origin.component !== component) {
+      run = { origin: { component, container, service }, lines: [] };
+      runs.push(run);
+    }
+    run.lines.push({ stamp: '', ...line });
+  }
+  return runs.map(({ origin, lines: ofOne }) => ({ origin, lines: LogBatch.of(ofOne) }));
+}
 
 /**
  * A log as an engine keeps it: lines that can be read from the end or from a time on, and followed. `tail` counts from the end, and only

@@ -4,7 +4,8 @@ import { openEngine } from '../../source/engine/dockerode-engine.ts';
 import { type OpenFleet, openFleet } from '../../source/fleet/open-fleet.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { logLimits, openLogs } from '../../source/logs/rings.ts';
-import type { LogEntry, LogReading, LogStreamOptions, StreamedLine } from '../../source/logs/store.ts';
+import type { LogEntry, LogReading, LogStreamOptions } from '../../source/logs/store.ts';
+import { linesOf, type StreamedLine } from '../doubles/log-double.ts';
 import { ask } from './ask.ts';
 import {
   describeBeside,
@@ -127,7 +128,7 @@ for (const kind of kinds) {
     };
     const all = async (options: Partial<LogStreamOptions> & { componentKeys: readonly string[] }): Promise<StreamedLine[]> => {
       const lines: StreamedLine[] = [];
-      for await (const batch of stores.logs.stream({ follow: false, signal: soon(), ...options })) lines.push(...batch);
+      for await (const run of stores.logs.stream({ follow: false, signal: soon(), ...options })) lines.push(...linesOf(run));
       return lines;
     };
     const follow = (keys: string | readonly string[]) => stores.logs.open(keys).source;
@@ -300,7 +301,7 @@ for (const kind of kinds) {
       const stop = new AbortController();
       const piped: StreamedLine[] = [];
       const piping = (async () => {
-        for await (const batch of logs.stream({ componentKeys: keys, follow: true, signal: stop.signal })) piped.push(...batch);
+        for await (const run of logs.stream({ componentKeys: keys, follow: true, signal: stop.signal })) piped.push(...linesOf(run));
       })();
       await expect.poll(() => source.entries().length, { timeout: 30_000 }).toBeGreaterThan(40);
       await engine.kill();

@@ -1,12 +1,15 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
 import { componentView, engineView, FleetDouble, serviceView } from '../../../test/doubles/fleet-double.ts';
+import { runsOf, type StreamedLine } from '../../../test/doubles/log-double.ts';
 import { BrokenPipe, inputStream, OutputStream } from '../../../test/doubles/streams.ts';
 import type { QuarterdeckApp } from '../../app/app.ts';
 import { ownPaths } from '../../config/paths.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { EngineView, FleetSnapshot, ServiceStateId } from '../../fleet/model.ts';
-import type { LogStreamOptions, StreamedLine } from '../../logs/store.ts';
+import type { LogRun } from '../../logs/merge.ts';
+import type { LogStreamOptions } from '../../logs/store.ts';
+import type { LogOrigin } from '../../logs/targets.ts';
 import { runCommandLine } from '../run-command-line.ts';
 
 const startMs = Date.UTC(2026, 10, 20, 10, 0, 0, 5);
@@ -34,10 +37,10 @@ const facts: Partial<FleetSnapshot> = {
   ],
 };
 
-type Stream = (options: LogStreamOptions) => AsyncIterable<readonly StreamedLine[]>;
+type Stream = (options: LogStreamOptions) => AsyncIterable<LogRun<LogOrigin>>;
 const giving = (...batches: (readonly StreamedLine[])[]): Stream =>
   async function* () {
-    yield* batches;
+    for (const batch of batches) yield* runsOf(batch);
   };
 
 interface Run {
@@ -177,7 +180,7 @@ describe('logs', () => {
         fleet.become({ engines: [away], components });
         fleet.become({ engines: [engineView('nas', { hostKind: 'ssh' })], components });
         onNotice?.('nas has stopped answering.');
-        yield [];
+        yield* runsOf([]);
       },
     });
     expect(stderr.trimEnd().split('\n')).toEqual(['nas has stopped answering.', 'nas is back.', 'nas has stopped answering.']);
@@ -320,7 +323,7 @@ describe('a reader', () => {
       stream: async function* () {
         for (let batch = 0; batch < 400; batch++) {
           given += 250;
-          yield Array.from({ length: 250 }, (_, index) => line(`line ${batch * 250 + index} ${'x'.repeat(80)}`, ofVault));
+          yield* runsOf(Array.from({ length: 250 }, (_, index) => line(`line ${batch * 250 + index} ${'x'.repeat(80)}`, ofVault)));
         }
       },
     });
@@ -339,7 +342,7 @@ describe('a reader', () => {
         try {
           while (!signal.aborted) {
             batches++;
-            yield [line('again', ofVault)];
+            yield* runsOf([line('again', ofVault)]);
             await new Promise((resolve) => setImmediate(resolve));
           }
         } finally {
@@ -375,7 +378,7 @@ describe('an end', () => {
     const { exitCode, stdout, stderr } = await run(['password-vault', '-f'], {
       interrupt: interrupt.signal,
       stream: async function* ({ signal }) {
-        yield [line('one', ofVault)];
+        yield* runsOf([line('one', ofVault)]);
         interrupt.abort();
         signal.throwIfAborted();
       },
@@ -386,7 +389,7 @@ describe('an end', () => {
   test('by a fault comes after what was read', async () => {
     const { exitCode, stdout, stderr } = await run(['password-vault'], {
       stream: async function* () {
-        yield [line('one', ofVault)];
+        yield* runsOf([line('one', ofVault)]);
         throw new Fault('unreachable.log', 'The log broke off.', 'Try again.');
       },
     });
@@ -411,13 +414,13 @@ describe('an end', () => {
     const { stdout, stderr } = await run(['password-vault', '-f'], {
       fleet,
       stream: async function* ({ onNotice }) {
-        yield [line('one', ofVault)];
+        yield* runsOf([line('one', ofVault)]);
         fleet.become({ engines: [away], components: [] });
         onNotice?.('The engine is away. Waiting for it.');
         fleet.become({ engines: [away] });
         fleet.become({ engines: [engineView('local')], ...facts });
         fleet.become({ engines: [engineView('local')] });
-        yield [line('two', ofVault)];
+        yield* runsOf([line('two', ofVault)]);
       },
     });
     expect(stdout).toBe('one\ntwo\n');
@@ -434,7 +437,7 @@ describe('an end', () => {
       fleet,
       stream: async function* () {
         fleet.become(withState('stopped'));
-        yield [];
+        yield* runsOf([]);
         fleet.become(withState('healthy'));
         fleet.become(withState('unhealthy'));
         fleet.become({ components: [] });

@@ -72,9 +72,9 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
       onNotice: noteLoss,
     });
     const read = async () => {
-      for await (const batch of stream) {
-        for (const { cut } of batch) if (cut) cutLines++;
-        waiting += write(batch);
+      for await (const run of stream) {
+        for (let at = 0; at < run.lines.length; at++) if (run.lines.isCut(at)) cutLines++;
+        waiting += write(run);
         // Following shows each line at once; a dump is written in large pieces.
         if (waiting === '' || (!follow && waiting.length < writeCharacters)) continue;
         const taken = output.text(waiting, ending);
