@@ -183,7 +183,7 @@ class DockerodeEngine implements Engine {
     const answer = await this.#link.open(`/containers/${encodeURIComponent(id)}/logs`, {
       signal,
       limitMs: streamHeadLimitMs,
-      paced: follow,
+      reading: follow ? 'endless' : 'paced',
       query: {
         stdout: true,
         stderr: true,
