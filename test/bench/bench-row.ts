@@ -16,6 +16,16 @@ export interface RowResult {
   measures: Measure[];
   /** What the reader has to know beside the numbers, in sentences. */
   notes?: string[];
+  /** Drawings beside the page, which shows them. */
+  figures?: Figure[];
+}
+
+export interface Figure {
+  /** Name of its file. */
+  file: string;
+  /** Alternative text. */
+  text: string;
+  svg: string;
 }
 
 export interface BenchRow {
@@ -53,21 +63,21 @@ export class Bench {
   }
 
   /** A login without anything that would lead a program elsewhere than to the engine. */
-  env(home = this.#home): Record<string, string> {
+  env(home = this.#home, url = this.engine.url): Record<string, string> {
     return {
       HOME: home,
       QUARTERDECK_HOME: join(home, 'quarterdeck'),
       PATH: process.env.PATH ?? '',
       LANG: 'C.UTF-8',
       TERM: 'xterm-256color',
-      DOCKER_HOST: this.engine.url,
+      DOCKER_HOST: url,
     };
   }
 
-  /** In a home of its own, which is the same at every start when it is `warm`. */
-  start(argv: readonly string[], options: { bytesPerSecond?: number; warm?: string } = {}): TimedProgram {
+  /** In a home of its own, which is the same at every start when it is `warm`. `url` is that of another engine. */
+  start(argv: readonly string[], options: { bytesPerSecond?: number; warm?: string; url?: string } = {}): TimedProgram {
     const home = join(this.#home, options.warm ?? `start-${++this.#starts}`);
-    const started = new TimedProgram(argv, { cwd: this.#home, env: this.env(home), bytesPerSecond: options.bytesPerSecond });
+    const started = new TimedProgram(argv, { cwd: this.#home, env: this.env(home, options.url), bytesPerSecond: options.bytesPerSecond });
     this.#running.add(started);
     return started;
   }
@@ -75,7 +85,13 @@ export class Bench {
   /** Runs a TypeScript program of the bench in a process of its own, as the product is run, and returns the JSON that it prints. */
   async look<Look>(program: string, args: readonly string[], { home, limitMs }: { home?: string; limitMs: number }): Promise<Look> {
     const argv = [...launchOptions, '--import', 'tsx', fileURLToPath(new URL(program, import.meta.url)), ...args];
-    const { stdout } = await run(node, argv, { env: this.env(home), timeout: limitMs });
+    const { stdout } = await run(node, argv, { env: this.env(home), timeout: limitMs }).catch(
+      (error: Error & { killed?: boolean; stderr?: string }) => {
+        // The message repeats the whole command.
+        const reason = error.killed ? `took longer than ${Math.round(limitMs / 1000)} s` : /^.*Error: .*$/m.exec(error.stderr ?? '')?.[0];
+        throw new Error(reason ?? error.message);
+      },
+    );
     return JSON.parse(stdout) as Look;
   }
 

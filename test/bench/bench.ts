@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { BenchEngine } from './bench-engine.ts';
@@ -10,6 +11,7 @@ import { catalog } from './rows/catalog.ts';
 import { commands } from './rows/commands.ts';
 import { firstFrame, firstFrameOfMany } from './rows/first-frame.ts';
 import { frameBytes } from './rows/frame-bytes.ts';
+import { growth } from './rows/growth.ts';
 import { hosts } from './rows/hosts.ts';
 import { idleCpu } from './rows/idle-cpu.ts';
 import { keyToFrame } from './rows/key-to-frame.ts';
@@ -33,6 +35,7 @@ const rows: readonly BenchRow[] = [
   frameBytes,
   idleCpu,
   hosts,
+  growth,
   firstFrameOfMany,
 ];
 
@@ -126,6 +129,7 @@ const measures = results.flatMap(({ row, result }) =>
     : result.measures,
 );
 const notes = results.flatMap(({ result }) => (result instanceof Error ? [] : (result.notes ?? [])));
+const figures = results.flatMap(({ result }) => (result instanceof Error ? [] : (result.figures ?? [])));
 const whole = chosen.length === rows.length && !options.quick && options.peers;
 const tookMinutes = (performance.now() - startedMs) / 60_000;
 
@@ -136,6 +140,7 @@ say(`took ${tookMinutes.toFixed(1)} min: ${results.map(({ row, tookS }) => `${ro
 const published = options.output ?? (whole ? fileURLToPath(new URL('RESULTS.md', import.meta.url)) : undefined);
 if (published !== undefined) {
   await writeFile(published, page());
+  for (const { file, svg } of figures) await writeFile(join(dirname(published), file), svg);
   say(`written to ${published}`);
 }
 process.exit(results.some(({ result }) => result instanceof Error) ? 1 : 0);
@@ -156,7 +161,7 @@ times ours it is. *hand-written* is the floor: \`test/bench/hand-written.cjs\`, 
 ${table}
 
 ${[...notes, ...numbered(failures)].map((line) => `${line}  `).join('\n')}
-
+${figures.map(({ file, text }) => `\n![${text}](${file})\n`).join('')}
 ## What ran
 
 ${list([...versions, `node ${process.versions.node}`, `engine: Docker ${engine.version}`])}

@@ -13,8 +13,12 @@ interface Start {
   rowsMs: number;
 }
 
-async function startOnce(bench: Bench, { id, argv }: { id: string; argv: readonly string[] }): Promise<Start> {
-  const program = bench.start(argv, { warm: id });
+export async function startOnce(
+  bench: Bench,
+  { id, argv }: { id: string; argv: readonly string[] },
+  { url, limitMs = 15_000 }: { url?: string; limitMs?: number } = {},
+): Promise<Start> {
+  const program = bench.start(argv, { warm: id, ...(url !== undefined && { url }) });
   try {
     let frameMs: number | undefined;
     const rowsMs = await program.sees(
@@ -22,7 +26,7 @@ async function startOnce(bench: Bench, { id, argv }: { id: string; argv: readonl
         return lines.some((line) => /bench-\d\d/.test(line));
       },
       'the row of a container',
-      15_000,
+      limitMs,
       (atMs, lines) => {
         if (frameMs === undefined && lines().some((line) => line.trim() !== '')) frameMs = atMs;
       },
