@@ -9,6 +9,7 @@ import { benchPrograms } from './programs.ts';
 import { plainTable, resultTable } from './result-table.ts';
 import { catalog } from './rows/catalog.ts';
 import { commands } from './rows/commands.ts';
+import { day } from './rows/day.ts';
 import { firstFrame, firstFrameOfMany } from './rows/first-frame.ts';
 import { frameBytes } from './rows/frame-bytes.ts';
 import { growth } from './rows/growth.ts';
@@ -36,6 +37,7 @@ const rows: readonly BenchRow[] = [
   idleCpu,
   hosts,
   growth,
+  day,
   firstFrameOfMany,
 ];
 

@@ -4,7 +4,7 @@ export type Cell = { value: number } | { none: string } | { failed: string };
 /** A line of the table. */
 export interface Measure {
   what: string;
-  unit: 'ms' | 's' | 'MB' | '%' | 'bytes' | 'lines' | 'lines/s' | 'frames/s';
+  unit: 'ms' | 's' | 'MB' | '%' | 'bytes' | 'lines' | 'lines/s' | 'frames/s' | 'events' | 'containers';
   /** By the id of the program. A program without a cell was not measured. */
   cells: Readonly<Record<string, Cell>>;
   /** What quarterdeck should reach. */
