@@ -257,7 +257,7 @@ describe('logs', () => {
     const removed = await engineOf(docker20({ [`GET /containers/${webId}/logs`]: stream(frame(1, `${stamp} last\n`)) }));
     expect((await logs(removed.engine, { follow: true })).map(({ text }) => text)).toEqual(['last']);
     const dying = await engineOf(docker20({ [`GET /containers/${webId}/logs`]: dies(frame(1, `${stamp} last\n`)) }));
-    for (const follow of [true, false]) await expect(logs(dying.engine, { follow })).rejects.toMatchObject({ code: 'unreachable.engine' });
+    await expect(logs(dying.engine, { follow: true })).rejects.toMatchObject({ code: 'unreachable.engine' });
   });
 
   test('what the engine says in the stream is a fault', async () => {

@@ -183,7 +183,7 @@ class DockerodeEngine implements Engine {
     const answer = await this.#link.open(`/containers/${encodeURIComponent(id)}/logs`, {
       signal,
       limitMs: streamHeadLimitMs,
-      reading: follow ? 'endless' : 'paced',
+      paced: follow,
       query: {
         stdout: true,
         stderr: true,

@@ -11,8 +11,6 @@ import type { EngineAddress } from './engine.ts';
 import { brokenFault, hangingFault, requestFault, senselessFault } from './engine-faults.ts';
 import { guardErrorBodies } from './error-bodies.ts';
 
-const readings = ['usual', 'paced', 'endless'] as const;
-type Reading = (typeof readings)[number];
 const answerLimitMs = 20_000;
 const answerLimitBytes = 256 * 1024 * 1024;
 
@@ -22,8 +20,8 @@ export interface EngineQuery {
   limitMs?: number;
   method?: 'GET' | 'POST';
   bare?: boolean;
-  /** `paced`: the response is many small pieces; `endless`: and has no end of its own. */
-  reading?: Reading;
+  /** The response is a long-lived stream of many small pieces. */
+  paced?: boolean;
   /** For Podman's own API, `/libpod/...`: its own version is in the path instead. */
   libpodVersion?: string | undefined;
 }
@@ -35,8 +33,8 @@ export interface EngineQuery {
 export class EngineLink {
   readonly address: EngineAddress;
   #Dockerode: typeof Docker | undefined;
-  #agents: Partial<Record<Reading, EngineAgent>> = {};
-  #clients: Partial<Record<Reading | 'bare', Docker>> = {};
+  #agents: { usual?: EngineAgent; paced?: EngineAgent } = {};
+  #clients: { bare?: Docker; usual?: Docker; paced?: Docker } = {};
   /** Faults whose reason is already determined: a request of several parts passes one on. */
   readonly #reported = new WeakSet<Fault>();
 
@@ -53,12 +51,14 @@ export class EngineLink {
     const [{ default: Dockerode }, tls] = await Promise.all([import('dockerode'), this.#tls(signal)]);
     signal.throwIfAborted();
     this.#Dockerode = Dockerode;
-    for (const reading of readings) this.#agents[reading] ??= new EngineAgent(this.host, dialAddressOf(this.address), tls, reading);
+    this.#agents.usual ??= new EngineAgent(this.host, dialAddressOf(this.address), tls);
+    this.#agents.paced ??= new EngineAgent(this.host, dialAddressOf(this.address), tls, { paced: true });
     this.#clients.bare = this.#make(undefined, this.#agents.usual);
   }
 
   speakVersion(apiVersion: string): void {
-    for (const reading of readings) this.#clients[reading] = this.#make(apiVersion, this.#agents[reading]);
+    this.#clients.usual = this.#make(apiVersion, this.#agents.usual);
+    this.#clients.paced = this.#make(apiVersion, this.#agents.paced);
   }
 
   #make(apiVersion: string | undefined, agent: EngineAgent | undefined): Docker {
@@ -89,9 +89,9 @@ export class EngineLink {
   /** The caller must read the stream to its end or destroy it. The limit covers the head of the response; the signal all of it. */
   async open(
     path: string,
-    { signal, query = {}, limitMs = answerLimitMs, bare = false, reading = 'usual', method = 'GET', libpodVersion }: EngineQuery,
+    { signal, query = {}, limitMs = answerLimitMs, bare = false, paced = false, method = 'GET', libpodVersion }: EngineQuery,
   ): Promise<IncomingMessage> {
-    const docker = bare || libpodVersion ? this.#clients.bare : this.#clients[reading];
+    const docker = bare || libpodVersion ? this.#clients.bare : paced ? this.#clients.paced : this.docker;
     if (!docker) throw brokenFault(this.address);
     signal.throwIfAborted();
     const ending = endingWith(signal);
@@ -222,7 +222,7 @@ class EngineAgent extends Agent {
     private readonly host: Host,
     private readonly address: DialAddress,
     private readonly tls: TlsMaterial | undefined,
-    private readonly reading: Reading,
+    private readonly how: { paced?: boolean } = {},
   ) {
     // Resolving the server's name costs 5 ms the first time, and TLS is not handled by this agent.
     super({ keepAlive: false, servername: '' } as AgentOptions);
@@ -232,10 +232,10 @@ class EngineAgent extends Agent {
     const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
     const done = callback as (error: Error | null, stream?: Duplex) => void;
     this.host
-      .dial(this.address, signal, { paced: this.reading !== 'usual', awaited: this.reading !== 'endless' })
+      .dial(this.address, signal, this.how)
       .then((socket) => (this.tls ? secured(socket, this.tls, this.address, signal) : socket))
       .then(
-        (socket) => done(null, this.reading === 'endless' ? askingWithoutChunks(socket) : socket),
+        (socket) => done(null, this.how.paced ? askingWithoutChunks(socket) : socket),
         (error: unknown) => done(error instanceof Error ? error : new Error(String(error))),
       );
   }

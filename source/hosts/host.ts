@@ -154,9 +154,9 @@ export interface Host {
   pipe(grant: Grant, argv: readonly string[], options?: PipeOptions): Promise<PipedProgram>;
   /**
    * Opens a connection. With `paced`, many small pieces are read in larger ones, where the host supports it: a millisecond later, for
-   * half of the work. Keys do not hold up what is `awaited`.
+   * half of the work.
    */
-  dial(address: DialAddress, signal: AbortSignal, how?: { paced?: boolean; awaited?: boolean }): Promise<Duplex>;
+  dial(address: DialAddress, signal: AbortSignal, how?: { paced?: boolean }): Promise<Duplex>;
   /** Returns every listening socket, including those of other users. */
   listeners(signal: AbortSignal): Promise<Listener[]>;
   close(): Promise<void>;

@@ -25,8 +25,8 @@ export function openLocalHost({ env = process.env, keyPriority }: Options = {}):
     run: (grant, argv, options) => underGrant(grant, options, (both) => runProgram(argv, both)),
     stream: (argv, { signal, ...options }) => pipeProgram({ signal }, argv, options),
     pipe: pipeProgram,
-    dial: (address, signal, { paced = false, awaited = false } = {}) =>
-      dialFromHere(address, signal, { through: paced ? new PacedConnection(awaited ? {} : { keyPriority }) : undefined }),
+    dial: (address, signal, { paced = false } = {}) =>
+      dialFromHere(address, signal, { through: paced ? new PacedConnection({ keyPriority }) : undefined }),
     facts: async (signal) => {
       signal.throwIfAborted();
       return factsOfThisMachine(env);
