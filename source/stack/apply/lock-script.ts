@@ -72,9 +72,7 @@ qd_lock() {
       rm -f "$qd_owner"
     done
     qd_tries=$((qd_tries + 1))
-    # Others that wait may have moved theirs into it, and get no processor for a while.
-    [ "$qd_tries" -lt 100 ] || sleep 1
-    [ "$qd_tries" -lt 110 ] || { rm -rf "$qd_mine"; qd_refuse 'the lock could not be taken'; }
+    [ "$qd_tries" -lt 100 ] || { rm -rf "$qd_mine"; qd_refuse 'the lock could not be taken'; }
   done
   qd_locked=1
   # Of those who died while they waited for it. One that still waits finds it taken.
