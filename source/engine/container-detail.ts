@@ -71,7 +71,7 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
   const isEndLost = isReset && (finishedMs === undefined || finishedMs < (startedMs ?? 0));
   const running = runState === 'running' || runState === 'paused';
   const error = plainWords(state.Error ?? '');
-  const networks = network?.Networks ?? {};
+  const endpoints = Object.entries(network?.Networks ?? {}).map(([name, one]) => ({ network: name, addresses: addressesOf([one]) }));
   const argv = [raw.Path ?? '', ...(raw.Args ?? [])].filter((word, index) => index > 0 || word !== '');
   return {
     id: raw.Id,
@@ -86,7 +86,7 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
     ports: host?.NetworkMode?.startsWith('container:') ? [] : portsOf(running ? network?.Ports : host?.PortBindings),
     labels: config?.Labels ?? {},
     networkMode: host?.NetworkMode ?? '',
-    networkAddresses: addressesOf(Object.values(networks)),
+    networkAddresses: endpoints.length === 1 && endpoints[0] ? endpoints[0].addresses : endpoints.flatMap(({ addresses }) => addresses),
     // Docker reports 0 for a container that never ended; for one that could not be started it reports the reason, and 127 or similar.
     exitCode: running || isEndLost || runState === 'removing' || (runState === 'created' && !error) ? undefined : state.ExitCode,
     startedMs,
@@ -112,9 +112,9 @@ export function inspectedDetail(raw: InspectedContainer, libpod: LibpodInspected
     ],
     healthOutputs: (state.Health?.Log ?? []).map(({ Output }) => Output ?? ''),
     argv,
-    networks: Object.keys(networks),
+    networks: endpoints.map(({ network: name }) => name),
     exposed: exposedBy(config?.ExposedPorts),
-    endpoints: Object.entries(networks).map(([network, endpoint]) => ({ network, addresses: addressesOf([endpoint]) })),
+    endpoints,
     raw,
   };
 }

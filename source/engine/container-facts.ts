@@ -84,9 +84,9 @@ export function listedFacts(listed: ListedContainer, libpod: LibpodContainer | u
 }
 
 export function addressesOf(endpoints: readonly (NetworkEndpoint | null | undefined)[]): string[] {
-  return endpoints
-    .flatMap((endpoint) => [endpoint?.IPAddress, endpoint?.GlobalIPv6Address])
-    .filter((address): address is string => Boolean(address));
+  const addresses = endpoints.flatMap((endpoint) => [endpoint?.IPAddress, endpoint?.GlobalIPv6Address]);
+  // Copied: a list that grew keeps space for 17 items.
+  return addresses.filter((address): address is string => Boolean(address)).slice();
 }
 
 /** Podman omits `sha256:` in some responses. */

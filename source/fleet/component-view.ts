@@ -41,6 +41,9 @@ export interface ViewContext {
   backup: ComponentView['backup'];
 }
 
+/** Most components need no list of their own for what they have none of. */
+const none: readonly never[] = [];
+
 const severityRank: Record<Severity, number> = { error: 5, warning: 4, busy: 3, unknown: 2, off: 1, ok: 0 };
 
 function worseSeverity(one: Severity, other: Severity): Severity {
@@ -48,7 +51,8 @@ function worseSeverity(one: Severity, other: Severity): Severity {
 }
 
 /** Returns each published port once: engines list IPv4 and IPv6 separately. An IPv6-only port keeps its address. */
-export function distinctPorts(ports: readonly PublishedPort[]): PublishedPort[] {
+export function distinctPorts(ports: readonly PublishedPort[]): readonly PublishedPort[] {
+  if (ports.length === 0) return none;
   const seen = new Map<string, PublishedPort>();
   for (const port of ports) {
     const everywhere = port.address === '::' ? '0.0.0.0' : port.address;
@@ -61,8 +65,9 @@ export function distinctPorts(ports: readonly PublishedPort[]): PublishedPort[] 
   return [...seen.values()].sort((one, other) => one.containerPort - other.containerPort || inNaturalOrder(one.protocol, other.protocol));
 }
 
-export function serviceKey(host: string, group: ContainerGroup, service: string): string {
-  return `${host}/${group.project}/${service}`;
+/** Joined, because a template is kept as a chain of its parts, which is several times larger. */
+export function serviceKey(host: string, { project }: ContainerGroup, service: string): string {
+  return [host, project, service].join('/');
 }
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each field of the view is one short choice between probe, services and entry
@@ -85,7 +90,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
 
   const lost = services.find(({ cutOff }) => cutOff !== undefined);
   const view: ComponentView = {
-    key: `${context.host}/${group.project}/${group.name}`,
+    key: serviceKey(context.host, group, group.name),
     ...{ host: context.host, project: group.project, id: context.id ?? cleanLine(group.name) },
     ...(entry && { entry: entry.id }),
     known: entry !== undefined,
@@ -99,7 +104,7 @@ export function buildComponentView(group: ContainerGroup, context: ViewContext):
     ...{ health: main.health, sinceMs: main.sinceMs, restarts: main.restarts },
     ...{ services, probe, findings: context.findings },
     deployed: context.deployed !== undefined,
-    setupTasks: setupTasksOf(entry, context.observed, context.deployed),
+    setupTasks: entry ? setupTasksOf(entry, context.observed, context.deployed) : none,
     backup: context.deployed && entry?.backup.some(({ method }) => method !== 'skip') ? context.backup : undefined,
     origin: originOf(group),
     url: context.deployed?.site ? `https://${cleanLine(context.deployed.site)}` : urlOf(entry, services, group, context),
@@ -134,6 +139,7 @@ function serviceOf(
   const verdictMs = shown.state === 'starting' ? verdictOf(detail) : undefined;
   const isUnexplained = !halted && engineReachable;
   const labelled = labelledDependencies(container).map(({ name }) => name);
+  const dependsOn = (labelled.length > 0 ? labelled : (known?.dependsOn ?? [])).filter((name) => names.has(name));
   return {
     reconsiderMs: Math.min(
       state.reconsiderMs ?? Number.POSITIVE_INFINITY,
@@ -154,7 +160,7 @@ function serviceOf(
       ...(detail && { kept: (detail.restartPolicy === 'always' || detail.restartPolicy === 'unless-stopped') && !known?.oneShot }),
       ...(verdictMs !== undefined && { verdictMs }),
       ...(cutOff && { cutOff }),
-      dependsOn: (labelled.length > 0 ? labelled : (known?.dependsOn ?? [])).filter((name) => names.has(name)),
+      dependsOn: dependsOn.length === 0 ? none : dependsOn.slice(),
       main,
       ...(known && { declared: known.name }),
     },

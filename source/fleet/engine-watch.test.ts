@@ -184,6 +184,22 @@ describe('following an engine', () => {
     expect(names(watch)).toEqual(['new', 'old']);
   });
 
+  test('what containers of one image have in common is in memory once, also on two hosts, and each keeps what is its own', async () => {
+    const env = (): ContainerDetail['env'] => [
+      ['PATH', '/bin'],
+      ['HOME', '/root'],
+    ];
+    const [engine, other] = [new LiveEngine(), new LiveEngine()];
+    engine.add('one', { imageId: 'sha256:shared', env: env(), networkAddresses: ['172.18.0.2'] });
+    other.add('two', { imageId: 'sha256:shared', env: env(), networkAddresses: ['172.18.0.3'] });
+    other.add('three', { imageId: 'sha256:shared', env: [['PATH', '/sbin']] });
+    const [here, there] = [await follow(engine), await follow(other)];
+    const [one, two, three] = [here.detail(idOf('one')), there.detail(idOf('two')), there.detail(idOf('three'))];
+    expect(two?.env).toBe(one?.env);
+    expect([one?.env, three?.env]).toEqual([env(), [['PATH', '/sbin']]]);
+    expect([one?.networkAddresses, two?.networkAddresses, two?.name]).toEqual([['172.18.0.2'], ['172.18.0.3'], 'two']);
+  });
+
   test('the addresses of the host are read again: one that came later, or that could not be told at first, counts too', async () => {
     const host = hostDouble();
     const facts = await host.facts(new AbortController().signal);

@@ -1,4 +1,5 @@
 import { addAbortListener } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
 import { expandHome } from '../config/paths.ts';
 import type { ContainerDetail, ContainerFacts, Engine, EngineEvent, EngineFacts } from '../engine/engine.ts';
 import { Fault, isAbort, messageOf } from '../faults/fault.ts';
@@ -523,9 +524,23 @@ export async function stackFolderOf(
   return expandHome(stackFolder ?? usual, home);
 }
 
-/** The engine's whole response is several times larger than what is read of it, and each of its last five health checks may print 4 KB. */
-const keptOf = (detail: ContainerDetail | undefined): ContainerDetail | undefined =>
-  detail && { ...detail, raw: undefined, healthOutputs: detail.healthOutputs.slice(-1) };
+const lastOfImage = new Map<string, WeakRef<ContainerDetail>>();
+
+/**
+ * The engine's whole response is several times larger than what is read of it, and each of its last five health checks may print 4 KB.
+ * Containers of one image are alike, on all hosts: what is equal, such as the environment, is in memory once.
+ */
+function keptOf(detail: ContainerDetail | undefined): ContainerDetail | undefined {
+  if (!detail) return undefined;
+  const kept: ContainerDetail = { ...detail, raw: undefined, healthOutputs: detail.healthOutputs.slice(-1) };
+  const other = lastOfImage.get(kept.imageId)?.deref();
+  const share = <Name extends keyof ContainerDetail>(name: Name) => {
+    if (other && isDeepStrictEqual(kept[name], other[name])) kept[name] = other[name];
+  };
+  for (const name of Object.keys(kept) as (keyof ContainerDetail)[]) share(name);
+  lastOfImage.set(kept.imageId, new WeakRef(kept));
+  return kept;
+}
 
 function serviceIn(labels: Readonly<Record<string, string>>): string | undefined {
   const [project, service] = [composeLabel({ labels }, 'project'), composeLabel({ labels }, 'service')];

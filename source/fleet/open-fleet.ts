@@ -198,7 +198,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
     const ids = componentIds(groups.map(({ group }) => group));
     const knowledge = (id: string): ContainerKnowledge => ({ detail: watch.detail(id), history: watch.history(id) });
     for (const { group, missing, isPartlyCreated, ours } of groups) {
-      const key = `${watch.name}/${group.project}/${group.name}`;
+      const key = serviceKey(watch.name, group, group.name);
       const built = buildComponentView(group, {
         host: watch.name,
         id: ids.get(group) ?? group.name,
@@ -218,7 +218,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
         backup: ours && deployed.backup(watch, group.name),
       });
       part.components.push(watch.clockAheadMs === 0 ? built.view : byOurClock(built.view, watch.clockAheadMs));
-      part.runtimes.set(key, { watch, group });
+      part.runtimes.set(built.view.key, { watch, group });
       part.reconsiderMs = Math.min(part.reconsiderMs, built.reconsiderMs - watch.clockAheadMs);
       if (group.entry) {
         part.entries.set(key, group.entry);

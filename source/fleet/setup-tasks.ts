@@ -4,11 +4,10 @@ import type { ComponentView, SetupTaskView } from './model.ts';
 
 /** Observable tasks are included once observed; those that only people can confirm, if Quarterdeck deployed the component. */
 export function setupTasksOf(
-  entry: CatalogEntry | undefined,
+  entry: CatalogEntry,
   observed: ReadonlyMap<string, boolean>,
   deployed: { setupTasks: Readonly<Record<string, string>>; site: string } | undefined,
 ): readonly SetupTaskView[] {
-  if (!entry || entry.firstRun.length === 0) return [];
   return entry.firstRun.flatMap(({ id, title, detail, done: condition, urgent, bySite, page }): SetupTaskView[] => {
     const task = { id, title, detail, urgent, ...(page !== undefined && { page }) };
     if (condition !== undefined) {
