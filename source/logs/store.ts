@@ -84,8 +84,8 @@ export interface Logs {
   /** Several keys are one source, merged by time. */
   open(componentKeys: string | readonly string[]): { source: LogSource; close: () => void };
   /**
-   * Lines merged by time, each exactly once, raw as the program wrote them: clean them before they are shown. A slow consumer slows the engine down: nothing accumulates here. Without
-   * `follow` it ends with the logs. Throws the error if none of them can be read.
+   * Lines merged by time, each exactly once, raw as the program wrote them: clean them before they are shown. A slow consumer slows the
+   * engine down: nothing accumulates here. Without `follow` it ends with the logs. Throws the error if none of them can be read.
    */
   stream(options: LogStreamOptions): AsyncIterable<LogRun<LogOrigin>>;
   close(): void;

@@ -83,7 +83,7 @@ const recreate = async (container: Container, number: number) => {
   await create(number);
 };
 
-/** One change in the life of a container. What the one before left down or unhealthy is put right first. */
+/** One change in the life of a container. One that is down is started instead, an unhealthy one becomes healthy. */
 async function change(index: number): Promise<void> {
   const number = index % containers;
   const container = machine.container(nameOf(number));
