@@ -7,7 +7,7 @@ import { findFreePort } from './stack.ts';
 import { inTurn } from './turns.ts';
 
 /** With five the same is seen. */
-const count = process.env.QUARTERDECK_TEST_LONG === '1' ? 20 : 5;
+const count = process.env.QUARTERDECK_TEST_LONG === '1' ? 20 : 3;
 const many = Array.from({ length: count }, (_, index) => `many-${String(index + 1).padStart(2, '0')}`);
 const idle = (image: string) => `services:
   main:

@@ -14,9 +14,8 @@ import { makeStandIn } from './stand-ins.ts';
 /** Names that no other run on the same engine has. */
 const id = `kept-${randomInt(1_000_000)}`;
 const gateway = `gateway-of-${id}`;
-/** Random kills in all, beside one in the middle of each flow. With these, every repair of a flow has its turn. */
-const usualMoments = process.env.QUARTERDECK_TEST_LONG === '1' ? 40 : 12;
-const moments = Math.max(1, Math.round(Number(process.env.QUARTERDECK_TEST_MOMENTS ?? usualMoments) / 4));
+/** Random kills of each flow, beside one in its middle. Without a number, every repair of the flow has its turn once. */
+const askedMoments = Math.round(Number(process.env.QUARTERDECK_TEST_MOMENTS ?? (process.env.QUARTERDECK_TEST_LONG === '1' ? 40 : 0)) / 4);
 
 /** The data keep the secret, as those of a database do: the new value is told to them, and proved by asking them. */
 function keeperFiles(port: number): Record<string, string> {
@@ -156,6 +155,7 @@ describeReal('docker', 'a process that is killed while it has stopped or changed
 
   describe.each(flows)('$flow', (killed) => {
     const { flow, args, repairs, says, middle } = killed;
+    const moments = askedMoments || repairs.length - 1;
     const isRotated = async () => (await inside('cat', '/data/token')) === (await environment());
     const writeNewer = () => inside('touch', '/data/newer');
     const status = async () => (await run('status')).stdout.replaceAll(/\s+/g, ' ');

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask } from './ask.ts';
 import { componentFiles, type DeployFixture, pageAt, setFixture } from './deploy-fixture.ts';
-import { describeReal, type RealEngineKind } from './real-engines.ts';
+import { describeAgain, describeReal, type RealEngineKind } from './real-engines.ts';
 import { type Composer, findFreePort } from './stack.ts';
 
 const ways: readonly { kind: RealEngineKind; composer: Composer }[] = [
@@ -11,7 +11,7 @@ const ways: readonly { kind: RealEngineKind; composer: Composer }[] = [
 ];
 
 for (const { kind, composer } of ways) {
-  describeReal(kind, `up after a power cut with ${composer}`, (engine) => {
+  (kind === 'podman' ? describeAgain : describeReal)(kind, `up after a power cut with ${composer}`, (engine) => {
     const [provider, consumer, unlucky] = ['back-runtime', 'back-asker', 'back-unlucky'] as const;
     let fixture: DeployFixture;
     const ports: Record<string, number> = {};
