@@ -51,6 +51,8 @@ const secretProgram = (part: 'rotate' | 'verify') =>
 
 const field = z.strictObject({
   name: z.string().min(1),
+  /** `Allow sign-ups`: what forms and tables show before the variable. */
+  label: z.string().min(1).optional(),
   type: z.enum(fieldTypes),
   secret: z.boolean().default(false),
   required: z.boolean().default(false),
@@ -63,6 +65,7 @@ const field = z.strictObject({
   /** Fields that may not be set together with this one (R21). */
   excludes: texts,
   rule: z.string().optional(),
+  /** One sentence of help. */
   description: z.string().optional(),
   /**
    * `environment`: variable `env` of compose.yaml, by default the name itself. `config`: a key of the component's own configuration file.
