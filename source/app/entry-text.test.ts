@@ -42,6 +42,7 @@ fields:
     length: 1
     excludes: [OTHER]
     rule: one or two
+    label: Loaves of a day
     description: how many
     target: environment
     audience: browser

@@ -259,7 +259,7 @@ function fieldRow(field: Field): Row {
       preset !== undefined && `default ${JSON.stringify(preset)}`,
       generator && `generated (${generator})`,
     ),
-    field.description,
+    [field.label, field.description].filter(Boolean).join(': '),
     rule,
     joined(
       field.enum && `one of ${field.enum.join(', ')}`,

@@ -117,11 +117,11 @@ export function checkVariable(variable: ComponentVariable, value: string): strin
 }
 
 function fieldOf(entry: CatalogEntry, variable: ComponentVariable, context: FormContext, shown: Values): FormField {
-  const { name, field } = variable;
+  const { name } = variable;
   if (variable.kind === 'secret') return secretLine(entry, variable, context);
   const choices = choicesOf(variable);
   const required = variable.required && !variable.mayBeEmpty && follows(variable) === undefined;
-  const missing = sentence(variable.message || `${field?.name ?? name} is required`);
+  const missing = sentence(variable.message || `${labelOf(variable)} is required`);
   return {
     id: name,
     label: labelOf(variable),
@@ -139,17 +139,16 @@ function labelOf({ kind, name, field, port }: ComponentVariable): string {
   if (kind === 'port') return port ? `${port.role}, ${port.protocol} port` : name;
   if (kind === 'bind') return port ? `${port.role}, address` : name;
   if (kind === 'profiles') return 'optional services';
-  return field?.name ?? name;
+  return field?.label ?? field?.name ?? name;
 }
 
-function helpOf({ kind, name, field, port, services }: ComponentVariable): string | undefined {
+function helpOf({ kind, field, port, services }: ComponentVariable): string | undefined {
   const parts: string[] = [];
   if (kind === 'port' && port) parts.push(`On this host; inside the container it is ${port.container}.`);
   if (kind === 'bind') parts.push('0.0.0.0 listens on every address of the host; one of its own addresses, or 127.0.0.1, is narrower.');
   if (kind === 'profiles') parts.push(`Started only when chosen here: ${services.join(', ')}.`);
   if (field?.description) parts.push(sentence(field.description));
   if (field?.rule) parts.push(sentence(field.rule));
-  if (field && field.name !== name) parts.push(`Variable ${name}.`);
   return parts.join(' ') || undefined;
 }
 

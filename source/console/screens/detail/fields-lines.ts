@@ -15,6 +15,7 @@ interface Options extends RowSpace {
 }
 
 type Field = CatalogEntry['fields'][number];
+const labelOf = ({ label, name }: Field) => cleanLine(label ?? name);
 
 function shownValue(
   field: Field,
@@ -42,17 +43,17 @@ export function fieldsLines(options: Options): string[] {
   const unknown = 'Not in the catalog: its fields are not known. The Inspect tab shows its environment.';
   if (!entry) return paragraph(theme, undefined, unknown, width - 2, ' ');
   const wanted = filter.toLowerCase();
-  const fields = entry.fields.filter((field) => `${field.name} ${field.description ?? ''}`.toLowerCase().includes(wanted));
+  const fields = entry.fields.filter((field) => [labelOf(field), field.name, field.description].join(' ').toLowerCase().includes(wanted));
   if (fields.length === 0)
     return [` ${theme.paint('faint', filter === '' ? 'This component has no fields.' : `No field matches "${filter}".`)}`];
   const env = detail && new Map(detail.env);
-  const nameColumns = Math.min(Math.max(...fields.map((field) => textWidth(cleanLine(field.name)))), Math.floor(width * 0.42));
+  const nameColumns = Math.min(Math.max(...fields.map((field) => textWidth(labelOf(field)))), Math.floor(width * 0.42));
   return fields.flatMap((field) => {
     const value = shownValue(field, env, options);
     const kindText = `${field.secret ? 'secret' : field.type}${field.required ? ', required' : ''}`;
     const kind = theme.paint(field.secret ? 'warning' : 'faint', kindText);
     const room = width - nameColumns - 4;
-    const names = wrap(cleanLine(field.name), nameColumns);
+    const names = wrap(labelOf(field), nameColumns);
     const values = paragraph(theme, value.role, value.text, room);
     const last = values.at(-1) ?? '';
     if (styledWidth(last) + 2 + kindText.length > room) values.push(kind);
@@ -60,7 +61,7 @@ export function fieldsLines(options: Options): string[] {
     const lines = Array.from({ length: Math.max(names.length, values.length) }, (_, row) => {
       return ` ${theme.paint('strong', pad(names[row] ?? '', nameColumns))}  ${values[row] ?? ''}`;
     });
-    const description = [field.description, field.rule].filter(Boolean).join('; ');
+    const description = [field.label && field.name, field.description, field.rule].filter(Boolean).join('; ');
     return [...lines, ...paragraph(theme, 'faint', description, width - 4, '   ')];
   });
 }

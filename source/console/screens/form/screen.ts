@@ -131,7 +131,10 @@ function fieldLine(dialog: FormDialog, index: number, theme: Theme, labelWidth: 
       ? choiceText(field, dialog.values[field.id] ?? '', here, theme, room)
       : textOf(dialog, field, here, theme, room);
   const caret = here && field.kind !== 'choice' && dialog.field.text === '' && caretLeads(theme) ? '_' : ' ';
-  return `${pointer} ${named} ${mark}${caret}${cutStyled(value, room, glyphs.ellipsis)}`;
+  const line = `${pointer} ${named} ${mark}${caret}${cutStyled(value, room, glyphs.ellipsis)}`;
+  const variable = field.id === field.label ? '' : `  ${field.id}`;
+  const rest = width - styledWidth(line) - variable.length;
+  return rest < 0 ? line : `${line}${' '.repeat(rest)}${theme.paint('faint', variable)}`;
 }
 
 function continueLine(dialog: FormDialog, theme: Theme, keymap: Keymap): string {
