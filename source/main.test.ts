@@ -22,7 +22,7 @@ test('what goes wrong behind the back of a verb is one sentence and a report, ne
   });
   const [stderr, exitCode] = await Promise.all([text(child.stderr), new Promise((resolve) => child.on('exit', resolve))]);
   expect(exitCode).toBe(1);
-  expect(stderr).toContain('A mistake in Quarterdeck itself');
+  expect(stderr).toContain('Internal error');
   expect(stderr).not.toMatch(/\n\s+at /);
   expect(stderr).not.toContain(secret);
   const [name = ''] = await readdir(join(folder, 'state', 'reports'));

@@ -27,7 +27,7 @@ const sees = (text: string) => vi.waitFor(() => expect(stderr.text).toContain(te
 
 test('a connection that is made anew asks when the flow has its answer, and takes none of it', async () => {
   const confirmed = operator.confirm({ id: 'delete', title: 'Delete all of it?', consequences: [] }, never);
-  await sees('Go on? [y/N]');
+  await sees('Continue? [y/N]');
   const given = questions.ask('nas', password, never);
   input.write('n');
   expect(stderr.text).not.toContain('password');
@@ -70,7 +70,7 @@ test('fields of a form are asked one by one, and a password comes between two of
 
 test('a question that ssh withdraws while it waits for its turn is never put', async () => {
   const confirmed = operator.confirm({ id: 'delete', title: 'Delete all of it?', consequences: [] }, never);
-  await sees('Go on? [y/N]');
+  await sees('Continue? [y/N]');
   const leaving = new AbortController();
   const given = questions.ask('nas', password, leaving.signal);
   leaving.abort();

@@ -93,7 +93,7 @@ async function put(question: HostQuestion, terminal: PromptTerminal, signal: Abo
   const shown = kind === 'hostKey' ? lines.filter((line) => !/\(yes\/no/i.test(line)) : lines;
   for (const line of shown) output.note(`  ${line}`);
   const ask = async (label: string) => (await readLine(terminal, label, signal)).trim();
-  if (kind === 'confirm') return /^y(?:es)?$/i.test(await ask('Go on? [y/N] ')) ? 'yes' : undefined;
+  if (kind === 'confirm') return /^y(?:es)?$/i.test(await ask('Continue? [y/N] ')) ? 'yes' : undefined;
   for (;;) {
     const typed = await ask('Is that its key? yes, no, or the fingerprint it should have: ');
     const answer = readKeyAnswer(typed);

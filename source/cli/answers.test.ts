@@ -76,10 +76,10 @@ describe('answers that were written down', () => {
   });
 
   test.each([
-    ['no JSON', '{"token": "hvs.sec', /no JSON/],
-    ['a list', '["hvs.sec"]', /no object/],
-    ['a deep value', '{"a": {"b": "hvs.sec"}}', /"a" is no text/],
-    ['a null', '{"a": null}', /"a" is no text/],
+    ['no JSON', '{"token": "hvs.sec', /not valid JSON/],
+    ['a list', '["hvs.sec"]', /not a JSON object/],
+    ['a deep value', '{"a": {"b": "hvs.sec"}}', /"a" is not a text/],
+    ['a null', '{"a": null}', /"a" is not a text/],
   ])('%s is refused, and not quoted', async (_, text, why) => {
     const fault = await piped(text).catch((thrown: unknown) => thrown);
     expect(fault).toMatchObject({ code: 'usage.answers', message: expect.stringMatching(why) });

@@ -32,9 +32,9 @@ export async function readAnswers(from: string, piped: () => Promise<Uint8Array>
     if (thrown instanceof Fault) throw thrown;
     // The parser's own message quotes the input.
     const position = /at position \d+(?: \(line \d+ column \d+\))?/.exec(messageOf(thrown))?.[0];
-    throw malformed(where, `it is no JSON${position ? `, ${position}` : ''}`);
+    throw malformed(where, `it is not valid JSON${position ? `, ${position}` : ''}`);
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw malformed(where, 'it is no object');
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw malformed(where, 'it is not a JSON object');
   const steps = Object.entries(parsed).map(([step, value]): [string, Answer[]] => [step, answersOf(where, step, value)]);
   return { steps: new Map(steps), secret: isPiped };
 }
@@ -44,7 +44,7 @@ async function readFrom(path: string, signal: AbortSignal): Promise<Uint8Array> 
     signal.throwIfAborted();
     throw unreadable(path, messageOf(thrown));
   });
-  if (!content) throw unreadable(path, 'there is no such file.');
+  if (!content) throw unreadable(path, 'the file does not exist.');
   return content;
 }
 
@@ -56,7 +56,7 @@ function answersOf(where: string, step: string, value: unknown): Answer[] {
 function textOf(where: string, step: string, value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  throw malformed(where, `"${cleanLine(step)}" is no text, number or list of them`);
+  throw malformed(where, `"${cleanLine(step)}" is not a text, a number or a list of them`);
 }
 
 export function withAnswers(operator: Operator, answers: Answers): Operator {
@@ -94,13 +94,13 @@ export function unusedAnswers({ steps }: Answers): string[] {
 }
 
 function secretInFile({ id, label }: Pick<Question, 'id' | 'label'>): Fault {
-  const message = `${cleanLine(label)} is a secret, and secrets are not read from a file that stays.`;
-  return new Fault('refused.secretAnswer', message, `Pipe the answers in: --answers - (step "${cleanLine(id)}").`);
+  const message = `${cleanLine(label)} is a secret. Secrets are not read from a file.`;
+  return new Fault('refused.secretAnswer', message, `Pipe the answers instead: --answers - (step "${cleanLine(id)}").`);
 }
 
 function unreadable(path: string, why: string): Fault {
-  const message = `The answers cannot be read from ${cleanLine(path)}: ${cleanLine(why)}`;
-  return new Fault('usage.answers', message, 'Name a file with a JSON object, or - for what is piped in.');
+  const message = `Cannot read the answers from ${cleanLine(path)}: ${cleanLine(why)}`;
+  return new Fault('usage.answers', message, 'Pass a file with a JSON object, or - for standard input.');
 }
 
 function malformed(where: string, why: string): Fault {

@@ -61,7 +61,7 @@ describe('a name on the command line', () => {
   test('that several engines of a machine have means the one that --host names', () => {
     const beside = [component('cache', '', ['cache']), component('cache', '', ['cache'], 'local/podman')];
     const snapshot = new FleetDouble({ components: beside }).current;
-    expect(() => findComponent('cache', snapshot)).toThrow(/can mean several: local\/\/cache, local\/podman\/\/cache/);
+    expect(() => findComponent('cache', snapshot)).toThrow(/is ambiguous: local\/\/cache, local\/podman\/\/cache/);
     expect(findComponent('cache', snapshot, 'local').component.host).toBe('local');
     expect(findComponent('cache', snapshot, 'local/podman').component.host).toBe('local/podman');
   });

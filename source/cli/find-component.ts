@@ -46,7 +46,7 @@ export function findComponent(written: string, { components }: FleetSnapshot, na
     'usage.component',
     `There is no component "${cleanLine(written)}" here.`,
     near === undefined
-      ? nameRemedy(written, new Set(components.map(({ id }) => id)), 'No containers were found; "quarterdeck status" says where it looked.')
+      ? nameRemedy(written, new Set(components.map(({ id }) => id)), 'No containers were found; Show the engines: quarterdeck status')
       : `Did you mean "${cleanLine(near)}"?`,
   );
 }
@@ -72,8 +72,8 @@ function ambiguous(written: string, found: readonly FoundComponent[]): Fault {
     // Three parts are read as a key; the key of a lone container has no middle part.
     return hosts.size > 1 ? component.key : name;
   });
-  const message = `"${cleanLine(written)}" can mean several: ${[...new Set(names)].join(', ')}.`;
-  return new Fault('usage.ambiguous', message, 'Write one of these.');
+  const message = `"${cleanLine(written)}" is ambiguous: ${[...new Set(names)].join(', ')}.`;
+  return new Fault('usage.ambiguous', message, 'Use one of these.');
 }
 
 /** Throws `usage.component` with the nearest names, `usage.ambiguous` with the candidates. */
@@ -87,11 +87,11 @@ export function findEntry(written: string, catalog: Catalog): CatalogEntry {
   if (first && !second) return first;
   if (first) {
     const message = `"${cleanLine(written)}" could be ${[...named, ...begun].map(({ id }) => id).join(', ')}.`;
-    throw new Fault('usage.ambiguous', message, 'Write the whole name.');
+    throw new Fault('usage.ambiguous', message, 'Use the full name.');
   }
   const ids = catalog.entries.map(({ id }) => id);
   const remedy = nameRemedy(written, ids, 'Install Quarterdeck again.');
-  throw new Fault('usage.component', `The catalog has no component "${cleanLine(written)}".`, remedy);
+  throw new Fault('usage.component', `No component in the catalog is called "${cleanLine(written)}".`, remedy);
 }
 
 /** Our own deployment, in the project of that name, comes before an unmanaged one. */
@@ -108,7 +108,7 @@ export function subjectOf(flow: Flow, words: readonly string[]): { name: string;
   if (name === undefined || name === '') {
     const usage = [`quarterdeck ${flow.verb} COMPONENT${flow.all ? '|all' : ''}`, flow.usage].filter(Boolean).join(' ');
     const remedy = `${usage}; "quarterdeck ${flow.about === 'catalog' ? 'catalog list' : 'status'}" lists them.`;
-    throw new Fault('usage.component', `${flow.verb} needs the name of a component.`, remedy);
+    throw new Fault('usage.component', `${flow.verb} requires a component.`, remedy);
   }
   if (rest.length > 0 && !flow.usage) {
     const message = `${flow.verb} takes one component, and "${cleanLine(rest[0] ?? '')}" is one word too many.`;
@@ -133,7 +133,7 @@ export function speakerOf(flow: Flow, api: string, words: readonly string[], { c
   if (isNamed) return subjectOf(flow, words);
   if (!first) {
     const remedy = `quarterdeck ${flow.verb} COMPONENT names one; "quarterdeck catalog list" says what can be deployed.`;
-    throw new Fault('usage.component', `Nothing that runs here is what "${flow.verb}" is about.`, remedy);
+    throw new Fault('usage.component', `No running component supports "${flow.verb}" is about.`, remedy);
   }
   if (others.length > 0) {
     const message = `"${flow.verb}" can be about several: ${namesAmong([first, ...others]).join(', ')}.`;

@@ -72,10 +72,10 @@ function groupOf(program: Command, name: string): Command {
   const known = program.commands.find((command) => command.name() === name);
   if (known) return known;
   const group = program.command(name).usage('VERB [options]').helpCommand(false);
-  group.summary(headingOf(name)?.summary ?? `${name}, in several ways`).action(() => {
+  group.summary(headingOf(name)?.summary ?? `${name}, with subcommands`).action(() => {
     const [unknown] = group.args;
     if (unknown !== undefined) throw unknownVerb(`${name} ${unknown}`, group, name);
-    const message = `"${name}" needs to be told what.`;
+    const message = `"${name}" requires a subcommand.`;
     throw new Fault('usage.verb', message, `Use one of: ${group.commands.map((command) => `${name} ${command.name()}`).join(', ')}.`);
   });
   return group.allowExcessArguments(true).argument('[verb]');

@@ -64,8 +64,8 @@ export class Output {
     // A stream reports its failure on the next turn.
     await nextTurn();
     if (!this.#failure) return;
-    const message = `The result could not be written: ${messageOf(this.#failure)}.`;
-    throw new Fault('failed.output', message, 'Look at where the output goes; what was to be done is done.', { cause: this.#failure });
+    const message = `Cannot write the result: ${messageOf(this.#failure)}.`;
+    throw new Fault('failed.output', message, 'The command completed, but its output could not be written. Check where it goes.', { cause: this.#failure });
   }
 
   withoutColour(): void {

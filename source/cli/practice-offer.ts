@@ -13,7 +13,7 @@ export async function offerPractice(context: VerbContext, app: QuarterdeckApp, s
     {
       kind: 'text',
       id: 'practice',
-      label: 'Look around in the practice stack? [Y/n]',
+      label: 'Open the practice stack? [Y/n]',
       check: (text) => (/^(y|yes|n|no)?$/i.test(text.trim()) ? undefined : 'Answer y or n.'),
     },
     signal,
@@ -21,6 +21,6 @@ export async function offerPractice(context: VerbContext, app: QuarterdeckApp, s
   // Node stops reading one turn after the prompt is closed: a console that starts reading earlier would receive no keys.
   await nextTurn();
   if (/^n/i.test(String(answer).trim())) return app;
-  output.note('Back to it at any time: quarterdeck practice');
+  output.note('Open it again at any time: quarterdeck practice');
   return context.practiceApp();
 }

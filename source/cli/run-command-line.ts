@@ -150,8 +150,8 @@ async function mistakeFault(thrown: unknown, verb: string, { paths, version }: P
   const report = await writeCrashReport(paths.state, { verb, version, thrown, at: new Date() });
   return new Fault(
     'failed.unexpected',
-    `A mistake in Quarterdeck itself: ${withoutLikelySecrets(messageOf(thrown))}`,
-    report === undefined ? 'Please report it, with what you did before.' : `Please report it with ${report}, which holds no secrets.`,
+    `Internal error: ${withoutLikelySecrets(messageOf(thrown))}`,
+    report === undefined ? 'Please report it with the steps that led to it.' : `Please report it with ${report}, which contains no secrets.`,
   );
 }
 

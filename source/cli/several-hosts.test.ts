@@ -50,7 +50,7 @@ test('what is read of every host says of which, and names those that were left o
   expect({ exitCode, stdout, stderr }).toEqual({
     exitCode: 0,
     stdout: 'local: Nothing is unused.\nnas: Nothing is unused.\n',
-    stderr: 'attic was left out: attic has stopped answering.\n',
+    stderr: 'attic was skipped: attic has stopped answering.\n',
   });
   expect(JSON.parse((await run('df', '--json')).stdout)).toMatchObject({
     message: 'local: Nothing is unused. nas: Nothing is unused.',

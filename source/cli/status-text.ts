@@ -91,9 +91,9 @@ export function statusLines(
     const remarks = [
       ...unfinished
         .filter((one) => one.engineName === engineView.name)
-        .map((one) => `${unfinishedText(one)} Go on with it: quarterdeck recover`),
-      ...(down.length > 0 ? [`Did not come back: ${down.join(', ')}. Bring it up: quarterdeck up`] : []),
-      ...(down.length > 0 ? sealedManagers(here).map(({ id }) => `Sealed: ${id}. Key shares open it: quarterdeck unseal ${id}`) : []),
+        .map((one) => `${unfinishedText(one)} Resume: quarterdeck recover`),
+      ...(down.length > 0 ? [`Missing: ${down.join(', ')}. Start them: quarterdeck up`] : []),
+      ...(down.length > 0 ? sealedManagers(here).map(({ id }) => `Sealed: ${id}. Unseal with key shares: quarterdeck unseal ${id}`) : []),
     ];
     const subject = subjectIn(engines, engineView.name);
     for (const text of remarks.map((remark) => commandsFor(subject, remark)))
@@ -163,7 +163,7 @@ export function componentLines(
   fact('origin', output.short(component.origin));
   fact('backup', backupText(component, nowMs));
   if (component.restarts > 0) fact('restarts', String(component.restarts));
-  if (component.probe?.failure) fact('probe', `could not ask: ${component.probe.failure}`);
+  if (component.probe?.failure) fact('probe', `could not query: ${component.probe.failure}`);
 
   lines.push('', ...serviceLines(component.services, output, nowMs), ...setupTaskLines(component, subject, output));
   for (const { level, message, remedy } of component.findings) {
@@ -186,7 +186,7 @@ function setupTaskLines({ id, setupTasks }: ComponentView, subject: CommandSubje
     output.paint('faint', done),
     ...left.flatMap(({ id: task, title, detail, by, urgent }) => {
       const severity: Severity = urgent ? 'warning' : 'off';
-      const confirm = by === 'hand' ? commandsFor(subject, `Confirm it with: quarterdeck tasks ${cleanLine(id)} ${task}`) : '';
+      const confirm = by === 'hand' ? commandsFor(subject, `Confirm: quarterdeck tasks ${cleanLine(id)} ${task}`) : '';
       return [
         ...wrap(`${output.glyph(severity)} ${cleanLine(title)}`, output.proseColumns).map((text) => output.paint(severity, text)),
         ...[detail, confirm].filter(Boolean).flatMap((text) => wrap(cleanLine(text), output.proseColumns - 2).map((line) => `  ${line}`)),

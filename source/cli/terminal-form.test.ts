@@ -128,7 +128,7 @@ describe('a form on a plain terminal', () => {
       ['Domain: ', '\r'],
       ['This is needed.\nDomain: ', 'relay.lan\r'],
       ['Relay [relay.lan, - for none]: ', '\r'],
-      ['Admin token [Enter: make one up]: ', '\r'],
+      ['Admin token [Enter: generate one]: ', '\r'],
       ['Relay password: ', '\r'],
       ['This is needed.\nRelay password: ', 'geheim\r'],
       ['Relay: A relay cannot be the domain itself.', '-\r'],
@@ -163,7 +163,7 @@ describe('a form on a plain terminal', () => {
 describe('a review on a plain terminal', () => {
   test('says what is wrong, blocking first, then the changes with their marks; Enter takes the first way on', async () => {
     const reviewing = operatorWith().review(review, never);
-    await types(['How to go on? [1] ', '\r']);
+    await types(['Action [1] ', '\r']);
     expect(await reviewing).toBe('apply');
     expect(stderr.text).toContain(
       [
@@ -186,7 +186,7 @@ describe('a review on a plain terminal', () => {
         '   1  Apply',
         '   2  Change the answers',
         '   a  Use port 8181',
-        '   c  Cancel, change nothing',
+        '   c  Cancel',
       ].join('\n'),
     );
     expect(stderr.text).not.toContain('Networks');
@@ -196,7 +196,7 @@ describe('a review on a plain terminal', () => {
     const lines = Array.from({ length: 40 }, (_, index) => ({ mark: 'added' as const, text: `line ${index}` }));
     const long = { ...blocked, sections: [{ title: 'compose.yaml', lines }], summary: 'Writes 1 file, starts mail-server.' };
     const reviewing = operatorWith().review(long, never);
-    await types(['How to go on? ', 'c\r']);
+    await types(['Action ', 'c\r']);
     await reviewing;
     expect(stderr.text).toContain(
       [
@@ -218,13 +218,13 @@ describe('a review on a plain terminal', () => {
     ['C', 'cancel'],
   ])('%s answers %s', async (key, answer) => {
     const reviewing = operatorWith().review(review, never);
-    await types(['How to go on?', `${key}\r`]);
+    await types(['Action', `${key}\r`]);
     expect(await reviewing).toBe(answer);
   });
 
   test('what is blocked says why, is not the default, and --yes does not take it', async () => {
     const reviewing = operatorWith({ yes: true }).review(blocked, never);
-    await types(['How to go on? ', '\r'], ['Write one of 1, 2, a, c.', '1\r'], ['Not now: port 8180 is taken', 'c\r']);
+    await types(['Action ', '\r'], ['Enter one of 1, 2, a, c.', '1\r'], ['Not now: port 8180 is taken', 'c\r']);
     expect(await reviewing).toBe('cancel');
     expect(stderr.text).toContain('Apply  not now: port 8180 is taken');
   });
@@ -328,7 +328,7 @@ describe('a secret that is shown', () => {
   test('to be copied alone, goes to the clipboard and not onto the screen', () => {
     operatorWith().show({ ...secret, copyOnly: true });
     expect(stdout.text).toBe(`\x1b]52;c;${Buffer.from('geheim').toString('base64')}\x07`);
-    expect(stderr.text).toContain('Admin token was handed to the clipboard');
+    expect(stderr.text).toContain('Admin token was sent to the clipboard');
   });
 });
 

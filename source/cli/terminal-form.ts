@@ -33,8 +33,8 @@ export async function askOnLines(question: Question, terminal: PromptTerminal, s
       if (question.kind === 'choice') answer = chosen(written, question.choices);
       else answer = question.kind === 'several' ? several(written, question.choices) : written;
     }
-    const wanted = question.kind === 'several' ? 'each one that you choose, or "all" or "none"' : 'one of them';
-    let problem = answer === undefined ? `Write the number or the name of ${wanted}.` : undefined;
+    const wanted = question.kind === 'several' ? 'each choice, or "all" or "none"' : 'one of them';
+    let problem = answer === undefined ? `Enter the number or the name of ${wanted}.` : undefined;
     if (typeof answer === 'string') problem = question.check?.(answer);
     if (answer !== undefined && problem === undefined) return answer;
     output.note(output.paintError('warning', cleanLine(problem ?? '')));
@@ -54,8 +54,8 @@ function several(written: string, choices: readonly Choice[]): readonly string[]
 
 function emptyAnswer(field: FormField): string {
   if (field.kind === 'secret') {
-    if (field.kept) return ' [Enter: keep the one there is]';
-    if (field.generated) return ' [Enter: make one up]';
+    if (field.kept) return ' [Enter: keep the current one]';
+    if (field.generated) return ' [Enter: generate one]';
     return field.required ? '' : ' [Enter: none]';
   }
   if (field.value === '') return mayStayEmpty(field) ? ' [Enter: none]' : '';
@@ -137,13 +137,13 @@ export async function reviewOnLines(
     output.note(`  ${key.padStart(2)}  ${cleanLine(label)}${why}`);
   }
   options.push({ key: 'c', answer: 'cancel', label: '' });
-  if (!review.actions.some(({ id }) => id === 'cancel')) output.note('   c  Cancel, change nothing');
+  if (!review.actions.some(({ id }) => id === 'cancel')) output.note('   c  Cancel');
   for (;;) {
     const usual = first && first.blocked === undefined ? ' [1]' : '';
-    const written = (await readLine(terminal, `How to go on?${usual} `, signal)).trim().toLowerCase();
+    const written = (await readLine(terminal, `Action${usual} `, signal)).trim().toLowerCase();
     const option = options.find(({ key }) => key === (written === '' && usual !== '' ? '1' : written));
     if (option && option.blocked === undefined) return option.answer;
-    const problem = option ? `Not now: ${cleanLine(option.blocked ?? '')}` : `Write one of ${options.map(({ key }) => key).join(', ')}.`;
+    const problem = option ? `Not now: ${cleanLine(option.blocked ?? '')}` : `Enter one of ${options.map(({ key }) => key).join(', ')}.`;
     output.note(output.paintError('warning', problem));
   }
 }

@@ -135,7 +135,7 @@ describe('questions', () => {
     ] as const) {
       stderr.text = '';
       const asking = operatorWith().ask({ kind: 'several', id: 'k', label: 'Kinds', choices }, never);
-      await types(['Kinds: ', '7\r'], ['each one that you choose', `${answer}\r`]);
+      await types(['Kinds: ', '7\r'], ['each choice', `${answer}\r`]);
       expect(await asking).toEqual(expected);
     }
   });
@@ -169,7 +169,7 @@ describe('a confirmation', () => {
     ['yep', false],
   ])('"%s" is %s', async (answer, confirmed) => {
     const confirming = operatorWith().confirm(confirmation, never);
-    await types(['Go on? [y/N] ', `${answer}\r`]);
+    await types(['Continue? [y/N] ', `${answer}\r`]);
     expect(await confirming).toBe(confirmed);
     expect(stderr.text).toContain('Remove db\n  DELETE /containers/db?force=false&v=false\n  - its data\n  - evil\n');
   });
@@ -185,7 +185,7 @@ describe('a confirmation', () => {
     ['y', false],
   ])('a production host wants its name: "%s" is %s, --yes or not', async (answer, confirmed) => {
     const confirming = operatorWith({ yes: true }).confirm({ ...confirmation, typed: 'nas' }, never);
-    await types(['Type nas to go on: ', `${answer}\r`]);
+    await types(['Type nas to continue: ', `${answer}\r`]);
     expect(await confirming).toBe(confirmed);
   });
 });

@@ -58,7 +58,7 @@ export function createConsoleOperator(
   function showSecret(secret: ShownSecret): void {
     if (secret.copyOnly) {
       copy(secret.value);
-      show({ kind: 'text', text: `${secret.label} was handed to the clipboard of this terminal; not every terminal takes it.` });
+      show({ kind: 'text', text: `${secret.label} was sent to the clipboard of this terminal. Not every terminal supports this.` });
       return;
     }
     const showMs = secret.secondsLeft * 1000;
@@ -92,7 +92,7 @@ export function createConsoleOperator(
     lend: terminalLoans.lend,
     answer: (answer: Answer) => close()?.resolve(answer),
     dismiss: () =>
-      close()?.reject(new Fault('interrupted.cancelled', 'Cancelled, nothing further was done.', 'Start it again whenever you like.')),
+      close()?.reject(new Fault('interrupted.cancelled', 'Cancelled. No further changes were made.', 'Start it again whenever you like.')),
   } satisfies Operator & Record<string, unknown>;
 }
 

@@ -984,7 +984,7 @@ describe('what broke off', () => {
         services: one.services.map((service) => ({ ...service, kept: true })),
       })),
     }));
-    await screen.sees('Did not come back: rss-reader, wiki, dns-filter-second.', ':up brings it up');
+    await screen.sees('Missing: rss-reader, wiki, dns-filter-second.', ':up brings it up');
     await screen.sees('Sealed: secrets-manager-path.', ':unseal opens it');
   });
 });

@@ -145,7 +145,7 @@ describe('a form', () => {
     const { answers, open } = formFixture();
     const screen = await open();
     await screen.press('r', 'esc');
-    await screen.sees('Cancelled, nothing further was done.');
+    await screen.sees('Cancelled. No further changes were made.');
     await screen.press('r', 'x', 'esc');
     await screen.sees('Throw away what was typed into one field?', 'y yes, leave');
     await screen.press('n');
@@ -440,7 +440,7 @@ describe('a secret that is shown', () => {
       },
     });
     await screen.press('r');
-    await screen.sees('Admin token was handed to the clipboard');
+    await screen.sees('Admin token was sent to the clipboard');
     expect(screen.copied).toEqual(['geheim-123']);
     expect(screen.frame()).not.toContain('geheim');
   });

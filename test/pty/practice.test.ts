@@ -130,7 +130,7 @@ describe.skipIf(existsSync('/var/run/docker.sock') || existsSync('/run/podman/po
   test('is offered the practice stack', async () => {
     const shown = start([], { columns: 100, rows: 30 });
     await shown.sees('No container engine was found on this machine.', startLimitMs);
-    await shown.sees('Look around in the practice stack? [Y/n]');
+    await shown.sees('Open the practice stack? [Y/n]');
     expect(shown.onAlternateScreen).toBe(false);
     shown.press('enter');
     await shown.sees('PRACTICE', startLimitMs);

@@ -167,7 +167,7 @@ describeWithRegistry('an update that fails, gone back from by who is asked', (re
 const asks = (question: string) => (terminal: Terminal) => (terminal.screen().findLast((line) => line !== '') ?? '').includes(question);
 
 async function answerOnLines(terminal: Terminal): Promise<void> {
-  await terminal.sees(asks('How to go on?'), 60_000);
+  await terminal.sees(asks('Action'), 60_000);
   expect(terminal.text()).toContain('Back up, then update');
   terminal.type('\r');
   await terminal.sees(asks('Password of the restic repository:'), 60_000);
@@ -177,9 +177,9 @@ async function answerOnLines(terminal: Terminal): Promise<void> {
   await terminal.sees(asks('What about it?'), 240_000);
   expect(terminal.scrollback().join('').replaceAll(/\s+/g, '')).toContain(`${id}wasbackedupbeforeit`.replace(/\s+/g, ''));
   terminal.type('2\r');
-  await terminal.sees(asks('How to go on?'), 60_000);
+  await terminal.sees(asks('Action'), 60_000);
   terminal.type('\r');
-  await terminal.sees(asks('Go on? [y/N]'), 120_000);
+  await terminal.sees(asks('Continue? [y/N]'), 120_000);
   terminal.type('y\r');
   const { code } = await terminal.exit(240_000);
   expect(code, terminal.text()).toBe(0);

@@ -35,21 +35,21 @@ export async function runAuditVerb(
     output.json({ schema: 1, ...report, whole: report.problems.length === 0 && report.unchecked === 0 && !lockedOf(report) });
   else printReport(report, output);
   if (report.problems.length > 0) {
-    const remedy = `Compare ${report.path} with a backup. New entries go on behind the break, which stays visible.`;
-    throw new Fault('failed.auditBroken', `The audit log is not as it was written: ${countText(report.problems.length, 'break')}.`, remedy);
+    const remedy = `Compare ${report.path} with a backup. New entries are appended; the break stays visible.`;
+    throw new Fault('failed.auditBroken', `The audit log was altered: ${countText(report.problems.length, 'break')}.`, remedy);
   }
   // Anyone who can remove the key could have changed earlier entries, so an unverifiable log is not a success.
   if (report.unchecked > 0) {
     throw new Fault(
       'failed.auditUnchecked',
-      `${countText(report.unchecked, 'entry', 'entries')} of ${report.entries} could not be checked: their key is out of reach.`,
-      'Unlock the keychain that holds the key. If the key is gone, compare the log with a backup: from now on nothing vouches for these entries.',
+      `${countText(report.unchecked, 'entry', 'entries')} of ${report.entries} could not be checked: their key is unavailable.`,
+      'Unlock the keychain that holds the key. If the key is lost, compare the log with a backup: these entries can no longer be verified.',
     );
   }
   const locked = lockedOf(report);
   if (locked) {
-    const message = `The log was checked against its key file alone. ${cleanLine(locked.reason)}`;
-    throw new Fault('failed.auditUnchecked', message, 'Unlock the keychain, and verify again.');
+    const message = `The log was only checked against its key file. ${cleanLine(locked.reason)}`;
+    throw new Fault('failed.auditUnchecked', message, 'Unlock the keychain and verify again.');
   }
   return 0;
 }
@@ -80,7 +80,7 @@ async function printEntries(audit: Audit, output: Output, { all, json }: { all: 
 }
 
 function printTable(entries: readonly AuditEntry[], total: number, output: Output) {
-  if (entries.length === 0) return output.line('Nothing was changed yet.');
+  if (entries.length === 0) return output.line('No changes yet.');
   const rows = entries.map((entry) => [
     entry.at.slice(0, 19).replace('T', ' '),
     entry.outcome ?? 'begun',
@@ -125,13 +125,13 @@ function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, aw
     output.line(`${output.paint('error', `${output.glyph('error')} ${kind}`)}  ${cleanLine(path)}:${line}  ${message}`);
   if (problems.length === 0) {
     const severity = unchecked > 0 ? 'warning' : 'ok';
-    const result = unchecked > 0 ? 'none missing in between; whether any was changed is not known' : 'none changed, removed or inserted';
-    const sentence = entries === 0 ? 'There are no entries yet' : `${countText(entries, 'entry', 'entries')}, ${result}`;
+    const result = unchecked > 0 ? 'none missing; whether any was changed is unknown' : 'none changed, removed or inserted';
+    const sentence = entries === 0 ? 'No entries yet' : `${countText(entries, 'entry', 'entries')}, ${result}`;
     output.line(`${output.paint(severity, output.glyph(severity))} ${sentence}. ${cleanLine(path)}`);
   }
   if (byKeyFile > 0) {
     const count = countText(byKeyFile, 'entry was', 'entries were');
-    const why = 'the key file alone vouches for them, and any program under this account can read it';
+    const why = 'only protected by the key file, which any program of this account can read';
     print('warning', `${count} written while the keychain did not answer: ${why}.`);
   }
   if (damaged !== undefined) print('warning', damagedText(damaged));
@@ -140,6 +140,6 @@ function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, aw
   if (keptIn === 'file')
     print(
       'faint',
-      'The key rests in a file beside the log, as there is no keychain: accidents and other users are found out, the operator and root are not.',
+      'There is no keychain, so the key is in a file beside the log: this detects accidents and other users, but not you or root.',
     );
 }

@@ -236,7 +236,7 @@ describe('catalog check', () => {
     removals.push(remove);
     const { code, out } = await run(['check', folder]);
     expect(code).toBe(0);
-    expect(out).toContain('There is no component here: no folder with component.yaml and compose.yaml.');
+    expect(out).toContain('No components found: a component is a folder with component.yaml and compose.yaml.');
     expect(out).not.toContain('nothing is wrong');
   });
 

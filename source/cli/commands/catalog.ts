@@ -25,7 +25,7 @@ export async function runCatalogVerb(
 ): Promise<number> {
   const [action = 'list', about, ...more] = words;
   if (more.length > 0 && action !== 'list') throw usage(`catalog ${cleanLine(action)} takes one name, not ${more.length + 1}.`);
-  if (path && action !== 'schema') throw usage('--path is for "catalog schema" alone.');
+  if (path && action !== 'schema') throw usage('--path is only valid for "catalog schema".');
   if (action === 'schema') return printSchema(output, path, about);
   const { catalog, ownFolder } = await open({ paths, env, readOnly: options.readOnly });
   switch (action) {
@@ -33,14 +33,14 @@ export async function runCatalogVerb(
       await listCatalog(catalog, output, options.json, words.slice(1).join(' '));
       return 0;
     case 'show':
-      if (about === undefined) throw usage('catalog show needs the name of a component.', '"quarterdeck catalog list" names them.');
+      if (about === undefined) throw usage('catalog show requires a component.', 'List them: quarterdeck catalog list');
       showEntry(catalog, about, output, options.json);
       return 0;
     case 'check': {
       if (options.readOnly)
-        throw new Fault('refused.readOnly', 'A catalog of your own is not read in read-only mode.', 'Leave --read-only out.');
+        throw new Fault('refused.readOnly', 'Your own catalog is not read in read-only mode.', 'Run it without --read-only.');
       const folder = about ?? ownFolder;
-      if (folder === undefined) throw usage('catalog check needs a folder.', 'Name one, or set catalogFolder in config.yaml.');
+      if (folder === undefined) throw usage('catalog check requires a folder.', 'Pass one, or set catalogFolder in config.yaml.');
       return checkFolder(catalog, isAbsolute(folder) ? folder : join(process.cwd(), folder), folder, output, options.json);
     }
     default:
@@ -95,7 +95,7 @@ async function checkFolder(catalog: Catalog, folder: string, written: string, ou
   if (reported.length > 0) output.line();
   const conclude = (severity: Severity, text: string) => output.line(output.paint(severity, `${output.glyph(severity)} ${text}`));
   if (entries.length === 0 && problems.length === 0) {
-    conclude('warning', 'There is no component here: no folder with component.yaml and compose.yaml.');
+    conclude('warning', 'No components found: a component is a folder with component.yaml and compose.yaml.');
     return 0;
   }
   const warnings = problems.length - errors;
@@ -109,7 +109,7 @@ async function checkFolder(catalog: Catalog, folder: string, written: string, ou
 
 function noteProblems({ problems }: Catalog, output: Output): void {
   const errors = problems.filter(({ level }) => level === 'error').length;
-  const text = `Your own catalog has ${countText(errors, 'error')}; "quarterdeck catalog check" tells which.`;
+  const text = `Your own catalog has ${countText(errors, 'error')}; Show them: quarterdeck catalog check`;
   if (errors > 0) output.note(output.paintError('warning', text));
 }
 
@@ -134,7 +134,7 @@ function catalogLines(entries: readonly CatalogEntry[], output: Output, searched
   const shown = cleanLine(searched);
   if (searched !== '' && entries.length === 0)
     return [`Nothing in the catalog is like "${shown}". "quarterdeck catalog list" names all there is.`];
-  const hint = '"quarterdeck catalog show ID" tells all about one.';
+  const hint = 'Show one: quarterdeck catalog show ID';
   if (searched !== '') return [...table, '', `${countText(entries.length, 'component')} for "${shown}". ${hint}`];
   const lines: string[] = [];
   for (const group of groups) {

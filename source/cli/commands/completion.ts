@@ -12,7 +12,7 @@ import { type Candidate, completionOf, type WordKind } from '../completion-words
 export async function runCompletionVerb({ output }: VerbContext, shell: string | undefined): Promise<number> {
   const script = shellScripts.get(shell ?? '');
   if (!script) {
-    const message = shell === undefined ? 'Which shell?' : `There is no completion for "${cleanLine(shell)}".`;
+    const message = shell === undefined ? 'Shell' : `No completion for "${cleanLine(shell)}".`;
     const verbs = [...shellScripts.keys()].map((name) => `quarterdeck completion ${name}`);
     throw new Fault('usage.shell', message, `Write one of: ${verbs.join(', ')}.`);
   }

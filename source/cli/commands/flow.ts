@@ -90,8 +90,8 @@ export async function runFlowVerb(
   }
   output.endProgress();
   const unused = answers ? unusedAnswers(answers) : [];
-  if (unused.length > 0) output.note(`Not asked for, and not used: ${unused.map(cleanLine).join(', ')}.`);
-  if (!options.json) for (const { host, message } of skipped) output.note(`${cleanLine(host)} was left out: ${cleanLine(message)}`);
+  if (unused.length > 0) output.note(`Unused answers: ${unused.map(cleanLine).join(', ')}.`);
+  if (!options.json) for (const { host, message } of skipped) output.note(`${cleanLine(host)} was skipped: ${cleanLine(message)}`);
   if (sink instanceof JsonSink) {
     const [only] = outcomes;
     const data = several ? outcomes.map((outcome, index) => dataOn(inputs[index]?.engineName, outcome.data)) : only?.data;
@@ -170,15 +170,15 @@ function enginesOf(flow: Flow, { engines }: FleetSnapshot, named: string | undef
   if (flow.right === 'read' || connected.length < 2) return connected;
   // A machine has the same name as the first of its engines.
   if (named !== undefined && connected.includes(named)) return [named];
-  const message = `There are several engines: ${connected.map(cleanLine).join(', ')}.`;
+  const message = `Several engines are available: ${connected.map(cleanLine).join(', ')}.`;
   throw new Fault('usage.host', message, `Name one: ${connected.map((name) => `--host ${cleanLine(name)}`).join(', ')}.`);
 }
 
 async function answersOf({ options, stdin, signal }: VerbContext, isTaken: boolean): Promise<Answers | undefined> {
   if (options.answers === undefined) return undefined;
   if (options.answers === '-' && isTaken) {
-    const message = 'What is piped in cannot be the answers and the input of the program.';
-    throw new Fault('usage.stdin', message, 'Take the answers from a file, or leave --stdin away.');
+    const message = 'Standard input cannot be both the answers and the input of the program.';
+    throw new Fault('usage.stdin', message, 'Read the answers from a file, or omit --stdin.');
   }
   if (options.answers !== '-') refuseTypedPath(options, options.answers);
   return readAnswers(options.answers, () => readAll(stdin, signal, '--answers -'), signal);
@@ -193,9 +193,9 @@ function createOperator({ output, options, stdin, stdout }: VerbContext, { flags
 
 async function readAll(stdin: NodeJS.ReadStream, signal: AbortSignal, option: string): Promise<Uint8Array> {
   if (stdin.isTTY) {
-    const program = 'Pipe something in, or use --tty for a program that asks.';
-    const remedy = option === '--stdin' ? program : 'Pipe the answers in, or leave the option away to be asked.';
-    throw new Fault('usage.stdin', `${option} takes what is piped in, and the input is a terminal.`, remedy);
+    const program = 'Pipe the input, or use --tty for an interactive program.';
+    const remedy = option === '--stdin' ? program : 'Pipe the answers, or omit the option to be prompted.';
+    throw new Fault('usage.stdin', `${option} reads standard input, which is a terminal.`, remedy);
   }
   const chunks: Buffer[] = [];
   let size = 0;
@@ -205,8 +205,8 @@ async function readAll(stdin: NodeJS.ReadStream, signal: AbortSignal, option: st
     if (size > stdinLimitBytes)
       throw new Fault(
         'usage.stdin',
-        'More than 64 MB were piped in.',
-        'Copy it in with quarterdeck cp, and let the program read the file.',
+        'Standard input is larger than 64 MB.',
+        'Copy the file with quarterdeck cp and let the program read it.',
       );
     chunks.push(bytes);
   }

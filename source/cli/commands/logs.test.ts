@@ -162,7 +162,7 @@ describe('logs', () => {
     ]);
     const one = await run(['password-vault'], { stream, fleet });
     expect(one.exitCode).toBe(2);
-    expect(one.stderr).toContain('can mean several: nas/stack/password-vault, shed/stack/password-vault');
+    expect(one.stderr).toContain('is ambiguous: nas/stack/password-vault, shed/stack/password-vault');
   });
 
   test('that many lose with one link are told so once, and that it is back', async () => {
@@ -220,7 +220,7 @@ describe('logs', () => {
 
   test('says when lines were cut', async () => {
     const { stderr, exitCode } = await run(['password-vault'], { stream: giving([line('x'.repeat(300_000), { ...ofVault, cut: true })]) });
-    expect(stderr).toBe('1 line was longer than what is read of one, and cut.\n');
+    expect(stderr).toBe('1 line was longer than the limit and truncated.\n');
     expect(exitCode).toBe(0);
   });
 });
@@ -275,7 +275,7 @@ describe('what programs write', () => {
     expect((await run(['password-vault', '--raw'], { stream })).stdout).toBe(`${hostile}\n`);
     const { exitCode, stdout, stderr, asked } = await run(['password-vault', '--raw'], { stream, terminal: true });
     expect({ exitCode, stdout, asked }).toEqual({ exitCode: 4, stdout: '', asked: [] });
-    expect(stderr).toContain('Pipe --raw into a program or a file');
+    expect(stderr).toContain('Pipe the output of --raw');
   });
 
   test('is one JSON object a line with --json, cleaned, and whole with --raw', async () => {
@@ -447,7 +447,7 @@ describe('an end', () => {
     expect(stderr.trimEnd().split('\n')).toEqual([
       'password-vault is not running; waiting for it to start.',
       'password-vault is running.',
-      'password-vault has no container; waiting for one.',
+      'password-vault has no container yet; waiting for one.',
       'password-vault is running.',
     ]);
   });
@@ -455,14 +455,14 @@ describe('an end', () => {
 
 describe('wrong words', () => {
   test.each([
-    [[], 'needs the name of a component'],
-    [['--all', 'password-vault'], 'Leave out either'],
+    [[], 'requires a component'],
+    [['--all', 'password-vault'], 'Omit one of them'],
     [['pasword-vault'], 'Did you mean "password-vault"?'],
     [['rss-reader', '--service', 'databse'], 'Did you mean "database"?'],
     [['password-vault', '--tail', 'many'], '--tail takes a number'],
     [['password-vault', '--tail', '-1'], '--tail takes a number'],
     [['password-vault', '--since', 'soon'], '"soon" is no time'],
-    [['password-vault', '--since', '10m', '--until', '1h'], '--until is before --since'],
+    [['password-vault', '--since', '10m', '--until', '1h'], '--until must be later than --since'],
     [['password-vault', '--sicne', '10m'], 'Did you mean --since'],
   ])('%j', async (argv, sentence) => {
     const { exitCode, stderr, asked } = await run(argv);
@@ -475,7 +475,7 @@ describe('wrong words', () => {
     expect({ exitCode, asked }).toEqual({ exitCode: 1, asked: [] });
     expect(stderr).toContain('file-sync has no container, and so no log.');
     const following = await run(['file-sync', '-f']);
-    expect(following.stderr).toBe('file-sync has no container; waiting for one.\n');
+    expect(following.stderr).toBe('file-sync has no container yet; waiting for one.\n');
     expect(following.asked[0]?.componentKeys).toEqual(['local/stack/file-sync']);
   });
 

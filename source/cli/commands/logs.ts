@@ -29,8 +29,8 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
   const tail = tailOf(flags);
   refuseRaw(context, flags);
   if (names.length === 0 && !flags.all)
-    throw usage('component', 'logs needs the name of a component.', 'quarterdeck logs COMPONENT, or --all for all of them.');
-  if (names.length > 0 && flags.all) throw usage('all', '--all is every component, and some are named too.', 'Leave out either.');
+    throw usage('component', 'logs requires a component.', 'quarterdeck logs COMPONENT, or --all for all of them.');
+  if (names.length > 0 && flags.all) throw usage('all', '--all cannot be combined with component names.', 'Omit one of them.');
 
   const { fleet, logs } = await context.app();
   const snapshot = await settleFleet(context, fleet);
@@ -96,7 +96,7 @@ export async function runLogsVerb(context: VerbContext, names: readonly string[]
   // The reader closed the pipe and needs no more.
   if (output.gone.aborted) return 0;
   if (signal.aborted) return interruptedCode;
-  if (cutLines > 0) note(`${countText(cutLines, 'line was', 'lines were')} longer than what is read of one, and cut.`);
+  if (cutLines > 0) note(`${countText(cutLines, 'line was', 'lines were')} longer than the limit and truncated.`);
   return 0;
 }
 
@@ -108,7 +108,7 @@ async function filterOf({ grep }: LogsFlags): Promise<LogFilter | undefined> {
   if (grep === undefined) return undefined;
   const answer = await loadLogFilter(grep);
   if (answer.state === 'ready') return answer.filter;
-  const remedy = 'It takes a text, /a regular expression/, or either behind ! for the lines without it.';
+  const remedy = 'Use a text or a /regular expression/; a leading ! shows the lines without it.';
   throw usage('filter', `--grep: ${answer.problem}`, remedy);
 }
 
@@ -122,7 +122,7 @@ function rangeOf({ since, until }: LogsFlags, nowMs: number): { sinceMs?: number
   const sinceMs = read('since', since);
   const untilMs = read('until', until);
   if (sinceMs !== undefined && untilMs !== undefined && sinceMs > untilMs) {
-    throw usage('time', 'Nothing lies between these two: --until is before --since.', 'Change one of them.');
+    throw usage('time', '--until must be later than --since.', 'Change one of them.');
   }
   return { sinceMs, untilMs };
 }
@@ -139,8 +139,8 @@ function refuseRaw({ output, options }: VerbContext, { raw }: LogsFlags): void {
   if (!raw || options.json || !output.interactive) return;
   throw new Fault(
     'refused.raw',
-    'A terminal does what lines tell it that it is given as they are: move the cursor, change the title, write to the clipboard.',
-    'Pipe --raw into a program or a file, or leave it out.',
+    'Raw lines can control the terminal: move the cursor, change the title, write to the clipboard.',
+    'Pipe the output of --raw to a program or a file, or omit it.',
   );
 }
 
@@ -161,7 +161,7 @@ function chosen(names: readonly string[], { all, service }: LogsFlags, snapshot:
   const services = new Map<string, Set<string>>();
   if (all) for (const component of snapshot.components) components.set(component.key, component);
   if (all && components.size === 0)
-    throw new Fault('failed.empty', 'There are no containers here.', '"quarterdeck status" says where it looked.');
+    throw new Fault('failed.empty', 'No containers found.', 'Show the engines: quarterdeck status');
   const whole = new Set<string>();
   for (const name of names) {
     const alike = allHosts ? onEachHost(name, snapshot) : [];
@@ -217,7 +217,7 @@ function withContainers(components: readonly ComponentView[], note: (sentence: s
 const livenessText = {
   up: 'is running.',
   down: 'is not running; waiting for it to start.',
-  none: 'has no container; waiting for one.',
+  none: 'has no container yet; waiting for one.',
 } as const;
 type Liveness = keyof typeof livenessText;
 

@@ -95,7 +95,7 @@ describe('practice serve', () => {
     expect(await run('--practice', 'audit', 'verify')).toMatchObject({ code: 0 });
     expect((await run('audit')).out).not.toContain('media-server');
 
-    expect(await run('practice', 'serve')).toMatchObject({ code: 1, err: expect.stringContaining('served already') });
+    expect(await run('practice', 'serve')).toMatchObject({ code: 1, err: expect.stringContaining('already running') });
     child.kill('SIGINT');
     expect((await ended).code).toBe(0);
     expect(await run('practice', 'incident', 'sealed')).toMatchObject({ code: 3, err: expect.stringContaining('practice serve') });

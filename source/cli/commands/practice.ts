@@ -10,18 +10,18 @@ import { runFlowVerb } from './flow.ts';
 
 export async function runPracticeVerb(context: VerbContext, action: string | undefined, words: readonly string[]): Promise<number> {
   if (action === 'serve') {
-    if (words.length > 0) throw new Fault('usage.words', 'practice serve takes no further words.', 'quarterdeck practice serve');
+    if (words.length > 0) throw new Fault('usage.words', 'practice serve accepts no arguments.', 'quarterdeck practice serve');
     return serve(context);
   }
   if (action === 'incident') return playIncident(context, words);
   if (action === 'compose') return runPracticeCompose(context.env, words);
-  const remedy = nameRemedy(action ?? '', ['serve', 'incident'], 'There are: practice, practice serve, practice incident [NAME].');
+  const remedy = nameRemedy(action ?? '', ['serve', 'incident'], 'Use practice, practice serve or practice incident [NAME].');
   throw new Fault('usage.practice', `practice does not know "${cleanLine(action ?? '')}".`, remedy);
 }
 
 export function describePractice({ output }: VerbContext): number {
   output.lines([
-    'The practice stack is a container engine with a dozen components that live in memory: logs, health, a secrets manager that really seals. Nothing of it touches this machine.',
+    'The practice stack is a container engine with a dozen components that live in memory: logs, health, a secrets manager that really seals. It does not touch this machine.',
     '',
     'In a terminal "quarterdeck practice" opens the console on it.',
     'quarterdeck practice serve [--json]     runs it until it is stopped, and prints where it is',
@@ -34,8 +34,8 @@ export function describePractice({ output }: VerbContext): number {
 async function serve({ output, options, signal, basePaths }: VerbContext): Promise<number> {
   const other = await findServed(basePaths, signal);
   if (other) {
-    const remedy = 'Use that one: verbs with --practice find it. It ends with the process that serves it.';
-    throw new Fault('failed.practiceServed', `A practice stack is served already: ${other.facts.engine}`, remedy);
+    const remedy = 'Use that one: commands with --practice find it. It ends with its process.';
+    throw new Fault('failed.practiceServed', `A practice stack is already running: ${other.facts.engine}`, remedy);
   }
   const own = await openOwn(basePaths);
   try {
@@ -47,11 +47,11 @@ async function serve({ output, options, signal, basePaths }: VerbContext): Promi
       const products = Object.entries(facts.products);
       output.lines([
         `The practice stack listens at ${facts.engine}`,
-        'Take it for DOCKER_HOST, or say --practice to any verb.',
+        'Set DOCKER_HOST to it, or pass --practice to any command.',
         '',
         ...products.map(([id, { address, published }]) => `${id.padEnd(24)} ${published.padEnd(28)} ${address}`),
         '',
-        `Key shares of the secrets manager, of which ${facts.threshold} unseal it:`,
+        `Key shares of the secrets manager (${facts.threshold} unseal it):`,
         ...facts.shares.map((share) => `  ${share}`),
         `Its root token: ${facts.rootToken}`,
         `Incidents: ${facts.incidents.map(({ name }) => name).join(', ')}`,
@@ -76,13 +76,13 @@ async function playIncident(context: VerbContext, words: readonly string[]): Pro
     else {
       const width = Math.max(...incidents.map(({ name }) => name.length));
       for (const { name, summary } of incidents) output.line(`${name.padEnd(width)}  ${summary}`);
-      output.line(`${'calm'.padEnd(width)}  Ends whatever goes on.`);
+      output.line(`${'calm'.padEnd(width)}  Ends the current incident.`);
     }
     return 0;
   }
   if (!practice?.served) {
-    const remedy = 'Start one with quarterdeck practice serve; in the console of quarterdeck practice, : finds incidents.';
-    throw new Fault('unreachable.practice', 'No practice stack is served here, so nobody would see an incident.', remedy);
+    const remedy = 'Start one with quarterdeck practice serve. In the practice console, : finds incidents.';
+    throw new Fault('unreachable.practice', 'No practice stack is running.', remedy);
   }
   return runFlowVerb(context, incident, words, {});
 }

@@ -76,7 +76,7 @@ test('what was left in the middle is listed; what ended, and what nobody can go 
 test('nothing left: a sentence; and an unknown run is refused', async () => {
   const { context, stdout } = await fixture();
   expect(await runRunVerb(context(), flows, undefined)).toBe(0);
-  expect(stdout.text).toBe('Nothing was left in the middle.\n');
+  expect(stdout.text).toBe('Nothing was interrupted.\n');
   await expect(runRunVerb(context(), flows, '20260101T000000000-abcdef')).rejects.toMatchObject({ code: 'usage.run' });
 });
 

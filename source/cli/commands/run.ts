@@ -19,7 +19,7 @@ export async function runRunVerb(context: VerbContext, flows: readonly Flow[], r
   const run = open.find((each) => each.run === resume);
   const flow = run && resumable.get(run.flow);
   if (!run || !flow) {
-    throw new Fault('usage.run', `There is no run "${cleanLine(resume)}" that can be gone on with.`, 'To list them: quarterdeck run');
+    throw new Fault('usage.run', `There is no run "${cleanLine(resume)}" to resume.`, 'List them: quarterdeck run');
   }
   const { options } = context;
   const { host } = options;
@@ -58,7 +58,7 @@ function list({ output, options }: VerbContext, { open: runs, damaged }: RunJour
     });
     return 0;
   }
-  if (runs.length === 0) output.line(damaged.length === 0 ? 'Nothing was left in the middle.' : 'No run can be resumed.');
+  if (runs.length === 0) output.line(damaged.length === 0 ? 'Nothing was interrupted.' : 'No run can be resumed.');
   else {
     const columns = [
       { heading: 'RUN' },
@@ -75,7 +75,7 @@ function list({ output, options }: VerbContext, { open: runs, damaged }: RunJour
       String(acts.length),
     ]);
     output.table(columns, rows);
-    output.note('Go on with one: quarterdeck run --resume RUN');
+    output.note('Resume one: quarterdeck run --resume RUN');
   }
   for (const one of damaged) output.note(damageText(one));
   return 0;

@@ -35,7 +35,7 @@ export function remarks(components: readonly ComponentView[], { unfinished, aski
   }
   const down = missingComponents(components, unfinished).map(({ id }) => id);
   if (down.length > 0) {
-    found.push({ text: cleanLine(`Did not come back: ${down.join(', ')}.`), verb: 'up' });
+    found.push({ text: cleanLine(`Missing: ${down.join(', ')}.`), verb: 'up' });
     // After an outage unsealing is the next step; at other times the component's row shows the state.
     const sealed = sealedManagers(components).map(({ id }) => id);
     if (sealed.length > 0) found.push({ text: cleanLine(`Sealed: ${sealed.join(', ')}.`), verb: 'unseal' });
