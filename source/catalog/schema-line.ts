@@ -2,9 +2,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { installationFolder } from '../config/installation.ts';
 
-export function schemaFile(): string {
-  return join(installationFolder(), 'dist', 'component.schema.json');
-}
+export const schemaName = 'dist/component.schema.json';
+export const schemaFile = (): string => join(installationFolder(), schemaName);
 
 /** For YAML language servers, so that they know its schema. */
 export function schemaLine(): string {

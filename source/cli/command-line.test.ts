@@ -407,18 +407,14 @@ describe('status', () => {
     const broken = { engineName: 'local', run: 'r1', by: 'ann@nas', startedAt: '', components: ['password-vault'], summary };
     const facts = { components: [vaultView, { ...sealed, speaks: 'vault' }] };
     const { stdout } = await run(['status'], { facts, unfinished: [broken] });
-    expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(
-      `The change to password-vault broke off. ${summary} Resume: quarterdeck recover`,
-    );
+    expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(`The change to password-vault broke off. ${summary} Resume: quarterdeck recover`);
     expect(stdout).toContain('Missing: password-vault. Start them: quarterdeck up');
     expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(
       'Sealed: secrets-manager-path. Unseal with key shares: quarterdeck unseal secrets-manager-path',
     );
     expect(stdout).toMatch(/^ {4}to do: Create the first account\n {4}no backup$/m);
     const one = (await run(['status', 'password-vault'], { facts })).stdout;
-    expect(one).toMatch(
-      /0 of 1 setup task done\n▲ Create the first account\n {2}Confirm: quarterdeck tasks password-vault first-account/,
-    );
+    expect(one).toMatch(/0 of 1 setup task done\n▲ Create the first account\n {2}Confirm: quarterdeck tasks password-vault first-account/);
     const json = JSON.parse((await run(['status', '--json'], { facts, unfinished: [broken] })).stdout).hosts[0];
     expect(json).toMatchObject({ unfinished: [{ run: 'r1', summary }], missing: ['password-vault'] });
   });

@@ -151,7 +151,9 @@ async function mistakeFault(thrown: unknown, verb: string, { paths, version }: P
   return new Fault(
     'failed.unexpected',
     `Internal error: ${withoutLikelySecrets(messageOf(thrown))}`,
-    report === undefined ? 'Please report it with the steps that led to it.' : `Please report it with ${report}, which contains no secrets.`,
+    report === undefined
+      ? 'Please report it with the steps that led to it.'
+      : `Please report it with ${report}, which contains no secrets.`,
   );
 }
 

@@ -89,9 +89,7 @@ export function statusLines(
     }
     const down = missingComponents(here, unfinished).map(({ id }) => id);
     const remarks = [
-      ...unfinished
-        .filter((one) => one.engineName === engineView.name)
-        .map((one) => `${unfinishedText(one)} Resume: quarterdeck recover`),
+      ...unfinished.filter((one) => one.engineName === engineView.name).map((one) => `${unfinishedText(one)} Resume: quarterdeck recover`),
       ...(down.length > 0 ? [`Missing: ${down.join(', ')}. Start them: quarterdeck up`] : []),
       ...(down.length > 0 ? sealedManagers(here).map(({ id }) => `Sealed: ${id}. Unseal with key shares: quarterdeck unseal ${id}`) : []),
     ];

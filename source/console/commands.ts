@@ -134,12 +134,11 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     if (refused !== undefined) return refused;
     if (flow.about === 'host') return app.fleet.snapshot().engines.length > 0 ? undefined : 'No engine has answered yet.';
     if (!component) return reason;
-    if (flow.about === 'catalog' && !component.known)
-      return `${component.id} is not in the catalog: "${flow.title}" is for those that are.`;
-    if (component.state.id === 'unknown') return `The engine is away: "${flow.title}" has to wait until it is back.`;
+    if (flow.about === 'catalog' && !component.known) return `${component.id} is not in the catalog, so "${flow.title}" is not available.`;
+    if (component.state.id === 'unknown') return `The engine is unreachable: "${flow.title}" is not available.`;
     if (flow.ours && component.known && !isOurs(app, component))
-      return `${component.id} was not deployed from here: use the tool that deployed it.`;
-    return isOffered(app, flow, component) ? undefined : `"${flow.title}" cannot be done now: ${component.id} is ${component.state.label}.`;
+      return `${component.id} was not deployed by Quarterdeck. Use the tool that deployed it.`;
+    return isOffered(app, flow, component) ? undefined : `"${flow.title}" is not available: ${component.id} is ${component.state.label}.`;
   }
 
   function begin(flow: Flow, input: FlowInput): void {
@@ -191,7 +190,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     const [elsewhere] = here ? [] : flows.flatMap((flow) => onlySpeaker(app, flow) ?? []);
     const [first] = flows;
     if (here) startFlow(here);
-    else if (elsewhere && !app.options.readOnly) say('warning', `This key is about ${elsewhere.id}. Select it first.`);
+    else if (elsewhere && !app.options.readOnly) say('warning', `This key applies to ${elsewhere.id}. Select it first.`);
     else if (first) startFlow(first);
     else say('warning', `"${found[0]?.title}" is not available here.`);
   }
@@ -268,7 +267,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     },
     seenPage: (id, page) => void pages.set(id, page),
     paste(text) {
-      if (!screens.front(store.get()).paste?.(text)) say('off', 'Pasted text is not run as keys.');
+      if (!screens.front(store.get()).paste?.(text)) say('off', 'Pasted text is ignored here.');
     },
   };
   const parts: ConsoleParts = { ...base, commands, screens: {} as OpenScreens };
@@ -286,7 +285,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     'next-service': onTarget(nextService),
     refresh: onTarget(({ key, id }) => {
       app.fleet.refresh(key);
-      say('off', `Asking ${id} again`);
+      say('off', `Querying ${id} again`);
     }),
     'tab-right': () => turnShownTab(1),
     'tab-left': () => turnShownTab(-1),
@@ -296,10 +295,10 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     ...Object.fromEntries(paneIds.map((pane) => [paneCommand(pane), () => focus(pane)])),
     zoom: () => store.update((state) => ({ zoomed: !state.zoomed })),
     'show-run': () => {
-      if (!runs.show()) say('off', 'Nothing runs.');
+      if (!runs.show()) say('off', 'Nothing is running.');
     },
     'answer-host': () => {
-      if (!hostPrompts.open()) say('off', 'ssh asks nothing.');
+      if (!hostPrompts.open()) say('off', 'There is no ssh prompt.');
     },
     back,
     redraw,

@@ -117,10 +117,10 @@ describe('components', () => {
     await screen.sees('docker 28.5.1');
   });
 
-  test('nothing there yet is said, not shown as an error', async () => {
+  test('no components yet is said, not shown as an error', async () => {
     const app = createFakeApp({ snapshot: { ...sampleSnapshot(), components: [], ports: [], settled: false, engines: [] } });
     const screen = await openHarness({ app });
-    await screen.sees('Asking the container engine');
+    await screen.sees('Querying the container engine');
     app.show(() => ({ settled: true, engines: [sampleEngine] }));
     await screen.sees('No containers here yet.');
   });
@@ -219,7 +219,7 @@ describe('ports', () => {
       '2 in conflict',
     );
     await screen.press('3', 'j');
-    await screen.sees('dns-filter-second wants the same port: only one of them can have it.');
+    await screen.sees('dns-filter-second uses the same port. Only one of them can have it.');
   });
 
   test('lead to the component that owns them, also when a filter hid it', async () => {
@@ -604,7 +604,7 @@ describe('flows', () => {
     await screen.sees(/▸○ ldap-directory/);
     expect(screen.row('q quit')).not.toMatch(/U update/);
     await screen.press('U');
-    await screen.sees('ldap-directory was not deployed from here: use the tool that deployed it.');
+    await screen.sees('ldap-directory was not deployed by Quarterdeck. Use the tool that deployed it.');
     expect(screen.app.started).toEqual([]);
     await screen.press(':');
     await screen.type('deploy ldap');
@@ -711,7 +711,7 @@ describe('keys', () => {
   test('pasted text is never keys', async () => {
     const screen = await openHarness();
     await screen.paste('sxq\rremove everything');
-    await screen.sees('Pasted text is not run as keys.');
+    await screen.sees('Pasted text is ignored here.');
     expect(screen.app.started).toEqual([]);
     expect(screen.quitted()).toBe(false);
     // The same applies to a terminal without bracketed paste.
@@ -895,7 +895,7 @@ describe('palette', () => {
     await screen.press(':', 'down', 'down');
     await screen.sees('3 of ');
     await screen.type('zzzzz');
-    await screen.sees('Nothing is called like that.');
+    await screen.sees('No matches.');
     await screen.press('enter');
     await screen.misses('┏ Find ');
     expect(screen.app.started).toEqual([]);
@@ -984,7 +984,7 @@ describe('what broke off', () => {
         services: one.services.map((service) => ({ ...service, kept: true })),
       })),
     }));
-    await screen.sees('Missing: rss-reader, wiki, dns-filter-second.', ':up brings it up');
+    await screen.sees('Missing: rss-reader, wiki, dns-filter-second.', ':up starts it');
     await screen.sees('Sealed: secrets-manager-path.', ':unseal opens it');
   });
 });

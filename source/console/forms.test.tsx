@@ -125,7 +125,7 @@ describe('a form', () => {
     const { answers, open } = formFixture();
     const screen = await open();
     await screen.press('r', 'up');
-    await screen.sees('generated when left empty');
+    await screen.sees('generated if empty');
     await screen.type('geheim');
     await screen.sees('••••••_');
     await screen.press('tab');
@@ -133,7 +133,7 @@ describe('a form', () => {
     await screen.paste('mail.lan\n');
     await screen.sees('mail.lan_');
     await screen.press('tab', 'tab');
-    await screen.sees('kept as it is');
+    await screen.sees('unchanged');
     await screen.paste('  s3cret with\x07 spaces \r\n');
     await screen.press('ctrl+s');
     await screen.sees('Deployed');
@@ -147,7 +147,7 @@ describe('a form', () => {
     await screen.press('r', 'esc');
     await screen.sees('Cancelled. No further changes were made.');
     await screen.press('r', 'x', 'esc');
-    await screen.sees('Throw away what was typed into one field?', 'y yes, leave');
+    await screen.sees('Discard the changes to one field?', 'y yes, leave');
     await screen.press('n');
     await screen.sees('▸ Mail server', 'x_');
     await screen.press('esc', 'y');
@@ -373,7 +373,7 @@ describe('long work', () => {
   test('Esc hides it and it goes on; 0 shows it again; Ctrl-C cancels it', async () => {
     const screen = await openHarness({ size: { columns: 80, rows: 24 }, flows: { restart: deploy } });
     await screen.press('r');
-    await screen.sees('Pull the images', 'Esc hide, it goes on');
+    await screen.sees('Pull the images', 'Esc hide');
     await screen.press('esc');
     await screen.misses('Pull the images');
     await screen.sees(/2 at once, 32 % .*0 shows it/);
@@ -425,7 +425,7 @@ describe('a secret that is shown', () => {
     await screen.press('r');
     await screen.sees('Masked again', '••••••••');
     await screen.press('y');
-    await screen.sees('Admin token is masked again, and not copied.');
+    await screen.sees('Admin token is masked again and was not copied.');
     expect(screen.copied).toEqual([]);
   });
 

@@ -149,7 +149,7 @@ test('a provider that is stopped is said to be stopped; once it runs, its discov
   await stopped.press(':');
   await stopped.sees('Find');
   await stopped.type('oidc check');
-  await stopped.sees('Check the OIDC discovery: idp-enterprise', 'not as it is now: s');
+  await stopped.sees('Check the OIDC discovery: idp-enterprise', 'not available: s');
   await stopped.press('esc');
   await fixture.run('start', provider);
   // Keycloak takes eleven seconds to start, as the real one does.

@@ -45,8 +45,8 @@ const shared = [
     title: "Copy the address of the component's page; on another host, open a tunnel to it",
     find: true,
   },
-  { id: 'next-service', keys: ['v'], context: 'component', title: 'Look at the next service of the component', find: true },
-  { id: 'refresh', keys: ['R'], context: 'component', title: 'Ask the component again, now', find: true },
+  { id: 'next-service', keys: ['v'], context: 'component', title: 'Show the next service of the component', find: true },
+  { id: 'refresh', keys: ['R'], context: 'component', title: 'Query the component again now', find: true },
   { id: 'df', keys: ['D'], context: 'host', flow: 'df' },
   { id: 'prune', keys: ['P'], context: 'host', flow: 'prune' },
 
@@ -69,28 +69,28 @@ const shared = [
   { id: 'tab-right', keys: [']'], context: 'everywhere', title: 'Next tab of the details' },
   { id: 'tab-left', keys: ['['], context: 'everywhere', title: 'Previous tab of the details' },
   { id: 'log-scope', keys: ['L'], context: 'everywhere', title: 'Logs of the component, of its project, of the whole host', find: true },
-  { id: 'next-host', keys: ['>'], context: 'everywhere', title: 'Components of the next host alone, then of all', find: true },
-  { id: 'previous-host', keys: ['<'], context: 'everywhere', title: 'Components of the previous host alone' },
+  { id: 'next-host', keys: ['>'], context: 'everywhere', title: 'Only components of the next host, then all', find: true },
+  { id: 'previous-host', keys: ['<'], context: 'everywhere', title: 'Only components of the previous host' },
   // Keys that open a screen are listed here.
-  { id: 'zoom', keys: ['z'], context: 'everywhere', title: 'This pane alone, or all of them', find: true },
+  { id: 'zoom', keys: ['z'], context: 'everywhere', title: 'Zoom this pane, or show all', find: true },
   { id: 'filter', keys: ['/'], context: 'everywhere', title: 'Filter this pane, or search in it', label: 'filter' },
   { id: 'back', keys: ['esc'], context: 'everywhere', title: 'Back: close, clear the filter, cancel what runs' },
   { id: 'palette', keys: [':', 'ctrl+p'], context: 'everywhere', title: 'Find a command, component or host', label: 'commands' },
-  { id: 'answer-host', keys: ['a'], context: 'everywhere', title: 'Answer what ssh asks before it connects' },
+  { id: 'answer-host', keys: ['a'], context: 'everywhere', title: 'Answer the prompt of ssh' },
   { id: 'help', keys: ['?'], context: 'everywhere', title: 'Help', label: 'help', find: true },
-  { id: 'redraw', keys: ['ctrl+l'], context: 'everywhere', title: 'Draw the screen anew' },
-  { id: 'suspend', keys: ['ctrl+z'], context: 'everywhere', title: 'Back to the shell; `fg` returns' },
+  { id: 'redraw', keys: ['ctrl+l'], context: 'everywhere', title: 'Redraw the screen' },
+  { id: 'suspend', keys: ['ctrl+z'], context: 'everywhere', title: 'Suspend to the shell; `fg` returns' },
   { id: 'quit', keys: ['q', 'ctrl+c'], context: 'everywhere', title: 'Quit', label: 'quit', find: true },
 
-  { id: 'accept', keys: ['enter'], context: 'question', title: 'Give the answer' },
+  { id: 'accept', keys: ['enter'], context: 'question', title: 'Submit the answer' },
   { id: 'cancel', keys: ['esc', 'ctrl+c'], context: 'question', title: 'Cancel' },
-  { id: 'yes', keys: ['y'], context: 'question', title: 'Yes, do it' },
+  { id: 'yes', keys: ['y'], context: 'question', title: 'Confirm' },
   { id: 'no', keys: ['n'], context: 'question', title: 'No' },
-  { id: 'toggle', keys: ['space'], context: 'question', title: 'Choose, where several can be chosen' },
+  { id: 'toggle', keys: ['space'], context: 'question', title: 'Select or clear a choice' },
   { id: 'choice-down', keys: ['down', 'ctrl+n'], context: 'question', title: 'Next choice' },
   { id: 'choice-up', keys: ['up', 'ctrl+p'], context: 'question', title: 'Previous choice' },
 
-  { id: 'show-run', keys: ['0'], context: 'everywhere', title: 'What runs, with how far it is' },
+  { id: 'show-run', keys: ['0'], context: 'everywhere', title: 'Running operations and their progress' },
 ] as const satisfies readonly (Omit<KeyBinding, 'title'> & ({ title: string } | { flow: string }))[];
 
 export type CommandId = (typeof shared)[number]['id'] | ScreenCommandId;
@@ -145,12 +145,12 @@ function applySetting(table: readonly KeyBinding[], id: string, keys: readonly s
   const binding = table.find((candidate) => candidate.id === id);
   if (!binding) {
     const ids = table.map((each) => each.id).join(', ');
-    throw badKey(id, `The settings give a key to "${id}", which is no command.`, `Use one of: ${ids}.`);
+    throw badKey(id, `keys: "${id}" is not a command.`, `Use one of: ${ids}.`);
   }
   const wrong = keys.find((key) => !isKeyName(key));
   if (wrong !== undefined) {
-    const remedy = 'Write keys like j, G, ctrl+d, alt+b, enter, esc, tab, space, pagedown.';
-    throw badKey(id, `The settings give "${id}" the key "${wrong}", which is no key.`, remedy);
+    const remedy = 'Use keys such as j, G, ctrl+d, alt+b, enter, esc, tab, space, pagedown.';
+    throw badKey(id, `keys: "${id}" has the invalid key "${wrong}".`, remedy);
   }
   binding.keys = keys;
 }
@@ -165,8 +165,8 @@ function checkConflicts(table: readonly KeyBinding[], overrides: object): void {
       // Pause and unpause are never available at once, so they share a key. Settings may not do that for other commands.
       if (!other || sharedByDesign(binding, other, key)) continue;
       const [mine, theirs] = binding.id in overrides ? [binding, other] : [other, binding];
-      const remedy = `Give "${mine.id}" another key in the settings, or "${theirs.id}" too.`;
-      throw badKey(mine.id, `The key "${key}" of "${mine.id}" already means "${theirs.id}".`, remedy);
+      const remedy = `Set another key for "${mine.id}" or "${theirs.id}" in the settings.`;
+      throw badKey(mine.id, `The key "${key}" of "${mine.id}" is already used by "${theirs.id}".`, remedy);
     }
   }
 }

@@ -354,7 +354,7 @@ describe('one line', () => {
     ...lines(81, 3),
   ];
 
-  test('that a filter found is shown among its neighbours, and Esc goes back to the filtered view', async () => {
+  test('that a filter found is shown in context, and Esc goes back to the filtered view', async () => {
     const screen = await inLogs();
     screen.log(vault, some());
     await screen.press('/');
@@ -362,7 +362,7 @@ describe('one line', () => {
     await screen.press('enter');
     await screen.sees('1 of 85 lines match', 'needle one');
     await screen.press('enter');
-    await screen.sees(/▸.*needle one/, /line 40 /, /line 41 /, 'among its neighbours');
+    await screen.sees(/▸.*needle one/, /line 40 /, /line 41 /, 'in context');
     await screen.press('esc');
     await screen.misses('line 40 ');
     await screen.sees('needle one', '1 of 85 lines match');
@@ -466,7 +466,7 @@ describe('a time', () => {
     await screen.press('T');
     await screen.type('15:00');
     await screen.press('enter');
-    await screen.sees('Nothing was logged so late.');
+    await screen.sees('No log lines that late.');
   });
 });
 

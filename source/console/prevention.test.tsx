@@ -162,7 +162,7 @@ test('from a log line to a ban: the address in it, or all of them where there ar
   await harness.press('enter', 'l');
   await harness.sees('no address at 09:01:02');
   await harness.press('b');
-  await harness.sees('No address stands in this line.');
+  await harness.sees('This line contains no address.');
   await harness.press('k', 'b');
   await harness.until(() => harness.app.started.length === 1, 'the flow');
   await harness.press('k', 'b');

@@ -38,10 +38,10 @@ function headLines({ app, keymap, practice }: ConsoleParts, state: InterfaceStat
     `${counts(snapshot.components)
       .map(({ word, count }) => `${count} ${word}`)
       .join(', ')}.`,
-    ...troubles.map(({ message, remedy }) => `Away: ${cleanLine(message)} ${cleanLine(remedy)}`),
+    ...troubles.map(({ message, remedy }) => `Unreachable: ${cleanLine(message)} ${cleanLine(remedy)}`),
     ...remarks(snapshot.components, state).map(({ text, verb, key }) => {
       if (key) return `${text} ${keymap.keyOf(key)} answers.`;
-      return verb === '' ? text : `${text} ${keymap.keyOf('palette')} ${verb} ${verb === 'up' ? 'brings it up' : 'goes on with it'}.`;
+      return verb === '' ? text : `${text} ${keymap.keyOf('palette')} ${verb} ${verb === 'up' ? 'starts it' : 'resumes it'}.`;
     }),
   ];
 }

@@ -16,7 +16,7 @@ export function createTerminalLoans(input: NodeJS.ReadStream, output: NodeJS.Wri
       if (!suspend || lent) {
         throw new Fault(
           'refused.noTerminal',
-          lent ? 'Another program has the terminal.' : 'The console has no terminal to give.',
+          lent ? 'Another program has the terminal.' : 'The console has no terminal available.',
           'Leave the other program first.',
         );
       }

@@ -54,7 +54,7 @@ test.each([
   for (const one of fixture.shares) expect(seen).not.toContain(one);
 });
 
-test('a wrong share, and leaving with Esc: what is left is said, and u goes on with it', async () => {
+test('a wrong share, and leaving with Esc: what is left is said, and u resumes it', async () => {
   await open({ columns: 120, rows: 36 });
   await screen.press('u');
   await screen.sees('Key share 1 of 3');

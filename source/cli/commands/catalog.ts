@@ -5,8 +5,8 @@ import { openOwnCatalog } from '../../app/open-catalog.ts';
 import { tableLines } from '../../app/table.ts';
 import type { Catalog, CatalogEntry, CatalogPort, CatalogProblem } from '../../catalog/catalog.ts';
 import { groups, groupTitles } from '../../catalog/groups.ts';
-import { schemaFile } from '../../catalog/schema-line.ts';
-import { readOwnFile } from '../../config/own-files.ts';
+import { schemaFile, schemaName } from '../../catalog/schema-line.ts';
+import { readInstalled } from '../../config/installation.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { Severity } from '../../fleet/model.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -65,13 +65,7 @@ function showEntry(catalog: Catalog, id: string, output: Output, json: boolean):
 
 async function printSchema(output: Output, path: boolean, more: string | undefined): Promise<number> {
   if (more !== undefined) throw usage(`catalog schema takes no name: "${cleanLine(more)}" is one word too many.`);
-  const file = schemaFile();
-  const text = path ? file : await readOwnFile(file, { followsLinks: true });
-  if (text === undefined) {
-    const remedy = 'Install Quarterdeck again; in a checkout run npm run build.';
-    throw new Fault('failed.installation', 'This installation is incomplete: the schema is missing.', remedy, { where: { file } });
-  }
-  output.lines(text.trimEnd().split('\n'));
+  output.lines((path ? schemaFile() : await readInstalled(schemaName)).trimEnd().split('\n'));
   return 0;
 }
 

@@ -1,22 +1,27 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { hostNameProblem } from '../../config/host-names.ts';
-import { installationFolder } from '../../config/installation.ts';
+import { installationFolder, readInstalled } from '../../config/installation.ts';
 import { loadSettings, type Settings } from '../../config/settings.ts';
 import { Fault } from '../../faults/fault.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { VerbContext } from '../command.ts';
-import { shellScripts } from '../completion-scripts.ts';
 import { type Candidate, completionOf, type WordKind } from '../completion-words.ts';
 
-export async function runCompletionVerb({ output }: VerbContext, shell: string | undefined): Promise<number> {
-  const script = shellScripts.get(shell ?? '');
-  if (!script) {
-    const message = shell === undefined ? 'Shell' : `No completion for "${cleanLine(shell)}".`;
-    const verbs = [...shellScripts.keys()].map((name) => `quarterdeck completion ${name}`);
-    throw new Fault('usage.shell', message, `Write one of: ${verbs.join(', ')}.`);
+/** How each shell quotes a `'` inside of quotes. */
+const quotes: Readonly<Record<string, string>> = { bash: "'\\''", zsh: "'\\''", fish: "\\'" };
+
+/** The scripts contain no words and query the program at each Tab, so that they never become outdated. The typed words are never run. */
+export async function runCompletionVerb({ output }: VerbContext, shell = ''): Promise<number> {
+  const quote = quotes[shell];
+  if (quote === undefined) {
+    const message = shell === '' ? 'completion requires a shell.' : `No completion for "${cleanLine(shell)}".`;
+    const verbs = Object.keys(quotes).map((name) => `quarterdeck completion ${name}`);
+    throw new Fault('usage.shell', message, `Use one of: ${verbs.join(', ')}.`);
   }
-  output.line(script(join(installationFolder(), 'bin', 'quarterdeck')).trimEnd());
+  const launcher = join(installationFolder(), 'bin', 'quarterdeck').replaceAll("'", quote);
+  const script = await readInstalled(`bin/completion/quarterdeck.${shell}`);
+  output.line(script.replace('@launcher@', () => `'${launcher}'`).trimEnd());
   return 0;
 }
 

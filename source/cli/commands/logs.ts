@@ -160,8 +160,7 @@ function chosen(names: readonly string[], { all, service }: LogsFlags, snapshot:
   const components = new Map<string, ComponentView>();
   const services = new Map<string, Set<string>>();
   if (all) for (const component of snapshot.components) components.set(component.key, component);
-  if (all && components.size === 0)
-    throw new Fault('failed.empty', 'No containers found.', 'Show the engines: quarterdeck status');
+  if (all && components.size === 0) throw new Fault('failed.empty', 'No containers found.', 'Show the engines: quarterdeck status');
   const whole = new Set<string>();
   for (const name of names) {
     const alike = allHosts ? onEachHost(name, snapshot) : [];

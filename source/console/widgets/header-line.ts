@@ -139,7 +139,7 @@ export function bannerLines(theme: Theme, { snapshot, columns, nowMs }: HeaderVi
   if (!first) return [];
   const { engineView, trouble } = first;
   const waitSeconds = trouble.retryAtMs === undefined ? undefined : Math.max(0, Math.ceil((trouble.retryAtMs - nowMs) / 1000));
-  const next = waitSeconds === undefined ? '' : waitSeconds === 0 ? 'Trying again now.' : `Next try in ${waitSeconds} s.`;
+  const next = waitSeconds === undefined ? '' : waitSeconds === 0 ? 'Retrying now.' : `Next try in ${waitSeconds} s.`;
   // The engines of one unreachable machine count as one problem.
   const machines = new Set(troubled.map((one) => one.engineView.machine));
   const tail = [next, machines.size > 1 ? `(${machines.size - 1} more)` : ''].filter(Boolean).join(' ');

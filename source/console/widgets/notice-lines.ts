@@ -15,10 +15,10 @@ interface Remark {
   key?: CommandId;
 }
 
-const effects: Readonly<Record<string, string>> = { up: 'brings it up', unseal: 'opens it' };
+const effects: Readonly<Record<string, string>> = { up: 'starts it', unseal: 'unseals it' };
 
 const asked = {
-  hostKey: 'shows a host key that is not known',
+  hostKey: 'presents an unknown host key',
   secret: 'asks for a password or a code',
   confirm: 'asks whether a key may be used',
 } as const;
@@ -26,7 +26,7 @@ const asked = {
 export function remarks(components: readonly ComponentView[], { unfinished, asking }: InterfaceState): Remark[] {
   const found: Remark[] = [];
   if (asking?.kind === 'touch')
-    found.push({ text: cleanLine(`${asking.host} waits for a key to be touched: ${asking.lines.join(' ')}`), verb: '' });
+    found.push({ text: cleanLine(`${asking.host} waits for you to touch the security key: ${asking.lines.join(' ')}`), verb: '' });
   else if (asking) found.push({ text: cleanLine(`${asking.host} ${asked[asking.kind]}.`), verb: '', key: 'answer-host' });
   const last = unfinished.at(-1);
   if (last) {

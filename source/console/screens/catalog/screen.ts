@@ -14,11 +14,11 @@ import { createList, type Drawn, drawList, type ListScreen, scrolledText, scroll
 import { type Column, listRow, type RowSpace, tableHeading, tableRow } from '../../widgets/table-rows.ts';
 
 const keys = [
-  { id: 'read-entry', keys: ['enter', 'right'], title: 'Read all that is known about the component', label: 'read' },
+  { id: 'read-entry', keys: ['enter', 'right'], title: 'Show the catalog entry of the component', label: 'read' },
   { id: 'close-entry', keys: ['left'], title: 'Back to the list' },
   { id: 'deploy-entry', keys: ['d'], title: 'Deploy the component, or change it', label: 'deploy' },
   { id: 'copy-entry', keys: ['y'], title: 'Copy the name of the component' },
-  { id: 'catalog', keys: ['C'], context: 'everywhere', title: 'The catalog: every component that is known', find: true },
+  { id: 'catalog', keys: ['C'], context: 'everywhere', title: 'Catalog of all known components', find: true },
 ] as const;
 
 interface CatalogState {
@@ -69,7 +69,7 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
     function whereText(entry: CatalogEntry | undefined, deployed: ReadonlyMap<string, Severity>): string {
       if (!entry) return '';
       return cleanLine(
-        whereItRuns(entry, entries) ?? (deployed.has(entry.id) ? 'It is here already.' : `Not deployed here. Image ${entry.image}`),
+        whereItRuns(entry, entries) ?? (deployed.has(entry.id) ? 'Already running here.' : `Not deployed here. Image ${entry.image}`),
       );
     }
 
@@ -83,18 +83,19 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
     function deploy(entry: CatalogEntry): void {
       const flow = flowOf(app, 'deploy');
       const engineView = engineFor(app, commands.target().component);
-      if (isMadeHere(entry)) commands.say('off', `${entry.id} is a file: "config make" makes it, which ${keymap.keyOf('palette')} finds.`);
+      if (isMadeHere(entry))
+        commands.say('off', `${entry.id} is a configuration file: create it with "config make" (${keymap.keyOf('palette')}).`);
       else if (entry.deploy !== 'compose')
-        commands.say('off', `${entry.id} is not deployed from here: ${keymap.keyOf('read-entry')} says where it runs.`);
+        commands.say('off', `${entry.id} is not deployed by Quarterdeck: ${keymap.keyOf('read-entry')} shows where it runs.`);
       else if (!engineView) commands.say('warning', 'No engine is connected.');
       else if (flow) commands.startWith(flow, entry, engineView);
-      else commands.say('warning', 'This session is read-only: nothing is deployed.');
+      else commands.say('warning', 'This session is read-only: deploying is not available.');
     }
 
     function about(then: (entry: CatalogEntry) => void): void {
       const entry = list.chosen();
       if (entry) then(entry);
-      else commands.say('off', 'There is no row.');
+      else commands.say('off', 'No row is selected.');
     }
 
     function close(): boolean {

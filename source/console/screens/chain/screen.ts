@@ -19,7 +19,7 @@ export const chain: Screen<'chain', 'chain', { top: number }> = {
       id: 'chain',
       keys: ['X'],
       context: 'everywhere',
-      title: 'How releases get into the library: the chain of media automation',
+      title: 'Media automation chain: from request to library',
       find: true,
     },
   ],
@@ -62,7 +62,7 @@ function chainTitle(chain: MediaChain | undefined): string {
 }
 
 function chainLines(chain: MediaChain | undefined, { theme, width }: { theme: Theme; width: number }): string[] {
-  if (!chain) return [` ${theme.paint('faint', 'Looking at it ...')}`];
+  if (!chain) return [` ${theme.paint('faint', 'Checking ...')}`];
   const { glyphs } = theme;
   const all = chain.stages.flatMap(({ members }) => members);
   const several = new Set(all.map(({ host }) => host)).size > 1;
@@ -92,7 +92,7 @@ function memberLine(
   theme: Theme,
 ): string {
   const { glyphs } = theme;
-  const about = cleanLine(aside ? `${does} (the stage goes on without it)` : does);
+  const about = cleanLine(aside ? `${does} (optional for this stage)` : does);
   const cells = [theme.paint(severity, glyphs.severity[severity]), pad(name, names, 'left', glyphs.ellipsis)];
   return `     ${cells.join(' ')}  ${theme.paint(severity, pad(cleanLine(label), words, 'left', glyphs.ellipsis))}  ${theme.paint('faint', about)}`;
 }
@@ -108,7 +108,7 @@ function findingLines({ level, message, remedy }: ChainFinding, theme: Theme, wi
 }
 
 function chainSentences(chain: MediaChain | undefined): string[] {
-  if (!chain) return ['Media chain. Looking at it.'];
+  if (!chain) return ['Media chain. Checking.'];
   return [
     `${chainTitle(chain)}.`,
     ...chain.stages.map(({ title, state, members }, at) => {

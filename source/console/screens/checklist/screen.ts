@@ -44,7 +44,7 @@ export const checklist: Screen<'checklist'> = {
         const first = answers.find(({ key }) => key === 'enter');
         const others = answers
           .filter((answer) => answer !== first && answer.value !== 'leave')
-          .map(({ key, label, value }) => ({ key: keyText(key), label: value === 'again' ? 'look again' : cleanLine(label) }));
+          .map(({ key, label, value }) => ({ key: keyText(key), label: value === 'again' ? 'check again' : cleanLine(label) }));
         const next = first ? [{ key: keyText(first.key), label: cleanLine(first.label).replace(/:.*$/, '').toLowerCase() }] : [];
         return { items: [of('down', 'item'), of('page-down', 'evidence')], always: [...next, ...others, of('cancel', 'leave')] };
       },

@@ -15,7 +15,7 @@ import { type ComponentRow, componentsOf, namesOf, rowsFor } from './rows.ts';
 const keys = [
   { id: 'open', keys: ['enter', 'right'], title: 'Go to the details', label: 'details' },
   { id: 'open-logs', keys: ['l'], title: 'Go to the logs', label: 'logs' },
-  { id: 'mark-component', keys: ['space'], title: 'Mark the component, or not: the logs of all marked ones are merged' },
+  { id: 'mark-component', keys: ['space'], title: 'Mark or unmark the component; logs of marked components are merged' },
   { id: 'group-hosts', keys: ['O'], title: 'Group the list by host, or by kind', find: true },
 ] as const;
 
@@ -198,10 +198,10 @@ function groupLine(row: Extract<ComponentRow, { kind: 'group' }>, theme: Theme, 
 function emptyLines({ theme, snapshot: { engines, settled } }: View, filter: string, width: number): string[] {
   const { severity, ellipsis } = theme.glyphs;
   const indented = (text: string, role?: Role) => paragraph(theme, role, text, width - 4, '  ');
-  if (filter !== '') return ['', ...indented(`Nothing matches "${filter}". Esc clears the filter.`)];
+  if (filter !== '') return ['', ...indented(`No matches for "${filter}". Esc clears the filter.`)];
   const away = engines.flatMap((engineView) => troubleOf(engineView) ?? []);
   if (away.length > 0)
     return away.flatMap(({ message, remedy }) => ['', ...indented(`${severity.error} ${message}`, 'error'), ...indented(remedy)]);
-  if (!settled) return ['', `  ${severity.busy} Asking the container engine${ellipsis === '…' ? '…' : '...'}`];
-  return ['', ...indented('No containers here yet. What you start with docker, podman or compose appears by itself.')];
+  if (!settled) return ['', `  ${severity.busy} Querying the container engine${ellipsis === '…' ? '…' : '...'}`];
+  return ['', ...indented('No containers yet. Containers that you start with docker, podman or compose appear automatically.')];
 }

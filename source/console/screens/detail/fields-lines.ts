@@ -30,10 +30,10 @@ function shownValue(
     return { text: isHidden ? `${theme.glyphs.mask.repeat(4)} set` : cleanLine(maskAddresses(set)) };
   }
   if (field.default !== undefined && !field.secret) return { text: `${String(field.default)} (default)`, role: 'faint' };
-  if (field.target === 'config') return { text: 'in its configuration file', role: 'faint' };
-  if (field.target === 'credential') return { text: 'kept to talk to it', role: 'faint' };
-  if (field.target !== 'environment') return { text: `given to the ${field.target}`, role: 'faint' };
-  if (env === undefined) return { text: 'not known', role: 'faint' };
+  if (field.target === 'config') return { text: 'set in its configuration file', role: 'faint' };
+  if (field.target === 'credential') return { text: 'stored to access it', role: 'faint' };
+  if (field.target !== 'environment') return { text: `passed to the ${field.target}`, role: 'faint' };
+  if (env === undefined) return { text: 'unknown', role: 'faint' };
   return field.required ? { text: 'missing', role: 'error' } : { text: 'not set', role: 'faint' };
 }
 

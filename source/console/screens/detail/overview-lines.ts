@@ -47,10 +47,10 @@ export function overviewLines(options: OverviewOptions): string[] {
   if (probe?.detail && cleanLine(probe.detail) !== cleanLine(component.detail))
     lines.push(...indented(undefined, sentence(cleanLine(probe.detail))));
   if (probe?.failure && !state.includes(cleanLine(probe.failure)))
-    lines.push(...indented('unknown', `${glyphs.severity.unknown} Could not be asked: ${probe.failure}`));
+    lines.push(...indented('unknown', `${glyphs.severity.unknown} Cannot query: ${probe.failure}`));
   const since = component.sinceMs === undefined ? '' : sinceText(component.serviceState, nowMs - component.sinceMs);
   const restarts = component.restarts > 0 ? countText(component.restarts, 'restart') : '';
-  const asked = probe ? `asked ${agoText(Math.floor((nowMs - probe.atMs) / askedStepMs) * askedStepMs)}` : '';
+  const asked = probe ? `checked ${agoText(Math.floor((nowMs - probe.atMs) / askedStepMs) * askedStepMs)}` : '';
   lines.push(...indented('faint', [since, restarts, asked].filter(Boolean).join(', ')));
 
   if (stats) lines.push('', ...loadLines(options, stats));
@@ -126,7 +126,7 @@ function setupTaskLines({ theme, width, component: { setupTasks } }: OverviewOpt
       ];
     }),
     ...(left.some(({ by }) => by === 'hand')
-      ? paragraph(theme, 'faint', 'What cannot be seen from here is confirmed with ": tasks".', width - 4, '   ')
+      ? paragraph(theme, 'faint', 'Confirm tasks that cannot be checked automatically with ": tasks".', width - 4, '   ')
       : []),
   ];
 }

@@ -89,9 +89,9 @@ export const detail: Screen<'detail', (typeof keys)[number]['id']> = {
       if (tab === 'ports') return contentOf(componentPortsLines(view, component, filter));
       if (tab === 'fields') return contentOf(fieldsLines({ theme, width, entry, detail: found, readOnly, filter }));
       if (tab === 'logs') return contentOf([]);
-      if (inspection.state === 'asking') return say('Asking the engine.');
+      if (inspection.state === 'asking') return say('Querying the engine.');
       if (inspection.state === 'failed') return say(`${inspection.message} ${inspection.remedy}`);
-      if (!found) return say('There is no container to inspect.');
+      if (!found) return say('No container to inspect.');
       const text = inspectText(Object(found.raw), entry, readOnly);
       const { rows, starts } = inspectRows(text, width);
       return {

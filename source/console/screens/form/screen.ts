@@ -12,11 +12,11 @@ import type { Theme } from '../../theme.ts';
 import { changedFields, type FormDialog, fieldAt, pasteForm, pressForm, visibleProblems } from './dialog.ts';
 
 const keys = [
-  { id: 'next-field', keys: ['tab', 'down'], title: 'Next field; Enter too' },
+  { id: 'next-field', keys: ['tab', 'down'], title: 'Next field (also Enter)' },
   { id: 'previous-field', keys: ['shift+tab', 'up'], title: 'Previous field' },
-  { id: 'next-choice', keys: ['right', 'space'], title: 'Next choice of a field; l too' },
-  { id: 'previous-choice', keys: ['left'], title: 'Previous choice of a field; h too' },
-  { id: 'apply-form', keys: ['ctrl+s'], title: 'Go on with these answers' },
+  { id: 'next-choice', keys: ['right', 'space'], title: 'Next choice of a field (also l)' },
+  { id: 'previous-choice', keys: ['left'], title: 'Previous choice of a field (also h)' },
+  { id: 'apply-form', keys: ['ctrl+s'], title: 'Continue with these answers' },
 ] as const;
 
 export const form: Screen<'form', (typeof keys)[number]['id']> = {
@@ -51,7 +51,7 @@ export const form: Screen<'form', (typeof keys)[number]['id']> = {
           field?.kind === 'choice'
             ? [{ key: `${of('previous-choice').key}/${of('next-choice').key}`, label: 'choose' }, of('next-field', 'next')]
             : [...(field ? [of('accept', 'next')] : []), of('previous-field', 'previous')];
-        return { items, always: [field ? of('apply-form', 'go on') : of('accept', 'go on'), of('cancel', 'cancel')] };
+        return { items, always: [field ? of('apply-form', 'continue') : of('accept', 'continue'), of('cancel', 'cancel')] };
       },
       press(press) {
         const { run, dialog } = dialogIn(store.get(), 'form');
@@ -72,9 +72,9 @@ export const form: Screen<'form', (typeof keys)[number]['id']> = {
 const restingMask = 8;
 
 function emptyText(field: FormField): string {
-  if (field.kind === 'secret' && field.kept) return 'kept as it is';
-  if (field.kind === 'secret' && field.generated) return 'generated when left empty';
-  return mayStayEmpty(field) ? 'none' : 'needed';
+  if (field.kind === 'secret' && field.kept) return 'unchanged';
+  if (field.kind === 'secret' && field.generated) return 'generated if empty';
+  return mayStayEmpty(field) ? 'none' : 'required';
 }
 
 function choiceText(field: FormField, value: string, here: boolean, theme: Theme, room: number): string {
@@ -96,7 +96,7 @@ function textOf(dialog: FormDialog, field: FormField, here: boolean, theme: Them
   const value = dialog.values[field.id] ?? '';
   const empty = emptyText(field);
   if (!here) {
-    if (value === '') return theme.paint(empty === 'needed' ? 'warning' : 'faint', empty);
+    if (value === '') return theme.paint(empty === 'required' ? 'warning' : 'faint', empty);
     return field.kind === 'secret' ? theme.glyphs.mask.repeat(restingMask) : cleanLine(value);
   }
   // The placeholder stays in position: the cursor is on its first letter.
@@ -174,7 +174,7 @@ function aboutLines(
   if (dialog.leaving) {
     const count = changedFields(dialog).length;
     lines.push(
-      ...paragraph(theme, 'warning', `Throw away what was typed into ${count === 1 ? 'one field' : `${count} fields`}?`, width),
+      ...paragraph(theme, 'warning', `Discard the changes to ${count === 1 ? 'one field' : `${count} fields`}?`, width),
       `${theme.paint('key', 'y')} yes, leave     ${theme.paint('key', 'n')} no, stay`,
     );
   } else if (field) {
@@ -183,8 +183,8 @@ function aboutLines(
     lines.push(...paragraph(theme, 'faint', helpText(dialog, field, labelWidth), width));
   } else {
     const count = Object.keys(problems).length;
-    if (count > 0) lines.push(theme.paint('error', `${count === 1 ? 'One field is' : `${count} fields are`} not right yet.`));
-    else lines.push(theme.paint('faint', 'Shows what would be done before anything is.'));
+    if (count > 0) lines.push(theme.paint('error', `${count === 1 ? 'One field is' : `${count} fields are`} invalid.`));
+    else lines.push(theme.paint('faint', 'Shows the plan before anything is changed.'));
   }
   const shown = lines.slice(0, height);
   if (lines.length > height)
@@ -232,10 +232,10 @@ function formSentences(dialog: FormDialog, theme: Theme): string[] {
   const problems = visibleProblems(dialog);
   const changed = changedFields(dialog).length;
   const lines = [`Form: ${cleanLine(form.title)}. ${changed === 0 ? 'Nothing changed' : `${changed} changed`}.`];
-  if (dialog.leaving) return [...lines, `Throw away what was typed? y yes, n no.`];
+  if (dialog.leaving) return [...lines, `Discard the changes? y yes, n no.`];
   if (!field) {
     const count = Object.keys(problems).length;
-    return [...lines, count === 0 ? 'End of the form. Enter goes on.' : `End of the form. ${count} not right yet.`];
+    return [...lines, count === 0 ? 'End of the form. Enter continues.' : `End of the form. ${count} invalid.`];
   }
   const value = dialog.values[field.id] ?? '';
   const choices = field.choices ?? [];

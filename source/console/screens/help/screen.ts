@@ -9,10 +9,10 @@ import type { Theme } from '../../theme.ts';
 const legend: readonly (readonly [Severity, string])[] = [
   ['ok', 'works'],
   ['busy', 'busy: starting, loading'],
-  ['warning', 'wants you: sealed, unhealthy, not set up'],
+  ['warning', 'needs attention: sealed, unhealthy, setup required'],
   ['error', 'broken'],
-  ['off', 'stopped, or a job that is done'],
-  ['unknown', 'not known: the engine is away'],
+  ['off', 'stopped, or a completed job'],
+  ['unknown', 'unknown: the engine is unreachable'],
 ];
 
 const keyColumns = 16;

@@ -40,7 +40,7 @@ function knownEngine(engineView: EngineView): string {
 
 function upText({ name, engine }: EngineView, components: readonly ComponentView[]): string {
   const here = components.filter(({ host }) => host === name);
-  if (here.length === 0) return engine.reachable ? 'nothing there' : '';
+  if (here.length === 0) return engine.reachable ? 'no components' : '';
   return engine.reachable ? `${here.filter(isWell).length} of ${here.length} well` : `${countText(here.length, 'component')}, as last seen`;
 }
 
@@ -81,10 +81,10 @@ export function engineFactsOf(
     ['reached by', destination === undefined ? 'this machine' : `ssh ${destination}`],
     ['since', `${state}, for ${durationText(nowMs - (connection ?? link).sinceMs)}`],
     ['engine', engine.kind === undefined ? '' : whole],
-    ['clock', skew && `${skew} of this machine's; ages here are told by this machine's`],
+    ['clock', skew && `${skew} of this machine's; ages are based on this machine's clock`],
     ['trouble', trouble?.message ?? ''],
-    ['what to do', trouble?.remedy ?? ''],
-    ['next try', trouble === undefined ? '' : seconds === undefined ? 'when you ask for it' : seconds > 0 ? `in ${seconds} s` : 'now'],
+    ['remedy', trouble?.remedy ?? ''],
+    ['next try', trouble === undefined ? '' : seconds === undefined ? 'on request' : seconds > 0 ? `in ${seconds} s` : 'now'],
     ...engineView.notes.map((note): [string, string] => ['note', note]),
   ];
   return facts.filter(([, text]) => text !== '').map(([name, text]) => [name, cleanLine(text)]);

@@ -62,7 +62,7 @@ test('declines with Esc, and answers no to a host key with n', async () => {
   await screen.press('esc');
   await expect(asked).rejects.toMatchObject({ code: 'refused.login' });
   const trusted = questions.ask('vps', key, signal);
-  await screen.sees('vps shows a host key that is not known.');
+  await screen.sees('vps presents an unknown host key.');
   await screen.press('a');
   await screen.sees('Is this the key of vps?');
   await screen.type('perhaps');
@@ -83,7 +83,7 @@ test('takes the question away when ssh no longer asks, and says that a key waits
   await screen.misses('Connect to nas');
   const touching = new AbortController();
   void questions.ask('nas', { kind: 'touch', lines: ['Confirm user presence for key ED25519-SK'] }, touching.signal);
-  await screen.sees('nas waits for a key to be touched: Confirm user presence');
+  await screen.sees('nas waits for you to touch the security key: Confirm user presence');
   touching.abort();
   await screen.misses('to be touched');
 });

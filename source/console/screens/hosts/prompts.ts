@@ -78,9 +78,9 @@ function put(runs: FlowRuns, { host, kind, lines }: HostQuestion, signal: AbortS
   const words = lines.filter((line) => line.trim() !== '' && !/\(yes\/no/i.test(line));
   const ask = async (operator: Operator, limit: AbortSignal) => {
     if (kind === 'confirm')
-      return (await operator.confirm({ id, title: 'May this key be used?', consequences: words }, limit)) ? 'yes' : undefined;
+      return (await operator.confirm({ id, title: 'Allow ssh to use this key?', consequences: words }, limit)) ? 'yes' : undefined;
     if (kind === 'hostKey') {
-      const label = `Is this the key of ${host}? yes, no, or the fingerprint it should have`;
+      const label = `Is this the key of ${host}? yes, no, or the expected fingerprint`;
       return readKeyAnswer(`${await operator.ask({ kind: 'text', id, label, help: words.join(' '), check: keyAnswerProblem }, limit)}`);
     }
     const help = lines.slice(0, -1).join(' ');

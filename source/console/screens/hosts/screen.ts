@@ -8,11 +8,11 @@ import { hostFilter, withHost } from '../components/rows.ts';
 import { engineFactsOf, type HostItem, hostItems, hostsLines, remoteOf } from './lines.ts';
 
 const keys = [
-  { id: 'show-host', keys: ['enter', 'right'], title: "The host's components alone", label: 'components' },
-  { id: 'retry-host', keys: ['R'], title: 'Connect now, also after a refusal', label: 'try now' },
+  { id: 'show-host', keys: ['enter', 'right'], title: 'Only components of this host', label: 'components' },
+  { id: 'retry-host', keys: ['R'], title: 'Connect now, even after a refusal', label: 'try now' },
   { id: 'copy-tunnel', keys: ['y', 'o'], title: 'Copy the address of the tunnel' },
   { id: 'close-tunnel', keys: ['x', 'delete'], title: 'Close the tunnel' },
-  { id: 'hosts', keys: ['H'], context: 'everywhere', title: 'Hosts, how each is reached, and open tunnels', find: true },
+  { id: 'hosts', keys: ['H'], context: 'everywhere', title: 'Hosts, their connections and open tunnels', find: true },
 ] as const;
 
 export const hosts: Screen<'hosts', (typeof keys)[number]['id'], { cursor: number }> = {
@@ -44,7 +44,7 @@ export const hosts: Screen<'hosts', (typeof keys)[number]['id'], { cursor: numbe
 
     function turnHost(step: 1 | -1) {
       const names = ['', ...app.fleet.snapshot().engines.map(({ name }) => name)];
-      if (names.length < 3) return commands.say('off', 'There is one host.');
+      if (names.length < 3) return commands.say('off', 'There is only one host.');
       const now = Math.max(0, names.indexOf(hostFilter(store.get().filters.components).host));
       const next = names[(now + step + names.length) % names.length] ?? '';
       showHost(next);
@@ -60,7 +60,7 @@ export const hosts: Screen<'hosts', (typeof keys)[number]['id'], { cursor: numbe
         const open = tunnels?.find(component.key);
         if (open) commands.copyShown(open.url);
         else commands.startFlow(flow, component);
-      } else if (!component.url) commands.say('warning', `${component.id} has no page that is published.`);
+      } else if (!component.url) commands.say('warning', `${component.id} has no published web page.`);
       else commands.copyShown(cleanLine(component.url));
     }
 
@@ -110,7 +110,7 @@ export const hosts: Screen<'hosts', (typeof keys)[number]['id'], { cursor: numbe
         'show-host': onEngine((name) => showHost(app.fleet.snapshot().engines.length > 1 ? name : '')),
         'retry-host': onEngine((name) => {
           app.fleet.retry(name);
-          commands.say('off', `Asking ${cleanLine(name)}`);
+          commands.say('off', `Querying ${cleanLine(name)}`);
         }),
         'copy-tunnel': () => {
           const item = chosen();

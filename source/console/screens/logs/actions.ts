@@ -122,7 +122,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
   }
 
   function toMatch(step: 1 | -1) {
-    if (store.get().filters.logs === '') return say('off', `Nothing is searched for: ${keymap.keyOf('filter')} asks what.`);
+    if (store.get().filters.logs === '') return say('off', `No search text: press ${keymap.keyOf('filter')} to enter one.`);
     if (viewer.problem() !== undefined) return;
     if (logs().hides && !viewer.inContext()) return move(step);
     const from = pausedPosition() && cursorEntry();
@@ -211,7 +211,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
     const { size } = logs().marks;
     const entry = cursorEntry();
     const chosen = size > 0 ? markedInOrder() : entry ? [entry] : [];
-    if (chosen.length === 0) return say('off', 'There is no line to copy.');
+    if (chosen.length === 0) return say('off', 'No line to copy.');
     const naming = sourceNamingOf(subject()?.componentKeys ?? []);
     commands.copy(chosen.map((each) => (withPrefix ? fullLine(each, naming) : each.text)).join('\n'));
     say('ok', `Copied ${countText(chosen.length, size > 0 ? 'marked line' : 'line')}`);
@@ -251,7 +251,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
     const look = subject();
     const hasMarks = logs().marks.size > 0;
     const chosen = hasMarks ? markedInOrder() : entries();
-    if (!look || chosen.length === 0) return say('off', 'There is no line to save.');
+    if (!look || chosen.length === 0) return say('off', 'No line to save.');
     const naming = sourceNamingOf(look.componentKeys);
     const lines = chosen.map((entry) => fullLine(entry, naming));
     const what = `${hasMarks ? 'marked lines' : 'lines'} of ${look.title}`;
@@ -298,7 +298,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
       void viewer.jump(parsed.timeMs).then((index) => {
         if (typeof index === 'number') return goToLine(index);
         synchronize();
-        if (index === undefined) say('off', 'Nothing was logged so late.');
+        if (index === undefined) say('off', 'No log lines that late.');
       });
       return undefined;
     },

@@ -158,7 +158,7 @@ export function wholeLines(entry: LogEntry, { theme, width, nowMs, componentKeys
   const line = lineText(entry, true);
   const when =
     entry.timeMs === undefined
-      ? 'at a time that the engine does not tell'
+      ? 'time unknown'
       : `${new Date(entry.timeMs).toISOString().replace('T', ' ')}, ${agoText(nowMs - entry.timeMs)}`;
   const subject = sourceParts(entry, sourceNamingOf(componentKeys) === 'host' ? 'host' : 'component').join('/');
   const head = [when, `${subject}, ${entry.stream}`, line.level].filter(Boolean).join(` ${theme.glyphs.dot} `);
@@ -222,7 +222,7 @@ function stateText({ viewer, logs }: LogLinesOptions, following: boolean): strin
 
 function filterCountText({ viewer, logs, filter }: LogLinesOptions, matches: number, total: number): string {
   if (viewer.isChanging()) return 'filtering';
-  if (viewer.inContext()) return 'among its neighbours';
+  if (viewer.inContext()) return 'in context';
   if (filter === '' || viewer.filter() === undefined) return linesText(total);
   if (!logs.hides) return `highlighted in ${linesText(total)}`;
   return matches <= total ? `${numberText(matches)} of ${linesText(total)} match` : `${numberText(matches)} match`;
@@ -279,5 +279,5 @@ function emptyText({ viewer, filter, logs, theme, keymap, componentKeys }: LogLi
     const further = back.state === 'more' ? `${keymap.keyOf('up')} searches further back, ` : '';
     return `No line matches "${filter}". ${further}Esc clears the filter.`;
   }
-  return source.state().message || (isWhole ? 'Nothing was logged yet.' : reading);
+  return source.state().message || (isWhole ? 'No log lines yet.' : reading);
 }

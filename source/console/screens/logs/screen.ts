@@ -3,10 +3,10 @@ import { drawLog, logReads, speakLog, useLog } from './shown-log.ts';
 import { firstLogs, type LogsState, logSubject } from './state.ts';
 
 const keys = [
-  { id: 'ban-line', keys: ['b'], title: 'Ban an address that stands in the line' },
+  { id: 'ban-line', keys: ['b'], title: 'Ban an address in the line' },
   { id: 'follow', keys: ['space', 'f'], title: 'Pause the logs, or follow them again', label: 'pause', find: true },
-  { id: 'enter-line', keys: ['enter'], title: 'The line among its neighbours; without a filter: the whole line', label: 'line' },
-  { id: 'whole-line', keys: ['V'], title: 'The whole line, JSON spread out' },
+  { id: 'enter-line', keys: ['enter'], title: 'The line in context; without a filter: the whole line', label: 'line' },
+  { id: 'whole-line', keys: ['V'], title: 'The whole line, with JSON formatted' },
   { id: 'next-found', keys: ['n'], title: 'Next match, further down' },
   { id: 'previous-found', keys: ['N'], title: 'Previous match, further up and back into the history' },
   { id: 'hiding', keys: ['*'], title: 'The filter hides other lines, or only highlights', find: true },
@@ -14,11 +14,11 @@ const keys = [
   { id: 'scroll-right', keys: ['l', 'right'], title: 'Long lines to the right' },
   { id: 'scroll-left', keys: ['h', 'left'], title: 'Long lines to the left' },
   { id: 'timestamps', keys: ['t'], title: 'Time in this zone, in UTC, as age, or not at all', label: 'time', find: true },
-  { id: 'raw', keys: ['J'], title: 'JSON and logfmt readable and no time twice, or as written', find: true },
+  { id: 'raw', keys: ['J'], title: 'Format JSON and logfmt, or show lines as written', find: true },
   { id: 'jump', keys: ['T'], title: 'Go to a time: 14:02, 10m, 2026-11-20 14:02', find: true },
-  { id: 'mark', keys: ['m'], title: 'Mark the line, or not', label: 'mark' },
+  { id: 'mark', keys: ['m'], title: 'Mark or unmark the line', label: 'mark' },
   { id: 'next-mark', keys: ["'"], title: 'Next marked line' },
-  { id: 'unmark', keys: ['M'], title: 'Take all marks away' },
+  { id: 'unmark', keys: ['M'], title: 'Clear all marks' },
   { id: 'copy-line', keys: ['y'], title: 'Copy the line, or the marked ones', label: 'copy' },
   { id: 'copy-full', keys: ['Y'], title: 'The same with time and service' },
   { id: 'save-logs', keys: ['W'], title: 'Save the lines shown, or the marked ones, to a file', label: 'save', find: true },

@@ -22,7 +22,7 @@ export const firstLogs = {
   look: undefined as string | undefined,
   /** Undefined follows the end. */
   at: undefined as LogPosition | undefined,
-  /** The position to return to after showing a line among its neighbours. */
+  /** The position to return to after showing a line in context. */
   before: undefined as LogPosition | undefined,
   /** Top row of the one line that is shown in full; undefined shows the log. */
   whole: undefined as number | undefined,

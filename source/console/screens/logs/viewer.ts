@@ -117,7 +117,7 @@ export function createLogViewer(logs: Logs) {
   async function pauseAt(anchor: LogEntry, source: LogSource, reading: LogReading, { hides }: LogLook): Promise<number | undefined> {
     const passes = !hides || (applied.filter?.passes(anchor.text) ?? true);
     changing++;
-    const found = await request('looking for the same place', async (stop) => {
+    const found = await request('finding the same line', async (stop) => {
       const limit = () => AbortSignal.any([stop, AbortSignal.timeout(anchorMs)]);
       const here = passes ? await locate(source, reading, anchor, limit()).catch(() => undefined) : undefined;
       if (here !== undefined || anchor.timeMs === undefined) return here;
@@ -201,7 +201,7 @@ export function createLogViewer(logs: Logs) {
       filled.add(reading);
       void fillUp(reading, lines, current?.hides === true && applied.filter !== undefined && !context);
     },
-    /** Shows this line among its neighbours, without the filter. Returns its index there; undefined when it is gone. */
+    /** Shows this line in context, without the filter. Returns its index there; undefined when it is gone. */
     async enterContext(entry: LogEntry) {
       if (!open) return undefined;
       const before = shown();
@@ -209,7 +209,7 @@ export function createLogViewer(logs: Logs) {
       before?.stop();
       const { source } = open;
       const reading = source.read();
-      const index = await request('looking for the line', (signal) => locate(source, reading, entry, signal));
+      const index = await request('finding the line', (signal) => locate(source, reading, entry, signal));
       if (typeof index !== 'number' || shown() !== before) {
         reading.close();
         return index === undefined ? undefined : ('stopped' as const);
@@ -244,7 +244,7 @@ export function createLogViewer(logs: Logs) {
       if (answer === 'stopped' || shown() !== target) return 'stopped' as const;
       if (!answer?.found) return undefined;
       const { found, searched } = answer;
-      return request('looking for the line', (signal) => reach({ source, direction, signal }, { reading: target, found, searched }));
+      return request('finding the line', (signal) => reach({ source, direction, signal }, { reading: target, found, searched }));
     },
     /** The filter is changing: the screen still shows the previous lines. */
     isChanging: () => changing > 0,
@@ -264,7 +264,7 @@ export function createLogViewer(logs: Logs) {
       const reading = shown();
       if (!reading) return undefined;
       reading.stop();
-      return request('looking for that time', (signal) => reading.jump(timeMs, signal));
+      return request('finding that time', (signal) => reading.jump(timeMs, signal));
     },
     coloursOf: createSourceColours(sourceRoles.length),
     subscribe,

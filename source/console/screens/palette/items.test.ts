@@ -57,7 +57,7 @@ test('what is asked for by its name and cannot be done now stands there and says
   const app = createFakeApp({ snapshot: base });
   const stopped = base.components.find(({ state }) => state.id === 'stopped');
   const items = paletteItems({ app, keymap, component: stopped, query: 'stop the comp' });
-  expect(items[0]).toMatchObject({ kind: 'no', title: `Stop the component: ${stopped?.id}`, detail: 'not as it is now: stopped' });
+  expect(items[0]).toMatchObject({ kind: 'no', title: `Stop the component: ${stopped?.id}`, detail: 'not available: stopped' });
   const said: string[] = [];
   items[0]?.choose({ startFlow: (flow: { id: string }) => said.push(flow.id) } as never);
   expect(said).toEqual(['stop']);

@@ -224,7 +224,7 @@ function notNow(app: QuarterdeckApp, component: ComponentView | undefined, nameO
         kind: 'no',
         title: `${flow.title}: ${nameOf(about)}`,
         verb: flow.verb,
-        detail: `not as it is now: ${about.state.label}`,
+        detail: `not available: ${about.state.label}`,
         key: '',
         choose: (commands) => commands.startFlow(flow, about),
       },

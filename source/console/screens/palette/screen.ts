@@ -45,7 +45,7 @@ export const palette: Screen<'palette', never, { field: TextField; cursor: numbe
         const aboutRows = Math.max(leastAboutRows, about.length);
         const height = Math.min(terminalRows - 8, 18) - aboutRows;
         const { top, visible } = listWindow(all, { previous: 0, selected, height });
-        const empty = all.length === 0 ? [` ${theme.paint('faint', 'Nothing is called like that.')}`] : [];
+        const empty = all.length === 0 ? [` ${theme.paint('faint', 'No matches.')}`] : [];
         return {
           title: 'Find',
           foot: theme.paint('faint', `${Math.max(0, selected + 1)} of ${all.length}`),
@@ -68,7 +68,7 @@ export const palette: Screen<'palette', never, { field: TextField; cursor: numbe
       speak({ state }) {
         const item = items()[at()];
         const reported = item && [item.title, item.detail].filter(Boolean).map(cleanLine).join(', ');
-        const line = reported === undefined ? 'Nothing is called like that.' : `${at() + 1} of ${items().length}: ${reported}.`;
+        const line = reported === undefined ? 'No matches.' : `${at() + 1} of ${items().length}: ${reported}.`;
         return { lines: [`Find: ${state.palette.field.text}`, line] };
       },
       footer: ({ of }) => ({ items: [of('choice-down', 'move')], always: [of('accept', 'choose'), of('cancel', 'close')] }),

@@ -88,7 +88,7 @@ export function componentPortsLines({ theme, width, snapshot }: View, component:
     ...(isPortCut(port, { theme, width, addressColumns }) ? note(portSentence(port)) : []),
     ...(port.note ? note(port.note) : []),
   ]);
-  if (ports.length === 0) lines.push(` ${theme.paint('faint', 'It publishes no ports.')}`);
+  if (ports.length === 0) lines.push(` ${theme.paint('faint', 'No published ports.')}`);
   const inside = component.services.flatMap((service) =>
     service.ports
       .filter((port) => port.hostPort === undefined)
@@ -102,7 +102,6 @@ export function componentPortsLines({ theme, width, snapshot }: View, component:
     );
   }
   const engineView = snapshot.engines.find((candidate) => candidate.name === component.host);
-  if (engineView && engineView.notes.length > 0)
-    lines.push('', ` ${theme.paint('heading', 'Good to know')}`, ...engineView.notes.flatMap(note));
+  if (engineView && engineView.notes.length > 0) lines.push('', ` ${theme.paint('heading', 'Notes')}`, ...engineView.notes.flatMap(note));
   return lines;
 }

@@ -40,7 +40,7 @@ export const ports: Screen<'ports', (typeof keys)[number]['id']> = {
         const line = { theme, width, addressColumns: addressColumnsOf(all), several };
         const below = chosen ? wholeRow(isPortCut(chosen, line), portSentence(chosen, several), { theme, width, height }) : [];
         // The notes of the selected port are below the list, then those of the host, as far as they fit.
-        const conflictNotes = (chosen?.conflictWith ?? []).map((owner) => `${owner} wants the same port: only one of them can have it.`);
+        const conflictNotes = (chosen?.conflictWith ?? []).map((owner) => `${owner} uses the same port. Only one of them can have it.`);
         const notes = [chosen?.note ?? '', ...conflictNotes, ...snapshot.engines.flatMap(({ notes }) => notes)].map(cleanLine);
         const mostNotes = Math.max(height >= 8 ? 3 : 0, height - all.length - 1, below.length);
         for (const note of new Set(notes)) {
@@ -64,7 +64,7 @@ export const ports: Screen<'ports', (typeof keys)[number]['id']> = {
       speak() {
         const all = listed();
         const chosen = list.chosen();
-        if (!chosen) return { lines: ['No port is listed.'] };
+        if (!chosen) return { lines: ['No ports.'] };
         const from = Math.max(0, list.at() - spokenRows + 1);
         const others = all.slice(from, from + spokenRows).filter((port) => port !== chosen);
         const head = `Port ${list.at() + 1} of ${all.length}, selected: ${portSentence(chosen)}`;
@@ -82,7 +82,7 @@ export const ports: Screen<'ports', (typeof keys)[number]['id']> = {
       actions: {
         'show-owner'() {
           const port = list.chosen();
-          if (!port?.component) return commands.say('off', port ? `${cleanLine(port.owner)} is no component.` : 'No port is selected.');
+          if (!port?.component) return commands.say('off', port ? `${cleanLine(port.owner)} is not a component.` : 'No port is selected.');
           commands.select(port.component);
           commands.focus('components');
         },

@@ -86,11 +86,11 @@ export function rowSentence(row: PreventionRow, nowMs: number): string {
 
 export function emptyLines(view: PreventionView | undefined, filter: string, look: PreventionLook, context: PreventionContext): string[] {
   const { theme, width } = context;
-  if (!view || view.state === 'asking') return [`  ${theme.paint('busy', 'Asking CrowdSec ...')}`];
+  if (!view || view.state === 'asking') return [`  ${theme.paint('busy', 'Querying CrowdSec ...')}`];
   if (view.state === 'failed' && view.trouble) return troubleLines(view, context);
   if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];
-  if (look.tab === 'alerts') return ['  No alert: nothing was noticed.'];
-  return [look.shared ? '  Nobody is shut out.' : '  Nobody is shut out, apart from what shared lists say.'];
+  if (look.tab === 'alerts') return ['  No alerts.'];
+  return [look.shared ? '  No active bans.' : '  No active bans, except from shared lists.'];
 }
 
 export function troubleLines({ trouble }: PreventionView, { theme, width }: RowSpace): string[] {

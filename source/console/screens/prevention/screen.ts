@@ -12,15 +12,15 @@ import * as lines from './lines.ts';
 import { openPrevention, watchPrevention } from './watch.ts';
 
 const keys = [
-  { id: 'ban-row', keys: ['b'], title: 'Ban the address of this row, or another one', label: 'ban' },
+  { id: 'ban-row', keys: ['b'], title: 'Ban the address of this row, or another', label: 'ban' },
   { id: 'unban-row', keys: ['x', 'delete'], title: 'Lift the ban', label: 'lift' },
   { id: 'show-alert', keys: ['enter'], title: 'The whole alert', label: 'alert' },
   { id: 'prevention-tab', keys: ['v', 'right', 'left'], title: 'Decisions, or alerts', label: 'other view' },
-  { id: 'prevention-sort', keys: ['s'], title: 'Another order', label: 'order' },
-  { id: 'prevention-shared', keys: ['S'], title: 'With shared lists, or without them', label: 'shared lists' },
-  { id: 'prevention-refresh', keys: ['R'], title: 'Ask CrowdSec again, now' },
+  { id: 'prevention-sort', keys: ['s'], title: 'Change the order', label: 'order' },
+  { id: 'prevention-shared', keys: ['S'], title: 'Show or hide shared lists', label: 'shared lists' },
+  { id: 'prevention-refresh', keys: ['R'], title: 'Query CrowdSec again now' },
   { id: 'copy-row', keys: ['y'], title: 'Copy the address' },
-  { id: 'prevention', keys: ['I'], context: 'everywhere', title: 'Alerts and decisions of CrowdSec, as they come', find: true },
+  { id: 'prevention', keys: ['I'], context: 'everywhere', title: 'Live alerts and decisions of CrowdSec', find: true },
 ] as const;
 
 type PreventionState = lines.PreventionLook & ListCursor & { engineName: string | undefined };
@@ -113,26 +113,26 @@ function preventionActions(
     const next = toggled(store.get(), 'prevention');
     const engineName = engineNameFor(commands.target().component);
     if (next.screen === 'panes') store.update(() => next);
-    else if (engineName === undefined) say('off', 'There is no CrowdSec on these hosts: deploy intrusion-prevention.');
+    else if (engineName === undefined) say('off', 'No CrowdSec on these hosts. Deploy intrusion-prevention.');
     else store.update((state) => ({ ...next, prevention: { ...state.prevention, engineName } }));
   }
 
   function startBan(words: readonly string[], options: FlowInput['options'], engineName: string | undefined): void {
     const flow = flowOf(app, 'ban');
-    if (engineName === undefined || !flow) say('warning', 'There is no CrowdSec on this host.');
+    if (engineName === undefined || !flow) say('warning', 'No CrowdSec on this host.');
     else startOn(flow, engineName, words, options);
   }
 
   async function banFromLine(): Promise<void> {
     const entry = commands.logActions.held();
-    if (!entry) return say('off', 'There is no line.');
+    if (!entry) return say('off', 'No line is selected.');
     const { addressesIn } = await import('../../../text/address-span.ts');
     const found = addressesIn(entry.text).map(({ text }) => text);
     const component = app.fleet.snapshot().components.find(({ key }) => key === entry.component);
     const engineName = engineNameFor(component);
     const because = `seen in the log of ${component?.id ?? 'a component'}`;
-    if (found.length === 0) say('off', 'No address stands in this line.');
-    else if (component && engineName !== component.host) say('warning', `There is no CrowdSec on ${cleanLine(component.host)}.`);
+    if (found.length === 0) say('off', 'This line contains no address.');
+    else if (component && engineName !== component.host) say('warning', `No CrowdSec on ${cleanLine(component.host)}.`);
     else if (found.length === 1) startBan(found, { because }, engineName);
     else startBan([], { among: found.join(' '), because }, engineName);
   }
@@ -167,7 +167,7 @@ function preventionActions(
     },
     'prevention-refresh'() {
       watch.refresh();
-      say('off', 'Asking CrowdSec again');
+      say('off', 'Querying CrowdSec again');
     },
     'copy-row'() {
       const row = chosen();

@@ -92,7 +92,7 @@ export function pressReview(dialog: ReviewDialog, press: KeyPress, is: Keymap['i
   const here = shown.rows[dialog.at]?.finding;
   const remedy = remedies.find(({ finding, key }) => press.name === key || (is(press, 'remedy') && finding === here));
   if (remedy) return { answer: `remedy:${remedy.finding}` };
-  if (is(press, 'remedy')) return { change: { problem: 'There is no finding here that something can be done about from this screen.' } };
+  if (is(press, 'remedy')) return { change: { problem: 'No finding here has an action.' } };
   const action = actionKeys(review).find(({ key }) => (key === 'enter' ? is(press, 'accept') : press.name === key));
   if (!action) return undefined;
   return action.blocked === undefined ? { answer: action.id } : { change: { problem: `Not now: ${action.blocked}` } };

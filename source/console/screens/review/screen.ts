@@ -13,7 +13,7 @@ import { actionKeys, pressReview, type ReviewDialog, type ReviewRow, type Review
 const keys = [
   { id: 'fold', keys: ['space'], title: 'Fold or unfold the section' },
   { id: 'fold-all', keys: ['z'], title: 'Fold or unfold all sections' },
-  { id: 'remedy', keys: ['r'], title: 'Do what helps against this finding; its number does the same' },
+  { id: 'remedy', keys: ['r'], title: 'Run the remedy of this finding (also its number)' },
   { id: 'next-section', keys: ['tab'], title: 'Next finding or section' },
   { id: 'previous-section', keys: ['shift+tab'], title: 'Previous finding or section' },
 ] as const;
@@ -120,7 +120,7 @@ function reviewScreen(dialog: ReviewDialog, theme: Theme, { width, height, previ
   const sections = sectionRows(dialog, theme, inner);
   const gap: ReviewRow[] = findings.length > 0 && sections.length > 0 ? [{ text: '' }] : [];
   const placed: ReviewRow[] = [...findings, ...gap, ...sections];
-  if (placed.length === 0) placed.push({ text: theme.paint('faint', 'Nothing would change.') });
+  if (placed.length === 0) placed.push({ text: theme.paint('faint', 'No changes.') });
 
   const [first] = actionKeys(dialog.review);
   const { summary } = dialog.review;

@@ -50,7 +50,7 @@ const secondsLeftOf = ({ secretUntilMs }: RunView, nowMs: number) => Math.max(0,
 function secretLines({ label, value, secondsLeft, code }: ShownSecret, theme: Theme, room: number, style: SecretStyle): string[] {
   const head = [...paragraph(theme, 'strong', label, room), ''];
   const hidden = theme.glyphs.mask.repeat(8);
-  if (value === '') return [...head, hidden, '', ...paragraph(theme, 'faint', 'Masked again. Start it anew to see it.', room)];
+  if (value === '') return [...head, hidden, '', ...paragraph(theme, 'faint', 'Masked again. Run it again to see it.', room)];
   const left = `${Math.min(secondsLeft, style.secondsLeft)} s`;
   return [
     ...head,
@@ -153,8 +153,8 @@ function confirmHead({ confirmation }: ConfirmDialog, theme: Theme, room: number
 
 function confirmKeys({ confirmation, field, problem }: ConfirmDialog, theme: Theme, keymap: Keymap, room: number): string[] {
   const key = (id: 'yes' | 'no' | 'accept' | 'cancel') => theme.paint('key', keymap.keyOf(id));
-  if (confirmation.lenient) return [`${key('accept')} yes, do it     ${key('cancel')} cancel`];
-  if (confirmation.typed === undefined) return [`${key('yes')} yes, do it     ${key('no')} no`];
+  if (confirmation.lenient) return [`${key('accept')} yes     ${key('cancel')} cancel`];
+  if (confirmation.typed === undefined) return [`${key('yes')} yes     ${key('no')} no`];
   return [
     ...wrap(`Type ${cleanLine(confirmation.typed)} to confirm:`, room),
     `${theme.paint('accent', '>')} ${fieldText(theme, field)}`,
@@ -178,7 +178,7 @@ function confirmParts(dialog: ConfirmDialog, theme: Theme, keymap: Keymap, room:
 function revealedLines({ label, value }: Pick<ShownSecret, 'label' | 'value'>, theme: Theme, room: number, drawn: boolean): string[] {
   const head = paragraph(theme, undefined, label, room);
   if (drawn) return [...head, ...valueLines(value, theme, room)];
-  const advice = 'What is spoken stays where it was said: ask for it in a terminal, with the verb.';
+  const advice = 'Secrets are not shown in screen-reader mode. Run this command in a terminal.';
   return [...head, theme.glyphs.mask.repeat(8), ...wrap(advice, room)];
 }
 

@@ -10,8 +10,8 @@ import { editField, pasteInto } from '../../text-field.ts';
 import { runScreen, shownCode } from './lines.ts';
 
 const keys = [
-  { id: 'hide-run', keys: ['esc', 'q'], title: 'Hide what runs; it goes on' },
-  { id: 'stop-run', keys: ['ctrl+c', 'x'], title: 'Cancel what runs' },
+  { id: 'hide-run', keys: ['esc', 'q'], title: 'Hide the running operation; it continues' },
+  { id: 'stop-run', keys: ['ctrl+c', 'x'], title: 'Cancel the running operation' },
   { id: 'copy-secret', keys: ['y', 'c'], title: 'Copy the secret that is shown' },
   { id: 'show-code', keys: ['f'], title: 'Show the QR code on the whole screen' },
   { id: 'save-code', keys: ['W'], title: 'Save the QR code to a file' },
@@ -20,7 +20,7 @@ const keys = [
 
 export const run: Screen<'run', (typeof keys)[number]['id']> = {
   id: 'run',
-  heading: 'What runs',
+  heading: 'Running operations',
   keys,
   kind: 'overlay',
   ofRun: true,
@@ -103,9 +103,9 @@ export const run: Screen<'run', (typeof keys)[number]['id']> = {
         const { dialog } = view;
         if (dialog?.kind === 'confirm') {
           const { lenient, typed } = dialog.confirmation;
-          if (lenient) return { items: [of('accept', 'yes, do it')], always: [of('cancel', 'cancel')] };
+          if (lenient) return { items: [of('accept', 'yes')], always: [of('cancel', 'cancel')] };
           if (typed !== undefined) return { items: [of('accept', 'confirm')], always: [of('cancel', 'cancel')] };
-          return { items: [of('yes', 'yes, do it')], always: [of('no', 'no'), of('cancel', 'cancel')] };
+          return { items: [of('yes', 'yes')], always: [of('no', 'no'), of('cancel', 'cancel')] };
         }
         if (dialog?.kind === 'question') {
           const { kind } = dialog.question;
@@ -116,7 +116,7 @@ export const run: Screen<'run', (typeof keys)[number]['id']> = {
           };
         }
         const ofCode = shownCode(view) ? [...(drawn ? [of('show-code', 'whole screen')] : []), of('save-code', 'save the QR code')] : [];
-        if (isRunning(view)) return { items: ofCode, always: [of('hide-run', 'hide, it goes on'), of('stop-run', 'cancel it')] };
+        if (isRunning(view)) return { items: ofCode, always: [of('hide-run', 'hide'), of('stop-run', 'cancel')] };
         const secret = view.shown.findLast((each) => each.kind === 'secret');
         if (secret) return { items: secret.value === '' ? [] : [of('copy-secret', 'copy'), ...ofCode], always: [of('accept', 'close')] };
         const items = view.shown.length > 0 ? [of('page-down', 'page'), of('page-up', 'page')] : [];
@@ -213,7 +213,7 @@ export function pressSecret({ keymap, commands, now }: ConsoleParts, run: RunVie
   const secret = run.shown.findLast((shown) => shown.kind === 'secret');
   const shown = shownCode(run);
   if (secret && keymap.is(press, 'copy-secret')) {
-    if (secret.value === '') runs.notice('off', `${secret.label} is masked again, and not copied.`);
+    if (secret.value === '') runs.notice('off', `${secret.label} is masked again and was not copied.`);
     else {
       copy(secret.value);
       runs.notice('ok', `Copied ${secret.label}`);

@@ -15,12 +15,12 @@ import { type Column, listRow, type RowSpace, tableHeading, tableRow, wholeRow }
 import { openTriage, type TriageRow, type TriageView, watchTriage } from './watch.ts';
 
 const keys = [
-  { id: 'decide-row', keys: ['d', 'enter'], title: 'Decide about the package of this row', label: 'decide' },
-  { id: 'undecide-row', keys: ['x', 'delete'], title: 'Take the decision back', label: 'take back' },
-  { id: 'triage-shows', keys: ['v'], title: 'All, what is undecided, or what is late', label: 'other view' },
+  { id: 'decide-row', keys: ['d', 'enter'], title: 'Record a decision for the package of this row', label: 'decide' },
+  { id: 'undecide-row', keys: ['x', 'delete'], title: 'Withdraw the decision', label: 'withdraw' },
+  { id: 'triage-shows', keys: ['v'], title: 'All, undecided, or overdue', label: 'other view' },
   { id: 'import-report', keys: ['i'], title: 'Import a report of a scanner', label: 'import' },
   { id: 'copy-vulnerability', keys: ['y'], title: 'Copy the id' },
-  { id: 'vulnerabilities', keys: ['F'], context: 'everywhere', title: 'What scanners found, the most urgent first', find: true },
+  { id: 'vulnerabilities', keys: ['F'], context: 'everywhere', title: 'Scan findings, most urgent first', find: true },
 ] as const;
 
 type TriageState = ListCursor & { shows: TriageShows };
@@ -49,7 +49,7 @@ export const triage: ListScreen<'triage', (typeof keys)[number]['id'], TriageSta
     function about(then: (one: Triaged) => void): void {
       const row = list.chosen();
       if (row) then(row.one);
-      else commands.say('off', 'There is no row.');
+      else commands.say('off', 'No row is selected.');
     }
 
     return {
@@ -94,7 +94,7 @@ export const triage: ListScreen<'triage', (typeof keys)[number]['id'], TriageSta
         'decide-row': () => about(({ package: name, subject }) => run('vulnerabilities-decide', [name, subject])),
         'undecide-row': () =>
           about(({ id, package: name, subject, decision }) => {
-            if (!decision) commands.say('off', 'Nobody has decided about it.');
+            if (!decision) commands.say('off', 'No decision yet.');
             else run('vulnerabilities-decide', [id, name, subject], { as: 'open', ...(decision.subject === '*' && { everywhere: true }) });
           }),
         'import-report': () => run('vulnerabilities-import', []),
@@ -196,7 +196,7 @@ function triageSentence({ one }: TriageRow, nowMs: number): string {
     one.score === undefined ? '' : `CVSS ${one.score.toFixed(1)}`,
     one.id,
     `in ${one.package} of ${one.subject}`,
-    one.fixedIn === '' ? 'not mended yet' : `mended in ${one.fixedIn}`,
+    one.fixedIn === '' ? 'no fix yet' : `fixed in ${one.fixedIn}`,
     dueText(one, nowMs),
     one.title,
   ];
@@ -205,16 +205,16 @@ function triageSentence({ one }: TriageRow, nowMs: number): string {
 
 function triageCounts({ all, state }: TriageView): string {
   if (state === 'reading') return '';
-  return `${numberText(all.length)}, ${numberText(all.filter((row) => row.isLate).length)} late, ${numberText(all.filter((row) => row.isUndecided).length)} undecided`;
+  return `${numberText(all.length)}, ${numberText(all.filter((row) => row.isLate).length)} overdue, ${numberText(all.filter((row) => row.isUndecided).length)} undecided`;
 }
 
 function triageEmpty(view: TriageView, filter: string, shows: TriageShows, importKey: string, { theme, width }: RowSpace): string[] {
   if (view.state === 'reading') return [`  ${theme.paint('busy', 'Reading ...')}`];
   if (view.trouble) return paragraph(theme, 'error', `${view.trouble.message} ${view.trouble.remedy}`, width - 4, '  ');
   if (!view.hasScans) {
-    const advice = `No report was imported yet: ${importKey} imports one, of Trivy, Grype, OpenVAS or in SARIF.`;
+    const advice = `No reports yet: ${importKey} imports one from Trivy, Grype, OpenVAS or in SARIF format.`;
     return paragraph(theme, undefined, advice, width - 4, '  ');
   }
   if (filter !== '') return [`  ${cut(`Nothing matches "${filter}".`, width - 4)}`];
-  return [shows === 'late' ? '  Nothing is late.' : shows === 'undecided' ? '  All of it was decided about.' : '  Nothing was found.'];
+  return [shows === 'late' ? '  Nothing is overdue.' : shows === 'undecided' ? '  Everything has a decision.' : '  No findings.'];
 }

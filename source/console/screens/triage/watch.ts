@@ -44,7 +44,7 @@ export function watchTriage(source: TriageSource | undefined) {
   async function read(): Promise<void> {
     const mine = ++reading;
     try {
-      if (!source) throw new Fault('refused.triage', 'There is no place for it here.', 'Start it as usual.');
+      if (!source) throw new Fault('refused.triage', 'It cannot be shown here.', 'Run it as a command.');
       const { all, hasScans, remarks = [] } = await source.read();
       // Loaded only for operators who open this screen.
       const [{ isLate, isUndecided }, { keyOf }] = await Promise.all([
@@ -54,7 +54,7 @@ export function watchTriage(source: TriageSource | undefined) {
       const rows = all.map((one): TriageRow => ({ one, id: keyOf(one), isLate: isLate(one), isUndecided: isUndecided(one) }));
       if (mine === reading) change({ state: 'here', all: rows, hasScans, remarks, trouble: undefined });
     } catch (thrown) {
-      const trouble = troubleFrom(thrown, 'The reports could not be read', '');
+      const trouble = troubleFrom(thrown, 'Cannot read the reports', '');
       if (mine === reading) change({ ...view, state: 'failed', trouble });
     }
   }
