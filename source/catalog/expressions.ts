@@ -15,6 +15,9 @@ export const scopeVariables: Readonly<Record<ExpressionScope, readonly string[]>
   entry: ['config', 'one', 'key'],
 };
 
+const members: Readonly<Record<string, readonly string[]>> = { calls: answer, services: ['state', 'health', 'uptime'] };
+const scalars: ReadonlySet<string> = new Set(['ok', 'status', 'text', 'failure', 'age']);
+
 interface ExpressionProblem {
   message: string;
   offset: number;
@@ -85,7 +88,9 @@ function compileAnew(source: string, scope: ExpressionScope): Expression | Expre
     env: new Map<string, number>(),
   };
   let slow = false;
+  let problem: ExpressionProblem | undefined;
   visit(parsed.ast, (node) => {
+    problem ??= memberProblem(node);
     const access = accessOf(node);
     if (access && Object.hasOwn(names, access.root)) {
       const found = names[access.root as keyof typeof names];
@@ -93,16 +98,32 @@ function compileAnew(source: string, scope: ExpressionScope): Expression | Expre
     }
     if ((node.op === 'rcall' || node.op === 'call') && loops.has(node.args[0])) slow = true;
   });
+  if (problem) return problem;
   return { type: check.type ?? 'dyn', names, slow, run: (variables) => parsed(variables) as unknown };
+}
+
+/** `calls.page.jsn`, `status.code` */
+function memberProblem(node: ASTNode): ExpressionProblem | undefined {
+  const { of, name } = partsOf(node) ?? {};
+  if (!of) return undefined;
+  if (of.op === 'id') return scalars.has(of.args) ? { message: `${of.args} has no "${name}"`, offset: node.start } : undefined;
+  const root = accessOf(of)?.root ?? '';
+  const known = Object.hasOwn(members, root) ? members[root] : undefined;
+  if (!known || known.includes(name ?? '')) return undefined;
+  return { message: `${root} have no "${name}", only ${known.join(', ')}`, offset: node.start };
 }
 
 /** `calls.status`, `calls.?status`, `calls["status"]` */
 function accessOf(node: ASTNode): { root: string; name: string } | undefined {
+  const parts = partsOf(node);
+  return parts?.of.op === 'id' ? { root: parts.of.args, name: parts.name } : undefined;
+}
+
+function partsOf(node: ASTNode): { of: ASTNode; name: string } | undefined {
   if (node.op !== '.' && node.op !== '.?' && node.op !== '[]' && node.op !== '[?]') return undefined;
-  const [root, member] = node.args;
-  if (root.op !== 'id') return undefined;
-  if (typeof member === 'string') return { root: root.args, name: member };
-  return member.op === 'value' && typeof member.args === 'string' ? { root: root.args, name: member.args } : undefined;
+  const [of, member] = node.args;
+  if (typeof member === 'string') return { of, name: member };
+  return member.op === 'value' && typeof member.args === 'string' ? { of, name: member.args } : undefined;
 }
 
 function visit(value: unknown, each: (node: ASTNode) => void): void {
