@@ -106,7 +106,7 @@ describe('a checklist', () => {
   ])('%s answers %s', async (key, answer) => {
     const { answers, open } = fixture();
     const screen = await open();
-    await screen.sees('s skip this', 'r look again', 'Esc leave');
+    await screen.sees('s skip this', 'r check again', 'Esc leave');
     await screen.press(key);
     await screen.misses('Upgrade of home');
     expect(answers).toEqual([answer]);
@@ -150,9 +150,9 @@ describe('a checklist', () => {
       checklist: { title: question.checklist?.title ?? '', items: clear },
     });
     const screen = await open();
-    await screen.sees(/▸ ○ todo +worker-0/, 'Enter go on');
+    await screen.sees(/▸ ○ todo +worker-0/, 'Enter continue');
     await screen.press('k');
-    await screen.misses('Enter go on');
+    await screen.misses('Enter continue');
     await screen.press('enter');
     await screen.sees('Select "worker-0" to go on.');
     await screen.press('j', 'enter');

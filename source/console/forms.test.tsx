@@ -23,7 +23,7 @@ describe('a form', () => {
     const { answers, open } = formFixture();
     const screen = await open();
     await screen.press('r');
-    await screen.sees('▸ Mail server', 'needed', 'Sends invitations', 'Ctrl-S go on');
+    await screen.sees('▸ Mail server', 'required', 'Sends invitations', 'Ctrl-S continue');
     await screen.type('mail.lan');
     await screen.sees('◆ mail.lan_', '1 changed');
     await screen.press('ctrl+s');
@@ -52,12 +52,12 @@ describe('a form', () => {
     const column = (label: string, text: string) => screen.row(label).indexOf(text);
     await screen.press('r');
     await screen.sees('▸ Mail server');
-    expect(column('▸ Mail server', 'needed')).toBe(column('Sender', 'none'));
+    expect(column('▸ Mail server', 'required')).toBe(column('Sender', 'none'));
     await screen.press('down');
     await screen.sees('▸ Sender');
-    expect(column('▸ Sender', 'none')).toBe(column('Mail server', 'needed'));
+    expect(column('▸ Sender', 'none')).toBe(column('Mail server', 'required'));
     await screen.type('m');
-    expect(column('▸ Sender', 'm')).toBe(column('Mail server', 'needed'));
+    expect(column('▸ Sender', 'm')).toBe(column('Mail server', 'required'));
   });
 
   test('Enter goes from field to field, and on the last line goes on', async () => {
@@ -200,7 +200,7 @@ describe('a form', () => {
     await screen.press('r');
     await screen.type('mail.lan');
     await screen.resize({ columns: 30, rows: 8 });
-    await screen.sees('make it larger');
+    await screen.sees('enlarge it');
     await screen.press('x', 'ctrl+s');
     await screen.resize({ columns: 80, rows: 24 });
     await screen.sees('mail.lan_');
@@ -253,7 +253,7 @@ describe('a review', () => {
     const screen = await open();
     await screen.press('r');
     await screen.press('r');
-    await screen.sees('no finding here that something can be done about');
+    await screen.sees('No finding here has an action');
     await screen.press('tab', 'r');
     await screen.sees('Deployed');
     expect(answers).toEqual(['remedy:port-taken:web']);

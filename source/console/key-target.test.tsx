@@ -142,15 +142,15 @@ describe('stop, restart and pause', () => {
     const app = createFakeApp({ confirms: true });
     const screen = await openHarness({ app, size: { columns: 60, rows: 20 } });
     await screen.press(key);
-    await screen.sees(title, 'Enter yes, do it');
+    await screen.sees(title, 'Enter yes');
     expect(app.started).toEqual([]);
     await screen.press('esc');
-    await screen.misses('Enter yes, do it');
+    await screen.misses('Enter yes');
     await screen.sees(`Cancelled: ${title}`);
     expect(app.started).toEqual([]);
     await screen.press(key, 'enter');
     expect(app.started.map((one) => [one.flow, one.input.component?.id])).toEqual([[flow, 'password-vault']]);
-    await screen.misses('Enter yes, do it');
+    await screen.misses('Enter yes');
   });
 
   test('keys that arrive together confirm nothing', async () => {

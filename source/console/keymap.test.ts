@@ -70,14 +70,14 @@ describe('bad keys in the settings are refused by name', () => {
   });
 
   test('a key that does not exist', () => {
-    expect(faultOf({ stop: 'hyper+q' }).message).toBe('The settings give "stop" the key "hyper+q", which is no key.');
+    expect(faultOf({ stop: 'hyper+q' }).message).toBe('keys: "stop" has the invalid key "hyper+q".');
     expect(faultOf({ stop: 'ss' }).code).toBe('usage.keys');
     expect(faultOf({ stop: '\x1b' }).code).toBe('usage.keys');
   });
 
   test('a key that already means something there', () => {
     const fault = faultOf({ stop: 'q' });
-    expect(fault.message).toBe('The key "q" of "stop" already means "quit".');
+    expect(fault.message).toBe('The key "q" of "stop" is already used by "quit".');
     expect(fault.where).toEqual({ field: 'keys.stop' });
   });
 

@@ -39,7 +39,7 @@ test.each([
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('enter');
   }
-  await screen.sees('Whose node', 'Valid for', '30d', 'Ctrl-S go on', `quarterdeck key ${id}`);
+  await screen.sees('Whose node', 'Valid for', '30d', 'Ctrl-S continue', `quarterdeck key ${id}`);
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('ctrl+s');
   await screen.sees('Choose one.');
@@ -99,7 +99,7 @@ test('what cuts a node off is confirmed, and a no leads back to the list', async
   await screen.press('down', 'down', 'down', 'down', 'down', 'enter');
   await screen.sees('guest-phone: online');
   await screen.press('up', 'down', 'down', 'down', 'down', 'down', 'down', 'enter');
-  await screen.sees('Delete guest-phone', 'DELETE /api/v1/node/6', 'leaves the mesh at once', 'yes, do it');
+  await screen.sees('Delete guest-phone', 'DELETE /api/v1/node/6', 'leaves the mesh at once', 'Enter yes');
   await screen.press('n');
   await screen.sees('Not confirmed, nothing was changed', 'Which node?');
   await screen.press('esc');

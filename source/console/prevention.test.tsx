@@ -296,7 +296,7 @@ test('one that runs on the machine itself is known by its socket', async () => {
 test('where there is none the key says so; read-only shows, and bans nobody', async () => {
   const none = await open(new Played(), { there: false });
   await none.press('I');
-  await none.sees('There is no CrowdSec on these hosts');
+  await none.sees('No CrowdSec on these hosts');
   const harness = await open(new Played(), { readOnly: true });
   await harness.press('I');
   await harness.sees('203.0.113.7');

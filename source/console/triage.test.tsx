@@ -115,7 +115,7 @@ test('how the feeds of the scanner are stands above, and old scans (R60)', async
 test('late ones, undecided ones, and words', async () => {
   const harness = await open(new Played());
   await harness.press('F');
-  await harness.sees('4, 1 late, 3 undecided', 'CVE-2026-4');
+  await harness.sees('4, 1 overdue, 3 undecided', 'CVE-2026-4');
   await harness.press('v');
   await harness.sees('1 of 3', 'undecided alone');
   await harness.press('v');
@@ -180,7 +180,7 @@ test('before the first report it says how to import one; ASCII is ASCII', async 
   played.hasScans = false;
   const harness = await open(played, { theme: asciiTheme, size: { columns: 80, rows: 24 } });
   await harness.press('F');
-  await harness.sees('No report was imported yet: i imports one');
+  await harness.sees('No reports yet: i imports one');
   expect(harness.raw()).toMatch(/^[\x20-\x7e\n]*$/);
 });
 

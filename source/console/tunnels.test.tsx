@@ -34,7 +34,7 @@ const server = makeKeyPair().publicKey;
 
 /** Fills in name, kind, address, and the server's key and address; other fields keep their defaults. */
 async function fillForm(screen: Harness, name: string): Promise<void> {
-  await screen.sees('A tunnel for a device', 'needed', 'quarterdeck wireguard make --practice');
+  await screen.sees('A tunnel for a device', 'required', 'quarterdeck wireguard make --practice');
   await screen.type(name);
   await screen.press('enter', 'enter', 'enter');
   await screen.type(server);

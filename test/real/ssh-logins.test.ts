@@ -375,7 +375,7 @@ describeSshd('a key', () => {
       expect((await shown.exit(seenMs)).code).toBe(0);
       await rm(finger);
       const again = await inConsole(at, []);
-      await again.sees('nas waits for a key to be touched', seenMs);
+      await again.sees('nas waits for you to touch the security key', seenMs);
       await writeFile(finger, '');
       await again.sees('password-vault', seenMs);
       await again.seesNot('to be touched', seenMs);

@@ -198,7 +198,7 @@ async function answerInConsole(terminal: Terminal): Promise<void> {
   await terminal.sees('Go back to the backup', 60_000);
   await terminal.sees('Its data become those of', 60_000);
   terminal.press('enter');
-  await terminal.sees('yes, do it', 120_000);
+  await terminal.sees(/(?:y|Enter) yes/, 120_000);
   terminal.press('y');
   await terminal.sees('data, images, files and secrets', 240_000);
   terminal.press('esc');
