@@ -91,6 +91,16 @@ describe('holds', () => {
     expect(runGuarded({ slow: true, run }, {})).toBe(true);
   });
 
+  it('measures CPU time on Node 22.14 too, which has no threadCpuUsage', () => {
+    const { threadCpuUsage } = process;
+    Object.assign(process, { threadCpuUsage: undefined });
+    try {
+      expect(processorMs()).toBeGreaterThan(0);
+    } finally {
+      Object.assign(process, { threadCpuUsage });
+    }
+  });
+
   it('is not frozen by loops over a huge answer', () => {
     const huge = Array.from({ length: 15_000 }, (_, index) => index);
     const begin = processorMs();

@@ -222,7 +222,7 @@ export function guardedTogether(work: () => void): void {
 }
 
 export function processorMs(): number {
-  const { user, system } = process.threadCpuUsage();
+  const { user, system } = (process.threadCpuUsage ?? process.cpuUsage)();
   return (user + system) / 1000;
 }
 

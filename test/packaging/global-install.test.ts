@@ -101,7 +101,7 @@ it('brings its own node, and says so plainly where there is none at all', async 
   await chmod(join(bare, 'quarterdeck'), 0o755);
   const { code, stderr } = await run([join(bare, 'quarterdeck'), '--version'], '/', { PATH: empty });
   expect(code).toBe(1);
-  expect(stderr).toBe('quarterdeck: needs Node.js 22.14 or newer, and found none on PATH\n');
+  expect(stderr).toBe('quarterdeck: Node.js 22.14+ or 24+ is required, but PATH has no node.\n');
 });
 
 it('installs no source and no build tools', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runProgram } from '../../source/hosts/program.ts';
 
-// Where no node was brought along (macOS, musl), the launcher takes the one on PATH.
+// Without a bundled node (macOS, musl), the launcher uses the one in PATH.
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'quarterdeck-launcher-'));
@@ -27,16 +27,16 @@ async function withNode(script: string) {
   return { exitCode, stdout: String(Buffer.from(stdout)), stderr: String(Buffer.from(stderr)) };
 }
 
-test('an older node is told as such, not as an option that it does not know', async () => {
+test('names an older node, not an option that it does not know', async () => {
   const node20 = 'case "$*" in *--disable-sigusr1*) echo "node: bad option: --disable-sigusr1" >&2; exit 9;; *) echo v20.19.0;; esac';
   expect(await withNode(node20)).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: 'quarterdeck: needs Node.js 22.14 or newer, and the node on PATH is v20.19.0\n',
+    stderr: 'quarterdeck: Node.js 22.14+ or 24+ is required, but the node in PATH is v20.19.0.\n',
   });
 });
 
-test('a newer one runs the program with its arguments', async () => {
+test('runs the program with its arguments on a newer one', async () => {
   expect(await withNode('echo "$*"')).toMatchObject({
     exitCode: 0,
     stdout: expect.stringMatching(/--disable-sigusr1 .*dist\/main\.js status\n$/),
