@@ -1,10 +1,11 @@
 // Bundles source/ into dist/: main.js, which loads chunks when they are first needed (bundle/start.mjs), and the compiled catalog.
 // `node build.mjs MAIN FOLDER` bundles another program in the same way, for the benchmark. Recipes: docs/development/start-up.md.
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build, transform } from 'esbuild';
+import { writeNotices } from './bin/notices.mjs';
 import { patchedFile, patches } from './bundle/library-patches.mjs';
 
 const own = 'source/main.ts';
@@ -98,14 +99,12 @@ for (const [file, chunks] of Map.groupBy(functions.keys(), (chunk) => fileOf.get
 }
 const start = JSON.stringify({
   parts: Object.fromEntries([...fileOf].map(([chunk, file]) => [basename(chunk), file])),
-  build: createHash('sha256')
-    .update(JSON.stringify([...functions, ...fileOf]))
-    .digest('hex')
-    .slice(0, 16),
+  build: hash('sha256', JSON.stringify([...functions, ...fileOf])).slice(0, 16),
 });
 const toMain = { entryPoints: { main: 'bundle/start.mjs' }, outdir: folder, bundle: true, format: 'cjs' };
 await build({ ...common, ...toMain, define: { 'process.env.QUARTERDECK_START': start } });
 if (main === own) execFileSync(process.execPath, ['--import', 'tsx', 'source/catalog/compile-main.ts'], { stdio: 'inherit' });
+if (main === own) writeNotices(metafile, folder);
 writeFileSync(join(folder, 'meta.json'), JSON.stringify({ ...metafile, parts }));
 writeFileSync(join(folder, 'package.json'), '{"type":"commonjs"}\n');
 if (main === own) writeFileSync('dist/.built', '');
