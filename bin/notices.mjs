@@ -76,7 +76,13 @@ function nodeComponents({ optionalDependencies }) {
 export function writeNotices(metafile, folder) {
   const own = readJson('package.json');
   // One version can be bundled from two folders.
-  const bundled = [...new Map(bundledFolders(metafile).map(readPackage).map((each) => [`${each.name}@${each.version}`, each])).values()];
+  const bundled = [
+    ...new Map(
+      bundledFolders(metafile)
+        .map(readPackage)
+        .map((each) => [`${each.name}@${each.version}`, each]),
+    ).values(),
+  ];
   const beside = Object.keys(own.dependencies).map((name) => readPackage(`node_modules/${name}`));
   const sections = [...bundled, ...beside].map(({ name, version, license, text }) => `${name} ${version} (${license})\n\n${text}\n`);
   const heading = `Quarterdeck ${own.version} contains the packages below. The bundled Node.js has its licenses in node_modules/node-linux-*/LICENSE.\n`;
