@@ -9,7 +9,7 @@ export const readmePath = resolve(import.meta.dirname, '../../README.md');
 export const contributingPath = resolve(import.meta.dirname, '../../CONTRIBUTING.md');
 
 const tree = () => `\`\`\`
-bin/              launcher and set-up
+bin/              launcher, set-up, release
 catalog/          <group>/<id>/: component.yaml, compose.yaml, files/
 source/           imports point downwards in this list only
   main.ts         argv -> one lazily loaded command
