@@ -150,9 +150,9 @@ describe('a checklist', () => {
       checklist: { title: question.checklist?.title ?? '', items: clear },
     });
     const screen = await open();
-    await screen.sees(/▸ ○ todo +worker-0/, 'Enter continue');
+    await screen.sees(/▸ ○ todo +worker-0/, 'Enter go on');
     await screen.press('k');
-    await screen.misses('Enter continue');
+    await screen.misses('Enter go on');
     await screen.press('enter');
     await screen.sees('Select "worker-0" to go on.');
     await screen.press('j', 'enter');

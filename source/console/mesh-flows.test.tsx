@@ -78,7 +78,7 @@ test('one after the other: tagged, given a day to log in again, expired after a 
   await screen.press('ctrl+u');
   await screen.type('tag:media');
   await screen.press('enter');
-  await screen.sees('belongs to its tags from then on', 'Enter yes');
+  await screen.sees('belongs to its tags from then on', 'y yes');
   await screen.press('y');
   await screen.sees('spyglass has the tags tag:media');
   await toList();
@@ -95,7 +95,7 @@ test('one after the other: tagged, given a day to log in again, expired after a 
   const toExpire = async () => {
     // The last but one, whatever options precede it in this release.
     await screen.press('end', 'up', 'enter');
-    await screen.sees('Expire spyglass', /POST \/api\/v1\/node\/\d+\/expire/, 'is cut off at once', 'Enter yes');
+    await screen.sees('Expire spyglass', /POST \/api\/v1\/node\/\d+\/expire/, 'is cut off at once', 'y yes');
     expect(misfits(screen.frame(), size)).toEqual([]);
   };
   await toExpire();

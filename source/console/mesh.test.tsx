@@ -99,7 +99,7 @@ test('what cuts a node off is confirmed, and a no leads back to the list', async
   await screen.press('down', 'down', 'down', 'down', 'down', 'enter');
   await screen.sees('guest-phone: online');
   await screen.press('up', 'down', 'down', 'down', 'down', 'down', 'down', 'enter');
-  await screen.sees('Delete guest-phone', 'DELETE /api/v1/node/6', 'leaves the mesh at once', 'Enter yes');
+  await screen.sees('Delete guest-phone', 'DELETE /api/v1/node/6', 'leaves the mesh at once', 'y yes');
   await screen.press('n');
   await screen.sees('Not confirmed, nothing was changed', 'Which node?');
   await screen.press('esc');

@@ -89,11 +89,11 @@ test('a table: cells go on below, and the request of a confirmation can be scrol
   };
   const harness = await openHarness({ size, app: createFakeApp({ flows }) });
   await harness.press('r');
-  await harness.sees('Delete volumes', 'Enter yes');
+  await harness.sees('Delete volumes', 'y yes');
   await harness.press('pageup', 'pageup', 'pageup', 'pageup', 'pageup', 'pageup');
   await seesWords(harness, 'a note that is much longer');
   await harness.press('pagedown', 'pagedown', 'pagedown', 'pagedown', 'pagedown', 'pagedown', 'pagedown', 'pagedown');
-  await harness.sees('Enter yes');
+  await harness.sees('y yes');
   await seesWords(harness, 'last-word');
 });
 
