@@ -12,7 +12,7 @@ const release = (version: string) =>
 table('object-storage', [
   ['it answers and can write', { answer: minio(200), calls: { cluster: minio(200) } }, 'healthy', 'ok'],
   ['drives are being read', { answer: minio(200, { 'x-minio-server-status': 'offline' }), age: 40 }, 'starting', 'busy'],
-  ['no drives', { answer: minio(200, { 'x-minio-server-status': 'offline' }) }, 'storage away', 'error'],
+  ['no drives', { answer: minio(200, { 'x-minio-server-status': 'offline' }) }, 'storage unavailable', 'error'],
   [
     'users are being read',
     { answer: minio(200), calls: { cluster: minio(503, { 'x-minio-server-status': 'iam-offline' }) }, age: 40 },
@@ -20,7 +20,7 @@ table('object-storage', [
     'busy',
     /iam-offline/,
   ],
-  ['a drive is gone', { answer: minio(200), calls: { cluster: minio(503) } }, 'cannot write', 'error'],
+  ['a drive is gone', { answer: minio(200), calls: { cluster: minio(503) } }, 'read-only', 'error'],
   ['too much to do', { answer: answered(503, '<Error><Code>ServerBusy</Code></Error>') }, 'busy', 'warning'],
   ['refused', { answer: minio(403) }, 'up, login needed', 'ok'],
   ['something else', { answer: garbage }, 'strange answer', 'warning', /MinIO/],

@@ -18,15 +18,15 @@ const dnsRuns = answered(200, '{"https_port":0,"dns":true,"took":0.00002}');
 const dnsStopped = answered(200, '{"https_port":0,"dns":false,"took":0.00002}');
 
 table('dns-filter', [
-  ['wants a login', { answer: wantsLogin, calls: { dns: opened, info: dnsRuns } }, 'filtering', 'ok', /only a login tells/],
+  ['wants a login', { answer: wantsLogin, calls: { dns: opened, info: dnsRuns } }, 'filtering', 'ok', /Log in to see/],
   ['blocks', { answer: wantsLogin, calls: { dns: opened, info: dnsRuns, status: blocks } }, 'filtering', 'ok', /Blocking is on/],
   ['blocks nothing', { answer: wantsLogin, calls: { dns: opened, status: blocksNothing } }, 'protection off', 'warning'],
   ['no password', { answer: noPassword, calls: { dns: opened, info: dnsRuns } }, 'no login', 'warning'],
   ['its DNS stopped', { answer: wantsLogin, calls: { dns: opened, info: dnsStopped } }, 'DNS stopped', 'error'],
-  ['port 53 closed', { answer: wantsLogin, calls: { dns: silent } }, 'DNS closed', 'error'],
+  ['port 53 closed', { answer: wantsLogin, calls: { dns: silent } }, 'DNS port closed', 'error'],
   ['fetches lists at first', { answer: wantsLogin, calls: { dns: silent }, age: 40 }, 'starting', 'busy', /block lists/],
-  ['page away', { answer: silent, calls: { dns: opened } }, 'web page away', 'warning'],
-  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'error', /cannot resolve/],
+  ['page away', { answer: silent, calls: { dns: opened } }, 'web UI unavailable', 'warning'],
+  ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error', /cannot resolve/],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 10 }, 'starting', 'busy'],
   ['version 5', { answer: answered(404, 'Not found'), calls: { dns: opened } }, 'older version', 'warning'],
   ['no free session', { answer: answered(429, '{"error":{"key":"api_seats_exceeded"}}'), calls: { dns: opened } }, 'busy', 'warning'],
@@ -41,11 +41,11 @@ const unboundWrong = exited(1, '/opt/unbound/etc/unbound/unbound.conf:48: error:
 
 table('recursive-resolver', [
   ['resolves', { answer: opened, calls: { engine: healthy, check: exited(0, 'unbound-checkconf: no errors in x') } }, 'resolving', 'ok'],
-  ['not checked yet', { answer: opened, calls: { engine: begins } }, 'answering', 'ok'],
-  ['the engine says nothing', { answer: opened }, 'answering', 'ok'],
+  ['not checked yet', { answer: opened, calls: { engine: begins } }, 'running', 'ok'],
+  ['the engine says nothing', { answer: opened }, 'running', 'ok'],
   ['finds nothing', { answer: opened, calls: { engine: unhealthy } }, 'cannot resolve', 'error', /clock/],
-  ['wrong file', { answer: opened, calls: { engine: healthy, check: unboundWrong } }, 'configuration wrong', 'warning'],
-  ['does not start', { answer: silent, calls: { check: unboundWrong } }, 'configuration wrong', 'error'],
+  ['wrong file', { answer: opened, calls: { engine: healthy, check: unboundWrong } }, 'invalid configuration', 'warning'],
+  ['does not start', { answer: silent, calls: { check: unboundWrong } }, 'invalid configuration', 'error'],
   ['silent', { answer: silent }, 'not answering', 'error'],
   ['silent at first', { answer: silent, age: 3 }, 'starting', 'busy'],
 ]);
@@ -53,12 +53,12 @@ table('recursive-resolver', [
 const noToken = answered(200, '{"status":"error","errorMessage":"Parameter \'token\' missing."}');
 
 table('dns-server-combined', [
-  ['up', { answer: noToken, calls: { dns: opened } }, 'answering', 'ok'],
-  ['up, other words', { answer: answered(200, '{"status":"invalid-token"}'), calls: { dns: opened } }, 'answering', 'ok'],
-  ['on https', { answer: answered(302, '', { location: 'https://x/' }), calls: { dns: opened } }, 'answering', 'ok'],
-  ['DNS closed', { answer: noToken, calls: { dns: silent } }, 'DNS closed', 'error'],
-  ['page away', { answer: silent, calls: { dns: opened } }, 'web page away', 'warning', /another port/],
-  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'error'],
+  ['up', { answer: noToken, calls: { dns: opened } }, 'healthy', 'ok'],
+  ['up, other words', { answer: answered(200, '{"status":"invalid-token"}'), calls: { dns: opened } }, 'healthy', 'ok'],
+  ['on https', { answer: answered(302, '', { location: 'https://x/' }), calls: { dns: opened } }, 'healthy', 'ok'],
+  ['DNS closed', { answer: noToken, calls: { dns: silent } }, 'DNS port closed', 'error'],
+  ['page away', { answer: silent, calls: { dns: opened } }, 'web UI unavailable', 'warning', /port may have been changed/],
+  ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 5 }, 'starting', 'busy'],
   ['too many logins', { answer: answered(429, ''), calls: { dns: opened } }, 'busy', 'warning'],
   ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'failing', 'error'],
@@ -73,12 +73,12 @@ const blockyWrong = exited(1, 'Configuration file error: wrong file structure');
 table('dns-blocker', [
   ['blocks', { answer: blocking, calls: { dns: opened, validate: exited(0, 'Configuration is valid') } }, 'blocking', 'ok'],
   ['paused', { answer: paused, calls: { dns: opened } }, 'protection off', 'warning', /240 more seconds/],
-  ['off', { answer: off, calls: { dns: opened } }, 'protection off', 'warning', /until somebody/],
-  ['wrong file', { answer: blocking, calls: { dns: opened, validate: blockyWrong } }, 'configuration wrong', 'warning'],
-  ['does not start', { answer: silent, calls: { dns: silent, validate: blockyWrong } }, 'configuration wrong', 'error'],
-  ['DNS closed', { answer: blocking, calls: { dns: silent } }, 'DNS closed', 'error'],
-  ['API away', { answer: silent, calls: { dns: opened } }, 'API away', 'warning'],
-  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'error'],
+  ['off', { answer: off, calls: { dns: opened } }, 'protection off', 'warning', /until you enable it/],
+  ['wrong file', { answer: blocking, calls: { dns: opened, validate: blockyWrong } }, 'invalid configuration', 'warning'],
+  ['does not start', { answer: silent, calls: { dns: silent, validate: blockyWrong } }, 'invalid configuration', 'error'],
+  ['DNS closed', { answer: blocking, calls: { dns: silent } }, 'DNS port closed', 'error'],
+  ['API away', { answer: silent, calls: { dns: opened } }, 'API unavailable', 'warning'],
+  ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 5 }, 'starting', 'busy'],
   ['a login in front', { answer: answered(401, ''), calls: { dns: opened } }, 'up, login needed', 'ok'],
   ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'failing', 'error'],
@@ -89,20 +89,20 @@ const wantsKey = answered(401, 'Unauthorized');
 const page = answered(200, '<title>Log In - PowerDNS-Admin</title>');
 
 table('authoritative-dns', [
-  ['up', { answer: wantsKey, calls: { dns: opened, adminui: page }, services: { db: running } }, 'answering', 'ok'],
-  ['database away', { answer: wantsKey, calls: { dns: opened }, services: { db: away } }, 'database away', 'error', /exited/],
+  ['up', { answer: wantsKey, calls: { dns: opened, adminui: page }, services: { db: running } }, 'healthy', 'ok'],
+  ['database away', { answer: wantsKey, calls: { dns: opened }, services: { db: away } }, 'database unavailable', 'error', /exited/],
   [
     'database unhealthy',
     { answer: wantsKey, services: { db: { ...running, health: 'unhealthy' } } },
-    'database away',
+    'database unavailable',
     'error',
     /unhealthy/,
   ],
-  ['DNS closed', { answer: wantsKey, calls: { dns: silent, adminui: page } }, 'DNS closed', 'error'],
-  ['admin UI away', { answer: wantsKey, calls: { dns: opened, adminui: silent } }, 'admin UI away', 'warning'],
-  ['API away', { answer: silent, calls: { dns: opened } }, 'API away', 'warning'],
+  ['DNS closed', { answer: wantsKey, calls: { dns: silent, adminui: page } }, 'DNS port closed', 'error'],
+  ['admin UI away', { answer: wantsKey, calls: { dns: opened, adminui: silent } }, 'admin UI unavailable', 'warning'],
+  ['API away', { answer: silent, calls: { dns: opened } }, 'API unavailable', 'warning'],
   ['API off', { answer: answered(404, 'Not Found'), calls: { dns: opened, adminui: page } }, 'API off', 'warning'],
-  ['not from here', { answer: answered(403, 'Forbidden'), calls: { dns: opened, adminui: page } }, 'API refuses', 'warning'],
+  ['not from here', { answer: answered(403, 'Forbidden'), calls: { dns: opened, adminui: page } }, 'API access denied', 'warning'],
   ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'error'],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 5 }, 'starting', 'busy'],
   ['failing', { answer: answered(500, ''), calls: { dns: opened, adminui: page } }, 'failing', 'error'],
@@ -113,11 +113,11 @@ const up = answered(0, '{"state":"running","health":"none"}');
 const keaWrong = exited(1, 'Syntax check failed with: /etc/kea/kea-dhcp4.conf:24.9-14: got unexpected keyword "pols" in subnet4 map.\n');
 
 table('dhcp-server', [
-  ['on duty', { answer: up, calls: { test: exited(0, '') } }, 'on duty', 'ok', /in order/],
-  ['nothing may be run inside', { answer: up }, 'on duty', 'ok', /^It runs\. /],
+  ['on duty', { answer: up, calls: { test: exited(0, '') } }, 'running', 'ok', /valid configuration/],
+  ['nothing may be run inside', { answer: up }, 'running', 'ok', /^It is running\. /],
   ['just started', { answer: up, age: 3 }, 'starting', 'busy'],
-  ['wrong file', { answer: up, calls: { test: keaWrong } }, 'configuration wrong', 'warning'],
-  ['ends again and again', { answer: answered(0, '{"state":"restarting"}') }, 'configuration wrong', 'error'],
+  ['wrong file', { answer: up, calls: { test: keaWrong } }, 'invalid configuration', 'warning'],
+  ['ends again and again', { answer: answered(0, '{"state":"restarting"}') }, 'invalid configuration', 'error'],
   ['stopped', { answer: answered(0, '{"state":"exited"}') }, undefined],
   ['silent', { answer: silent }, undefined],
   ['garbage', { answer: answered(0, 'not as engines answer') }, undefined],

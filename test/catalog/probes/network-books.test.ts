@@ -10,11 +10,11 @@ const netbox = answered(
 const parts = { db: running, redis: running, worker: running };
 
 table('network-documentation', [
-  ['ready', { answer: netbox, services: parts }, 'ready', 'ok'],
-  ['its database is down', { answer: netbox, services: { ...parts, db: down } }, 'database away', 'error', /exited/],
-  ['its cache is down', { answer: netbox, services: { ...parts, redis: down } }, 'cache away', 'error', /exited/],
+  ['ready', { answer: netbox, services: parts }, 'healthy', 'ok'],
+  ['its database is down', { answer: netbox, services: { ...parts, db: down } }, 'database unavailable', 'error', /exited/],
+  ['its cache is down', { answer: netbox, services: { ...parts, redis: down } }, 'cache unavailable', 'error', /exited/],
   ['its worker is down', { answer: netbox, services: { ...parts, worker: down } }, 'no worker', 'warning', /exited/],
-  ['its worker waits for it', { answer: netbox, age: 60, services: { ...parts, worker: down } }, 'ready', 'ok'],
+  ['its worker waits for it', { answer: netbox, age: 60, services: { ...parts, worker: down } }, 'healthy', 'ok'],
   ['migrating', { answer: silent, age: 400, services: parts }, 'starting', 'busy'],
   ['refuses', { answer: answered(403, 'Forbidden') }, 'up, login needed', 'ok'],
   ['fails', { answer: answered(500, '<title>Server Error</title>') }, 'failing', 'error'],
@@ -31,11 +31,11 @@ const sentTo = (page: string) => answered(302, '', { location: `/index.php?page=
 const scanned = { db: running, cron: running };
 
 table('ipam', [
-  ['ready', { answer: login(false), services: scanned }, 'ready', 'ok'],
-  ['nobody has set it up', { answer: sentTo('install'), services: scanned }, 'needs set-up', 'warning'],
-  ['newer than its database', { answer: sentTo('upgrade'), services: scanned }, 'needs upgrade', 'warning'],
+  ['ready', { answer: login(false), services: scanned }, 'healthy', 'ok'],
+  ['nobody has set it up', { answer: sentTo('install'), services: scanned }, 'setup required', 'warning'],
+  ['newer than its database', { answer: sentTo('upgrade'), services: scanned }, 'upgrade required', 'warning'],
   ['its scanner is down', { answer: login(false), services: { ...scanned, cron: down } }, 'no scans', 'warning', /exited/],
-  ['its database is down', { answer: sentTo('install'), services: { ...scanned, db: down } }, 'database away', 'error', /exited/],
+  ['its database is down', { answer: sentTo('install'), services: { ...scanned, db: down } }, 'database unavailable', 'error', /exited/],
   ['refuses', { answer: answered(401, '') }, 'up, login needed', 'ok'],
   ['fails', { answer: answered(500, '') }, 'failing', 'error'],
   ['garbage', { answer: garbage, services: scanned }, 'strange answer', 'warning'],

@@ -5,13 +5,13 @@ table('dns-filter-second', [
   [
     'never set up',
     { answer: answered(302, '<a href="/install.html">Found</a>.', { location: '/install.html' }), calls: { dns: silent } },
-    'needs set-up',
+    'setup required',
     'warning',
   ],
   [
     'never set up, relative redirect of newer releases',
     { answer: answered(302, '', { location: 'install.html' }), calls: { dns: silent } },
-    'needs set-up',
+    'setup required',
     'warning',
   ],
   ['set up, wants a login', { answer: answered(401, ''), calls: { dns: opened } }, 'healthy', 'ok'],
@@ -29,10 +29,10 @@ table('dns-filter-second', [
     'protection off',
     'warning',
   ],
-  ['DNS closed', { answer: answered(401, ''), calls: { dns: silent } }, 'DNS closed', 'error'],
-  ['page moved away', { answer: silent, calls: { dns: opened } }, 'web page away', 'warning'],
-  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'error'],
-  ['garbage', { answer: garbage, calls: { dns: opened } }, 'strange answer', 'warning'],
+  ['DNS closed', { answer: answered(401, ''), calls: { dns: silent } }, 'DNS port closed', 'error'],
+  ['page moved away', { answer: silent, calls: { dns: opened } }, 'web UI unavailable', 'warning'],
+  ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error'],
+  ['garbage', { answer: garbage, calls: { dns: opened } }, 'unexpected response', 'warning'],
 ]);
 
 const rules = (text: string) => exited(0, text);
@@ -53,7 +53,7 @@ table('reverse-proxy', [
       answer: answered(404, 'There is no site of this name here.'),
       calls: { https: silent, sites: rules('{"apps":{"http":{"servers":{"srv0":{"listen":[":80"]}}}}}') },
     },
-    'no sites yet',
+    'no sites',
     'off',
   ],
   [
@@ -65,19 +65,19 @@ table('reverse-proxy', [
         sites: exited(1, 'Error: adapting config using caddyfile: /etc/caddy/sites/a.caddy:3: unrecognized directive: revers_proxy'),
       },
     },
-    'rules broken',
+    'invalid configuration',
     'warning',
   ],
   [
     '443 closed',
     { answer: answered(308, '', { location: 'https://127.0.0.1/' }), calls: { https: silent, sites: rules('{"listen":[":443"]}') } },
-    'HTTPS closed',
+    'port 443 closed',
     'warning',
   ],
   ['80 closed', { answer: silent, calls: { https: opened } }, 'port 80 closed', 'warning'],
-  ['silent', { answer: silent, calls: { https: silent } }, 'not answering', 'error'],
+  ['silent', { answer: silent, calls: { https: silent } }, 'unreachable', 'error'],
   ['a component behind it is away', { answer: answered(502, ''), calls: { https: opened } }, 'proxying', 'ok'],
-  ['fails', { answer: answered(500, ''), calls: { https: opened } }, 'failing', 'error'],
+  ['fails', { answer: answered(500, ''), calls: { https: opened } }, 'unhealthy', 'error'],
   ['garbage', { answer: garbage, calls: { https: opened, sites: silent } }, 'proxying', 'ok'],
 ]);
 

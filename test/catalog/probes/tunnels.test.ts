@@ -134,10 +134,10 @@ table('quic-proxy', [
 const config = (...engines: object[]) => json({ version: '2026.11.3+abc', engines });
 
 table('search-meta-engine', [
-  ['ready', { answer: answered(200, 'OK'), calls: { config: config({ name: 'wikipedia', enabled: true }) } }, 'ready', 'ok'],
+  ['ready', { answer: answered(200, 'OK'), calls: { config: config({ name: 'wikipedia', enabled: true }) } }, 'healthy', 'ok'],
   ['no engines', { answer: answered(200, 'OK'), calls: { config: config({ name: 'bing', enabled: false }) } }, 'no engines', 'warning'],
-  ['settings not told', { answer: answered(200, 'OK'), calls: { config: silent } }, 'ready', 'ok'],
-  ['held back', { answer: answered(429, 'Too Many Requests') }, 'held back', 'warning'],
+  ['settings not told', { answer: answered(200, 'OK'), calls: { config: silent } }, 'healthy', 'ok'],
+  ['held back', { answer: answered(429, 'Too Many Requests') }, 'rate limited', 'warning'],
   ['refused', { answer: answered(403, '') }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent', { answer: silent }, 'not answering', 'error'],
@@ -163,8 +163,8 @@ table('dynamic-dns', [
     'not up to date',
     'error',
   ],
-  ['not looked into', { answer: records('success'), calls: { health: silent } }, 'page answers', 'ok'],
-  ['settings wrong', { answer: silent, services: { updater: down } }, 'settings wrong', 'error'],
+  ['not looked into', { answer: records('success'), calls: { health: silent } }, 'running', 'ok'],
+  ['settings wrong', { answer: silent, services: { updater: down } }, 'invalid configuration', 'error'],
   ['refused', { answer: answered(401, '') }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent', { answer: silent }, 'not answering', 'error'],
