@@ -61,7 +61,7 @@ function* vectorSearch(draft: Draft): Generator<RuleFinding> {
   }
 }
 
-const writingKind = /^(?:kanban|wiki|(?:second )?rss reader|cms|notes|docs and notes)\b/i;
+const writingKind = /\b(?:kanban|wiki|rss reader|cms|notes|knowledge base|text editor|office suite|read-it-later)\b/i;
 
 function* writingTools({ component }: Draft): Generator<RuleFinding> {
   const { deploy, fields, group, justifies, kind } = component;

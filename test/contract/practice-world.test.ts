@@ -54,7 +54,7 @@ describe('the practice world at its start', () => {
     expect(new Set(known.map(({ group }) => group))).toEqual(new Set(['security', 'ai', 'media', 'vpn', 'productivity', 'networking']));
     const said = Object.fromEntries(known.map(({ id }) => [id, word(id)]));
     expect(said).toEqual({
-      'dns-filter-second': 'needs set-up',
+      'dns-filter-second': 'setup required',
       'file-sync': 'unhealthy',
       'idp-enterprise': 'stopped',
       'intrusion-prevention': 'watching',
@@ -65,7 +65,7 @@ describe('the practice world at its start', () => {
       'model-runtime': '2 models, 1 loaded',
       'password-vault': 'signups open',
       'reverse-proxy': 'proxying',
-      'rss-reader': 'ready',
+      'rss-reader': 'healthy',
       'secrets-manager-path': 'sealed 0/3',
       'sso-portal': 'healthy',
       'vulnerability-scanner': expect.stringMatching(/^loading 1\d\/30 min$/),

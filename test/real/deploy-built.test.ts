@@ -30,7 +30,7 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
           ],
         }),
       },
-      word: 'needs set-up',
+      word: 'setup required',
       proof: async ({ port, word }) => {
         const listen = (number: number) => ({ ip: '0.0.0.0', port: number });
         const account = { username: 'ada', password: 'correct horse' };
@@ -283,14 +283,14 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
           ],
         }),
       },
-      word: 'needs owner',
+      word: 'setup required',
       limitMs: 600_000,
       proof: async ({ port, run, word }) => {
         const at = port('WEB_PORT');
         const owner = { email: 'ada@example.org', firstName: 'Ada', lastName: 'Byron', password: 'Correct-horse-7' };
         const made = await page(at, '/rest/owner/setup', json(owner));
         expect(made.status, made.body).toBe(200);
-        await word('ready');
+        await word('healthy');
 
         const Cookie = String(made.headers['set-cookie']).split(';')[0] ?? '';
         const scopes = ['workflow:create', 'workflow:list', 'workflow:activate', 'execution:list'];
@@ -329,7 +329,7 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
 
         const backups = join(ground.folder, 'backups');
         await run('backup', 'workflow-automation', '--to', backups, '--yes');
-        await word('ready');
+        await word('healthy');
         await greets();
       },
     },

@@ -32,7 +32,7 @@ describeReal('docker', 'more of the catalog with real programs', (engine) => {
       group: 'productivity',
       id: 'rss-reader',
       ports: ['WEB_PORT'],
-      word: 'ready',
+      word: 'healthy',
       proof: async ({ port, run, word, fixture, inside }) => {
         const env = (await fixture.container('rss-reader', 'reader'))?.Config.Env ?? [];
         const password = env.find((line) => line.startsWith('ADMIN_PASSWORD='))?.split('=')[1];
@@ -54,14 +54,14 @@ describeReal('docker', 'more of the catalog with real programs', (engine) => {
         expect((await page(port('WEB_PORT'), `/v1/feeds/${id}`, { method: 'DELETE', headers })).status).toBe(204);
         expect(await titles()).toEqual([]);
         await run('restore', 'rss-reader', '--to', backups, '--yes');
-        await word('ready');
+        await word('healthy');
         expect(await titles()).toEqual(['The hull is done']);
         expect(await inside('reader', '/usr/bin/miniflux', '-refresh-feeds')).not.toContain('error');
 
         await run('stop', 'rss-reader', '--service', 'db', '--yes');
-        await word('database away');
+        await word('database unavailable');
         await run('start', 'rss-reader', '--service', 'db', '--yes');
-        await word('ready');
+        await word('healthy');
       },
     },
     {

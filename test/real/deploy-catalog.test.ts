@@ -77,7 +77,7 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       id: 'authoritative-dns',
       ports: ['DNS_PORT=DNS_UDP_PORT', 'API_PORT', 'ADMIN_PORT'],
       before: () => makeStandIn(engine, adminPage),
-      word: 'answering',
+      word: 'healthy',
       proof: async ({ inside, port }) => {
         await inside('pdns', 'pdnsutil', 'create-zone', 'example.lan', 'ns1.example.lan');
         await inside('pdns', 'pdns_control', 'rediscover');
@@ -112,7 +112,7 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
           ip netns add ${cable}; ip link add ${cable}a type veth peer name ${cable}b; ip link set ${cable}b netns ${cable}
           ip addr add 10.231.77.1/24 dev ${cable}a; ip link set ${cable}a up; ip -n ${cable} link set ${cable}b up`)),
       answers: () => ({ DHCP_INTERFACE: `${cable}a`, DHCP_SUBNET: '10.231.77.0/24', DHCP_POOLS: '10.231.77.100 - 10.231.77.199' }),
-      word: 'on duty',
+      word: 'running',
       proof: async ({ inside }) => {
         const device = await runProgram(['sh', '-c', `ip netns exec ${cable} busybox udhcpc -i ${cable}b -n -q -f -t 8 -T 1 -s /bin/true`]);
         expect(device.stdout + device.stderr).toContain('lease of 10.231.77.100 obtained');
@@ -192,7 +192,7 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       group: 'productivity',
       id: 'cms',
       ports: ['WEB_PORT'],
-      word: 'needs set-up',
+      word: 'setup required',
       proof: async ({ port, run, inside, word }) => {
         const asPublic = { Host: 'localhost:8100' };
         const filled = form({
@@ -210,7 +210,7 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
           limitMs: 60_000,
         });
         expect(done.body).toContain('Success!');
-        await word('ready');
+        await word('healthy');
         const title = async () =>
           (JSON.parse((await page(port('WEB_PORT'), '/?rest_route=/', { headers: asPublic })).body) as { name: string }).name;
         expect(await title()).toBe('Rust and salt');
@@ -235,7 +235,7 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
         );
         expect(await title()).toBe('Lost');
         await run('restore', 'cms', '--to', backups, '--yes');
-        await word('ready');
+        await word('healthy');
         expect(await title()).toBe('Rust and salt');
         expect(
           await sql("select t, hex(b) from kept; insert into kept values (2, 'x', ''); select t from kept where id = 2; call count_kept()"),
@@ -244,7 +244,7 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
 
         for (const secret of ['WORDPRESS_DB_PASSWORD', 'MARIADB_ROOT_PASSWORD'])
           expect(await run('secrets', 'rotate', 'cms', secret, '--yes')).toContain('Proved: the new one works, and the old one does not.');
-        await word('ready');
+        await word('healthy');
         expect(await title()).toBe('Rust and salt');
         await run('backup', 'cms', '--to', backups, '--yes');
       },

@@ -52,7 +52,7 @@ for (const { kind, composer } of ways) {
       expect(state.label).toBe('default account');
       expect(await run('status', id)).toContain('Log in as changeme@example.com');
       await sql("update users set email = 'ada@example.org'");
-      await statusUntil(fixture.operator, id, (component) => component.state.label === 'ready');
+      await statusUntil(fixture.operator, id, (component) => component.state.label === 'healthy');
       expect(await run('status', id)).not.toContain('Log in as changeme@example.com');
     });
 
@@ -65,7 +65,7 @@ for (const { kind, composer } of ways) {
       await yes('restore', id, '--to', backups);
       expect(await sql('select name from recipes')).toBe('soup');
       expect(await inside('mealie', 'cat', '/app/data/soup.webp')).toBe('picture');
-      await statusUntil(fixture.operator, id, (component) => component.state.label === 'ready');
+      await statusUntil(fixture.operator, id, (component) => component.state.label === 'healthy');
     });
 
     // On Podman another component with the same database shows it: `rotate.test.ts`.
@@ -73,7 +73,7 @@ for (const { kind, composer } of ways) {
       const old = await password();
       expect(await yes('secrets', 'rotate', id, 'DB_PASSWORD')).toContain('Proved: the new one works, and the old one does not.');
       expect(await password()).not.toBe(old);
-      await statusUntil(fixture.operator, id, (component) => component.state.label === 'ready');
+      await statusUntil(fixture.operator, id, (component) => component.state.label === 'healthy');
     });
   });
 }

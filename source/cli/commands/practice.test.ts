@@ -106,7 +106,7 @@ describe('practice serve', () => {
     child.kill('SIGKILL');
     await ended;
     expect(await runFolder()).toHaveLength(1);
-    expect((await run('--practice', 'status', 'rss-reader')).out).toContain('ready');
+    expect((await run('--practice', 'status', 'rss-reader')).out).toContain('healthy');
     expect(await runFolder()).toEqual([]);
   }, 60_000);
 });

@@ -9,13 +9,19 @@ const bookstack = answered(200, '{"database":true,"cache":true,"session":true}')
 const first = (state: 'default' | 'changed') => ({ defaultaccount: exited(0, state) });
 
 table('docs-library', [
-  ['ready', { answer: bookstack, calls: first('changed'), services: { db: running } }, 'ready', 'ok'],
-  ['default account', { answer: bookstack, calls: first('default') }, 'default account', 'warning', /everybody/],
-  ['account unknown', { answer: bookstack, calls: { defaultaccount: silent } }, 'ready', 'ok'],
-  ['database container down', { answer: silent, age: 5, services: { db: gone } }, 'database away', 'error', /exited/],
-  ['cannot use its database', { answer: answered(500, '{"database":false,"cache":true,"session":true}') }, 'database away', 'error'],
-  ['disk full', { answer: answered(500, '{"database":true,"cache":false,"session":false}') }, 'storage broken', 'error', /log in/],
-  ['no cache', { answer: answered(500, '{"database":true,"cache":false,"session":true}') }, 'storage broken', 'error', /its cache/],
+  ['ready', { answer: bookstack, calls: first('changed'), services: { db: running } }, 'healthy', 'ok'],
+  ['default account', { answer: bookstack, calls: first('default') }, 'default account', 'warning', /default password/],
+  ['account unknown', { answer: bookstack, calls: { defaultaccount: silent } }, 'healthy', 'ok'],
+  ['database container down', { answer: silent, age: 5, services: { db: gone } }, 'database unavailable', 'error', /exited/],
+  ['cannot use its database', { answer: answered(500, '{"database":false,"cache":true,"session":true}') }, 'database unavailable', 'error'],
+  [
+    'disk full',
+    { answer: answered(500, '{"database":true,"cache":false,"session":false}') },
+    'storage unavailable',
+    'error',
+    /logins fail/,
+  ],
+  ['no cache', { answer: answered(500, '{"database":true,"cache":false,"session":true}') }, 'storage unavailable', 'error', /its cache/],
   ['error page', { answer: answered(500, '<h1>An Error Occurred</h1>') }, 'failing', 'error'],
   ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
@@ -30,19 +36,24 @@ table('docs-team-wiki', [
   [
     'ready',
     { answer: answered(200, 'OK'), calls: outline('workspaces 1 passkeys 0\n'), services: { db: running, redis: running } },
-    'ready',
+    'healthy',
     'ok',
   ],
-  ['not set up', { answer: answered(200, 'OK'), calls: outline('workspaces 0 passkeys 0\n') }, 'needs set-up', 'warning'],
+  ['not set up', { answer: answered(200, 'OK'), calls: outline('workspaces 0 passkeys 0\n') }, 'setup required', 'warning'],
   [
     'nobody can sign in',
     { answer: answered(200, 'OK'), calls: outline('workspaces 1 passkeys 0\n'), env: nobodySignsIn },
     'no sign-in',
     'warning',
   ],
-  ['a passkey is enough', { answer: answered(200, 'OK'), calls: outline('workspaces 1 passkeys 2\n'), env: nobodySignsIn }, 'ready', 'ok'],
-  ['database down', { answer: answered(500, ''), services: { db: sick } }, 'database away', 'error', /unhealthy/],
-  ['cache down', { answer: answered(500, ''), services: { db: running, redis: gone } }, 'cache away', 'error', /exited/],
+  [
+    'a passkey is enough',
+    { answer: answered(200, 'OK'), calls: outline('workspaces 1 passkeys 2\n'), env: nobodySignsIn },
+    'healthy',
+    'ok',
+  ],
+  ['database down', { answer: answered(500, ''), services: { db: sick } }, 'database unavailable', 'error', /unhealthy/],
+  ['cache down', { answer: answered(500, ''), services: { db: running, redis: gone } }, 'cache unavailable', 'error', /exited/],
   ['lost one of them', { answer: answered(500, 'Internal Server Error') }, 'not ready', 'error'],
   ['too many questions', { answer: answered(429, '') }, 'busy', 'warning'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
@@ -55,11 +66,17 @@ const figures = (registeredUsers: number) =>
   answered(200, JSON.stringify({ onlineNotes: 1, onlineUsers: 2, distinctOnlineUsers: 2, notesCount: 40, registeredUsers }));
 
 table('notes-collab-markdown', [
-  ['ready', { answer: hedgedoc, calls: { status: figures(3) } }, 'ready', 'ok', /: 40 notes, 2 people/],
-  ['figures are switched off', { answer: hedgedoc, calls: { status: answered(403, 'Forbidden') } }, 'ready', 'ok', /^It answers\.$/],
-  ['cannot count', { answer: hedgedoc, calls: { status: silent } }, 'database silent', 'warning'],
-  ['shutting down', { answer: answered(200, '{"ready":false}') }, 'maintenance', 'busy'],
-  ['database down', { answer: hedgedoc, services: { db: gone } }, 'database away', 'error'],
+  ['ready', { answer: hedgedoc, calls: { status: figures(3) } }, 'healthy', 'ok', /: 40 notes, 2 users/],
+  [
+    'figures are switched off',
+    { answer: hedgedoc, calls: { status: answered(403, 'Forbidden') } },
+    'healthy',
+    'ok',
+    /^The web server responds\.$/,
+  ],
+  ['cannot count', { answer: hedgedoc, calls: { status: silent } }, 'database not responding', 'warning'],
+  ['shutting down', { answer: answered(200, '{"ready":false}') }, 'starting or stopping', 'busy'],
+  ['database down', { answer: hedgedoc, services: { db: gone } }, 'database unavailable', 'error'],
   ['too busy', { answer: answered(503, 'Service Unavailable') }, 'busy', 'warning'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['starting', { answer: silent, age: 9 }, 'starting', 'busy'],
@@ -71,8 +88,8 @@ const cryptpad = (fields: object) =>
 const administered = cryptpad({ adminKeys: ['[me@pad.home.lan/abc=]'], restrictRegistration: true });
 
 table('docs-encrypted-office', [
-  ['ready', { answer: administered }, 'ready', 'ok'],
-  ['no administrator', { answer: cryptpad({ adminKeys: [] }) }, 'needs set-up', 'warning', /log/],
+  ['ready', { answer: administered }, 'healthy', 'ok'],
+  ['no administrator', { answer: cryptpad({ adminKeys: [] }) }, 'setup required', 'warning', /log/],
   ['fetches the editors', { answer: silent, age: 400, env: { CPAD_INSTALL_ONLYOFFICE: 'yes' } }, 'starting', 'busy', /editors/],
   ['starting', { answer: silent, age: 20 }, 'starting', 'busy'],
   ['refuses', { answer: answered(403, '') }, 'up, login needed', 'ok'],
@@ -87,10 +104,10 @@ const installing = answered(
 const login = answered(200, '<title>Login · FreshRSS</title><script id="jsonVars" type="application/json">{}</script>');
 
 table('rss-reader-second', [
-  ['ready', { answer: login }, 'ready', 'ok'],
-  ['not set up', { answer: installing }, 'needs set-up', 'warning', /first/],
-  ['half set up', { answer: answered(302, '', { location: 'index.php?step=1' }) }, 'needs set-up', 'warning', /not finished/],
-  ['login of the proxy', { answer: answered(302, '', { location: 'https://auth.home.lan/' }) }, 'up, login elsewhere', 'ok'],
+  ['ready', { answer: login }, 'healthy', 'ok'],
+  ['not set up', { answer: installing }, 'setup required', 'warning', /first/],
+  ['half set up', { answer: answered(302, '', { location: 'index.php?step=1' }) }, 'setup required', 'warning', /not completed/],
+  ['login of the proxy', { answer: answered(302, '', { location: 'https://auth.home.lan/' }) }, 'external login', 'ok'],
   ['login of the web server', { answer: answered(401, '') }, 'up, login needed', 'ok'],
   ['database broken', { answer: answered(500, 'Error during context user init!') }, 'failing', 'error'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
@@ -100,10 +117,10 @@ table('rss-reader-second', [
 const wallabag = (open = false) => answered(200, JSON.stringify({ appname: 'wallabag', version: '2.6.14', allowed_registration: open }));
 
 table('read-later', [
-  ['ready', { answer: wallabag(), calls: first('changed'), services: { db: running } }, 'ready', 'ok', /^It answers\.$/],
-  ['open', { answer: wallabag(true), calls: first('changed') }, 'ready', 'ok', /anybody/],
+  ['ready', { answer: wallabag(), calls: first('changed'), services: { db: running } }, 'healthy', 'ok', /^The web server responds\.$/],
+  ['open', { answer: wallabag(true), calls: first('changed') }, 'healthy', 'ok', /sign-ups are open/],
   ['default account', { answer: wallabag(), calls: first('default') }, 'default account', 'warning'],
-  ['database down', { answer: silent, services: { db: gone } }, 'database away', 'error'],
+  ['database down', { answer: silent, services: { db: gone } }, 'database unavailable', 'error'],
   ['needs migrations', { answer: answered(500, '') }, 'failing', 'error'],
   ['refuses', { answer: answered(401, '{"error":"access_denied"}') }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
@@ -116,13 +133,13 @@ const down = (what: string) =>
   answered(503, JSON.stringify({ status: 'error', info: {}, error: { [what]: { status: 'down' } }, details: {} }));
 
 table('docs-knowledge-base', [
-  ['ready', { answer: docmost, calls: { inside: exited(0, 'workspaces 1\n') } }, 'ready', 'ok'],
-  ['not set up', { answer: docmost, calls: { inside: exited(0, 'workspaces 0\n') } }, 'needs set-up', 'warning'],
-  ['nobody looks inside', { answer: docmost, calls: { inside: silent } }, 'ready', 'ok'],
-  ['database lost', { answer: down('database') }, 'database away', 'error', /says/],
-  ['cache lost', { answer: down('redis') }, 'cache away', 'error', /says/],
-  ['database container down', { answer: silent, services: { db: gone } }, 'database away', 'error', /exited/],
-  ['cache container sick', { answer: down('redis'), services: { redis: sick } }, 'cache away', 'error', /unhealthy/],
+  ['ready', { answer: docmost, calls: { inside: exited(0, 'workspaces 1\n') } }, 'healthy', 'ok'],
+  ['not set up', { answer: docmost, calls: { inside: exited(0, 'workspaces 0\n') } }, 'setup required', 'warning'],
+  ['nobody looks inside', { answer: docmost, calls: { inside: silent } }, 'healthy', 'ok'],
+  ['database lost', { answer: down('database') }, 'database unavailable', 'error', /reports/],
+  ['cache lost', { answer: down('redis') }, 'cache unavailable', 'error', /reports/],
+  ['database container down', { answer: silent, services: { db: gone } }, 'database unavailable', 'error', /exited/],
+  ['cache container sick', { answer: down('redis'), services: { redis: sick } }, 'cache unavailable', 'error', /unhealthy/],
   ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent', { answer: silent }, 'not answering', 'error'],
@@ -134,13 +151,13 @@ table('docs-collab-pad', [
   [
     'ready',
     { answer: etherpad, calls: { stats: answered(200, '{"totalUsers":2,"activePads":1}') } },
-    'ready',
+    'healthy',
     'ok',
-    /: 2 people in 1 pads/,
+    /: 2 users in 1 pads/,
   ],
-  ['no figures', { answer: etherpad, calls: { stats: answered(404, '') } }, 'ready', 'ok', /^It answers\.$/],
-  ['fails', { answer: answered(200, '{"status":"fail"}') }, 'failing', 'error'],
-  ['database down', { answer: etherpad, services: { db: gone } }, 'database away', 'error'],
+  ['no figures', { answer: etherpad, calls: { stats: answered(404, '') } }, 'healthy', 'ok', /^The web server responds\.$/],
+  ['fails', { answer: answered(200, '{"status":"fail"}') }, 'unhealthy', 'error'],
+  ['database down', { answer: etherpad, services: { db: gone } }, 'database unavailable', 'error'],
   ['behind a login', { answer: answered(401, '') }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent', { answer: silent }, 'not answering', 'error'],
@@ -150,26 +167,26 @@ const calcom = answered(200, '<title>Login | Cal.com</title><script src="/_next/
 const migrated = (text: string) => ({ migrations: exited(0, `${text}\n`) });
 
 table('scheduling-app', [
-  ['ready', { answer: calcom, calls: migrated('done, 3 accounts'), services: { db: running } }, 'ready', 'ok'],
-  ['nobody looks inside', { answer: calcom, calls: { migrations: silent } }, 'ready', 'ok'],
+  ['ready', { answer: calcom, calls: migrated('done, 3 accounts'), services: { db: running } }, 'healthy', 'ok'],
+  ['nobody looks inside', { answer: calcom, calls: { migrations: silent } }, 'healthy', 'ok'],
   [
     'no account',
     { answer: answered(307, '', { location: '/auth/setup' }), calls: migrated('done, 3 accounts') },
-    'needs set-up',
+    'setup required',
     'warning',
   ],
-  ['no account, as the database has it', { answer: calcom, calls: migrated('done, 0 accounts') }, 'needs set-up', 'warning'],
+  ['no account, as the database has it', { answer: calcom, calls: migrated('done, 0 accounts') }, 'setup required', 'warning'],
   ['migrating (R85)', { answer: silent, age: 90, calls: migrated('unfinished') }, 'migrating', 'busy'],
   [
     'second stage missing (R85)',
     { answer: calcom, calls: migrated('second stage missing') },
-    'needs migrations',
+    'migrations pending',
     'error',
     /second stage missing/,
   ],
-  ['never migrated (R85)', { answer: answered(500, ''), calls: migrated('none') }, 'needs migrations', 'error'],
+  ['never migrated (R85)', { answer: answered(500, ''), calls: migrated('none') }, 'migrations pending', 'error'],
   ['writes its address', { answer: silent, age: 200, calls: migrated('done, 3 accounts') }, 'starting', 'busy'],
-  ['database down', { answer: silent, services: { db: gone } }, 'database away', 'error'],
+  ['database down', { answer: silent, services: { db: gone } }, 'database unavailable', 'error'],
   ['refuses', { answer: answered(429, ''), calls: migrated('done, 3 accounts') }, 'busy', 'warning'],
   ['garbage', { answer: garbage, calls: migrated('done, 3 accounts') }, 'strange answer', 'warning'],
   ['silent', { answer: silent, calls: migrated('done, 3 accounts') }, 'not answering', 'error'],
@@ -178,8 +195,8 @@ table('scheduling-app', [
 const room = answered(200, 'Excalidraw collaboration server is up :)');
 
 table('drawing-room', [
-  ['ready', { answer: room, calls: { handshake: answered(200, '0{"sid":"a","upgrades":["websocket"]}') } }, 'ready', 'ok'],
-  ['no connections', { answer: room, calls: { handshake: answered(400, '{"code":5}') } }, 'room closed', 'error', /400/],
+  ['ready', { answer: room, calls: { handshake: answered(200, '0{"sid":"a","upgrades":["websocket"]}') } }, 'healthy', 'ok'],
+  ['no connections', { answer: room, calls: { handshake: answered(400, '{"code":5}') } }, 'connections refused', 'error', /400/],
   ['refuses', { answer: answered(403, '') }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent', { answer: silent }, 'not answering', 'error'],

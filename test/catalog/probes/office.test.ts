@@ -22,14 +22,19 @@ const cloud = (more: object = {}) =>
 const parts = { db: running, redis: running, cron: running };
 
 table('cloud-suite', [
-  ['ready', { answer: cloud(), services: parts }, 'ready', 'ok'],
-  ['its database is down', { answer: cloud(), services: { ...parts, db: down } }, 'database away', 'error', /exited/],
-  ['its cache is sick', { answer: cloud(), services: { ...parts, redis: sick } }, 'cache away', 'error', /unhealthy/],
-  ['not installed', { answer: cloud({ installed: false }), services: parts }, 'needs set-up', 'warning'],
-  ['newer than its database', { answer: cloud({ needsDbUpgrade: true, maintenance: true }), services: parts }, 'needs upgrade', 'warning'],
-  ['maintenance', { answer: cloud({ maintenance: true }), services: parts }, 'maintenance', 'warning'],
+  ['ready', { answer: cloud(), services: parts }, 'healthy', 'ok'],
+  ['its database is down', { answer: cloud(), services: { ...parts, db: down } }, 'database unavailable', 'error', /exited/],
+  ['its cache is sick', { answer: cloud(), services: { ...parts, redis: sick } }, 'cache unavailable', 'error', /unhealthy/],
+  ['not installed', { answer: cloud({ installed: false }), services: parts }, 'setup required', 'warning'],
+  [
+    'newer than its database',
+    { answer: cloud({ needsDbUpgrade: true, maintenance: true }), services: parts },
+    'upgrade required',
+    'warning',
+  ],
+  ['maintenance', { answer: cloud({ maintenance: true }), services: parts }, 'maintenance mode', 'warning'],
   ['without background jobs', { answer: cloud(), services: { ...parts, cron: down } }, 'no background jobs', 'warning', /exited/],
-  ['untrusted name', { answer: answered(400, '{"error": "Trusted domain error.", "code": 15}') }, 'up, name not trusted', 'warning'],
+  ['untrusted name', { answer: answered(400, '{"error": "Trusted domain error.", "code": 15}') }, 'untrusted name', 'warning'],
   ['first start', { answer: silent, age: 200, services: parts }, 'starting', 'busy'],
   ['refuses', { answer: answered(503, 'Service unavailable') }, 'busy', 'warning'],
   ['fails', { answer: answered(500, 'Internal Server Error') }, 'failing', 'error'],
@@ -45,10 +50,10 @@ const browser = (more: object = {}) =>
 const fine = answered(200, '{"status":"OK"}');
 
 table('web-file-manager', [
-  ['ready', { answer: fine, calls: { page: browser() } }, 'ready', 'ok'],
-  ['page not seen', { answer: fine, calls: { page: silent } }, 'ready', 'ok'],
+  ['ready', { answer: fine, calls: { page: browser() } }, 'healthy', 'ok'],
+  ['page not seen', { answer: fine, calls: { page: silent } }, 'healthy', 'ok'],
   ['without login', { answer: fine, calls: { page: browser({ NoAuth: true }) } }, 'no login', 'error'],
-  ['signups open', { answer: fine, calls: { page: browser({ Signup: true }) } }, 'signups open', 'warning'],
+  ['signups open', { answer: fine, calls: { page: browser({ Signup: true }) } }, 'sign-ups open', 'warning'],
   ['refuses', { answer: answered(403, '403 Forbidden') }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage, calls: { page: garbage } }, 'strange answer', 'warning'],
   ['starts', { answer: silent, age: 3 }, 'starting', 'busy'],
@@ -62,15 +67,15 @@ const paperless = answered(
 const papers = { db: running, broker: running };
 
 table('document-manager', [
-  ['ready', { answer: paperless, services: papers }, 'ready', 'ok'],
+  ['ready', { answer: paperless, services: papers }, 'healthy', 'ok'],
   [
     'without an account',
     { answer: answered(200, `${paperless.text}<script>// forward to the signup page if no users exist\n</script>`), services: papers },
     'needs first account',
     'warning',
   ],
-  ['its database is down', { answer: paperless, services: { ...papers, db: down } }, 'database away', 'error', /exited/],
-  ['its queue is down', { answer: paperless, services: { ...papers, broker: down } }, 'queue away', 'error', /exited/],
+  ['its database is down', { answer: paperless, services: { ...papers, db: down } }, 'database unavailable', 'error', /exited/],
+  ['its queue is down', { answer: paperless, services: { ...papers, broker: down } }, 'message broker unavailable', 'error', /exited/],
   ['migrating', { answer: silent, age: 200, services: papers }, 'starting', 'busy'],
   ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
   ['fails', { answer: answered(500, '<h1>Server Error (500)</h1>') }, 'failing', 'error'],
@@ -81,12 +86,12 @@ table('document-manager', [
 const planka = answered(200, '{"item":{"oidc":null,"termsLanguages":["de-DE","en-US"],"version":"2.1.1"}}');
 
 table('kanban', [
-  ['ready', { answer: planka, services: { db: running } }, 'ready', 'ok'],
-  ['its database is down', { answer: silent, services: { db: down } }, 'database away', 'error', /exited/],
+  ['ready', { answer: planka, services: { db: running } }, 'healthy', 'ok'],
+  ['its database is down', { answer: silent, services: { db: down } }, 'database unavailable', 'error', /exited/],
   [
     'its database does not answer',
     { answer: answered(500, '{"code":"E_UNEXPECTED"}'), services: { db: running } },
-    'database away',
+    'database unavailable',
     'error',
   ],
   ['an old release', { answer: answered(404, '{"code":"E_NOT_FOUND"}') }, 'up, other path', 'warning'],
@@ -109,13 +114,13 @@ const vikunja = (open: boolean, more: object = {}) =>
   );
 
 table('task-manager', [
-  ['ready', { answer: vikunja(false), calls: { health: answered(200, 'OK') }, services: { db: running } }, 'ready', 'ok'],
-  ['signups open', { answer: vikunja(true), calls: { health: answered(200, 'OK') } }, 'signups open', 'warning'],
-  ['its database is down', { answer: vikunja(false), services: { db: down } }, 'database away', 'error', /exited/],
+  ['ready', { answer: vikunja(false), calls: { health: answered(200, 'OK') }, services: { db: running } }, 'healthy', 'ok'],
+  ['signups open', { answer: vikunja(true), calls: { health: answered(200, 'OK') } }, 'sign-ups open', 'warning'],
+  ['its database is down', { answer: vikunja(false), services: { db: down } }, 'database unavailable', 'error', /exited/],
   [
     'its database does not answer',
     { answer: vikunja(false), calls: { health: answered(500, '{"message":"Internal server error"}') } },
-    'database away',
+    'database unavailable',
     'error',
   ],
   ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
@@ -127,10 +132,10 @@ table('task-manager', [
 const setUpPage = answered(200, '<!DOCTYPE html><html><head><title>Wiki.js Setup</title></head></html>');
 
 table('wiki', [
-  ['ready', { answer: answered(200, '{"ok":true}'), services: { db: running } }, 'ready', 'ok'],
-  ['nobody has set it up', { answer: setUpPage, services: { db: running } }, 'needs set-up', 'warning'],
-  ['its database does not answer', { answer: answered(503, '{"ok":false}') }, 'database away', 'error'],
-  ['its database is down', { answer: silent, services: { db: down } }, 'database away', 'error', /exited/],
+  ['ready', { answer: answered(200, '{"ok":true}'), services: { db: running } }, 'healthy', 'ok'],
+  ['nobody has set it up', { answer: setUpPage, services: { db: running } }, 'setup required', 'warning'],
+  ['its database does not answer', { answer: answered(503, '{"ok":false}') }, 'database unavailable', 'error'],
+  ['its database is down', { answer: silent, services: { db: down } }, 'database unavailable', 'error', /exited/],
   ['busy by another', { answer: answered(503, 'Service Unavailable') }, 'busy', 'warning'],
   ['refuses', { answer: answered(403, '') }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
@@ -146,11 +151,11 @@ const n8n = (first: boolean) => ({
 });
 
 table('workflow-automation', [
-  ['ready', { answer: answered(200, '{"status":"ok"}'), calls: n8n(false) }, 'ready', 'ok'],
-  ['settings not seen', { answer: answered(200, '{"status":"ok"}'), calls: { settings: silent } }, 'ready', 'ok'],
-  ['nobody owns it', { answer: answered(200, '{"status":"ok"}'), calls: n8n(true) }, 'needs owner', 'warning'],
+  ['ready', { answer: answered(200, '{"status":"ok"}'), calls: n8n(false) }, 'healthy', 'ok'],
+  ['settings not seen', { answer: answered(200, '{"status":"ok"}'), calls: { settings: silent } }, 'healthy', 'ok'],
+  ['nobody owns it', { answer: answered(200, '{"status":"ok"}'), calls: n8n(true) }, 'setup required', 'warning'],
   ['migrating', { answer: answered(503, '{"status":"error"}'), age: 30 }, 'starting', 'busy'],
-  ['database away', { answer: answered(503, '{"status":"error"}') }, 'database away', 'error'],
+  ['database away', { answer: answered(503, '{"status":"error"}') }, 'database unavailable', 'error'],
   ['refuses', { answer: answered(401, '{"code":401}') }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage, calls: { settings: garbage } }, 'strange answer', 'warning'],
   ['starts', { answer: silent, age: 10 }, 'starting', 'busy'],
@@ -158,7 +163,7 @@ table('workflow-automation', [
 ]);
 
 table('pdf-tools', [
-  ['ready', { answer: answered(200, '{"status":"UP","version":"2.4.1"}') }, 'ready', 'ok'],
+  ['ready', { answer: answered(200, '{"status":"UP","version":"2.4.1"}') }, 'healthy', 'ok'],
   ['refuses', { answer: answered(401, '{"error":"Unauthorized"}') }, 'up, login needed', 'ok'],
   ['fails', { answer: answered(500, '{"status":500}') }, 'failing', 'error'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
@@ -170,15 +175,15 @@ const ghost = answered(200, '{"site":{"title":"Ghost","description":"Thoughts","
 const owned = (status: boolean) => ({ setup: answered(200, JSON.stringify({ setup: [{ status }] })) });
 
 table('blog', [
-  ['ready', { answer: ghost, calls: owned(true), services: { db: running } }, 'ready', 'ok'],
-  ['nobody owns it', { answer: ghost, calls: owned(false) }, 'needs owner', 'warning'],
-  ['its database is down', { answer: silent, services: { db: down } }, 'database away', 'error', /exited/],
+  ['ready', { answer: ghost, calls: owned(true), services: { db: running } }, 'healthy', 'ok'],
+  ['nobody owns it', { answer: ghost, calls: owned(false) }, 'setup required', 'warning'],
+  ['its database is down', { answer: silent, services: { db: down } }, 'database unavailable', 'error', /exited/],
   ['migrating', { answer: answered(503, 'We’ll be right back.'), age: 40 }, 'starting', 'busy'],
   ['maintenance', { answer: answered(503, '') }, 'busy', 'warning'],
   [
     'wants https',
     { answer: answered(301, 'Moved', { location: 'https://blog.example.org/ghost/api/admin/site/' }) },
-    'up, other address',
+    'redirecting',
     'warning',
   ],
   ['refuses', { answer: answered(403, '{"errors":[{"type":"NoPermissionError"}]}') }, 'up, login needed', 'ok'],
@@ -197,16 +202,16 @@ const release = (version: string) => ({
 });
 
 table('cms', [
-  ['ready', { answer: wordpress, services: { db: running } }, 'ready', 'ok'],
-  ['nobody has set it up', { answer: toInstall, services: { db: running } }, 'needs set-up', 'warning'],
-  ['sends elsewhere', { answer: answered(301, '', { location: 'https://www.example.org/' }) }, 'up, other address', 'warning'],
+  ['ready', { answer: wordpress, services: { db: running } }, 'healthy', 'ok'],
+  ['nobody has set it up', { answer: toInstall, services: { db: running } }, 'setup required', 'warning'],
+  ['sends elsewhere', { answer: answered(301, '', { location: 'https://www.example.org/' }) }, 'redirecting', 'warning'],
   [
     'its database does not answer',
     { answer: answered(500, '<h1>Error establishing a database connection</h1>') },
-    'database away',
+    'database unavailable',
     'error',
   ],
-  ['its database is down', { answer: silent, services: { db: down } }, 'database away', 'error', /exited/],
+  ['its database is down', { answer: silent, services: { db: down } }, 'database unavailable', 'error', /exited/],
   ['a plugin keeps it to itself', { answer: answered(401, '{"code":"rest_login_required"}') }, 'up, login needed', 'ok'],
   ['fails', { answer: answered(500, 'There has been a critical error on this website.') }, 'failing', 'error'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],

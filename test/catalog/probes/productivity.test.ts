@@ -2,65 +2,65 @@ import { answered, exited, garbage, opened, running, silent, table, versions } f
 
 table('file-sync', [
   ['healthy', { answer: answered(200, '{"status":"OK"}'), calls: { sync: opened } }, 'healthy', 'ok'],
-  ['1.19 without a health page', { answer: answered(403, 'CSRF Error\n'), calls: { sync: opened } }, 'up, key needed', 'ok'],
-  ['1.19 behind a login', { answer: answered(404, '404 page not found\n'), calls: { sync: opened } }, 'up, key needed', 'ok'],
-  ['host check', { answer: answered(403, 'Host check error\n'), calls: { sync: opened } }, 'up, host check', 'warning'],
+  ['1.19 without a health page', { answer: answered(403, 'CSRF Error\n'), calls: { sync: opened } }, 'API key required', 'ok'],
+  ['1.19 behind a login', { answer: answered(404, '404 page not found\n'), calls: { sync: opened } }, 'API key required', 'ok'],
+  ['host check', { answer: answered(403, 'Host check error\n'), calls: { sync: opened } }, 'host check failed', 'warning'],
   ['sync port closed', { answer: answered(200, '{"status":"OK"}'), calls: { sync: silent } }, 'sync port closed', 'warning'],
-  ['page away', { answer: silent, calls: { sync: opened } }, 'web page away', 'warning'],
-  ['garbage', { answer: garbage, calls: { sync: opened } }, 'strange answer', 'warning'],
-  ['silent', { answer: silent, calls: { sync: silent } }, 'not answering', 'error'],
+  ['page away', { answer: silent, calls: { sync: opened } }, 'web UI unavailable', 'warning'],
+  ['garbage', { answer: garbage, calls: { sync: opened } }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent, calls: { sync: silent } }, 'unreachable', 'error'],
 ]);
 
 table('rss-reader', [
-  ['ready', { answer: answered(200, 'OK'), services: { db: running } }, 'ready', 'ok'],
+  ['ready', { answer: answered(200, 'OK'), services: { db: running } }, 'healthy', 'ok'],
   [
     'database away',
     { answer: answered(503, 'Database Connection Error: "dial tcp: lookup db: no such host"\n') },
-    'database away',
+    'database unavailable',
     'error',
   ],
   [
     'database container down',
     { answer: silent, age: 5, services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
-    'database away',
+    'database unavailable',
     'error',
     /exited/,
   ],
-  ['an older release', { answer: answered(404, 'Not Found'), calls: { healthcheck: answered(200, 'OK') } }, 'ready', 'ok'],
+  ['an older release', { answer: answered(404, 'Not Found'), calls: { healthcheck: answered(200, 'OK') } }, 'healthy', 'ok'],
   [
     'an older release without its database',
     {
       answer: answered(404, 'Not Found'),
       calls: { healthcheck: answered(500, 'Database Connection Error: "dial tcp: lookup db: no such host"\n') },
     },
-    'database away',
+    'database unavailable',
     'error',
   ],
   ['behind another path', { answer: answered(404, '404 page not found\n') }, 'healthy', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['migrating', { answer: silent, age: 8 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const mealie = answered(200, '{"production":true,"version":"v3.5.0","demoStatus":false,"allowSignup":false}');
 const firstLogin = (isFirstLogin: boolean) => ({ startup: answered(200, JSON.stringify({ isFirstLogin, isDemo: false })) });
 
 table('recipe-manager', [
-  ['ready', { answer: mealie, calls: firstLogin(false), services: { db: running } }, 'ready', 'ok'],
+  ['ready', { answer: mealie, calls: firstLogin(false), services: { db: running } }, 'healthy', 'ok'],
   ['default account', { answer: mealie, calls: firstLogin(true) }, 'default account', 'warning'],
-  ['first account unknown', { answer: mealie, calls: { startup: silent } }, 'ready', 'ok'],
+  ['first account unknown', { answer: mealie, calls: { startup: silent } }, 'healthy', 'ok'],
   [
     'database down',
     { answer: silent, services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
-    'database away',
+    'database unavailable',
     'error',
     /exited/,
   ],
-  ['fails', { answer: answered(500, 'Internal Server Error') }, 'failing', 'error'],
+  ['fails', { answer: answered(500, 'Internal Server Error') }, 'unhealthy', 'error'],
   ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['migrating', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 versions([
