@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
 import { problemText } from '../../source/catalog/compile.ts';
 import { wholeCatalog } from '../doubles/whole-catalog.ts';
-import { type InventoryComponent, inventory, withoutCitations, withTag } from './inventory.ts';
+import { type InventoryComponent, inventory, withoutCitations, withTag, worded, wordings } from './inventory.ts';
 import { readProvenance } from './provenance.ts';
 
 // The catalog against the specification's inventory. What is expected comes from the inventory alone; the catalog may know more.
@@ -83,7 +83,8 @@ describe('the catalog', () => {
 describe.each(inventory.map((component) => [component.id, component] as const))('%s', (_, component) => {
   it('is what the inventory says it is (R1)', () => {
     const entry = entryOf(component);
-    expect(pick(entry, ['group', 'kind', 'deploy'])).toEqual(pick(component, ['group', 'kind', 'deploy']));
+    const { group, kind, deploy } = component;
+    expect(pick(entry, ['group', 'kind', 'deploy'])).toEqual({ group, kind: worded(component, kind), deploy });
     expect(component.product).toContain(entry.product.name);
     expect(readProvenance(component).product.confidence).toBe(component.product_confidence);
     // The document names websockets for some; the product may use them where it does not.
@@ -96,7 +97,7 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
     for (const service of component.services ?? [])
       expectRows(
         services,
-        [{ ...service, image: withTag(service.image) }],
+        [{ ...service, image: withTag(service.image), role: worded(component, service.role) }],
         isImage(service.image) ? ['name', 'image', 'role'] : ['name', 'role'],
         'name',
       );
@@ -117,7 +118,8 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
         .map((row) => JSON.stringify(row))
         .sort();
     const { ports } = entryOf(component);
-    if (component.ports || component.deploy !== 'compose') expect(rows(ports)).toEqual(rows(component.ports ?? []));
+    const wordedPorts = component.ports?.map((port) => ({ ...port, role: worded(component, port.role) }));
+    if (wordedPorts || component.deploy !== 'compose') expect(rows(ports)).toEqual(rows(wordedPorts ?? []));
     else {
       // The document names none for a few: theirs are the product's, on loopback, at numbers that the table leaves free.
       const taken = inventory.flatMap((other) => (other.ports ?? []).map(({ host }) => host));
@@ -138,8 +140,8 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
       const field = fields.find((candidate) => candidate.name === name);
       if (required !== 'unstated') expect(field?.required).toBe(required);
       // The catalog may say more in its own words, but not less.
-      if (rule) expect(`${withoutCitations(field?.rule)} ${withoutCitations(field?.description)}`).toContain(withoutCitations(rule));
-      if (meaning) expect(withoutCitations(field?.description)).toContain(withoutCitations(meaning));
+      if (rule) expect(`${withoutCitations(field?.rule)} ${withoutCitations(field?.description)}`).toContain(worded(component, rule));
+      if (meaning) expect(withoutCitations(field?.description)).toContain(worded(component, meaning));
     }
   });
 
@@ -165,7 +167,7 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
   });
 
   it('authenticates as the table says (R41)', () => {
-    if (component.auth) expect(withoutCitations(entryOf(component).auth)).toContain(withoutCitations(component.auth));
+    if (component.auth) expect(withoutCitations(entryOf(component).auth)).toContain(worded(component, component.auth));
   });
 
   it('has the mounts of the inventory (R3, R28)', () => {
@@ -182,7 +184,7 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
       const found = mounts.find(({ target }) => isMount(target, mount));
       if (!found) throw new Error(`no mount at ${mount}, only ${mounts.map(({ target }) => target).join(', ')}`);
       if (mode === 'ro') expect(found).toMatchObject({ readOnly: true });
-      if (meaning) expect(withoutCitations(volumes[found.target]?.description)).toContain(withoutCitations(meaning));
+      if (meaning) expect(withoutCitations(volumes[found.target]?.description)).toContain(worded(component, meaning));
     }
   });
 
@@ -197,7 +199,8 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
       'trigger',
     );
     expectRows(withFacts(entry.limits, 'item', limits), component.limits ?? [], ['item', 'value', 'kind', 'line'], 'item');
-    expectRows(withFacts(entry.errors, 'condition', errors), component.errors ?? [], ['condition', 'outcome', 'line'], 'condition');
+    const outcomes = (component.errors ?? []).map((row) => ({ ...row, outcome: worded(component, row.outcome) }));
+    expectRows(withFacts(entry.errors, 'condition', errors), outcomes, ['condition', 'outcome', 'line'], 'condition');
     for (const object of component.objects ?? []) {
       const found = entry.objects.find(({ name }) => name === object.name);
       expect(found ?? `no object called ${object.name}`).toMatchObject({ name: object.name });
@@ -205,10 +208,21 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
       expectRows(found?.fields ?? [], described, ['name', 'type', 'required', 'rule'], 'name');
     }
     expect(entry.configFile !== undefined || component.config_file === undefined).toBe(true);
-    expect(entry.events.map(withoutCitations)).toEqual(expect.arrayContaining((component.events ?? []).map(withoutCitations)));
+    expect(entry.events.map(withoutCitations)).toEqual(
+      expect.arrayContaining((component.events ?? []).map((event) => worded(component, event))),
+    );
     // Some rows say it in words: `tunnel-agent (client side)`, `one OIDC provider`, `media-server or media-server-second`.
     const named = (component.depends_on_components ?? []).flatMap((text) => (/ or /.test(text) ? [] : [text.split(' ')[0]]));
     expect(entry.dependsOn).toEqual(expect.arrayContaining(named.filter((name) => inventory.some(({ id }) => id === name))));
+  });
+
+  it('has no wording for a text that the inventory does not have', () => {
+    const { kind, auth, fields = [], volumes = [], errors = [], services = [], ports = [], events = [] } = component;
+    const texts = [kind, auth, ...fields.flatMap(({ rule, meaning }) => [rule, meaning])];
+    texts.push(...volumes.map(({ meaning }) => meaning), ...errors.map(({ outcome }) => outcome));
+    texts.push(...[...services, ...ports].map(({ role }) => role), ...events);
+    const stated = new Set(texts.map(withoutCitations));
+    expect(Object.keys(wordings[component.id] ?? {}).filter((text) => !stated.has(text))).toEqual([]);
   });
 
   it('names the lines of the specification it rests on', () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
 /** A component as the specification's inventory has it. What is not read by a test is left out. */
@@ -66,3 +66,15 @@ const citation = / \((?:derived from )?(?:R\d+|lines? \d+(?:(?:,| and) \d+)*)(?:
 
 /** Returns a text of the inventory as the catalog has it: in one line, without citations. */
 export const withoutCitations = (text: string | undefined) => text?.replaceAll(/\s+/g, ' ').replaceAll(citation, '').replaceAll('(; ', '(');
+
+/** How the catalog words texts of the inventory for operators, by component: `wording/<group>.yaml`. */
+export const wordings: Readonly<Record<string, Readonly<Record<string, string>>>> = Object.assign(
+  {},
+  ...globSync('test/catalog/wording/*.yaml').map((file) => parse(readFileSync(file, 'utf8'))),
+);
+
+/** Returns a text of the inventory as the catalog has to state it. */
+export function worded<Text extends string | undefined>({ id }: InventoryComponent, text: Text): string | Text {
+  const plain = withoutCitations(text) ?? text;
+  return (plain !== undefined && wordings[id]?.[plain]) || plain;
+}

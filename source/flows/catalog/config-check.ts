@@ -248,7 +248,7 @@ function formField(id: string, field: ComponentField): FormField {
     ...{ id, label: name, required, section: 'Settings', kind: values ? 'choice' : 'text' },
     choices: values && [...unset, ...values.map((value) => ({ value, label: value }))],
     value: field.default === undefined ? '' : String(field.default),
-    help: [description, rule].filter(Boolean).join('; ') || undefined,
+    help: [description, rule].filter(Boolean).join('; ').replace('.;', ';') || undefined,
     check: (value) => (value === '' ? (required ? `${name} is needed.` : undefined) : checkValue(field, value)),
   };
 }
