@@ -159,11 +159,11 @@ describe('incidents on cue', () => {
 
   test('a full disk: the database is unhealthy, the reader fails, df shows where the room went', async () => {
     await play('full-disk');
-    await becomes('rss-reader', /^database away$/);
+    await becomes('rss-reader', /^database unavailable$/);
     const { volumes } = await app.context.engineOf('practice').diskUsage(ending.signal);
     expect(volumes.find(({ name }) => name === 'rss-reader_db')?.sizeBytes).toBeGreaterThan(50e9);
     await play('calm');
-    await becomes('rss-reader', /^ready$/);
+    await becomes('rss-reader', /^healthy$/);
   });
 
   test('an attack: failed logins in bursts, and CrowdSec decides', async () => {

@@ -123,7 +123,7 @@ describe('what is done', () => {
     for (const variable of ['ADMIN_PASSWORD', 'DB_PASSWORD'])
       await fixture.run('secrets-remove', 'rss-reader', { words: ['rss-reader', variable] });
     const outcome = await fixture.run('deploy', 'rss-reader', set('ADMIN_USERNAME=ada'));
-    expect(outcome.message).toMatch(/^rss-reader is deployed: ready, at http/);
+    expect(outcome.message).toMatch(/^rss-reader is deployed: healthy, at http/);
     const { secrets } = await fixture.record('rss-reader');
     expect(Object.keys(secrets).sort()).toEqual(['ADMIN_PASSWORD', 'DB_PASSWORD']);
     const revealing = new OperatorDouble();
