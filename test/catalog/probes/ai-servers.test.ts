@@ -9,20 +9,20 @@ const chat = (fields: object = {}, features: object = {}) =>
   json({ status: true, name: 'Open WebUI', version: '0.9.6', ...fields, features: { auth: true, enable_signup: false, ...features } });
 
 table('chat-front-end', [
-  ['ready', { answer: chat(), calls: { database: json({ status: true }) } }, 'ready', 'ok'],
+  ['ready', { answer: chat(), calls: { database: json({ status: true }) } }, 'healthy', 'ok'],
   [
     'nobody has an account (R47)',
     { answer: chat({ onboarding: true }, { enable_signup: true }) },
-    'no account yet',
+    'setup required',
     'warning',
     /administrator/,
   ],
-  ['signups open', { answer: chat({}, { enable_signup: true }) }, 'signups open', 'ok'],
+  ['signups open', { answer: chat({}, { enable_signup: true }) }, 'sign-ups open', 'ok'],
   ['login off', { answer: chat({}, { auth: false }) }, 'no login', 'warning', /WEBUI_AUTH/],
   [
     'database away',
     { answer: chat(), calls: { database: answered(500, 'Internal Server Error') } },
-    'database away',
+    'database unavailable',
     'error',
     /status 500/,
   ],
@@ -183,20 +183,20 @@ const tabby = (fields: object = {}) =>
   exited(0, JSON.stringify({ data: { serverInfo: { isAdminInitialized: true, allowSelfSignup: false, ...fields } } }));
 
 table('code-completion', [
-  ['wants a token', { answer: refused, calls: { server: tabby() }, env: { TABBY_DEVICE: 'cpu' } }, 'ready', 'ok', /computes on cpu/],
-  ['without accounts', { answer: json({ device: 'cpu', models: {} }) }, 'ready', 'ok'],
+  ['wants a token', { answer: refused, calls: { server: tabby() }, env: { TABBY_DEVICE: 'cpu' } }, 'healthy', 'ok', /runs on cpu/],
+  ['without accounts', { answer: json({ device: 'cpu', models: {} }) }, 'healthy', 'ok'],
   [
     'nobody has an account (R47)',
     { answer: refused, calls: { server: tabby({ isAdminInitialized: false }) } },
-    'no administrator yet',
+    'setup required',
     'warning',
   ],
-  ['signups open', { answer: refused, calls: { server: tabby({ allowSelfSignup: true }) } }, 'signups open', 'ok'],
-  ['curl failed', { answer: refused, calls: { server: exited(7, '') } }, 'ready', 'ok'],
+  ['signups open', { answer: refused, calls: { server: tabby({ allowSelfSignup: true }) } }, 'sign-ups open', 'ok'],
+  ['curl failed', { answer: refused, calls: { server: exited(7, '') } }, 'healthy', 'ok'],
   ['a proxy in between', { answer: answered(502, 'Bad Gateway') }, 'failing', 'error'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['downloads its model', { answer: silent, age: 600 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error', /libcuda/],
+  ['silent', { answer: silent }, 'unreachable', 'error', /libcuda/],
 ]);
 
 // AnythingLLM, server/models/systemSettings.js, server/endpoints/utils.js
@@ -228,13 +228,13 @@ const providers = (...list: object[]) => json({ providers: list });
 const inside = { SEARXNG_API_URL: 'http://vane:8080' };
 
 table('ai-search', [
-  ['ready', { answer: vane, calls: { providers: providers(provider(['llama3.2'])), engine: exited(0, '') }, env: inside }, 'ready', 'ok'],
-  ['no provider', { answer: vane, calls: { providers: providers() } }, 'no model reached', 'warning'],
-  ['embeddings alone', { answer: vane, calls: { providers: providers(provider([], ['a'])) } }, 'no model reached', 'warning'],
+  ['ready', { answer: vane, calls: { providers: providers(provider(['llama3.2'])), engine: exited(0, '') }, env: inside }, 'healthy', 'ok'],
+  ['no provider', { answer: vane, calls: { providers: providers() } }, 'no model available', 'warning'],
+  ['embeddings alone', { answer: vane, calls: { providers: providers(provider([], ['a'])) } }, 'no model available', 'warning'],
   [
     'its search engine away',
     { answer: vane, calls: { providers: providers(provider(['a'])), engine: exited(7, '') }, env: inside },
-    'cannot search',
+    'search unavailable',
     'error',
   ],
   [
@@ -244,10 +244,10 @@ table('ai-search', [
       calls: { providers: providers(provider(['a'])), engine: exited(127, '') },
       env: { SEARXNG_API_URL: 'http://searx:8080' },
     },
-    'ready',
+    'healthy',
     'ok',
   ],
-  ['its providers unknown', { answer: vane }, 'ready', 'ok'],
+  ['its providers unknown', { answer: vane }, 'healthy', 'ok'],
   ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent', { answer: silent }, 'not answering', 'error'],
