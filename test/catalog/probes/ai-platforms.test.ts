@@ -9,10 +9,10 @@ const pong = answered(200, 'pong');
 const goesTo = (redirectUrl: string): Answer => exited(0, JSON.stringify({ redirectUrl }));
 
 table('pipeline-builder', [
-  ['runs and has an owner', { answer: pong, calls: { resolve: goesTo('/signin') } }, 'ready', 'ok'],
-  ['has no owner', { answer: pong, calls: { resolve: goesTo('/organization-setup') } }, 'needs set-up', 'warning'],
-  ['older than accounts', { answer: pong, calls: { resolve: exited(0, '<html></html>') } }, 'ready', 'ok'],
-  ['may not be asked inside', { answer: pong, calls: { resolve: silent } }, 'ready', 'ok'],
+  ['runs and has an owner', { answer: pong, calls: { resolve: goesTo('/signin') } }, 'healthy', 'ok'],
+  ['has no owner', { answer: pong, calls: { resolve: goesTo('/organization-setup') } }, 'setup required', 'warning'],
+  ['older than accounts', { answer: pong, calls: { resolve: exited(0, '<html></html>') } }, 'healthy', 'ok'],
+  ['may not be asked inside', { answer: pong, calls: { resolve: silent } }, 'healthy', 'ok'],
   ['a login in front', { answer: answered(401) }, 'up, login needed', 'ok'],
   ['too many questions', { answer: answered(429) }, 'busy', 'warning'],
   ['an error', { answer: answered(500) }, 'failing', 'error'],
@@ -25,24 +25,24 @@ const healthy = json({ status: 'OK', version: '2.95.12' });
 
 table('llm-observability', [
   ['healthy', { answer: healthy, services: { db: running } }, 'healthy', 'ok'],
-  ['its database has ended', { answer: healthy, services: { db: away } }, 'database away', 'error', /exited/],
+  ['its database has ended', { answer: healthy, services: { db: away } }, 'database unavailable', 'error', /exited/],
   [
     'its database is unhealthy',
     { answer: healthy, services: { db: { ...running, health: 'unhealthy' } } },
-    'database away',
+    'database unavailable',
     'error',
     /unhealthy/,
   ],
   [
     'it cannot reach its database',
     { answer: json({ status: 'Database not available', version: '2.95.12' }, {}, 503) },
-    'database away',
+    'database unavailable',
     'error',
   ],
   [
     'another complaint',
     { answer: json({ status: 'Health check failed', version: '2.95.12' }, {}, 503) },
-    'failing',
+    'unhealthy',
     'error',
     /Health check failed/,
   ],

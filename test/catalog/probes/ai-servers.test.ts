@@ -39,22 +39,22 @@ const empty = answered(200);
 table('local-chat-server', [
   ['two models', { answer: empty, calls: { models: models('a', 'b') } }, '2 models', 'ok', /2 models are installed/],
   ['one model', { answer: empty, calls: { models: models('a') } }, '1 model', 'ok'],
-  ['no model (R78)', { answer: empty, calls: { models: models() } }, 'needs a model', 'warning', /8 GB/],
+  ['no model (R78)', { answer: empty, calls: { models: models() } }, 'no model', 'warning', /8 GB/],
   [
     'no model, as older releases say it',
     { answer: empty, calls: { models: json({ object: 'list', data: null }) } },
-    'needs a model',
+    'no model',
     'warning',
   ],
-  ['with a key', { answer: empty, calls: { models: refused } }, 'ready, key needed', 'ok'],
-  ['its models unknown', { answer: empty }, 'ready', 'ok'],
+  ['with a key', { answer: empty, calls: { models: refused } }, 'key required', 'ok'],
+  ['its models unknown', { answer: empty }, 'healthy', 'ok'],
   ['fetches what is to be there', { answer: json({ status: 'starting', reason: 'startup preload in progress' }, 503) }, 'starting', 'busy'],
   [
     'does not listen yet',
     { answer: silent, age: 900, services: { localai: { state: 'running', health: 'starting', uptime: 900 } } },
     'starting',
     'busy',
-    /fetched first/,
+    /first downloads/,
   ],
   ['turns away', { answer: json({ error: 'busy' }, 503) }, 'busy', 'warning'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
@@ -69,16 +69,16 @@ const files = (...names: string[]) => json(names);
 const remaining = (count: number) => json({ exec_info: { queue_remaining: count } });
 
 table('image-node-graph', [
-  ['ready', { answer: comfy(cpu), calls: { queue: remaining(0), checkpoints: files('sd15.safetensors') } }, 'ready', 'ok', /on cpu/],
-  ['working', { answer: comfy(cpu), calls: { queue: remaining(2) } }, '2 in the queue', 'ok', /2 workflows run or wait, on cpu/],
+  ['ready', { answer: comfy(cpu), calls: { queue: remaining(0), checkpoints: files('sd15.safetensors') } }, 'healthy', 'ok', /on cpu/],
+  ['working', { answer: comfy(cpu), calls: { queue: remaining(2) } }, '2 queued', 'ok', /2 workflows are running or queued, on cpu/],
   [
     'no model',
     { answer: comfy(cpu), calls: { queue: remaining(0), checkpoints: files(), diffusion: files() } },
-    'needs a model',
+    'no model',
     'warning',
   ],
-  ['a diffusion model alone', { answer: comfy(cpu), calls: { checkpoints: files(), diffusion: files('flux.gguf') } }, 'ready', 'ok'],
-  ['no devices told', { answer: comfy() }, 'ready', 'ok', /^It answers\.$/],
+  ['a diffusion model alone', { answer: comfy(cpu), calls: { checkpoints: files(), diffusion: files('flux.gguf') } }, 'healthy', 'ok'],
+  ['no devices told', { answer: comfy() }, 'healthy', 'ok', /^The page responds\.$/],
   ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent and young', { answer: silent, age: 200 }, 'starting', 'busy'],
@@ -90,10 +90,10 @@ const progress = (state: object = {}) =>
   json({ progress: 0, eta_relative: 0, state: { job: '', job_count: 0, sampling_step: 0, sampling_steps: 0, ...state }, textinfo: null });
 
 table('image-form', [
-  ['idle', { answer: progress(), calls: { models: json([{ title: 'v1-5.safetensors' }]) } }, 'ready', 'ok'],
-  ['working', { answer: progress({ job_count: 1, sampling_step: 7, sampling_steps: 20 }) }, 'working', 'ok', /Step 7 of 20/],
-  ['no checkpoint', { answer: progress(), calls: { models: json([]) } }, 'needs a model', 'warning'],
-  ['without its API', { answer: json({ detail: 'Not Found' }, 404) }, 'up, API off', 'warning', /--api/],
+  ['idle', { answer: progress(), calls: { models: json([{ title: 'v1-5.safetensors' }]) } }, 'healthy', 'ok'],
+  ['working', { answer: progress({ job_count: 1, sampling_step: 7, sampling_steps: 20 }) }, 'busy', 'ok', /Step 7 of 20/],
+  ['no checkpoint', { answer: progress(), calls: { models: json([]) } }, 'no model', 'warning'],
+  ['without its API', { answer: json({ detail: 'Not Found' }, 404) }, 'API off', 'warning', /--api/],
   ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['installs its packages', { answer: silent, age: 1200 }, 'starting', 'busy'],
@@ -107,24 +107,24 @@ const queue = (counts: object, started = true) =>
   json({ queue: { pending: 0, in_progress: 0, failed: 1, ...counts }, processor: { is_started: started, is_processing: false } });
 
 table('image-canvas', [
-  ['ready', { answer: invoke, calls: { setup: setup({}), queue: queue({}), models: json({ models: [{ key: 'a' }] }) } }, 'ready', 'ok'],
-  ['no model', { answer: invoke, calls: { queue: queue({}), models: json({ models: [] }) } }, 'needs a model', 'warning'],
+  ['ready', { answer: invoke, calls: { setup: setup({}), queue: queue({}), models: json({ models: [{ key: 'a' }] }) } }, 'healthy', 'ok'],
+  ['no model', { answer: invoke, calls: { queue: queue({}), models: json({ models: [] }) } }, 'no model', 'warning'],
   [
     'working',
     { answer: invoke, calls: { queue: queue({ pending: 3, in_progress: 1 }) } },
-    '4 in the queue',
+    '4 queued',
     'ok',
     /1 running, 3 waiting, 1 failed/,
   ],
-  ['queue paused', { answer: invoke, calls: { queue: queue({ pending: 3 }, false) } }, 'queue paused', 'warning', /3 wait/],
+  ['queue paused', { answer: invoke, calls: { queue: queue({ pending: 3 }, false) } }, 'queue paused', 'warning', /3 jobs are waiting/],
   [
     'accounts without an administrator (R47)',
     { answer: invoke, calls: { setup: setup({ setup_required: true, multiuser_enabled: true }) } },
-    'no administrator yet',
+    'setup required',
     'warning',
   ],
-  ['accounts', { answer: invoke, calls: { setup: setup({ multiuser_enabled: true }), queue: refused, models: refused } }, 'ready', 'ok'],
-  ['a release without accounts', { answer: invoke, calls: { setup: json({ detail: 'Not Found' }, 404) } }, 'ready', 'ok'],
+  ['accounts', { answer: invoke, calls: { setup: setup({ multiuser_enabled: true }), queue: refused, models: refused } }, 'healthy', 'ok'],
+  ['a release without accounts', { answer: invoke, calls: { setup: json({ detail: 'Not Found' }, 404) } }, 'healthy', 'ok'],
   ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent and young', { answer: silent, age: 200 }, 'starting', 'busy'],
@@ -139,13 +139,13 @@ const whisper = json({
 });
 
 table('speech-to-text', [
-  ['ready', { answer: whisper, env: { ASR_MODEL: 'small' } }, 'ready', 'ok', /its model is small/],
-  ['its model unknown', { answer: whisper }, 'ready', 'ok', /^It answers\.$/],
+  ['ready', { answer: whisper, env: { ASR_MODEL: 'small' } }, 'healthy', 'ok', /Its model is small/],
+  ['its model unknown', { answer: whisper }, 'healthy', 'ok', /^The server responds\.$/],
   ['another program of the kind', { answer: json({ info: { title: 'x', version: '1' }, paths: {} }) }, 'strange answer', 'warning'],
   ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['downloads its model', { answer: silent, age: 600, env: { ASR_MODEL: 'large' } }, 'starting', 'busy', /model large is/],
-  ['silent: perhaps at work', { answer: silent }, 'no answer', 'warning', /may be busy.*No answer within 3 s/],
+  ['silent: perhaps at work', { answer: silent }, 'no response', 'warning', /may be busy.*No answer within 3 s/],
 ]);
 
 // Kokoro-FastAPI, api/src/main.py, api/src/routers/openai_compatible.py
@@ -158,7 +158,7 @@ table('tts-high-quality', [
   ['voices as older releases tell them', { answer: healthy, calls: { voices: json({ voices: ['af_heart', 'af_bella'] }) } }, '2 voices'],
   ['no voices', { answer: healthy, calls: { voices: voices() } }, 'no voices', 'error'],
   ['voices broken', { answer: healthy, calls: { voices: json({ detail: {} }, 500) } }, 'no voices', 'error'],
-  ['voices unknown', { answer: healthy }, 'ready', 'ok'],
+  ['voices unknown', { answer: healthy }, 'healthy', 'ok'],
   ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent and young', { answer: silent, age: 20 }, 'starting', 'busy'],
@@ -169,10 +169,10 @@ table('tts-high-quality', [
 const away = json({ error: 'the protocol server does not answer: [Errno 111] Connection refused' }, 503);
 
 table('tts-light', [
-  ['ready', { answer: json({ status: 'ok', voices: 162 }), calls: { listening: opened } }, 'ready', 'ok', /162 voices/],
+  ['ready', { answer: json({ status: 'ok', voices: 162 }), calls: { listening: opened } }, 'healthy', 'ok', /162 voices/],
   ['downloads its voice', { answer: away, calls: { listening: silent }, age: 60 }, 'starting', 'busy'],
-  ['protocol server away', { answer: away, calls: { listening: silent } }, 'protocol server away', 'error', /Connection refused/],
-  ['REST server away', { answer: silent, calls: { listening: opened } }, 'no REST', 'warning', /No answer within 3 s/],
+  ['protocol server away', { answer: away, calls: { listening: silent } }, 'protocol server unavailable', 'error', /Connection refused/],
+  ['REST server away', { answer: silent, calls: { listening: opened } }, 'REST server unavailable', 'warning', /No answer within 3 s/],
   ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent', { answer: silent, calls: { listening: silent } }, 'not answering', 'error'],
@@ -205,11 +205,11 @@ const workspace = (results: object = {}) =>
 const metrics = json({ online: true, version: '0b1c2d3', mode: 'single-user', vectorDB: 'lancedb', appVersion: '1.16.0' });
 
 table('rag-workspace', [
-  ['ready', { answer: workspace(), calls: { metrics } }, 'ready, single-user', 'ok', /with ollama, and keeps vectors in lancedb/],
-  ['its mode unknown', { answer: workspace() }, 'ready', 'ok'],
+  ['ready', { answer: workspace(), calls: { metrics } }, 'healthy, single-user', 'ok', /It uses ollama, and stores vectors in lancedb/],
+  ['its mode unknown', { answer: workspace() }, 'healthy', 'ok'],
   ['no password (R42)', { answer: workspace({ RequiresAuth: false }) }, 'no login', 'warning'],
-  ['accounts', { answer: workspace({ RequiresAuth: false, MultiUserMode: true }) }, 'ready', 'ok'],
-  ['nobody answers', { answer: workspace({ LLMProvider: undefined }) }, 'needs set-up', 'warning'],
+  ['accounts', { answer: workspace({ RequiresAuth: false, MultiUserMode: true }) }, 'healthy', 'ok'],
+  ['nobody answers', { answer: workspace({ LLMProvider: undefined }) }, 'setup required', 'warning'],
   ['fails', { answer: answered(500, 'Internal Server Error') }, 'failing', 'error'],
   ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],

@@ -17,25 +17,25 @@ const tags = (...names: string[]) =>
   );
 
 table('model-runtime', [
-  ['no model', { answer: tags() }, 'needs a model', 'warning', /8 GB/],
-  ['null models', { answer: answered(200, '{"models":null}') }, 'needs a model', 'warning'],
+  ['no model', { answer: tags() }, 'no model', 'warning', /8 GB/],
+  ['null models', { answer: answered(200, '{"models":null}') }, 'no model', 'warning'],
   [
     'one model',
     { answer: tags('llama3.2:latest'), calls: { loaded: answered(200, '{"models":[]}') } },
     '1 model',
     'ok',
-    /1 model is here, none is in memory/,
+    /1 model is installed; none is loaded/,
   ],
   [
     'two models, one loaded',
     { answer: tags('a', 'b'), calls: { loaded: answered(200, '{"models":[{"name":"a","size":5,"size_vram":5}]}') } },
     '2 models, 1 loaded',
     'ok',
-    /a is in memory/,
+    /a is loaded/,
   ],
-  ['a login in front', { answer: answered(401, 'Unauthorized') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['a login in front', { answer: answered(401, 'Unauthorized') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
   ['busy', { answer: answered(503, '{"error":"server busy"}') }, 'busy', 'warning'],
 ]);
 
@@ -46,34 +46,34 @@ const ready = (fields: object) =>
   );
 
 table('llm-proxy', [
-  ['ready', { answer: ready({}), services: { db: running } }, 'ready', 'ok'],
+  ['ready', { answer: ready({}), services: { db: running } }, 'healthy', 'ok'],
   [
     'ready with traces (R57)',
     { answer: ready({ success_callbacks: ['langfuse', 'sync_deployment_callback_on_success'] }) },
-    'ready',
+    'healthy',
     'ok',
-    /observability server/,
+    /Traces are sent to Langfuse/,
   ],
-  ['older word for the same', { answer: answered(200, '{"status":"connected","db":"connected"}') }, 'ready', 'ok'],
-  ['database lost', { answer: ready({ db: 'disconnected' }) }, 'database away', 'error'],
+  ['older word for the same', { answer: answered(200, '{"status":"connected","db":"connected"}') }, 'healthy', 'ok'],
+  ['database lost', { answer: ready({ db: 'disconnected' }) }, 'database unavailable', 'error'],
   ['without a database', { answer: ready({ db: 'Not connected' }) }, 'no database', 'warning'],
   [
     'database container down',
     { answer: ready({}), services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
-    'database away',
+    'database unavailable',
     'error',
   ],
   [
     'database lost, as releases from 1.84 on say it',
     { answer: answered(503, '{"status":"healthy","db":"disconnected"}') },
-    'database away',
+    'database unavailable',
     'error',
   ],
   ['not ready', { answer: answered(503, '{"detail":"Service Unhealthy (...)"}') }, 'not ready', 'error'],
-  ['wants a key', { answer: answered(401, '{"error":{"message":"Authentication Error","code":"401"}}') }, 'up, key needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['wants a key', { answer: answered(401, '{"error":{"message":"Authentication Error","code":"401"}}') }, 'key required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['migrating', { answer: silent, age: 60 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 versions([
