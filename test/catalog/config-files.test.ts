@@ -44,7 +44,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     ],
     refused: { MODEL: 'llama3.2', SUCCESS_CALLBACK: 'lang fuse' },
     mistakes: [
-      ['"ollama_chat/qwen3:4b"', 'qwen3', 'qwen3', /model_list\[0\]\.litellm_params\.model .*lacks the prefix/],
+      ['"ollama_chat/qwen3:4b"', 'qwen3', 'qwen3', /model_list\[0\]\.litellm_params\.model .*has no prefix/],
       ['"ollama_chat/qwen3:4b"', 'ollama/qwen 3', 'ollama/qwen 3', /model_list\[0\]\.litellm_params\.model/],
       ['"ollama_chat/qwen3:4b"', 'openai/qwen3', 'openai/qwen3', /lacks the prefix/],
       ['os.environ/LITELLM_MASTER_KEY', 'sk-1234567890', 'sk-1234567890', /master_key/],
@@ -135,7 +135,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
         'server_url: http://127.0.0.1:8080',
         'server_url: https://vpn.mesh.internal',
         'mesh.internal\n  override',
-        /lies in the domain of the mesh/,
+        /host name is part of the mesh domain/,
       ],
       ['magic_dns: true', 'magic_dns: perhaps', 'perhaps', /magic_dns/],
     ],
@@ -157,7 +157,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     },
     refused: { NETBIRD_AUTH_CLIENT_ID: '{{ .NETBIRD_DATASTORE_ENC_KEY }}', NETBIRD_TURN_USER: 'a"b', NETBIRD_DOMAIN: 'a b' },
     mistakes: [
-      ['"https://id.example.org/.well-known', '"https://id.example.com/.well-known', '"https://id.example.org"', /do not belong together/],
+      ['"https://id.example.org/.well-known', '"https://id.example.com/.well-known', '"https://id.example.org"', /does not match/],
       ['"{{ .NETBIRD_TURN_PASSWORD }}"', '"hunter2hunter2"', '"hunter2hunter2"', /Turns\[0\]\.Password .*secret stands in the file/],
       ['"Proto": "https"', '"Proto": "tls"', '"tls"', /Signal\.Proto/],
       ['"CredentialsTTL": "12h",', '"CredentialsTTL": "12h"', '"Secret": ""', /JSON/],
@@ -190,7 +190,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
       ],
       ['    service: "http://app:8080"\n', '', 'hostname: "app', /service/],
       ['  - hostname: "app.example.com"\n    service', '  - service', 'service: "http://app', /ingress\[0\] .*never reached/],
-      ['credentials-file: /etc/cloudflared/credentials.json\n', '', '"6ff42ae2', /belong together/],
+      ['credentials-file: /etc/cloudflared/credentials.json\n', '', '"6ff42ae2', /requires its credentials file/],
     ],
   },
   'tunnel-server-self-hosted': {
@@ -205,7 +205,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     refused: { DASHBOARD_URL: 'https://a`b"c', BASE_DOMAIN: 'a: b', ADMIN_EMAIL: 'a"b@example.org' },
     mistakes: [
       ['start_port: 51820', 'start_port: 518200', '518200', /start_port/],
-      ['internal_port: 3001', 'internal_port: 3000', '3000\n  next', /one port/],
+      ['internal_port: 3001', 'internal_port: 3000', '3000\n  next', /the same port/],
       ['"https://t.example.net"\n', '"http://t.example.net/x"\n', '"http://t.example.net/x"', /dashboard_url/],
     ],
   },
@@ -254,7 +254,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
       LIGHTHOUSE_HOSTS: ['lighthouse', 'fe80::1%eth0'],
     },
     mistakes: [
-      ['am_lighthouse: false', 'am_lighthouse: true', '- "10.1.0.1"', /asks no other lighthouse/],
+      ['am_lighthouse: false', 'am_lighthouse: true', '- "10.1.0.1"', /must not query other lighthouses/],
       ['map: {"10.1.0.1":', 'map: {"10.1.0.2":', '"10.1.0.1"\n', /hosts\[0\] .*static_host_map/],
       ['proto: icmp', 'proto: imcp', 'imcp', /proto/],
       ['mtu: 1300', 'mtu: 130', '130\n', /mtu/],
@@ -272,7 +272,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     mistakes: [
       ['  key: /etc/hysteria/key.pem\n', '', 'tls:', /key/],
       ['    - reject(10.0.0.0/8)\n', '    - block 10.0.0.0/8\n', 'block 10', /acl\.inline/],
-      ['    - reject(127.0.0.0/8)\n', '    - direct(all)\n', '- direct(all)\n    - reject(10.', /first rule that fits/],
+      ['    - reject(127.0.0.0/8)\n', '    - direct(all)\n', '- direct(all)\n    - reject(10.', /first matching rule/],
       ['type: proxy', 'type: mirror', 'mirror', /masquerade/],
     ],
   },

@@ -183,7 +183,7 @@ test.skipIf(noNebula)(
   async () => {
     await expect(fixture.run('deploy', 'overlay-mesh', {}, { operator: nobody(true) })).rejects.toMatchObject({
       code: 'refused.preflight',
-      message: expect.stringMatching(/does not start without the certificates/),
+      message: expect.stringMatching(/certificates of this node are missing/),
     });
     expect(await fixture.containers('overlay-mesh')).toEqual({});
     const operator = new OperatorDouble();

@@ -5,22 +5,22 @@ const pass = answered(200, '{"status":"pass"}', { 'content-type': 'application/h
 
 table('mesh-control-server', [
   ['pass', { answer: pass, calls: { page: answered(200, '{"status":"OK"}') }, services: { ui: running } }, 'healthy', 'ok'],
-  ['fail', { answer: answered(500, '{"status":"fail"}') }, 'failing', 'error', /database/],
+  ['fail', { answer: answered(500, '{"status":"fail"}') }, 'unhealthy', 'error', /database/],
   [
     'web page cannot reach it',
     { answer: pass, calls: { page: answered(500, '{"status":"ERROR"}') }, services: { ui: running } },
-    'web page degraded',
+    'web UI degraded',
     'warning',
   ],
   [
     'web page in a loop',
     { answer: pass, calls: { page: silent }, services: { ui: { state: 'restarting', health: 'none', uptime: 0 } } },
-    'web page away',
+    'web UI unavailable',
     'warning',
   ],
   ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
   ['silent and young', { answer: silent, age: 2 }, 'starting', 'busy'],
 ]);
 
@@ -28,11 +28,11 @@ const asks = (requiresPassword: boolean) => answered(200, JSON.stringify({ requi
 
 table('tunnel-server-ui', [
   ['healthy', { answer: asks(true) }, 'healthy', 'ok'],
-  ['no password', { answer: asks(false) }, 'no password', 'error', /can read the keys of all clients/],
-  ['release 15', { answer: answered(401, '{"statusCode":401,"statusMessage":"Not authenticated"}') }, 'up, login needed', 'ok'],
+  ['no password', { answer: asks(false) }, 'no password', 'error', /read the keys of all clients/],
+  ['release 15', { answer: answered(401, '{"statusCode":401,"statusMessage":"Not authenticated"}') }, 'login required', 'ok'],
   ['busy', { answer: answered(503, '') }, 'busy', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
   ['silent and young', { answer: silent, age: 5 }, 'starting', 'busy'],
 ]);
 
@@ -45,7 +45,7 @@ table('vpn-client-gateway', [
     { answer: wantsKey, calls: { tunnel: exited(1, 'dialing: i/o timeout') } },
     'tunnel down',
     'error',
-    /nothing that is routed through it gets out/,
+    /components that are routed through it have no network/,
   ],
   ['connecting', { answer: wantsKey, calls: { tunnel: exited(1, 'dialing') }, age: 20 }, 'connecting', 'busy'],
   [
@@ -54,21 +54,21 @@ table('vpn-client-gateway', [
     'tunnel down',
     'error',
   ],
-  ['read-only, with a key (R34)', { answer: wantsKey, calls: { tunnel: silent }, services: { gluetun: running } }, 'up, key needed', 'ok'],
-  ['open control server', { answer: answered(200, '{"status":"running"}'), calls: { tunnel: silent } }, 'up', 'ok'],
+  ['read-only, with a key (R34)', { answer: wantsKey, calls: { tunnel: silent }, services: { gluetun: running } }, 'key required', 'ok'],
+  ['open control server', { answer: answered(200, '{"status":"running"}'), calls: { tunnel: silent } }, 'running', 'ok'],
   ['control server away, container well', { answer: silent, calls: { tunnel: silent }, services: { gluetun: running } }, 'tunnel up', 'ok'],
-  ['silent', { answer: silent, calls: { tunnel: silent } }, 'not answering', 'error'],
+  ['silent', { answer: silent, calls: { tunnel: silent } }, 'unreachable', 'error'],
   ['young', { answer: silent, calls: { tunnel: silent }, age: 10 }, 'starting', 'busy'],
-  ['garbage', { answer: garbage, calls: { tunnel: silent } }, 'strange answer', 'warning'],
+  ['garbage', { answer: garbage, calls: { tunnel: silent } }, 'unexpected response', 'warning'],
 ]);
 
 table('overlay-mesh', [
-  ['in order', { answer: exited(0, '') }, 'in the mesh', 'ok'],
+  ['in order', { answer: exited(0, '') }, 'running', 'ok'],
   ['expired', { answer: exited(1, 'nebula certificate for this host is expired') }, 'certificate expired', 'error'],
   [
     'without certificates',
     { answer: exited(1, 'Failed to load PKI: open /etc/nebula/host.crt: no such file or directory') },
-    'configuration wrong',
+    'invalid configuration',
     'error',
   ],
   ['read-only', { answer: silent }, undefined],
@@ -82,7 +82,7 @@ table('outbound-tunnel', [
   [
     'rules wrong (R24)',
     { answer: exited(1, ''), calls: { rules: exited(1, 'Validation failed: The last ingress rule must match all URLs') } },
-    'rules wrong',
+    'invalid configuration',
     'error',
   ],
   ['a release that cannot be asked', { answer: exited(3, "No help topic for 'ready'") }, 'running', 'ok'],
