@@ -59,7 +59,7 @@ describe('the practice world at its start', () => {
       'idp-enterprise': 'stopped',
       'intrusion-prevention': 'watching',
       'ldap-directory': 'healthy',
-      'llm-proxy': 'database away',
+      'llm-proxy': 'database unavailable',
       'media-server': 'healthy',
       'mesh-control-server': 'healthy',
       'model-runtime': '2 models, 1 loaded',

@@ -148,7 +148,7 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       id: 'openvpn-server',
       ports: ['TUNNEL_PORT'],
       answers: () => ({ OPENVPN_HOST: here }),
-      word: 'ready',
+      word: 'healthy',
       proof: async ({ inside }) => {
         await inside('openvpn', 'easyrsa', '--batch', 'build-client-full', 'laptop', 'nopass');
         const config = await inside('openvpn', 'ovpn_getclient', 'laptop');
@@ -178,12 +178,12 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
         const refused = await fixture.operator.run(['deploy', 'overlay-mesh', '--yes']);
         expect(refused.code, refused.stdout).not.toBe(0);
         expect(refused.stderr.replaceAll(/\s+/g, ' ')).toMatch(
-          /does not start without the certificates of this node\..* quarterdeck overlay sign NAME --install/,
+          /certificates of this node are missing, so it cannot start\..* quarterdeck overlay sign NAME --install/,
         );
         await run('overlay', 'ca', 'home', '--for', '365d', '--yes');
         await run('overlay', 'sign', 'lighthouse', '--ip', '10.231.0.1/24', '--install', '--yes');
       },
-      word: 'in the mesh',
+      word: 'running',
       // Its own address in the tunnel, from inside it.
       proof: async ({ inside }) =>
         expect(await inside('nebula', 'ping', '-c', '1', '-w', '5', '10.231.0.1')).toContain('1 packets received'),
