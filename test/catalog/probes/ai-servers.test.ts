@@ -40,12 +40,7 @@ table('local-chat-server', [
   ['two models', { answer: empty, calls: { models: models('a', 'b') } }, '2 models', 'ok', /2 models are installed/],
   ['one model', { answer: empty, calls: { models: models('a') } }, '1 model', 'ok'],
   ['no model (R78)', { answer: empty, calls: { models: models() } }, 'no model', 'warning', /8 GB/],
-  [
-    'no model, as older releases say it',
-    { answer: empty, calls: { models: json({ object: 'list', data: null }) } },
-    'no model',
-    'warning',
-  ],
+  ['no model, as older releases say it', { answer: empty, calls: { models: json({ object: 'list', data: null }) } }, 'no model', 'warning'],
   ['with a key', { answer: empty, calls: { models: refused } }, 'key required', 'ok'],
   ['its models unknown', { answer: empty }, 'healthy', 'ok'],
   ['fetches what is to be there', { answer: json({ status: 'starting', reason: 'startup preload in progress' }, 503) }, 'starting', 'busy'],
@@ -71,12 +66,7 @@ const remaining = (count: number) => json({ exec_info: { queue_remaining: count 
 table('image-node-graph', [
   ['ready', { answer: comfy(cpu), calls: { queue: remaining(0), checkpoints: files('sd15.safetensors') } }, 'healthy', 'ok', /on cpu/],
   ['working', { answer: comfy(cpu), calls: { queue: remaining(2) } }, '2 queued', 'ok', /2 workflows are running or queued, on cpu/],
-  [
-    'no model',
-    { answer: comfy(cpu), calls: { queue: remaining(0), checkpoints: files(), diffusion: files() } },
-    'no model',
-    'warning',
-  ],
+  ['no model', { answer: comfy(cpu), calls: { queue: remaining(0), checkpoints: files(), diffusion: files() } }, 'no model', 'warning'],
   ['a diffusion model alone', { answer: comfy(cpu), calls: { checkpoints: files(), diffusion: files('flux.gguf') } }, 'healthy', 'ok'],
   ['no devices told', { answer: comfy() }, 'healthy', 'ok', /^The page responds\.$/],
   ['a login in front', { answer: refused }, 'up, login needed', 'ok'],

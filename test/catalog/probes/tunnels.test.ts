@@ -68,7 +68,12 @@ table('enterprise-vpn', [
   ['ready', { answer: answered(200, ''), services: { mongo: running } }, 'healthy', 'ok'],
   ['out of touch', { answer: answered(504, '') }, 'database unavailable', 'error'],
   ['database down', { answer: silent, services: { mongo: down } }, 'database unavailable', 'error', /restarting/],
-  ['database unhealthy', { answer: answered(200, ''), services: { mongo: { ...running, health: 'unhealthy' } } }, 'database unavailable', 'error'],
+  [
+    'database unhealthy',
+    { answer: answered(200, ''), services: { mongo: { ...running, health: 'unhealthy' } } },
+    'database unavailable',
+    'error',
+  ],
   ['set-up page', { answer: answered(302, '', { location: '/setup' }) }, 'redirects', 'warning'],
   ['refused', { answer: answered(401, '') }, 'up, login needed', 'ok'],
   ['failing', { answer: answered(500, '') }, 'failing', 'error'],
