@@ -46,7 +46,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     mistakes: [
       ['"ollama_chat/qwen3:4b"', 'qwen3', 'qwen3', /model_list\[0\]\.litellm_params\.model .*has no prefix/],
       ['"ollama_chat/qwen3:4b"', 'ollama/qwen 3', 'ollama/qwen 3', /model_list\[0\]\.litellm_params\.model/],
-      ['"ollama_chat/qwen3:4b"', 'openai/qwen3', 'openai/qwen3', /lacks the prefix/],
+      ['"ollama_chat/qwen3:4b"', 'openai/qwen3', 'openai/qwen3', /has no prefix/],
       ['os.environ/LITELLM_MASTER_KEY', 'sk-1234567890', 'sk-1234567890', /master_key/],
       ['os.environ/MODEL_RUNTIME_URL', 'http://localhost:11434', 'http://localhost:11434', /localhost is the proxy/],
     ],
