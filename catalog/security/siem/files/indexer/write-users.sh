@@ -1,11 +1,11 @@
 #!/bin/bash
-# Run once before the indexer, in a container of its image. Writes the two users that the stack needs. The passwords come from the environment;
-# only their hashes reach the file. The indexer takes it in when it makes its security index, at its very first start.
+# Runs once before the indexer, in a container of its image. Writes the two required users. The passwords come from the environment;
+# only their hashes are written to the file. The indexer loads it when it creates its security index, at its first start.
 set -eu
 home=/usr/share/wazuh-indexer
 export OPENSEARCH_JAVA_HOME=$home/jdk
 
-# bcrypt hash of the password in the variable that is named
+# Prints the bcrypt hash of the password in the named variable.
 hash_of() {
   bash "$home/plugins/opensearch-security/tools/hash.sh" -env "$1" | grep -o '\$2[aby]\$[0-9]*\$[./A-Za-z0-9]*' | tail -n 1
 }

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Run by the manager's container before the manager starts. It changes what the package has for a host of its own; everything else in
-# /var/ossec/etc/ossec.conf stays as the operator wrote it.
+# The manager's container runs this before the manager starts. It changes settings that the package made for a standalone host; all others in
+# /var/ossec/etc/ossec.conf stay as the operator wrote them.
 set -eu
 conf=/var/ossec/etc/ossec.conf
 
-# Port 1514 is published for udp; tcp stays for agents on this machine's networks.
+# Port 1514 is published for UDP; TCP remains for agents on this host's networks.
 sed -i '/<remote>/,/<\/remote>/ s|<protocol>tcp</protocol>|<protocol>tcp,udp</protocol>|' "$conf"
 
-# Where the indexer is, and the certificates that it wants to see.
+# Address of the indexer, and the certificates that it requires.
 sed -i '/<indexer>/,/<\/indexer>/ {
   s|<host>.*</host>|<host>https://wazuh.indexer:9200</host>|
   s|<ca>.*</ca>|<ca>/etc/ssl/wazuh/root-ca-manager.pem</ca>|
