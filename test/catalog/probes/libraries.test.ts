@@ -9,7 +9,7 @@ const claimed = (isClaimed: boolean): Answer => json({ isClaimed });
 
 table('comic-server-second', [
   ['healthy', { answer: up, calls: { claim: claimed(true) } }, 'healthy', 'ok'],
-  ['no account yet', { answer: up, calls: { claim: claimed(false) } }, 'needs first account', 'warning'],
+  ['no account yet', { answer: up, calls: { claim: claimed(false) } }, 'setup required', 'warning'],
   ['down', { answer: json({ status: 'DOWN' }, 503) }, 'unhealthy', 'error'],
   ['busy', { answer: answered(503) }, 'busy', 'warning'],
   ['a refusal', { answer: answered(401) }, 'up, login needed', 'ok'],
@@ -22,8 +22,8 @@ table('comic-server-second', [
 const books = (isInit: boolean): Answer => json({ app: 'audiobookshelf', serverVersion: '2.36.0', isInit, authMethods: ['local'] });
 
 table('audiobook-server', [
-  ['ready', { answer: books(true) }, 'ready', 'ok'],
-  ['no root user yet', { answer: books(false) }, 'needs first account', 'warning'],
+  ['ready', { answer: books(true) }, 'healthy', 'ok'],
+  ['no root user yet', { answer: books(false) }, 'setup required', 'warning'],
   ['a refusal', { answer: answered(403) }, 'up, login needed', 'ok'],
   ['an error', { answer: answered(500) }, 'failing', 'error'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
@@ -35,15 +35,15 @@ const metadata = exited(0, '-rw-r--r-- 1 1000 1000 417792 Nov  1 10:00 /books/me
 const noMetadata = exited(2, '');
 
 table('book-library', [
-  ['ready', { answer: sentTo('/login?next=%2F'), calls: { library: metadata } }, 'ready', 'ok'],
-  ['guests may look', { answer: answered(200, '<title>Calibre-Web | Books</title>') }, 'open to guests', 'ok'],
-  ['guests may look, under a title of its own', { answer: answered(200, '<link href="/static/css/upload.css">') }, 'open to guests', 'ok'],
-  ['no library named', { answer: sentTo('/admin/dbconfig'), calls: { library: noMetadata } }, 'needs its library', 'warning'],
-  ['its library is gone', { answer: sentTo('/login?next=%2F'), calls: { library: noMetadata } }, 'library away', 'error'],
-  ['may not be asked inside', { answer: sentTo('/login'), calls: { library: silent } }, 'ready', 'ok'],
-  ['sent elsewhere', { answer: sentTo('https://example.org/') }, 'strange answer', 'warning'],
+  ['ready', { answer: sentTo('/login?next=%2F'), calls: { library: metadata } }, 'healthy', 'ok'],
+  ['guests may look', { answer: answered(200, '<title>Calibre-Web | Books</title>') }, 'guest access', 'ok'],
+  ['guests may look, under a title of its own', { answer: answered(200, '<link href="/static/css/upload.css">') }, 'guest access', 'ok'],
+  ['no library named', { answer: sentTo('/admin/dbconfig'), calls: { library: noMetadata } }, 'setup required', 'warning'],
+  ['its library is gone', { answer: sentTo('/login?next=%2F'), calls: { library: noMetadata } }, 'library unavailable', 'error'],
+  ['may not be asked inside', { answer: sentTo('/login'), calls: { library: silent } }, 'healthy', 'ok'],
+  ['sent elsewhere', { answer: sentTo('https://example.org/') }, 'unexpected response', 'warning'],
   ['a refusal', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['just started', { answer: silent, age: 30 }, 'starting', 'busy'],
   ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
@@ -58,9 +58,9 @@ table('transcoding-pipeline', [
   ['two nodes, one paused', { answer: good, calls: { page, nodes: nodes(true, false) } }, '2 nodes', 'ok'],
   ['all nodes paused', { answer: good, calls: { page, nodes: nodes(true, true) } }, 'paused', 'off'],
   ['no node', { answer: good, calls: { page, nodes: nodes() } }, 'no node', 'warning'],
-  ['its nodes want a key', { answer: good, calls: { page, nodes: answered(401) } }, 'running', 'ok'],
-  ['the page is elsewhere', { answer: good, calls: { page: silent, nodes: nodes(false) } }, 'page away', 'warning'],
-  ['not good', { answer: json({ status: 'bad' }) }, 'failing', 'error', /bad/],
+  ['its nodes want a key', { answer: good, calls: { page, nodes: answered(401) } }, 'healthy', 'ok'],
+  ['the page is elsewhere', { answer: good, calls: { page: silent, nodes: nodes(false) } }, 'web page unavailable', 'warning'],
+  ['not good', { answer: json({ status: 'bad' }) }, 'unhealthy', 'error', /bad/],
   ['a login is set', { answer: answered(401) }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['puts its files in order', { answer: silent, age: 200 }, 'starting', 'busy'],
@@ -71,11 +71,11 @@ const dot = answered(200, '.');
 const system = (status: string): Answer => json({ data: { systemStatus: { status, databaseSchema: 75, appSchema: 75 } } });
 
 table('media-organiser', [
-  ['a login is set', { answer: dot, calls: { system: answered(401) } }, 'ready', 'ok'],
+  ['a login is set', { answer: dot, calls: { system: answered(401) } }, 'healthy', 'ok'],
   ['no login', { answer: dot, calls: { system: system('OK') } }, 'no login', 'warning'],
-  ['not set up', { answer: dot, calls: { system: system('SETUP') } }, 'needs set-up', 'warning'],
-  ['waits for its migration', { answer: dot, calls: { system: system('NEEDS_MIGRATION') } }, 'needs migration', 'warning'],
-  ['locked itself', { answer: dot, calls: { system: answered(403, 'Stash is exposed') } }, 'locked itself', 'error'],
+  ['not set up', { answer: dot, calls: { system: system('SETUP') } }, 'setup required', 'warning'],
+  ['waits for its migration', { answer: dot, calls: { system: system('NEEDS_MIGRATION') } }, 'migration required', 'warning'],
+  ['locked itself', { answer: dot, calls: { system: answered(403, 'Stash is exposed') } }, 'locked', 'error'],
   ['no more is known', { answer: dot, calls: { system: silent } }, 'running', 'ok'],
   ['a refusal', { answer: answered(403) }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
@@ -111,7 +111,7 @@ table('metadata-manager', [
   ['may not be asked inside', { answer: container('running'), calls: { outcome: silent } }, 'running', 'ok'],
   ['ends again and again', { answer: container('restarting') }, 'restarting', 'error'],
   ['ended', { answer: container('exited') }, 'exited', 'error'],
-  ['the engine refuses', { answer: silent }, 'not answering', 'error'],
+  ['the engine refuses', { answer: silent }, 'unreachable', 'error'],
   ['garbage', { answer: garbage }, undefined],
 ]);
 

@@ -5,7 +5,7 @@ const identity = (claimed: boolean) =>
   answered(200, JSON.stringify({ MediaContainer: { size: 0, claimed, machineIdentifier: '96f2', version: '1.42.1.10060-4e8b05daf' } }));
 
 table('media-server-second', [
-  ['of an account', { answer: identity(true) }, 'running', 'ok'],
+  ['of an account', { answer: identity(true) }, 'healthy', 'ok'],
   ['of nobody', { answer: identity(false) }, 'not claimed', 'warning', /can take it/],
   ['working on its database', { answer: answered(503, '<Response code="503" title="Maintenance"/>'), age: 900 }, 'maintenance', 'busy'],
   ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
@@ -23,9 +23,9 @@ const page = (firstTime: boolean) =>
 const dot = answered(200, '.');
 
 table('music-server', [
-  ['running', { answer: dot, calls: { page: page(false) } }, 'running', 'ok'],
-  ['without its page', { answer: dot, calls: { page: silent } }, 'running', 'ok'],
-  ['no user yet', { answer: dot, calls: { page: page(true) } }, 'needs set-up', 'warning', /administrator/],
+  ['running', { answer: dot, calls: { page: page(false) } }, 'healthy', 'ok'],
+  ['without its page', { answer: dot, calls: { page: silent } }, 'healthy', 'ok'],
+  ['no user yet', { answer: dot, calls: { page: page(true) } }, 'setup required', 'warning', /administrator/],
   ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage, calls: { page: garbage } }, 'strange answer', 'warning'],
   ['silent', { answer: silent }, 'not answering', 'error'],
@@ -36,8 +36,8 @@ const photos = (more: object) => ({ config: answered(200, JSON.stringify({ isIni
 const three = { server: running, 'machine-learning': running, redis: running, database: running };
 
 table('photo-library', [
-  ['running', { answer: pong, calls: photos({}), services: three }, 'running', 'ok'],
-  ['no user yet', { answer: pong, calls: photos({ isInitialized: false }), services: three }, 'needs set-up', 'warning'],
+  ['running', { answer: pong, calls: photos({}), services: three }, 'healthy', 'ok'],
+  ['no user yet', { answer: pong, calls: photos({ isInitialized: false }), services: three }, 'setup required', 'warning'],
   [
     'maintenance, where nothing else answers',
     { answer: answered(404), calls: photos({ maintenanceMode: true }) },
@@ -47,14 +47,14 @@ table('photo-library', [
   [
     'without its database',
     { answer: silent, age: 20, services: { ...three, database: { state: 'exited', health: '', uptime: 0 } } },
-    'database away',
+    'database unavailable',
     'error',
     /is exited/,
   ],
   [
     'without machine learning',
     { answer: pong, calls: photos({}), services: { ...three, 'machine-learning': { state: 'restarting', health: '', uptime: 0 } } },
-    'no recognition',
+    'machine learning unavailable',
     'warning',
     /is restarting/,
   ],
@@ -71,7 +71,7 @@ const prism = (open: boolean) => ({
 });
 
 table('photo-library-second', [
-  ['running', { answer: operational, calls: prism(false) }, 'running', 'ok'],
+  ['running', { answer: operational, calls: prism(false) }, 'healthy', 'ok'],
   ['in public mode', { answer: operational, calls: prism(true) }, 'no login', 'warning'],
   ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage, calls: { config: garbage } }, 'strange answer', 'warning'],
@@ -85,33 +85,33 @@ const status = (restartRequired: boolean) => ({
 });
 
 table('request-manager', [
-  ['running', { answer: settings(true), calls: status(false) }, 'running', 'ok'],
-  ['not set up', { answer: settings(false), calls: status(false) }, 'needs set-up', 'warning'],
-  ['changed settings wait', { answer: settings(true), calls: status(true) }, 'restart needed', 'warning'],
+  ['running', { answer: settings(true), calls: status(false) }, 'healthy', 'ok'],
+  ['not set up', { answer: settings(false), calls: status(false) }, 'setup required', 'warning'],
+  ['changed settings wait', { answer: settings(true), calls: status(true) }, 'restart required', 'warning'],
   ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage, calls: { status: garbage } }, 'strange answer', 'warning'],
   ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 table('request-manager-second', [
-  ['running', { answer: settings(true), calls: { status: silent } }, 'running', 'ok'],
-  ['not set up', { answer: settings(false), calls: status(false) }, 'needs set-up', 'warning'],
+  ['running', { answer: settings(true), calls: { status: silent } }, 'healthy', 'ok'],
+  ['not set up', { answer: settings(false), calls: status(false) }, 'setup required', 'warning'],
   ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 
 table('book-automation', [
-  ['running', { answer: answered(200, '{"status": "OK"}') }, 'running', 'ok'],
-  ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database trouble', 'error', /room on the disk/],
+  ['running', { answer: answered(200, '{"status": "OK"}') }, 'healthy', 'ok'],
+  ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database error', 'error', /room on the disk/],
   ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['a URL base', { answer: answered(404) }, 'up, other path', 'warning'],
-  ['a URL base, to which it sends', { answer: answered(307, '', { location: '/books/ping' }) }, 'up, other path', 'warning'],
+  ['a URL base', { answer: answered(404) }, 'different path', 'warning'],
+  ['a URL base, to which it sends', { answer: answered(307, '', { location: '/books/ping' }) }, 'different path', 'warning'],
   ['starting up', { answer: answered(503, 'Readarr is starting up, please try again later'), age: 8 }, 'starting', 'busy'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent', { answer: silent }, 'not answering', 'error'],
 ]);
 table('subtitle-automation', [
-  ['running', { answer: answered(200, '{"status": "OK"}') }, 'running', 'ok'],
+  ['running', { answer: answered(200, '{"status": "OK"}') }, 'healthy', 'ok'],
   ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'ok'],
   ['a URL base', { answer: answered(404) }, 'up, other path', 'warning'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
@@ -119,9 +119,9 @@ table('subtitle-automation', [
 ]);
 
 table('torrent-client', [
-  ['asks for a login', { answer: answered(403, 'Forbidden') }, 'running', 'ok'],
+  ['asks for a login', { answer: answered(403, 'Forbidden') }, 'healthy', 'ok'],
   ['asks for none', { answer: answered(200, 'v5.1.2') }, 'no login', 'warning', /run programs/],
-  ['another port in the Host header', { answer: answered(401, 'Unauthorized') }, 'wrong port', 'warning', /reverse proxy/],
+  ['another port in the Host header', { answer: answered(401, 'Unauthorized') }, 'port mismatch', 'warning', /reverse proxy/],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['just started', { answer: silent, age: 10 }, 'starting', 'busy'],
   ['silent', { answer: silent }, 'not answering', 'error'],
@@ -130,25 +130,31 @@ table('torrent-client', [
 const stack = { archiver: running, redis: running, 'search-index': running };
 
 table('video-archiver', [
-  ['running', { answer: answered(200, '"OK"'), services: stack }, 'running', 'ok'],
-  ['asked by another name', { answer: answered(400, '<h1>Bad Request (400)</h1>'), services: stack }, 'name refused', 'warning', /TA_HOST/],
+  ['running', { answer: answered(200, '"OK"'), services: stack }, 'healthy', 'ok'],
+  [
+    'asked by another name',
+    { answer: answered(400, '<h1>Bad Request (400)</h1>'), services: stack },
+    'host name refused',
+    'warning',
+    /TA_HOST/,
+  ],
   ['waiting for its index', { answer: answered(502), age: 90, services: stack }, 'starting', 'busy'],
   ['failing', { answer: answered(502), services: stack }, 'failing', 'error'],
   [
     'without its index',
     { answer: answered(200, '"OK"'), services: { ...stack, 'search-index': { ...running, health: 'unhealthy' } } },
-    'index away',
+    'index unavailable',
     'error',
     /is unhealthy/,
   ],
-  ['without its cache', { answer: silent, services: { ...stack, redis: { ...running, state: 'exited' } } }, 'cache away', 'error'],
+  ['without its cache', { answer: silent, services: { ...stack, redis: { ...running, state: 'exited' } } }, 'cache unavailable', 'error'],
   ['refused', { answer: answered(403), services: stack }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage, services: stack }, 'strange answer', 'warning'],
   ['silent', { answer: silent, services: stack }, 'not answering', 'error'],
 ]);
 
 table('video-archiver-subscriptions', [
-  ['running', { answer: answered(200, '{"status":"ok"}') }, 'running', 'ok'],
+  ['running', { answer: answered(200, '{"status":"ok"}') }, 'healthy', 'ok'],
   ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['silent', { answer: silent }, 'not answering', 'error'],
@@ -157,7 +163,7 @@ table('video-archiver-subscriptions', [
 const metube = answered(200, '{"yt-dlp": "2026.08.12", "version": "2026.08.21"}');
 
 table('video-downloader', [
-  ['running', { answer: metube }, 'running', 'ok', /2026\.08\.12/],
+  ['running', { answer: metube }, 'healthy', 'ok', /2026\.08\.12/],
   ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'ok'],
   ['below a path', { answer: answered(404) }, 'up, other path', 'warning'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
@@ -167,9 +173,9 @@ table('video-downloader', [
 const exists = (text: string) => ({ administrator: answered(200, text) });
 
 table('comic-server', [
-  ['running', { answer: answered(200, 'Ok'), calls: exists('true') }, 'running', 'ok'],
-  ['as JSON', { answer: answered(200, '"Ok"'), calls: exists('true') }, 'running', 'ok'],
-  ['no administrator yet', { answer: answered(200, 'Ok'), calls: exists('false') }, 'needs set-up', 'warning'],
+  ['running', { answer: answered(200, 'Ok'), calls: exists('true') }, 'healthy', 'ok'],
+  ['as JSON', { answer: answered(200, '"Ok"'), calls: exists('true') }, 'healthy', 'ok'],
+  ['no administrator yet', { answer: answered(200, 'Ok'), calls: exists('false') }, 'setup required', 'warning'],
   ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage, calls: { administrator: garbage } }, 'strange answer', 'warning'],
   ['silent', { answer: silent }, 'not answering', 'error'],

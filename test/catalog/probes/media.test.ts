@@ -16,7 +16,7 @@ const info = (done: boolean, version = '10.11.2') =>
 
 table('media-server', [
   ['healthy', { answer: answered(200, 'Healthy'), calls: { public: info(true) } }, 'healthy', 'ok'],
-  ['wizard not done', { answer: answered(200, 'Healthy'), calls: { public: info(false) } }, 'needs set-up', 'warning'],
+  ['wizard not done', { answer: answered(200, 'Healthy'), calls: { public: info(false) } }, 'setup required', 'warning'],
   ['starting, as 10.11 says it', { answer: answered(200, 'Degraded'), age: 60 }, 'starting', 'busy', /migrates its database/],
   ['starting for long', { answer: answered(200, 'Degraded'), age: 3600 }, 'degraded', 'warning', /not finished its start/],
   ['a start that failed', { answer: answered(503, 'Unhealthy'), age: 60 }, 'unhealthy', 'error', /could not finish its start/],
@@ -27,9 +27,9 @@ table('media-server', [
     'starting',
     'busy',
   ],
-  ['base URL', { answer: answered(404, '') }, 'up, other path', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['base URL', { answer: answered(404, '') }, 'different path', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 /** Programs of one family, which answer alike. */

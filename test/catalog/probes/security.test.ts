@@ -88,11 +88,11 @@ table('secrets-manager-path', [
     'warning',
   ],
   ['unsealed, its role unknown', { answer: sealed({ sealed: false }), calls: { health: silent } }, 'unsealed', 'ok'],
-  ['speaks TLS', { answer: answered(400, 'Client sent an HTTP request to an HTTPS server.\n') }, 'speaks https', 'warning'],
-  ['another server', { answer: garbage }, 'strange answer', 'warning'],
-  ['an error body', { answer: answered(500, '{"errors":["internal error"]}') }, 'strange answer', 'warning', /status 500/],
+  ['speaks TLS', { answer: answered(400, 'Client sent an HTTP request to an HTTPS server.\n') }, 'HTTPS only', 'warning'],
+  ['another server', { answer: garbage }, 'unexpected response', 'warning'],
+  ['an error body', { answer: answered(500, '{"errors":["internal error"]}') }, 'unexpected response', 'warning', /status 500/],
   ['silent and young', { answer: silent, age: 3 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error', /No answer within 3 s/],
+  ['silent', { answer: silent }, 'unreachable', 'error', /No answer within 3 s/],
 ]);
 
 table('vulnerability-scanner', [
@@ -135,11 +135,11 @@ table('vulnerability-scanner', [
     'warning',
     /30 minutes/,
   ],
-  ['ready', { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 8\n') }, age: 900 }, 'ready', 'ok', /94211 tests/],
+  ['ready', { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 8\n') }, age: 900 }, 'healthy', 'ok', /94211 tests/],
   [
     'feeds of this week (R60)',
     { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 8 7\n') } },
-    'ready',
+    'healthy',
     'ok',
     /94211 tests, 7 days old/,
   ],
@@ -151,22 +151,22 @@ table('vulnerability-scanner', [
     /what became known since is not found/,
   ],
   ['read-only, after a day', { answer: answered(200, '<html>'), calls: { tests: silent } }, undefined],
-  ['page away later', { answer: silent, calls: { tests: exited(0, '94211 8\n') } }, 'not answering', 'warning'],
+  ['page away later', { answer: silent, calls: { tests: exited(0, '94211 8\n') } }, 'unreachable', 'warning'],
   [
     'database down',
     { answer: answered(200, '<html>'), services: { 'pg-gvm': { state: 'exited', health: 'none', uptime: 0 } } },
-    'database away',
+    'database unavailable',
     'error',
   ],
-  ['page fails', { answer: answered(502, 'Bad Gateway'), calls: { tests: exited(0, '94211 8\n') } }, 'failing', 'error'],
+  ['page fails', { answer: answered(502, 'Bad Gateway'), calls: { tests: exited(0, '94211 8\n') } }, 'unhealthy', 'error'],
 ]);
 
 table('internal-ca', [
   ['healthy', { answer: answered(200, '{"status":"ok"}'), calls: { version: answered(200, '{"version":"0.28.4"}') } }, undefined],
   ['starting', { answer: silent, age: 5 }, 'starting', 'busy'],
-  ['away', { answer: silent }, 'not answering', 'error', /private names are not renewed/],
-  ['failing', { answer: answered(500, '{"status":500,"message":"internal"}') }, 'failing', 'error'],
-  ['somebody else', { answer: answered(200, '<html>') }, 'strange answer', 'warning'],
+  ['away', { answer: silent }, 'unreachable', 'error', /private names are not renewed/],
+  ['failing', { answer: answered(500, '{"status":500,"message":"internal"}') }, 'unhealthy', 'error'],
+  ['somebody else', { answer: answered(200, '<html>') }, 'unexpected response', 'warning'],
 ]);
 
 table('password-vault', [
@@ -176,7 +176,7 @@ table('password-vault', [
       answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":false},"environment":{}}'),
       calls: { alive: answered(200, '"2026-11-20T09:00:00Z"') },
     },
-    'signups open',
+    'sign-ups open',
     'warning',
   ],
   [
@@ -191,13 +191,13 @@ table('password-vault', [
   [
     'database away',
     { answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":true}}'), calls: { alive: answered(500, '{}') } },
-    'database away',
+    'database unavailable',
     'error',
     /status 500/,
   ],
   ['refuses', { answer: answered(429, 'Too Many Requests') }, 'busy', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
   ['silent and young', { answer: silent, age: 5 }, 'starting', 'busy'],
 ]);
 
@@ -206,13 +206,13 @@ table('sso-portal', [
   [
     'cache down',
     { answer: answered(200, '{"status":"OK"}'), services: { redis: { state: 'restarting', health: 'none', uptime: 0 } } },
-    'sessions away',
+    'session store unavailable',
     'error',
   ],
   [
     'database unhealthy',
     { answer: answered(200, '{"status":"OK"}'), services: { db: { state: 'running', health: 'unhealthy', uptime: 9 } } },
-    'database away',
+    'database unavailable',
     'error',
     /is unhealthy/,
   ],
@@ -222,8 +222,8 @@ table('sso-portal', [
     'busy',
     'warning',
   ],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
   ['silent and young', { answer: silent, age: 10 }, 'starting', 'busy'],
 ]);
 
@@ -241,39 +241,39 @@ table('idp-enterprise', [
   [
     'plain http issuer',
     { answer: issuer('http://id.example.org'), calls: { container: started('/opt/keycloak/bin/kc.sh', 'start') } },
-    'issuer is plain http',
+    'issuer without HTTPS',
     'warning',
     /http:\/\/id\.example\.org/,
   ],
   ['first start', { answer: silent, age: 45 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
   [
     'database down',
     { answer: answered(500, '{"error":"unknown_error"}'), services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
-    'database away',
+    'database unavailable',
     'error',
   ],
-  ['cannot use the database', { answer: answered(500, '{"error":"unknown_error"}') }, 'failing', 'error'],
+  ['cannot use the database', { answer: answered(500, '{"error":"unknown_error"}') }, 'unhealthy', 'error'],
   ['another path', { answer: answered(404, '{"error":"Unable to find matching target resource method"}') }, 'no master realm', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
 ]);
 
 table('ldap-directory', [
   ['well', { answer: answered(200), calls: { ldap: opened } }, undefined],
-  ['LDAP closed', { answer: answered(200), calls: { ldap: silent } }, 'LDAP closed', 'error'],
-  ['page away', { answer: silent, calls: { ldap: opened } }, 'web page away', 'warning'],
-  ['silent', { answer: silent, calls: { ldap: silent } }, 'not answering', 'error'],
-  ['fails', { answer: answered(500), calls: { ldap: opened } }, 'failing', 'error'],
+  ['LDAP closed', { answer: answered(200), calls: { ldap: silent } }, 'LDAP unavailable', 'error'],
+  ['page away', { answer: silent, calls: { ldap: opened } }, 'web page unavailable', 'warning'],
+  ['silent', { answer: silent, calls: { ldap: silent } }, 'unreachable', 'error'],
+  ['fails', { answer: answered(500), calls: { ldap: opened } }, 'unhealthy', 'error'],
   ['young', { answer: silent, age: 4 }, 'starting', 'busy'],
 ]);
 
 table('intrusion-prevention', [
-  ['healthy', { answer: answered(200, '{"status":"up"}') }, 'watching', 'ok'],
+  ['healthy', { answer: answered(200, '{"status":"up"}') }, 'healthy', 'ok'],
   ['refuses', { answer: answered(403, '{"message":"access forbidden"}') }, 'healthy', 'ok'],
   ['busy', { answer: answered(503, '') }, 'busy', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['fetching the hub', { answer: silent, age: 40 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'API away', 'error'],
+  ['silent', { answer: silent }, 'API unavailable', 'error'],
 ]);
 
 versions([
