@@ -104,7 +104,7 @@ describe('the chain of media automation (R55)', () => {
   test('one that runs and says that it is not well breaks the chain; one whose engine is away is not known', async () => {
     const ill = await look({
       ...sound,
-      'indexer-manager': { ...net, view: { state: stateOf('database trouble', 'error'), detail: 'It cannot read it.' } },
+      'indexer-manager': { ...net, view: { state: stateOf('database error', 'error'), detail: 'It cannot read it.' } },
     });
     expect(ill.stages[0]?.state).toBe('troubled');
     expect(reported(ill)).toEqual(['error release: indexer-manager runs, but says: It cannot read it.']);

@@ -87,7 +87,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
         'address: \'{{ env "LDAP_URL" | replace "\\x27" "\\x27\\x27" }}\'',
         'address: ldap://directory:3890',
         'authentication_backend:',
-        /one of the two/,
+        /only one of them/,
       ],
     ],
   },
@@ -111,8 +111,8 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     mistakes: [
       ['tls_disable = false', 'tls_disabled = false', 'tls_disabled', /"tls_disabled" is not known/],
       ['ui = false', 'ui = no', 'no\n', /"no" is no value/],
-      ['  tls_cert_file = "/openbao/config/cert.pem"\n', '', 'listener "tcp"', /has no certificate/],
-      ['  tls_key_file', '}\n  tls_key_file', '}\n\n# How', /"\}" stands where a name/],
+      ['  tls_cert_file = "/openbao/config/cert.pem"\n', '', 'listener "tcp"', /no certificate is set/],
+      ['  tls_key_file', '}\n  tls_key_file', '}\n\n# Addresses', /"\}" stands where a name/],
       ['storage "raft" {', 'storage "raft" {\n  path = "/x"', 'path    =', /"path" is there twice/],
       ['  node_id = "node-2"\n}', '  node_id = "node-2"', '{\n  path', /never closed/],
     ],
@@ -540,7 +540,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     mistakes: [
       ['- /var/log/auth.log', '- auth.log', 'auth.log\n', /filenames/],
       ['  type: syslog', '  type: [syslog]', '[syslog]', /labels\.type/],
-      ['filenames:', 'file_names:', 'file_names', /which log/],
+      ['filenames:', 'file_names:', 'file_names', /No log source/],
     ],
   },
   siem: {

@@ -353,7 +353,7 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
           changes: [],
         }),
       },
-      word: 'needs its library',
+      word: 'setup required',
       proof: async ({ port, inside, word }) => {
         // An empty library, as the program itself sees one: Calibre is not here.
         await inside('calibre-web', 'python3', '-c', emptyLibrary);
@@ -367,14 +367,14 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         };
         await sent('/login', ['username=admin', 'password=admin123', 'next=/']);
         await sent('/admin/dbconfig', ['config_calibre_dir=/books']);
-        await word('ready');
+        await word('healthy');
         await sent('/admin/ajaxconfig', ['config_uploading=on'], '/admin/dbconfig');
         const book = join(ground.folder, 'Rust and salt.txt');
         await writeFile(book, 'A hull.\n');
         await sent('/upload', [`btn-upload=@${book}`], '/admin/dbconfig');
         expect(await browser('/opds/new', '--user', 'admin:admin123')).toContain('<title>Rust and salt</title>');
         await inside('calibre-web', 'mv', '/books/metadata.db', '/books/elsewhere.db');
-        await word('library away');
+        await word('library unavailable');
       },
     },
   ];

@@ -119,7 +119,7 @@ describeReal('docker', 'more of the catalog with real programs', (engine) => {
       id: 'intrusion-prevention',
       ports: ['API_PORT'],
       answers: () => ({ DISABLE_ONLINE_API: 'true' }),
-      word: 'watching',
+      word: 'healthy',
       proof: async ({ port, run }) => {
         expect(await run('status', 'intrusion-prevention')).toContain('No bouncer is registered');
         const key = (await run('bouncers', 'add', 'door', '--plain')).trim();

@@ -124,7 +124,7 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
       id: 'torrent-client',
       ports: ['WEB_PORT', 'PEER_PORT=PEER_UDP_PORT'],
       answers: () => ({ MEDIA_FOLDER: folder }),
-      word: 'running',
+      word: 'healthy',
       proof: async ({ port, run }) => {
         const password = async () =>
           / provided for this session: (\S+)/.exec(await run('logs', 'torrent-client', '--tail', '50'))?.[1] ?? '';

@@ -62,7 +62,7 @@ for (const { kind, composers } of ways) {
         await yes('deploy', 'password-vault', ...ports, '--set', 'site=vault.lan');
 
         const { 'password-vault': vault, 'reverse-proxy': proxy } = await componentsOf(fixture.operator);
-        expect(vault?.state.label).toBe('signups open');
+        expect(vault?.state.label).toBe('sign-ups open');
         expect(proxy?.serviceState).toMatch(/running|healthy/);
         const ca = await internalAuthority(fixture);
         expect(JSON.parse(await overHttps(httpsPort, 'vault.lan', ca))).toMatchObject({ settings: { disableUserRegistration: false } });

@@ -62,7 +62,7 @@ export const secretsSet: Procedure = async (session, input, context) => {
   const value = await session.ask.secret({
     id: 'value',
     label: `New value of ${shown}`,
-    ...(field && { help: [field.description, field.rule].filter(Boolean).join('; ') }),
+    ...(field && { help: [field.description, field.rule].filter(Boolean).join('; ').replace('.;', ';') }),
     check: problem,
   });
   const again = await session.ask.secret({ id: 'again', label: 'The same again' });

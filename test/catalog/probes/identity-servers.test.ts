@@ -270,7 +270,7 @@ describe('what else the specification wants of them', () => {
 
   it('nobody is asked for a password of the provider that has none (R45)', () => {
     const { calls, fields, auth } = entryOf('oidc-passkey-provider');
-    expect(auth).toMatch(/passkey only/);
+    expect(auth).toMatch(/Passkeys only/);
     expect(Object.values(calls).flatMap(({ inputs }) => Object.keys(inputs))).toEqual(['user']);
     expect(fields.filter(({ target }) => target === 'credential')).toEqual([]);
   });

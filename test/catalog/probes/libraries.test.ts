@@ -43,7 +43,7 @@ table('book-library', [
   ['may not be asked inside', { answer: sentTo('/login'), calls: { library: silent } }, 'healthy', 'ok'],
   ['sent elsewhere', { answer: sentTo('https://example.org/') }, 'unexpected response', 'warning'],
   ['a refusal', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['just started', { answer: silent, age: 30 }, 'starting', 'busy'],
   ['silent', { answer: silent }, 'not answering', 'error'],
 ]);

@@ -6,7 +6,7 @@ const identity = (claimed: boolean) =>
 
 table('media-server-second', [
   ['of an account', { answer: identity(true) }, 'healthy', 'ok'],
-  ['of nobody', { answer: identity(false) }, 'not claimed', 'warning', /can take it/],
+  ['of nobody', { answer: identity(false) }, 'not claimed', 'warning', /can claim it/],
   ['working on its database', { answer: answered(503, '<Response code="503" title="Maintenance"/>'), age: 900 }, 'maintenance', 'busy'],
   ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
@@ -102,9 +102,9 @@ table('request-manager-second', [
 
 table('book-automation', [
   ['running', { answer: answered(200, '{"status": "OK"}') }, 'healthy', 'ok'],
-  ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database error', 'error', /room on the disk/],
+  ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database error', 'error', /free disk space/],
   ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['a URL base', { answer: answered(404) }, 'different path', 'warning'],
+  ['a URL base', { answer: answered(404) }, 'up, other path', 'warning'],
   ['a URL base, to which it sends', { answer: answered(307, '', { location: '/books/ping' }) }, 'different path', 'warning'],
   ['starting up', { answer: answered(503, 'Readarr is starting up, please try again later'), age: 8 }, 'starting', 'busy'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],

@@ -18,8 +18,8 @@ table('media-server', [
   ['healthy', { answer: answered(200, 'Healthy'), calls: { public: info(true) } }, 'healthy', 'ok'],
   ['wizard not done', { answer: answered(200, 'Healthy'), calls: { public: info(false) } }, 'setup required', 'warning'],
   ['starting, as 10.11 says it', { answer: answered(200, 'Degraded'), age: 60 }, 'starting', 'busy', /migrates its database/],
-  ['starting for long', { answer: answered(200, 'Degraded'), age: 3600 }, 'degraded', 'warning', /not finished its start/],
-  ['a start that failed', { answer: answered(503, 'Unhealthy'), age: 60 }, 'unhealthy', 'error', /could not finish its start/],
+  ['starting for long', { answer: answered(200, 'Degraded'), age: 3600 }, 'degraded', 'warning', /start is not finished/],
+  ['a start that failed', { answer: answered(503, 'Unhealthy'), age: 60 }, 'unhealthy', 'error', /the start failed/],
   ['unhealthy', { answer: answered(503, 'Unhealthy'), calls: { public: info(true) } }, 'unhealthy', 'error'],
   [
     'migrating after an upgrade',
@@ -35,15 +35,15 @@ table('media-server', [
 /** Programs of one family, which answer alike. */
 const automation = ['movie-automation', 'tv-automation', 'music-automation', 'indexer-manager'] as const;
 const automationAnswers: Case[] = [
-  ['running', { answer: answered(200, '{"status": "OK"}') }, 'running', 'ok'],
-  ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database trouble', 'error', /room on the disk/],
-  ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['a URL base', { answer: answered(404) }, 'up, other path', 'warning'],
-  ['a URL base, to which it sends', { answer: answered(307, '', { location: '/films/ping' }) }, 'up, other path', 'warning'],
+  ['running', { answer: answered(200, '{"status": "OK"}') }, 'healthy', 'ok'],
+  ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database error', 'error', /free disk space/],
+  ['a login in front of it', { answer: answered(401) }, 'login required', 'ok'],
+  ['a URL base', { answer: answered(404) }, 'different path', 'warning'],
+  ['a URL base, to which it sends', { answer: answered(307, '', { location: '/films/ping' }) }, 'different path', 'warning'],
   ['starting up', { answer: answered(503, 'Radarr is starting up, please try again later'), age: 8 }, 'starting', 'busy'],
-  ['another program', { answer: garbage }, 'strange answer', 'warning'],
+  ['another program', { answer: garbage }, 'unexpected response', 'warning'],
   ['just started', { answer: silent, age: 8 }, 'starting', 'busy', /^Started 8 seconds ago/],
-  ['silent', { answer: silent }, 'not answering', 'error', /No answer within/],
+  ['silent', { answer: silent }, 'unreachable', 'error', /No answer within/],
 ];
 table('movie-automation', automationAnswers);
 table('tv-automation', automationAnswers);

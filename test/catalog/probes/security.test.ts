@@ -41,21 +41,21 @@ table('secrets-manager-path', [
     { answer: sealed({ initialized: false, t: 0, n: 0 }), calls: { health: health(501, { initialized: false, sealed: true }) } },
     'not initialised',
     'warning',
-    /losing them loses every secret/,
+    /all secrets are lost/,
   ],
   [
     'sealed, nothing given (R59)',
     { answer: sealed({}), calls: { health: health(503, { sealed: true }) }, age: 120 },
     'sealed 0/3',
     'warning',
-    /^0 of 3 key shares given \(5 exist\)\. Restarted 2 minutes ago, seals on every restart\.$/,
+    /^0 of 3 key shares entered \(5 exist\)\. Restarted 2 minutes ago, seals on every restart\.$/,
   ],
   [
     'sealed, one given (R59)',
     { answer: sealed({ progress: 1, nonce: 'b0c0' }), age: 30 },
     'sealed 1/3',
     'warning',
-    /^1 of 3 key shares given \(5 exist\)\. Restarted 30 seconds ago/,
+    /^1 of 3 key shares entered \(5 exist\)\. Restarted 30 seconds ago/,
   ],
   ['sealed for long', { answer: sealed({ progress: 2 }) }, 'sealed 2/3', 'warning', /Seals on every restart\.$/],
   ['sealed although it unseals itself', { answer: sealed({ type: 'awskms', recovery_seal: true }) }, 'sealed', 'error', /awskms/],
@@ -148,7 +148,7 @@ table('vulnerability-scanner', [
     { answer: answered(200, '<html>'), calls: { tests: exited(0, '94211 8 23\n') } },
     'feeds 23 days old',
     'warning',
-    /what became known since is not found/,
+    /newer vulnerabilities are not found/,
   ],
   ['read-only, after a day', { answer: answered(200, '<html>'), calls: { tests: silent } }, undefined],
   ['page away later', { answer: silent, calls: { tests: exited(0, '94211 8\n') } }, 'unreachable', 'warning'],
@@ -359,7 +359,7 @@ describe('checks', () => {
     expect(findingsOf('secrets-manager-path', { seal })).toEqual(['sealed', 'unsealing-under-way']);
     const check = entry.checks.find(({ id }) => id === 'unsealing-under-way');
     const { answer: _, ...facts } = factsOf(entry, { answer: silent, calls: { seal } });
-    expect(fillTemplate(check?.message ?? '', facts)).toBe('Somebody is unsealing: 1 of 3 shares are given.');
+    expect(fillTemplate(check?.message ?? '', facts)).toBe('An unseal attempt is in progress: 1 of 3 shares entered.');
     expect(findingsOf('secrets-manager-path', { seal: sealed({ sealed: false, t: 1, n: 1 }) })).toEqual([
       'not-the-stated-threshold',
       'single-key',
