@@ -16,8 +16,8 @@ describe('the users file', () => {
     const text = await readFile(new URL('users/users_database.yml', catalog), 'utf8');
     const users = new UsersFile(text, 'f');
     users.add({ name: 'mara', displayName: 'Mara', email: 'mara@lan.example', groups: [], digest });
-    expect(users.text).toContain('# One entry for each person.');
-    expect(users.text).not.toMatch(/nobody|Nobody/);
+    expect(users.text).toContain('# One entry per person.');
+    expect(users.text).not.toMatch(/nobody|Nobody|user is disabled/);
     expect(Object.keys((parse(users.text) as { users: object }).users)).toEqual(['mara']);
   });
 
