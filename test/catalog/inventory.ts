@@ -74,7 +74,7 @@ export const wordings: Readonly<Record<string, Readonly<Record<string, string>>>
 );
 
 /** Returns a text of the inventory as the catalog has to state it. */
-export function worded<Text extends string | undefined>({ id }: InventoryComponent, text: Text): string | Text {
-  const plain = withoutCitations(text) ?? text;
-  return (plain !== undefined && wordings[id]?.[plain]) || plain;
+export function worded({ id }: InventoryComponent, text: string | undefined): string | undefined {
+  const plain = withoutCitations(text);
+  return plain === undefined ? undefined : (wordings[id]?.[plain] ?? plain);
 }
