@@ -32,7 +32,9 @@ afterAll(() => fixture.close());
 describe('the first account (R20)', () => {
   test('its page is named, and it goes from the list by itself', async () => {
     const { message, data } = await fixture.run('first-admin', id);
-    expect(message).toMatch(/^Left to do at http:\/\/127\.0\.0\.1:8180\/#\/signup: Create the first account, then disable sign-ups\. It goes/);
+    expect(message).toMatch(
+      /^Left to do at http:\/\/127\.0\.0\.1:8180\/#\/signup: Create the first account, then disable sign-ups\. It goes/,
+    );
     expect(data).toMatchObject({ done: false });
   });
 });
