@@ -15,8 +15,8 @@ export async function apiComponentOf(
   const component = componentOf(input);
   const entry = entryOf(context, component);
   if (entry?.api?.name !== name) {
-    const remedy = 'Name one that is: quarterdeck catalog list';
-    throw new Fault('usage.component', `${component.id} is no ${what} that is known here.`, remedy);
+    const remedy = 'List the components: quarterdeck catalog list';
+    throw new Fault('usage.component', `${component.id} is not a known ${what}.`, remedy);
   }
   return { component, entry, api: entry.api, target: await targetOf(context, input.engineName, entry, signal, component) };
 }

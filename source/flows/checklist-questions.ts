@@ -14,8 +14,8 @@ export function skipsOf(input: FlowInput): ReadonlyMap<string, string> {
     (optionsOf(input, 'skip') ?? []).map((text) => {
       const [, item = '', reason = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
       if (item.trim() === '' || reason.trim() === '') {
-        const remedy = 'Write the item and why: --skip webhooks="switched off for the upgrade".';
-        throw new Fault('usage.skip', `--skip ${cleanLine(text)} says no reason.`, remedy);
+        const remedy = 'Pass the item and a reason: --skip webhooks="switched off for the upgrade".';
+        throw new Fault('usage.skip', `--skip ${cleanLine(text)} has no reason.`, remedy);
       }
       return [item.trim(), reason.trim()];
     }),
@@ -38,23 +38,23 @@ export async function askChecklist(
   const skips = blocked.map((item) => ({
     value: `skip:${item.id}`,
     label: `Skip "${item.title}"`,
-    detail: 'with a reason, which is kept',
+    detail: 'requires a reason, which is recorded',
   }));
   const leading = actions.filter(({ first }) => first);
   const choices: Choice[] = [
     ...leading,
     ...(blocked.length === 0 ? [{ value: 'go', label: go }] : []),
     ...actions.filter(({ first }) => !first),
-    { value: 'again', label: 'Look again' },
+    { value: 'again', label: 'Check again' },
     ...skips,
-    { value: 'leave', label: 'Leave it here', detail: 'everything is kept' },
+    { value: 'leave', label: 'Pause', detail: 'progress is saved' },
   ];
   let answer: string;
   try {
     answer = await session.ask.choice({
       id,
       label,
-      help: blocked.length === 0 ? 'Nothing is in the way.' : inTheWay(blocked),
+      help: blocked.length === 0 ? 'No blocking items.' : inTheWay(blocked),
       choices,
       initial: choices[0]?.value ?? 'leave',
       fresh: true,
@@ -70,7 +70,7 @@ export async function askChecklist(
   if (answer === 'leave') throw leftHere();
   if (!answer.startsWith('skip:')) return answer;
   const item = answer.slice(5);
-  await skipItem(session, list, item, `Why is "${list.item(item)?.title ?? item}" skipped?`);
+  await skipItem(session, list, item, `Reason for skipping "${list.item(item)?.title ?? item}"`);
   return 'skipped';
 }
 
@@ -79,24 +79,24 @@ export async function skipItem(session: Session, list: Checklist, item: string, 
   const reason = await session.ask.text({
     id: `reason ${item}`,
     label,
-    help: 'Kept with your name, and in the report.',
+    help: 'Recorded with your name, also in the report.',
     fresh: true,
-    check: (text) => (text.trim().length < 3 ? 'Whoever reads it tomorrow wants a reason.' : undefined),
+    check: (text) => (text.trim().length < 3 ? 'A reason is required.' : undefined),
   });
   await list.skip(item, reason.trim());
 }
 
-export const leftHere = () => new Fault('interrupted.cancelled', 'Left here.', 'Go on whenever you like.');
+export const leftHere = () => new Fault('interrupted.cancelled', 'Paused; progress is saved.', 'Run the command again to resume.');
 
 export function inTheWay(blocked: readonly ChecklistItem[]): string {
-  return `${countText(blocked.length, 'item')} in the way: ${blocked.map(({ id, title }) => `${title} (${id})`).join(', ')}.`;
+  return `${countText(blocked.length, 'blocking item')}: ${blocked.map(({ id, title }) => `${title} (${id})`).join(', ')}.`;
 }
 
 function refusedBy(blocked: readonly ChecklistItem[]): Fault {
   const summaries = blocked.map(({ id, title, summary }) => `${title} (${id}): ${summary.replace(/\.?$/, '.')}`);
   const advice = blocked.flatMap((item) => item.advice || []).slice(0, 3);
   const skip = `${blocked[0]?.id}=REASON`;
-  const message = `${countText(blocked.length, 'item')} in the way. ${summaries.join(' ')}`;
+  const message = `${countText(blocked.length, 'blocking item')}. ${summaries.join(' ')}`;
   return new Fault('refused.blocked', message, [...advice, `Or skip one: --skip ${skip.includes(' ') ? `"${skip}"` : skip}.`].join(' '));
 }
 

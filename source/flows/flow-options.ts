@@ -19,7 +19,7 @@ export function portOption(input: FlowInput, name: string): number | undefined {
   if (written === undefined) return undefined;
   const port = Number(written);
   if (/^\d{1,5}$/.test(written) && port >= 1 && port <= 65_535) return port;
-  const message = `--${name} takes a port from 1 to 65535, and "${cleanLine(written)}" is none.`;
+  const message = `--${name} must be a port between 1 and 65535, not "${cleanLine(written)}".`;
   throw new Fault('usage.port', message, `For example: --${name} 8080`);
 }
 
@@ -31,7 +31,7 @@ export function wordsUpTo(
 ): readonly string[] {
   const more = words[most];
   if (more === undefined) return words;
-  throw new Fault('usage.words', `${takes}: "${cleanLine(more)}" is one word too many.`, remedy);
+  throw new Fault('usage.words', `Unexpected argument "${cleanLine(more)}". ${takes}.`, remedy);
 }
 
 /** Shows a secret as the flags `--plain` and `--copy` say. */

@@ -25,8 +25,8 @@ export function fileOf(written: string): string {
  */
 export function refuseTypedPath({ readOnly }: Pick<Session, 'readOnly'>, path: string): void {
   if (!readOnly) return;
-  const message = `Read-only: ${cleanLine(path)} is not read. A read-only session reads no path that is typed.`;
-  throw new Fault('refused.readOnly', message, 'Pipe the file in where the command accepts that, or start without --read-only.');
+  const message = `Read-only: ${cleanLine(path)} was not read. A read-only session does not read files named on the command line.`;
+  throw new Fault('refused.readOnly', message, 'Pipe the file in if the command accepts that, or start without --read-only.');
 }
 
 /** Throws `usage.file` with this remedy if the file does not exist, and as `refuseTypedPath` does. */
@@ -34,7 +34,7 @@ export async function readNamedFile(session: Session, word: string, remedy: stri
   refuseTypedPath(session, word);
   const path = fileOf(word);
   const bytes = await localFiles.read(path, { signal: session.signal, limitBytes });
-  if (!bytes) throw new Fault('usage.file', `There is no file ${cleanLine(path)}.`, remedy);
+  if (!bytes) throw new Fault('usage.file', `${cleanLine(path)} does not exist.`, remedy);
   return { text: new TextDecoder().decode(bytes), file: cleanLine(word), path };
 }
 
@@ -43,6 +43,6 @@ export async function fileWord(
   word: string | undefined,
   question: { label: string; id?: string; help?: string; initial?: string },
 ): Promise<string> {
-  const check = (text: string) => (text.trim() === '' ? 'Name a file.' : undefined);
+  const check = (text: string) => (text.trim() === '' ? 'A file is required.' : undefined);
   return (word ?? (await session.ask.text({ id: 'file', check, ...question }))).trim();
 }

@@ -4,11 +4,11 @@ import type { Session } from '../session/session.ts';
 import { unlessCancelled } from './prompt-cancelled.ts';
 
 const session = (signal = new AbortController().signal) => ({ signal }) as Session;
-const leave = (code: Fault['code'] = 'interrupted.cancelled') => Promise.reject(new Fault(code, 'Cancelled.', 'Run it again.'));
+const leave = (code: Fault['code'] = 'interrupted.cancelled') => Promise.reject(new Fault(code, 'Cancelled.', 'Run the command again.'));
 
 test('a cancelled prompt says what it leaves, and how to start again', async () => {
   await expect(unlessCancelled(session(), 'Nothing was deleted.', leave)).rejects.toMatchObject({
-    ...{ code: 'interrupted.cancelled', message: 'Nothing was deleted.', remedy: 'Start it again whenever you like.' },
+    ...{ code: 'interrupted.cancelled', message: 'Nothing was deleted.', remedy: 'Run the command again to continue.' },
     cause: { message: 'Cancelled.' },
   });
   const left = { message: 'It is still open.', remedy: 'Close it.' };

@@ -14,6 +14,6 @@ export async function unlessCancelled<T>(session: Session, left: Left | (() => L
 }
 
 export function cancelled(left: Left, cause?: unknown): Fault {
-  const { message, remedy } = typeof left === 'string' ? { message: left, remedy: 'Start it again whenever you like.' } : left;
+  const { message, remedy } = typeof left === 'string' ? { message: left, remedy: 'Run the command again to continue.' } : left;
   return new Fault('interrupted.cancelled', message, remedy, { cause });
 }

@@ -17,11 +17,11 @@ const nowMs = Date.UTC(2026, 10, 20, 14, 3, 7);
 const flow = (offered?: true) => saveCode({ code: qrCode(secret), label: 'Key', nowMs, ...(offered && { offered }) });
 const here = (name: string) => join(fixture.folder, name);
 
-test('a QR code is saved for its owner alone, also over a file that others could read, and the audit does not hold it', async () => {
+test('a QR code is saved readable only by its owner, also over a file that others could read, and the audit does not hold it', async () => {
   await writeFile(here('code.svg'), 'precious', { mode: 0o644 });
   fixture.operator.answers = { path: [here('code.svg')] };
   const { message } = await fixture.run(flow(), undefined);
-  expect(fixture.operator.confirmations[0]?.consequences).toEqual(['What is in it now is lost: 8 B.']);
+  expect(fixture.operator.confirmations[0]?.consequences).toEqual(['Its current content is lost: 8 B.']);
   expect(message).toContain(`${here('code.svg')}, which only you can read (mode 0600)`);
   expect((await stat(here('code.svg'))).mode & 0o777).toBe(0o600);
   expect(codeInPicture(await readFile(here('code.svg'), 'utf8'))).toBe(secret);

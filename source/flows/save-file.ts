@@ -38,10 +38,10 @@ export async function replacing(
   if (!facts) return {};
   const shown = cleanLine(file);
   if (facts.kind !== 'file') {
-    const [kind, remedy] = facts.kind === 'folder' ? ['a folder', 'Name a file in it.'] : ['not a plain file', 'Name another file.'];
+    const [kind, remedy] = facts.kind === 'folder' ? ['a folder', 'Pass a file in it.'] : ['not a plain file', 'Choose another file.'];
     throw new Fault('usage.path', `${shown} is ${kind}.`, remedy);
   }
-  return { right: 'destroy', title: `Replace ${shown}`, consequences: [`What is in it now is lost: ${bytesText(facts.sizeBytes)}.`] };
+  return { right: 'destroy', title: `Replace ${shown}`, consequences: [`Its current content is lost: ${bytesText(facts.sizeBytes)}.`] };
 }
 
 /** Only the owner can read the file. Replacing one is confirmed. Returns its path for the screen, or undefined in a dry run. */
@@ -76,16 +76,16 @@ export function saveCode({ code, label, nowMs, offered }: CodeToSave): Flow {
     id: 'save-code',
     verb: 'save-code',
     title: 'Save the QR code',
-    summary: 'Saves a QR code as a picture on this machine, readable by you alone.',
+    summary: 'Saves a QR code as an image on this machine, readable only by you.',
     right: 'reveal',
     about: 'host',
     async run(session) {
       const path = await session.ask.text({
         id: 'path',
-        label: 'Save the QR code to which file?',
-        help: `An SVG picture with mode 0600. It holds the secret: delete it after use.${offered ? ' Leave this empty to save nothing.' : ''}`,
+        label: 'File for the QR code',
+        help: `An SVG image with mode 0600. It contains the secret: delete it after use.${offered ? ' Leave empty to skip.' : ''}`,
         ...(!offered && { initial: `./qr-code-${fileStamp(nowMs)}.svg` }),
-        check: (text) => (offered || text.trim() !== '' ? undefined : 'Name a file.'),
+        check: (text) => (offered || text.trim() !== '' ? undefined : 'A file is required.'),
       });
       if (path.trim() === '') return { message: 'The QR code was not saved.' };
       const content = Buffer.from(modulePicture(code));

@@ -26,16 +26,16 @@ export function noteBackup(ready: ReadyPlan, input: FlowInput): ReadyPlan {
   const { context } = facts.scope;
   const unsafe = (facts.entry.upgrade?.rollback ?? 'unsafe') !== 'safe';
   const note = (text: string): ReadyPlan => ({ ...ready, plan: { ...plan, notes: [...plan.notes, text] } });
-  const back = unsafe ? 'Once the new image has run, going back means restoring a backup' : 'Going back afterwards is safe';
+  const back = unsafe ? 'Once the new image has run, rolling back requires restoring a backup' : 'Rolling back afterwards is safe';
   if (worthSaving(context, [ready]).length === 0) return note(`${back}.`);
-  if (!wantsBackup(input)) return note(`${back}. No backup is taken first, as you said.`);
+  if (!wantsBackup(input)) return note(`${back}. No backup is created first (--no-backup).`);
   const location = backupLocation(input, context);
   if (location !== undefined) {
     const where = location.startsWith('restic:') ? 'its restic repository' : cleanLine(location);
-    return note(`${back}: it is backed up first, to ${where}.`);
+    return note(`${back}. It is backed up first, to ${where}.`);
   }
-  const message = `${plan.component} is not backed up before this: nobody has said where backups go.`;
-  const advice = `Say --to /srv/backups, or write "backups: {${input.engineName}: /srv/backups}" into config.yaml: every update saves it first then.`;
+  const message = `${plan.component} is not backed up first: no backup target is configured.`;
+  const advice = `Pass --to /srv/backups, or add "backups: {${input.engineName}: /srv/backups}" to config.yaml to back up before every update.`;
   return { ...note(`${back}.`), findings: [...findings, warning('no-backup-place', message, advice)] };
 }
 
@@ -55,8 +55,8 @@ export async function backUpFirst(scope: EngineScope, input: FlowInput, ready: r
       if (!(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
       throw new Fault(
         thrown.code,
-        `Nothing was updated, because the backup before it failed: ${thrown.message}`,
-        `${thrown.remedy} Or update without one: --no-backup.`,
+        `Nothing was updated, because the backup failed: ${thrown.message}`,
+        `${thrown.remedy} Or update without a backup: --no-backup.`,
         { cause: thrown },
       );
     }
@@ -83,20 +83,20 @@ export async function offerSnapshots(
   const remedy = snapshotRemedy({ backups: Object.fromEntries(migrated.flatMap(({ id }) => (backups[id] ? [[id, backups[id]]] : []))) });
   if (remedy === undefined) throw thrown;
   const reported = migrated.map(
-    ({ id, reasons }) => `${id} was backed up before it: ${backups[id]?.stamp}, in ${backups[id]?.where}. ${reasons.join(' ')}`,
+    ({ id, reasons }) => `${id} was backed up first: ${backups[id]?.stamp}, in ${backups[id]?.where}. ${reasons.join(' ')}`,
   );
   const failed = new Fault(thrown.code, `${thrown.message.replace(/[^.!?]$/, '$&.')} ${reported.join(' ')}`, remedy, { cause: thrown });
   if (!session.attended) throw failed;
   session.show({ kind: 'text', text: failed.message });
   const choice = await session.ask.choice({
     id: 'snapshot',
-    label: 'What about it?',
+    label: 'How to continue',
     choices: [
-      { value: 'leave', label: 'Leave it as it is', detail: 'to look at it, and repair it' },
+      { value: 'leave', label: 'Leave as is', detail: 'to inspect and repair it' },
       {
         value: 'restore',
-        label: 'Go back to the backup',
-        detail: 'data, image and files as they were before; what was written since is lost',
+        label: 'Restore the backup',
+        detail: 'data, image and files as they were before; later changes are lost',
       },
     ],
   });

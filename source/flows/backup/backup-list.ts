@@ -35,13 +35,13 @@ export const backupList: Procedure = async (session, input, context) => {
       manifest,
     })),
   };
-  if (backups.length === 0) return { message: `There is no backup in ${store.where}.`, data };
+  if (backups.length === 0) return { message: `No backups in ${store.where}.`, data };
   const columns: Columns<BackupFacts> = {
     COMPONENT: ({ component }) => component,
     BACKUP: ({ stamp }) => stamp,
     AGE: ({ atMs }) => agoText(now - atMs),
     SIZE: ({ sizeBytes }) => bytesText(sizeBytes),
-    'WHAT IS IN IT': contentText,
+    CONTENT: contentText,
   };
   showList(session, backups, columns, { title: 'Backups', right: ['SIZE'] });
   return { message: `${countText(backups.length, 'backup')} in ${store.where}.`, data };
@@ -68,7 +68,7 @@ export const backupVerify: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
   const [named, stamp] = input.words;
   if (named === undefined && !session.attended)
-    throw new Fault('usage.component', 'No component was named.', 'Name one: quarterdeck backup verify password-vault');
+    throw new Fault('usage.component', 'A component is required.', 'For example: quarterdeck backup verify password-vault');
   const store = await openStore(scope, input);
   const component = named ?? (await choose(session, store));
   const view = context.fleet.snapshot().components.find(({ host, id }) => host === input.engineName && id === component);
@@ -101,7 +101,7 @@ export const backupVerify: Procedure = async (session, input, context) => {
   if (damaged.length === 0 && omitted.length > 0)
     throw new Fault(
       'failed.backupIncomplete',
-      `The backup ${backups[0]?.stamp} of ${component} is as it was written, but omits ${coverageText(omitted)}.`,
+      `The backup ${backups[0]?.stamp} of ${component} is intact, but omits ${coverageText(omitted)}.`,
       `Back up again: quarterdeck backup ${component}`,
     );
   const count = `${countText(backups.length, 'backup')} of ${component}`;
@@ -110,11 +110,11 @@ export const backupVerify: Procedure = async (session, input, context) => {
     const matches = backups.length === 1 ? 'matches its' : 'match their';
     return { message: `${count} ${matches} checksums, but ${which} cannot be authenticated.`, data, exitCode: cannotTellExitCode };
   }
-  if (damaged.length === 0) return { message: `${count} read again: as it was written.`, data };
+  if (damaged.length === 0) return { message: `${count} verified: intact.`, data };
   throw new Fault(
     'failed.damaged',
     `${countText(damaged.length, 'backup')} of ${component} ${damaged.length === 1 ? 'is' : 'are'} damaged: ${damaged.join(', ')}.`,
-    `Make a new one now: quarterdeck backup ${component}`,
+    `Create a new one: quarterdeck backup ${component}`,
   );
 };
 
@@ -126,10 +126,10 @@ async function omittedBy(scope: EngineScope, component: ComponentView | undefine
 
 async function choose(session: Session, store: BackupStore): Promise<string> {
   const backups = Map.groupBy(await store.list(session.signal), ({ component }) => component);
-  if (backups.size === 0) throw new Fault('usage.backup', `There is no backup in ${store.where}.`, 'Make one: quarterdeck backup all');
+  if (backups.size === 0) throw new Fault('usage.backup', `No backups in ${store.where}.`, 'Create one: quarterdeck backup all');
   return session.ask.choice({
     id: 'component',
-    label: 'Verify the backups of which component?',
+    label: 'Component to verify',
     choices: [...backups].map(([component, all]) => ({
       value: component,
       label: cleanLine(component),
@@ -141,7 +141,7 @@ async function choose(session: Session, store: BackupStore): Promise<string> {
 export function noBackup(component: string, where: string, stamp?: string): Fault {
   return new Fault(
     'usage.backup',
-    stamp === undefined ? `There is no backup of ${component} in ${where}.` : `${where} has no backup ${cleanLine(stamp)} of ${component}.`,
-    `See what there is: quarterdeck backup list ${component}`,
+    stamp === undefined ? `No backup of ${component} in ${where}.` : `${where} has no backup ${cleanLine(stamp)} of ${component}.`,
+    `List the backups: quarterdeck backup list ${component}`,
   );
 }

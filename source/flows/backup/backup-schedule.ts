@@ -19,14 +19,14 @@ export const backupSchedule: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
   const { host } = scope;
   if (host.kind !== 'local') {
-    const remedy = `Write a cron line here instead: quarterdeck backup all --host ${input.engineName} --to PLACE --yes`;
-    throw new Fault('refused.schedule', `A timer has to be on a machine that has quarterdeck, and ${input.engineName} needs none.`, remedy);
+    const remedy = `Use a cron entry on this machine instead: quarterdeck backup all --host ${input.engineName} --to PLACE --yes`;
+    throw new Fault('refused.schedule', `A timer needs quarterdeck on its host, and ${input.engineName} is a remote host.`, remedy);
   }
   const schedule = await scheduleOf(scope, input);
   const unit = await scheduleUnit(host, input.engineName, session.signal);
   for (const line of remarks(input)) session.show({ kind: 'text', text: line });
   if (input.options.cron === true || !(await hasSystemd(host, unit, session.signal))) {
-    return { message: `Put this into the crontab (crontab -e): ${cronLine(schedule)}`, data: { cron: cronLine(schedule) } };
+    return { message: `Add this line to the crontab (crontab -e): ${cronLine(schedule)}`, data: { cron: cronLine(schedule) } };
   }
   const { service, timer } = unitTexts(schedule);
   session.show({ kind: 'text', text: `${service}\n${timer}` });
@@ -37,9 +37,9 @@ export const backupSchedule: Procedure = async (session, input, context) => {
     run: (grant) => writeSchedule(grant, host, unit, schedule),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was written.' };
-  const lingers = unit.scope.length > 0 ? ` It runs while you are logged in; "loginctl enable-linger" makes it run always.` : '';
+  const lingers = unit.scope.length > 0 ? ` The timer runs only while you are logged in; "loginctl enable-linger" lifts this.` : '';
   return {
-    message: `${input.engineName} is backed up every day at ${schedule.at}.${lingers} Take it away: quarterdeck backup unschedule`,
+    message: `${input.engineName} is backed up every day at ${schedule.at}.${lingers} To stop: quarterdeck backup unschedule`,
     data: { unit: unit.name },
   };
 };
@@ -53,15 +53,15 @@ export const backupUnschedule: Procedure = async (session, input, context) => {
     request: `systemctl disable --now ${unit.name}.timer, remove ${posix.join(unit.folder, unit.name)}.service and .timer`,
     run: (grant) => removeSchedule(grant, host, unit),
   });
-  if (session.dryRun) return { message: 'Dry run: nothing was taken away.' };
-  return { message: gone ? `${input.engineName} is no longer backed up by a timer.` : 'There was no timer of ours.' };
+  if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
+  return { message: gone ? `${input.engineName} is no longer backed up by a timer.` : 'No timer of quarterdeck was found.' };
 };
 
 async function scheduleOf(scope: EngineScope, input: FlowInput): Promise<Schedule> {
   const { context, engineName } = scope;
   const at = optionOf(input, 'at') ?? '03:15';
   if (!/^(?:[01]\d|2[0-3]):[0-5]\d$/.test(at))
-    throw new Fault('usage.time', `"${cleanLine(at)}" is no time of day.`, 'Write hours and minutes: --at 03:15');
+    throw new Fault('usage.time', `"${cleanLine(at)}" is not a time of day.`, 'Use hours and minutes: --at 03:15');
   const target = await scheduledTarget(scope, input);
   const recipients = optionsOf(input, 'recipient') ?? [];
   const file = optionOf(input, 'password-file');
@@ -84,22 +84,22 @@ async function scheduledTarget(scope: EngineScope, input: FlowInput): Promise<st
   if (/\/\/[^/@]*:[^/@]*@/.test(written)) {
     throw new Fault(
       'refused.schedule',
-      "The repository's address holds a password, which everybody could read in the timer's command.",
-      'Use an address without it; restic takes RESTIC_REST_USERNAME and RESTIC_REST_PASSWORD from a file of the unit.',
+      "The repository's address contains a password, which any user could read in the timer's command.",
+      'Use an address without it; restic reads RESTIC_REST_USERNAME and RESTIC_REST_PASSWORD from an EnvironmentFile of the unit.',
     );
   }
   if (optionOf(input, 'password-file') === undefined) {
-    const remedy = 'Put it into a file that only its owner can read (chmod 600), and say --password-file FILE.';
-    throw new Fault('usage.passwordFile', 'Nobody is there at night to open the keychain for the password of the repository.', remedy);
+    const remedy = 'Write the password to a file that only its owner can read (chmod 600), and pass --password-file FILE.';
+    throw new Fault('usage.passwordFile', 'A scheduled backup cannot prompt for the password of the repository.', remedy);
   }
   return written;
 }
 
 function remarks(input: FlowInput): string[] {
   const file = optionOf(input, 'password-file');
-  const exposed = `The password of the repository rests in clear in ${cleanLine(file ?? '')}: whoever reads that file reads the backups.`;
+  const exposed = `The password of the repository is in plaintext in ${cleanLine(file ?? '')}: anyone who can read that file can read the backups.`;
   return [
     ...(file === undefined ? [] : [exposed]),
-    'Where the keychain is closed at that time, the secrets stay out of the backup, and it says which a restore needs.',
+    'If the keychain is locked at that time, the backup omits the secrets and lists those that a restore needs.',
   ];
 }

@@ -23,8 +23,8 @@ export function backupLocation(input: FlowInput, context: FlowContext): string |
 export async function backupTarget(scope: EngineScope, input: FlowInput): Promise<BackupTarget> {
   const { session, context, engineName } = scope;
   if (context.practice) {
-    const message = 'What a practice stack holds is made up: there is no data in it to back up.';
-    throw new Fault('refused.practice', message, 'Backups can be tried on a host of your own.');
+    const message = 'A practice stack has no data to back up.';
+    throw new Fault('refused.practice', message, 'Use a real host.');
   }
   const { home } = await scope.host.facts(session.signal);
   for (const typed of [optionOf(input, 'to'), optionOf(input, 'password-file')]) if (typed !== undefined) refuseTypedPath(session, typed);
@@ -32,14 +32,14 @@ export async function backupTarget(scope: EngineScope, input: FlowInput): Promis
   if (written === undefined && session.attended && !session.dryRun && !session.readOnly) {
     written = await session.ask.text({
       id: 'to',
-      label: `Where do backups of ${engineName} go?`,
-      help: `A folder of that host, best on another disk, or restic:REPOSITORY. "backups: {${engineName}: /srv/backups}" in config.yaml answers it for good.`,
+      label: `Backup target of ${engineName}`,
+      help: `A folder on that host, best on another disk, or restic:REPOSITORY. Set "backups: {${engineName}: /srv/backups}" in config.yaml to keep it.`,
       check: locationProblem,
     });
   }
-  const problem = written === undefined ? 'Nobody has said where backups go.' : locationProblem(written);
+  const problem = written === undefined ? 'No backup target is configured.' : locationProblem(written);
   if (written === undefined || problem !== undefined) {
-    const remedy = `Say --to /srv/backups, or write "backups: {${engineName}: /srv/backups}" into config.yaml.`;
+    const remedy = `Pass --to /srv/backups, or add "backups: {${engineName}: /srv/backups}" to config.yaml.`;
     throw new Fault('usage.backup', problem ?? '', remedy);
   }
   if (!written.startsWith('restic:')) return { kind: 'folder', folder: posix.normalize(expandHome(written, home)).replace(/(.)\/$/, '$1') };
@@ -63,8 +63,8 @@ async function passwordOf(scope: EngineScope, input: FlowInput): Promise<{ value
   const value = await session.ask.secret({
     id: 'restic-password',
     label: 'Password of the restic repository',
-    help: `Kept in ${vault.where}. Write it down elsewhere too: without it no backup can be read.`,
-    check: (answer) => (answer === '' ? 'restic needs one.' : undefined),
+    help: `Stored in ${vault.where}. Keep a copy elsewhere: without it no backup can be read.`,
+    check: (answer) => (answer === '' ? 'restic requires a password.' : undefined),
   });
   await keep(scope, vault, resticPassword, value);
   return { value };
@@ -81,7 +81,7 @@ async function keep({ session, engineName }: EngineScope, vault: SecretStorage, 
   await session.act({
     id: `keep ${name}`,
     right: 'operate',
-    request: `keep ${name} in ${vault.where}`,
+    request: `store ${name} in ${vault.where}`,
     target: { host: engineName },
     run: async (grant) => void (await vault.write(grant, name, value, 'given')),
   });
@@ -102,7 +102,7 @@ export async function sealingOf(scope: EngineScope, input: FlowInput, vault: Sec
   const passphrase = await session.ask.secret({
     id: 'backup-passphrase',
     label: 'Passphrase that seals the secrets in backups',
-    help: `Asked once, and kept in ${vault.where}. Write it down elsewhere too: a restore on a new machine asks for it. Left empty, the secrets stay out of the backup.`,
+    help: `Prompted once, and stored in ${vault.where}. Keep a copy elsewhere: a restore on a new machine requires it. If empty, the backup omits the secrets.`,
     check: (answer) => (answer === '' || answer.length >= 12 ? undefined : 'Use at least 12 characters, or leave it empty.'),
   });
   if (passphrase === '') return undefined;

@@ -100,7 +100,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
   it('saves what is declared, with the files of the component, and says what a restore would lack', async () => {
     fixture.operator.answers['backup-passphrase'] = [''];
     const outcome = await fixture.run(backup, view(), { options: { to } });
-    expect(outcome.message).toMatch(/notes is backed up.*Restore is impossible without these: APP_SECRET/);
+    expect(outcome.message).toMatch(/Backed up notes.*A restore requires these secrets, which are not in the backup: APP_SECRET/);
     const [stamp = ''] = await readdir(join(to, 'notes'));
     expect(await readdir(join(to, 'notes', stamp))).toEqual(['SHA256SUMS', 'data.tar.gz', 'manifest.json', 'project.tar']);
     expect(JSON.parse(await readFile(join(to, 'notes', stamp, 'manifest.json'), 'utf8'))).toMatchObject({
@@ -112,9 +112,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     expect((await fixture.run(backupVerify, undefined, { options: { to }, words: ['notes'] })).message).toMatch(/as it was written/);
     // At a terminal the operator can choose the component instead of typing its name.
     fixture.operator.answers['component'] = ['notes'];
-    expect((await fixture.run(backupVerify, undefined, { options: { to } })).message).toBe(
-      '1 backup of notes read again: as it was written.',
-    );
+    expect((await fixture.run(backupVerify, undefined, { options: { to } })).message).toBe('1 backup of notes verified: intact.');
   });
 
   it('the passphrase and the secrets are nowhere, also where the program crashes with them in hand', { timeout: 120_000 }, async () => {
@@ -150,7 +148,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     await fixture.run(backup, view(), { options: { to } });
     fixture.engine.requests.length = 0;
     const outcome = await fixture.run(restore, view(), { options: { to } });
-    expect(outcome.message).toMatch(/notes is restored to/);
+    expect(outcome.message).toMatch(/Restored notes as of/);
     const [confirmation] = fixture.operator.confirmations;
     expect(confirmation?.consequences.join('\n')).toMatch(/Everything in notes_data .* is deleted/);
     expect(fixture.engine.requests.map((request) => request.split(' ').slice(0, 2).join(' '))).toEqual([
@@ -183,7 +181,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     context = { ...context, catalog: { entries: [renamed], get: () => renamed, problems: [] } };
     await expect(fixture.run(restore, view(), { options: { to } })).rejects.toMatchObject({
       code: 'refused.nothingToRestore',
-      message: `Nothing in the backup ${stamp} has a place in notes. data: no container here has this volume.`,
+      message: `Nothing in the backup ${stamp} matches a volume of notes. data: no container on this host has this volume.`,
     });
     expect(fixture.engine.requests).toEqual([]);
   });
@@ -213,9 +211,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       mount(photos);
       await expect(fixture.run(backup, view(), { options: { to } })).rejects.toMatchObject({
         code: 'refused.backupIncomplete',
-        message: expect.stringMatching(
-          /upload \(a volume of the catalog that no container mounts\); app:\/data \(\/srv\/photos is mounted there/,
-        ),
+        message: expect.stringMatching(/upload \(not mounted by any container\); app:\/data \(\/srv\/photos is mounted there/),
         remedy: expect.stringContaining('quarterdeck backup notes --exclude upload --include app:/data'),
       });
       expect(fixture.engine.requests).toEqual([]);
@@ -238,7 +234,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       expect((data as { backup: object }).backup).toMatchObject({ items: [{ volume: 'app:/data' }], choices: { exclude: ['upload'] } });
       expect(fixture.operator.texts().join('\n')).toContain('--include app:/data --exclude upload');
       const [stamp = ''] = await readdir(join(to, 'notes'));
-      expect((await fixture.run(restore, view(), { options: { to }, words: [stamp] })).message).toMatch(/notes is restored to/);
+      expect((await fixture.run(restore, view(), { options: { to }, words: [stamp] })).message).toMatch(/Restored notes as of/);
       expect(fixture.engine.put[0]?.archive.toString()).toContain('what was written');
     });
 
@@ -274,7 +270,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       mount({ kind: 'volume', source: 'notes_upload', target: '/usr/src/app/upload', readOnly: false }, photos);
       await expect(verify()).rejects.toMatchObject({
         code: 'failed.backupIncomplete',
-        message: expect.stringMatching(/as it was written, but omits 1 mount: app:\/data\.$/),
+        message: expect.stringMatching(/is intact, but omits 1 mount: app:\/data\.$/),
       });
 
       // The age in the list follows the same rule.
@@ -294,7 +290,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       const [stamp = ''] = await readdir(join(to, 'notes'));
       const file = join(to, 'notes', stamp, 'manifest.json');
       const [manifest] = await manifests();
-      await writeFile(file, JSON.stringify({ ...manifest, skipped: [{ volume: 'upload', why: 'no container has it' }] }));
+      await writeFile(file, JSON.stringify({ ...manifest, skipped: [{ volume: 'upload', why: 'not mounted by any container' }] }));
       expect([...(await ages())]).toEqual([['notes', undefined]]);
     });
 
@@ -317,9 +313,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       // If the entry knows neither, it is ambiguous which one is meant.
       const unknown = services.map(({ declared: _, ...service }) => service);
       await expect(fixture.run(backup, { ...view(), services: unknown }, { options: { to } })).rejects.toMatchObject({
-        message: expect.stringMatching(
-          /^The backup of notes would omit data: upload \(a volume of the catalog that no container mounts\)\.$/,
-        ),
+        message: expect.stringMatching(/^The backup of notes would omit data: upload \(not mounted by any container\)\.$/),
       });
     });
 
@@ -337,7 +331,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       for (const option of ['exclude', 'include'])
         await expect(fixture.run(backup, view(), { options: { to, [option]: ['app:/dta'] } })).rejects.toMatchObject({
           code: 'usage.mount',
-          message: 'notes has no volume or mount called "app:/dta".',
+          message: 'notes has no volume or mount named "app:/dta".',
         });
     });
 
@@ -360,7 +354,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       const seen = { ...view(), services: [...view().services, serviceView('sidecar', { containerId: undefined })] };
       await expect(fixture.run(backup, seen, { options: { to } })).rejects.toMatchObject({
         code: 'refused.backupIncomplete',
-        message: expect.stringContaining('sidecar (its container is missing, so that what it mounts is unknown)'),
+        message: expect.stringContaining('sidecar (its container is missing, so its mounts are unknown)'),
         remedy: expect.stringContaining('quarterdeck backup notes --exclude sidecar'),
       });
       await fixture.run(backup, seen, { options: { to, exclude: ['sidecar'] } });
@@ -392,9 +386,9 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       expect(await readdir(to)).toContain('notes@lab');
       await expect(readdir(join(to, 'notes'))).rejects.toMatchObject({ code: 'ENOENT' });
       expect((await fixture.run(backupVerify, undefined, { options: { to }, words: ['notes@lab'] })).message).toMatch(/as it was written/);
-      expect((await fixture.run(restore, lab, { options: { to } })).message).toMatch(/^notes@lab is restored to/);
+      expect((await fixture.run(restore, lab, { options: { to } })).message).toMatch(/^Restored notes@lab as of/);
       await expect(fixture.run(restore, view(), { options: { to } })).rejects.toMatchObject({
-        message: `There is no backup of notes in ${to} on local.`,
+        message: `No backup of notes in ${to} on local.`,
       });
     });
 
@@ -406,10 +400,10 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       const lab = { ...alone, id: 'notes@lab' };
       fixture.fleet.current = { ...fixture.fleet.current, components: [view(), lab] };
       await expect(fixture.run(restore, view(), { options: { to } })).rejects.toMatchObject({
-        message: `There is no backup of notes in ${to} on local.`,
+        message: `No backup of notes in ${to} on local.`,
       });
       expect((await fixture.run(backupVerify, undefined, { options: { to }, words: ['notes@lab'] })).message).toMatch(/as it was written/);
-      expect((await fixture.run(restore, lab, { options: { to } })).message).toMatch(/^notes@lab is restored to/);
+      expect((await fixture.run(restore, lab, { options: { to } })).message).toMatch(/^Restored notes@lab as of/);
     });
 
     it('what was filed under the name before there was a second one is not thinned out by the backups of the other', async () => {
@@ -507,8 +501,8 @@ describe.skipIf(!hasTools)('backup and restore', () => {
         message: expect.stringMatching(/1 backup of notes matches its checksums, but \d+T\d+Z cannot be authenticated/),
       });
       fixture.operator.answers['unsigned'] = ['restore'];
-      expect((await tryRestore()).message).toMatch(/notes is restored to/);
-      expect((await tryRestore({ unsigned: true })).message).toMatch(/notes is restored to/);
+      expect((await tryRestore()).message).toMatch(/Restored notes as of/);
+      expect((await tryRestore({ unsigned: true })).message).toMatch(/Restored notes as of/);
     });
   });
 
@@ -590,7 +584,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     it('one of another instance is restored with a word about that', async () => {
       await plant('20200101T000000Z', { project: 'other', engineName: 'nas' });
       await fixture.run(restore, view(), { options: { to, unsigned: true }, words: ['20200101T000000Z'] });
-      expect(fixture.operator.confirmations.at(-1)?.consequences[0]).toBe('The backup is of another instance: the project other on nas.');
+      expect(fixture.operator.confirmations.at(-1)?.consequences[0]).toBe('The backup is from another instance: the project other on nas.');
     });
 
     it('for a whole snapshot, one with an item that has no place is refused before anything is stopped', async () => {
@@ -615,7 +609,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       };
       await expect(fixture.run(whole, view(), { options: { to } })).rejects.toMatchObject({
         code: 'refused.nothingToRestore',
-        message: expect.stringContaining('elsewhere: no container here has this volume.'),
+        message: expect.stringContaining('elsewhere: no container on this host has this volume.'),
       });
       expect(fixture.engine.requests).toEqual([]);
     });

@@ -42,7 +42,7 @@ export const backupAll: Procedure = async (session, input, context) => {
   const components = context.fleet
     .snapshot()
     .components.filter((component) => component.host === input.engineName && (entryOf(context, component)?.backup.length ?? 0) > 0);
-  if (components.length === 0) return { message: `Nothing on ${input.engineName} says how it is backed up.`, data: { backups: [] } };
+  if (components.length === 0) return { message: `No component on ${input.engineName} defines a backup.`, data: { backups: [] } };
   const saved: BackupManifest[] = [];
   const failed: string[] = [];
   for (const component of components) {
@@ -61,8 +61,8 @@ export const backupAll: Procedure = async (session, input, context) => {
   if (failed.length > 0) {
     throw new Fault(
       'failed.backup',
-      `${countText(saved.length, 'backup')} made, ${countText(failed.length, 'component')} not backed up: ${failed.join(', ')}.`,
-      `Try one alone to see why: quarterdeck backup ${failed[0]}`,
+      `${countText(saved.length, 'backup')} created, ${countText(failed.length, 'component')} not backed up: ${failed.join(', ')}.`,
+      `To see why, back up one alone: quarterdeck backup ${failed[0]}`,
     );
   }
   if (session.dryRun) return { message: 'Dry run: nothing was saved.' };
@@ -78,7 +78,7 @@ export async function backUp(scope: EngineScope, input: FlowInput, component: Co
   const plan = await planBackup({ entry, component, engine, host, stackFolder, choices, signal: session.signal });
   if (typed) throwIfUnmatched(plan);
   for (const { volume, why } of plan.skipped)
-    session.show({ kind: 'text', text: `Not in the backup: ${cleanLine(volume)}, ${cleanLine(why)}.` });
+    session.show({ kind: 'text', text: `Not in the backup: ${cleanLine(volume)} (${cleanLine(why)}).` });
   throwIfUncovered(plan);
   const secrets = await secretsOf(scope, input, component.id, entry);
   const still = new StillContainers(engine);
@@ -125,7 +125,7 @@ async function choicesOf(scope: EngineScope, input: FlowInput, component: Compon
   const before = all.find(({ manifest, own }) => manifest !== undefined && own === true);
   const { include = [], exclude = [] } = before?.manifest?.choices ?? {};
   const words = [...include.map((name) => `--include ${name}`), ...exclude.map((name) => `--exclude ${name}`)].map(cleanLine);
-  if (before && words.length > 0) scope.session.show({ kind: 'text', text: `As in the backup ${before.stamp}: ${words.join(' ')}` });
+  if (before && words.length > 0) scope.session.show({ kind: 'text', text: `Same options as backup ${before.stamp}: ${words.join(' ')}` });
   return { typed: false, choices: { include, exclude } };
 }
 
@@ -144,7 +144,7 @@ async function secretsOf(scope: EngineScope, input: FlowInput, component: string
     return sealWith ? { names, seal: { vault, sealWith } } : { names };
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.kind === 'interrupted' || thrown.kind === 'usage') throw thrown;
-    session.show({ kind: 'text', text: `The secrets stay out of this backup: ${thrown.message}` });
+    session.show({ kind: 'text', text: `This backup omits the secrets: ${thrown.message}` });
     return { names: declared };
   }
 }
@@ -164,7 +164,7 @@ function itemsText({ items }: BackupPlan): string {
   return items
     .map(({ id, method, still }) => {
       const names = still.filter(({ running }) => running).map(({ name }) => name);
-      const halted = names.length === 0 ? '' : ` of ${names.join(' and ')}, ${method === 'stop' ? 'stopped' : 'paused'} meanwhile`;
+      const halted = names.length === 0 ? '' : ` of ${names.join(' and ')}, ${method === 'stop' ? 'stopped' : 'paused'} during the backup`;
       return `${id} (${method === 'dump' ? 'dump' : 'copy'}${halted})`;
     })
     .join(', ');
@@ -173,5 +173,5 @@ function itemsText({ items }: BackupPlan): string {
 function savedText(manifest: BackupManifest, store: BackupStore): string {
   const bytes = [...manifest.items, ...manifest.files].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const lack = missingSecretsText(manifest);
-  return `${manifest.component} is backed up to ${store.where}: ${manifest.stamp}, ${bytesText(bytes)}.${lack === '' ? '' : ` ${lack}`}`;
+  return `Backed up ${manifest.component} to ${store.where}: ${manifest.stamp}, ${bytesText(bytes)}.${lack === '' ? '' : ` ${lack}`}`;
 }

@@ -50,14 +50,14 @@ export async function throwUnlessAuthentic(session: Session, { options }: FlowIn
   const answer = session.attended
     ? await session.ask.choice({
         id: 'unsigned',
-        label: `${why} It may have been tampered with. Restore it anyway?`,
+        label: `${why} It may have been tampered with.`,
         initial: 'cancel',
         choices: [
-          { value: 'cancel', label: 'Cancel', detail: 'nothing is changed' },
-          { value: 'restore', label: 'Restore', detail: 'only if you know where the backup comes from' },
+          { value: 'cancel', label: 'Cancel', detail: 'change nothing' },
+          { value: 'restore', label: 'Restore', detail: 'only if you trust where the backup comes from' },
         ],
       })
     : 'cancel';
   if (answer === 'restore') return;
-  throw new Fault('refused.unsigned', why, 'Nothing was changed. If you know where the backup comes from, add --unsigned.');
+  throw new Fault('refused.unsigned', why, 'Nothing was changed. If you trust where the backup comes from, add --unsigned.');
 }

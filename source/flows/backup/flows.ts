@@ -3,33 +3,33 @@ import { defaultRetention } from '../../stack/backup/retention.ts';
 import { type Flow, lazyFlows } from '../flow.ts';
 
 export const targetFlags = {
-  to: { meaning: 'where backups go: a folder of the host, or restic:REPOSITORY', value: 'PLACE' },
-  'password-file': { meaning: "file on the host with the repository's password, for runs without anybody", value: 'FILE' },
+  to: { meaning: 'backup target: a folder on the host, or restic:REPOSITORY', value: 'PLACE' },
+  'password-file': { meaning: "file on the host with the repository's password, for unattended runs", value: 'FILE' },
 } as const;
 
 const oneComponent = (entry: CatalogEntry) => [[entry.id]];
 
 const common = {
   ...targetFlags,
-  recipient: { meaning: 'public key of age (age1…) that seals the secrets, instead of a passphrase', value: 'KEY', repeats: true },
-  'keep-all': { meaning: 'let no older backup go' },
+  recipient: { meaning: 'age public key (age1…) that seals the secrets, instead of a passphrase', value: 'KEY', repeats: true },
+  'keep-all': { meaning: 'keep all older backups' },
 } as const;
 
 const flags = {
   ...common,
   include: {
-    meaning: 'save a mount that the catalog does not know, its container stopped meanwhile',
+    meaning: 'also save a mount that the catalog does not list; its container is stopped during the backup',
     value: 'SERVICE:PATH',
     repeats: true,
   },
-  exclude: { meaning: 'leave out a volume or mount; the backup records it', value: 'NAME', repeats: true },
+  exclude: { meaning: 'omit a volume or mount; the backup records it', value: 'NAME', repeats: true },
 } as const;
 
 export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about: 'host' }, [
   {
     verb: 'backup',
-    title: 'Back up the component',
-    summary: `Saves a component's data, files, image digests and sealed secrets. Fails where a volume or folder that is mounted now would be omitted. Older backups go: ${defaultRetention.daily} daily, ${defaultRetention.weekly} weekly and ${defaultRetention.monthly} monthly stay.`,
+    title: 'Back up a component',
+    summary: `Saves a component's data, files, image digests and sealed secrets. Fails if a mounted volume or folder would be omitted. Keeps ${defaultRetention.daily} daily, ${defaultRetention.weekly} weekly and ${defaultRetention.monthly} monthly backups and deletes older ones.`,
     about: 'component',
     flags,
     offered: (component) => component.known,
@@ -38,14 +38,15 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
   {
     verb: 'backup all',
     title: 'Back up all components',
-    summary: 'Saves every component of the host that says how, one after the other. One that fails does not keep the others from it.',
+    summary:
+      'Backs up every component of the host that defines a backup, one after the other. If one fails, the others are still backed up.',
     flags: common,
     load: async () => (await import('./backup.ts')).backupAll,
   },
   {
     verb: 'backup list',
-    title: 'List the backups',
-    summary: 'Lists the backups of a host, or of one component: age, size, what is in them, and what a restore would lack.',
+    title: 'List backups',
+    summary: 'Lists the backups of a host, or of one component: age, size, content, and what a restore would lack.',
     right: 'read',
     usage: '[COMPONENT]',
     wordsFor: oneComponent,
@@ -54,9 +55,9 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
   },
   {
     verb: 'backup verify',
-    title: 'Verify the backups',
+    title: 'Verify backups',
     summary:
-      'Reads the backups of a component again, all or one, compares them with their checksums, and the newest one with what is mounted now.',
+      'Reads one or all backups of a component, compares them with their checksums, and compares the newest one with what is mounted now.',
     right: 'read',
     usage: 'COMPONENT [BACKUP]',
     wordsFor: oneComponent,
@@ -65,35 +66,35 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
   },
   {
     verb: 'backup schedule',
-    title: 'Back up every day',
+    title: 'Schedule daily backups',
     summary:
-      'Writes a systemd timer that backs up all components of the host once a day, also while no console is open, or says the line for cron.',
+      'Creates a systemd timer that backs up all components of the host once a day, even when no console is open, or prints a crontab line.',
     flags: {
       ...targetFlags,
-      at: { meaning: 'when, in local time (03:15)', value: 'TIME' },
-      recipient: { meaning: 'public key of age (age1…) that seals the secrets', value: 'KEY', repeats: true },
-      cron: { meaning: 'only say the line for cron, write nothing' },
+      at: { meaning: 'time of day, in local time (03:15)', value: 'TIME' },
+      recipient: { meaning: 'age public key (age1…) that seals the secrets', value: 'KEY', repeats: true },
+      cron: { meaning: 'print a crontab line, write nothing' },
     },
     load: async () => (await import('./backup-schedule.ts')).backupSchedule,
   },
   {
     verb: 'backup unschedule',
-    title: 'Stop backing up every day',
-    summary: 'Takes away the systemd timer that "backup schedule" wrote, and nothing else.',
+    title: 'Stop daily backups',
+    summary: 'Removes the systemd timer that "backup schedule" created, and nothing else.',
     load: async () => (await import('./backup-schedule.ts')).backupUnschedule,
   },
   {
     verb: 'restore',
-    title: 'Restore the component from a backup',
+    title: 'Restore a component from a backup',
     summary:
-      'Replaces the data of a component by that of a backup, the newest one or the one that is named. Where the component is gone, its files and secrets come back first.',
+      'Replaces the data of a component with that of a backup, by default the newest. If the component was removed, restores its files and secrets first.',
     right: 'destroy',
     about: 'catalog',
     usage: '[BACKUP]',
     flags: {
       ...targetFlags,
-      unsigned: { meaning: 'also restore a backup that cannot be authenticated: not signed, or signed with an unknown key' },
-      snapshot: { meaning: 'this backup, and with its data the images, files and secrets of then', value: 'BACKUP' },
+      unsigned: { meaning: 'restore even if the backup cannot be authenticated: not signed, or signed with an unknown key' },
+      snapshot: { meaning: 'this backup; restores its images, files and secrets along with the data', value: 'BACKUP' },
     },
     load: async () => (await import('./restore.ts')).restore,
   },

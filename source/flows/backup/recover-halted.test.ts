@@ -28,10 +28,10 @@ test('of an interrupted rotation, a secret whose value in the containers nobody 
     ...{ containers: [], secrets: [{ component: 'notes', variable: 'DB_PASSWORD' }] },
   };
   await writeFile(join(folder, 'rotation-x.json'), JSON.stringify(record));
-  expect((await fixture.run(recover, undefined)).message).toBe('rotation-x: left as it is.');
+  expect((await fixture.run(recover, undefined)).message).toBe('rotation-x: left as is.');
   const texts = fixture.operator.shown.flatMap((shown) => (shown.kind === 'text' ? shown.text : []));
   expect(texts.slice(1)).toEqual([
-    'Not settled: notes/DB_PASSWORD. Nothing records which value its containers have. Check its log: quarterdeck logs notes',
+    'Unresolved: notes/DB_PASSWORD. No record shows which value its containers have. Check the log: quarterdeck logs notes',
   ]);
   expect(await readdir(folder)).toEqual([]);
 });

@@ -43,7 +43,7 @@ export async function recoverHalted(scope: EngineScope, record: HaltedRecord): P
       if (!first) return;
       throw new Fault(
         'failed.stillStopped',
-        `${namesText(failures.map(({ container }) => cleanLine(container.name)))} could not be started again: ${cleanLine(first.reason)}`,
+        `${namesText(failures.map(({ container }) => cleanLine(container.name)))} could not be restarted: ${cleanLine(first.reason)}`,
         'Check its log, then run quarterdeck recover again.',
       );
     },
@@ -72,7 +72,7 @@ export function rotationRecord(by: string, secrets: readonly RotatingSecret[]): 
 export async function forgetRotation(
   scope: EngineScope,
   record: HaltedRecord,
-  request = `note that the data, the containers and the stored secrets have the same ${secretsText(record.secrets ?? [])}`,
+  request = `record that the data, the containers and the stored secrets have the same ${secretsText(record.secrets ?? [])}`,
 ): Promise<void> {
   const { session, engineName, host } = scope;
   const stackFolder = await scope.stackFolder();
@@ -105,11 +105,11 @@ async function settleSecrets(scope: EngineScope, record: HaltedRecord, secrets: 
     await restoreNewest(scope, [{ component, variable, before: version }]);
   }
   const names = secretsText(unknown);
-  await forgetRotation(scope, record, unknown.length > 0 ? `forget the interrupted rotation of ${names}` : undefined);
+  await forgetRotation(scope, record, unknown.length > 0 ? `clear the interrupted rotation of ${names}` : undefined);
   const [first] = unknown;
   const text = first
-    ? `Not settled: ${names}. Nothing records which value its containers have. Check its log: quarterdeck logs ${cleanLine(first.component)}`
-    : `Settled: the data, the containers and the stored secrets have the same ${secretsText(secrets)}.`;
+    ? `Unresolved: ${names}. No record shows which value its containers have. Check the log: quarterdeck logs ${cleanLine(first.component)}`
+    : `Resolved: the data, the containers and the stored secrets have the same ${secretsText(secrets)}.`;
   if (!session.dryRun) session.show({ kind: 'text', text });
   return first ? 'leave' : 'undo';
 }

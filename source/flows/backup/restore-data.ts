@@ -42,8 +42,8 @@ export async function restoreData(
   const stackFolder = await scope.stackFolder();
   const plan = planRestore(backup, await planLike(scope, backup, component));
   if (whole && plan.homeless.length > 0) {
-    const remedy = `Its files and images are those of the backup already. Roll back: quarterdeck rollback ${id}`;
-    throw new Fault('refused.nothingToRestore', `The data of ${id} were not restored. ${plan.homeless.join(' ')}`, remedy);
+    const remedy = `Its files and images were already restored. Roll back: quarterdeck rollback ${id}`;
+    throw new Fault('refused.nothingToRestore', `The data of ${id} was not restored. ${plan.homeless.join(' ')}`, remedy);
   }
   if (plan.items.length === 0) return plan;
   const by = await operatorOf(scope);
@@ -57,7 +57,7 @@ export async function restoreData(
   await session.act({
     id: `restore ${id}`,
     right: 'destroy',
-    title: `Restore the data of ${id} to ${plan.manifest.startedAt}`,
+    title: `Restore the data of ${id} as of ${plan.manifest.startedAt}`,
     request: `restore ${plan.items.map(({ saved }) => saved.id).join(', ')} of ${id} from ${store.where}, ${backup.stamp}`,
     target: { host: engineName, component: component.key },
     consequences: restoreConsequences(plan),
@@ -97,10 +97,10 @@ export async function recoverRestore(scope: EngineScope, input: FlowInput, recor
   await session.act({
     id: `undo ${record.run}`,
     right: 'operate',
-    title: complete ? `Finish the restore of ${component}` : `Put back the data of ${component} from before the restore`,
+    title: complete ? `Finish restoring ${component}` : `Undo the restore of ${component}`,
     request: complete
-      ? `remove what the restore of ${component} kept, and start its containers`
-      : `put back the data of ${component} from before the restore of ${cleanLine(record.backup)}`,
+      ? `delete the previous data that the restore of ${component} kept, and start its containers`
+      : `put back the data that ${component} had before the restore of ${cleanLine(record.backup)}`,
     target: { host: engineName, component },
     limitMs,
     run: async (grant) => {
@@ -129,10 +129,10 @@ function chosen(session: Session, input: FlowInput, record: RestoreRecord): Prom
     summary: `${cleanLine(record.component)}: ${sentence}`,
     choices:
       record.state === 'replaced'
-        ? [{ value: 'finish', label: 'Finish it', detail: 'removes the data from before, starts what was stopped' }]
+        ? [{ value: 'finish', label: 'Finish', detail: 'deletes the previous data, starts what was stopped' }]
         : [
-            { value: 'undo', label: 'Undo it', detail: 'the data from before the restore; starts what was stopped' },
-            { value: 'finish', label: 'Restore again', detail: 'puts the data from before back first, then restores the same backup' },
+            { value: 'undo', label: 'Undo', detail: 'puts the previous data back, starts what was stopped' },
+            { value: 'finish', label: 'Restore again', detail: 'puts the previous data back, then restores the same backup' },
           ],
   });
 }
@@ -154,10 +154,10 @@ export async function chooseRecovery(
   if (options['finish'] === true) return 'finish';
   if (options['undo'] === true) return 'undo';
   if (!session.attended)
-    throw new Fault('refused.unfinished', summary, 'Choose one: quarterdeck recover --finish, or quarterdeck recover --undo.');
+    throw new Fault('refused.unfinished', summary, 'Run "quarterdeck recover --finish" or "quarterdeck recover --undo".');
   return (await session.ask.choice({
     id: `recover ${run}`,
-    label: 'What about it?',
-    choices: [...choices, { value: 'leave', label: 'Leave it' }],
+    label: 'How to continue',
+    choices: [...choices, { value: 'leave', label: 'Leave as is' }],
   })) as Recovery;
 }

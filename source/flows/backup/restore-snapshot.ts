@@ -36,7 +36,7 @@ export async function restoreSnapshot(scope: EngineScope, input: FlowInput, id: 
   await throwUnlessAuthentic(session, input, backup);
   const ready = await planBack(scope, id, store, { ...backup, manifest });
   if (!ready) return { message: 'Dry run: nothing was restored.' };
-  const review = reviewTogether([ready], { title: `Go back to the backup ${stamp} of ${id}`, label: 'Go back' });
+  const review = reviewTogether([ready], { title: `Restore backup ${stamp} of ${id}`, label: 'Restore' });
   const choice = await session.review({ ...review, id: `snapshot ${id}` });
   if (choice !== 'apply') throw cancelled('Nothing was changed.');
   const { run } = await applyPlans([ready], {
@@ -47,7 +47,7 @@ export async function restoreSnapshot(scope: EngineScope, input: FlowInput, id: 
     },
   });
   return {
-    message: `${id} is as it was at ${manifest.startedAt}: data, images, files and secrets.`,
+    message: `Restored ${id} as of ${manifest.startedAt}: data, images, files and secrets.`,
     data: { backup: stamp, component: id, host: engineName, run },
   };
 }
@@ -72,7 +72,7 @@ async function planBack(scope: EngineScope, id: string, store: BackupStore, back
   if (!saved)
     throw new Fault(
       'refused.noProject',
-      `The backup ${backup.stamp} has the data of ${id} alone: its files and its record are not in it.`,
+      `The backup ${backup.stamp} contains only the data of ${id}, not its files and deployment record.`,
       `Restore the data: quarterdeck restore ${id} ${backup.stamp}`,
     );
   const { texts, record } = saved;
@@ -101,8 +101,8 @@ async function planBack(scope: EngineScope, id: string, store: BackupStore, back
       files,
       notes: [
         ...ready.plan.notes,
-        `Its data become those of ${manifest.startedAt} (${bytesText(bytes)}); what was written since then is lost.`,
-        'Its containers are made again first, and started when their data are back.',
+        `Its data is replaced with that of ${manifest.startedAt} (${bytesText(bytes)}); later changes are lost.`,
+        'Its containers are recreated first, and started when their data is restored.',
       ],
     },
   };
@@ -137,8 +137,8 @@ async function secretsOfThen(scope: EngineScope, id: string, versions: Readonly<
       if (entry?.versions.some((one) => one.id === version)) return [variable, { from: 'keep', version }];
       throw new Fault(
         'refused.secretGone',
-        `${variable} of ${id} is not in ${vault.where} any more in the version of then.`,
-        `Remove ${id} without its data, and bring back its files, which brings the sealed secrets too: quarterdeck restore ${id}.`,
+        `${variable} of ${id} is no longer in ${vault.where} in the version of that backup.`,
+        `Remove ${id} but keep its data, then restore its files and sealed secrets: quarterdeck restore ${id}.`,
       );
     }),
   );
@@ -148,7 +148,7 @@ async function secretsOfThen(scope: EngineScope, id: string, versions: Readonly<
 async function seenNow(scope: EngineScope, id: string): Promise<ComponentView> {
   const known = scope.component(id);
   if (!known) {
-    const message = `${id} is not among the components of ${scope.engineName}.`;
+    const message = `${scope.engineName} has no component ${id}.`;
     throw new Fault('refused.notDeployed', message, `Restore its files first: quarterdeck restore ${id}`);
   }
   const containers = (await scope.engine.list(scope.signal)).filter((one) => composeLabel(one, 'project') === id);

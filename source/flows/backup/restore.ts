@@ -25,7 +25,7 @@ const limitMs = 24 * 3_600_000;
 export const restore: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
   const id = input.component?.id ?? input.entry?.id;
-  if (id === undefined) throw new Fault('usage.component', 'No component was named.', 'Name one; "quarterdeck backup list" lists them.');
+  if (id === undefined) throw new Fault('usage.component', 'A component is required.', 'List them: quarterdeck backup list');
   const { snapshot } = input.options;
   if (typeof snapshot === 'string') return restoreSnapshot(scope, input, id, snapshot);
   const store = await openStore(scope, input);
@@ -51,7 +51,7 @@ async function choose(scope: EngineScope, input: FlowInput, store: BackupStore, 
   if (!session.attended || backups.length === 1) return newest;
   const answer = await session.ask.choice({
     id: 'backup',
-    label: `Which backup of ${id}?`,
+    label: `Backup of ${id} to restore`,
     initial: newest.stamp,
     choices: backups.map((backup) => ({
       value: backup.stamp,
@@ -68,7 +68,7 @@ function showContent(session: Session, backup: BackupFacts): void {
   session.show({
     kind: 'table',
     title: `Backup ${backup.stamp} of ${backup.component}, by ${cleanLine(manifest.by)}`,
-    columns: ['WHAT', 'WHERE IT BELONGS', 'SIZE'],
+    columns: ['WHAT', 'TARGET', 'SIZE'],
     align: ['left', 'left', 'right'],
     rows: [
       ...manifest.items.map(({ id, service, target, contentBytes }) => [
@@ -94,15 +94,15 @@ async function restoreDeployed(scope: EngineScope, component: ComponentView, sto
   if (items.length === 0) {
     throw new Fault(
       'refused.nothingToRestore',
-      `Nothing in the backup ${backup.stamp} has a place in ${id}. ${homeless.join(' ')}`.trim(),
-      'Look what is in it: quarterdeck backup list. The containers of now must have the volumes of then.',
+      `Nothing in the backup ${backup.stamp} matches a volume of ${id}. ${homeless.join(' ')}`.trim(),
+      'Check its content: quarterdeck backup list. The current containers must have the same volumes.',
     );
   }
   if (session.dryRun) return { message: 'Dry run: nothing was restored.' };
   const seen = component.project === id ? await seenAfter(scope, id, manifest.startedAt) : undefined;
   const notRestored = homeless.length === 0 ? '' : ` Not restored: ${homeless.join(' ')}`;
   return {
-    message: `${id} is restored to ${manifest.startedAt}${seen ? `, and is ${seen.state.label}` : ''}.${notRestored}`,
+    message: `Restored ${id} as of ${manifest.startedAt}${seen ? `; it is ${seen.state.label}` : ''}.${notRestored}`,
     data: { backup: backup.stamp, restored: items.map(({ saved }) => saved.id), notRestored: homeless },
   };
 }
@@ -113,7 +113,7 @@ async function seenAfter(scope: EngineScope, id: string, startedAt: string): Pro
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code !== 'failed.unhealthy') throw thrown;
     const { code, message, remedy } = thrown;
-    throw new Fault(code, `The data of ${id} are restored to ${startedAt}, but ${message}`, remedy, { cause: thrown });
+    throw new Fault(code, `The data of ${id} was restored as of ${startedAt}, but ${message}`, remedy, { cause: thrown });
   }
 }
 
@@ -122,7 +122,7 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
   const { session, context, engineName, host } = scope;
   const { manifest, component } = backup;
   if (!manifest?.files.some(({ file }) => file === 'project.tar')) {
-    const message = `${component} is not deployed here, and its files are not in this backup.`;
+    const message = `${component} is not deployed on this host, and its files are not in this backup.`;
     throw new Fault('refused.notDeployed', message, `Deploy it first, then restore its data: quarterdeck deploy ${component}`);
   }
   const stackFolder = await scope.stackFolder();
@@ -134,12 +134,12 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
   await session.act({
     id: 'restore files',
     right: 'destroy',
-    title: `Bring back the files of ${component}`,
+    title: `Restore the files of ${component}`,
     request: `restore ${stackFolder}/${component} from ${store.where}, ${backup.stamp}`,
     target: { host: engineName },
     consequences: [
-      `What is in ${stackFolder}/${component} now is moved aside.`,
-      ...(vault ? [`Its secrets become those of the backup: ${manifest.secrets.names.join(', ')}.`] : []),
+      `The current content of ${stackFolder}/${component} is moved aside.`,
+      ...(vault ? [`Its secrets are replaced with those of the backup: ${manifest.secrets.names.join(', ')}.`] : []),
     ],
     limitMs,
     run: async (grant) => {
@@ -152,7 +152,7 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
   if (session.dryRun) return { message: 'Dry run: nothing was restored.' };
   const lack = missingSecretsText(manifest);
   return {
-    message: `The files of ${component}${names.length === 0 ? '' : ` and ${countText(names.length, 'secret')}`} are back. Now deploy it (quarterdeck deploy ${component}), then restore its data (quarterdeck restore ${component} ${backup.stamp}).${lack === '' ? '' : ` ${lack}`}`,
+    message: `Restored the files of ${component}${names.length === 0 ? '' : ` and ${countText(names.length, 'secret')}`}. Now deploy it (quarterdeck deploy ${component}), then restore its data (quarterdeck restore ${component} ${backup.stamp}).${lack === '' ? '' : ` ${lack}`}`,
     data: { backup: backup.stamp, restored: ['files', ...names] },
   };
 }
@@ -160,7 +160,7 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
 function askKey(session: Session): Promise<string> {
   return session.ask.secret({
     id: 'backup-key',
-    label: 'Passphrase that sealed the secrets of this backup',
-    help: 'Or the identity of age (AGE-SECRET-KEY-…), where it was sealed for a recipient.',
+    label: 'Passphrase of the secrets in this backup',
+    help: 'Or the age identity (AGE-SECRET-KEY-…), if they were sealed for a recipient.',
   });
 }

@@ -19,11 +19,11 @@ const modes = { file: 0o644, folder: 0o755 } as const;
 const depthLimit = 8;
 
 export const catalogNew: Procedure = async (session, input, context) => {
-  const words = wordsUpTo(2, input, { takes: 'One entry at a time, and its folder', remedy: 'quarterdeck catalog new ID [FOLDER]' });
+  const words = wordsUpTo(2, input, { takes: 'catalog new accepts one ID and one FOLDER', remedy: 'quarterdeck catalog new ID [FOLDER]' });
   const id = await givenOrAsked(session, {
-    ...{ id: 'id', given: words[0], code: 'usage.component', remedy: 'For example: note-keeper' },
-    label: 'What is it to be called?',
-    help: 'The name on the command line, and of its folder. That of a built-in component makes a copy of it.',
+    ...{ id: 'id', given: words[0], code: 'usage.component', remedy: 'e.g. note-keeper' },
+    label: 'ID of the entry',
+    help: 'Its name on the command line and the name of its folder. The ID of a built-in component creates a copy of it.',
     check: idProblem,
   });
   const folder = await folderOf(session, words[1], context);
@@ -51,25 +51,25 @@ export const catalogNew: Procedure = async (session, input, context) => {
   });
   const data = { id, folder: path, files: names };
   if (!made) return { message: `Dry run: nothing was written to ${shown}.`, data };
-  const kind = known ? `a copy of the built-in ${id}, which it takes the place of` : 'a small entry to begin with';
-  const next = `Change it, then: quarterdeck catalog check ${cleanLine(folder)}`;
-  const settings = context.ownCatalogFolder === folder ? '' : ` It is used once config.yaml says catalogFolder: ${cleanLine(folder)}`;
+  const kind = known ? `a copy of the built-in ${id}, and replaces it` : 'a minimal entry';
+  const next = `Edit it, then run: quarterdeck catalog check ${cleanLine(folder)}`;
+  const settings = context.ownCatalogFolder === folder ? '' : ` To use it, set in config.yaml: catalogFolder: ${cleanLine(folder)}`;
   return { message: `${shown} is ${kind}. ${next}.${settings}`, data };
 };
 
 function idProblem(id: string): string | undefined {
   if (idShape.test(id.trim())) return undefined;
-  return `"${cleanLine(id)}" is no name: use lower case letters, digits and dashes, starting with a letter.`;
+  return `"${cleanLine(id)}" is not a valid ID: use lower case letters, digits and dashes, starting with a letter.`;
 }
 
 async function folderOf(session: Session, word: string | undefined, { ownCatalogFolder }: FlowContext): Promise<string> {
   if (word === undefined && ownCatalogFolder !== undefined) return ownCatalogFolder;
   const question = {
     id: 'folder',
-    label: 'In which folder is your catalog?',
-    help: 'catalogFolder in config.yaml then says so.',
+    label: 'Catalog folder',
+    help: 'Set catalogFolder in config.yaml to the same folder.',
     initial: '~/my-catalog',
-    check: (text: string) => (text.trim() === '' ? 'Name a folder.' : undefined),
+    check: (text: string) => (text.trim() === '' ? 'A folder is required.' : undefined),
   };
   return fileOf(word ?? (await session.ask.text(question)));
 }
@@ -77,7 +77,7 @@ async function folderOf(session: Session, word: string | undefined, { ownCatalog
 async function throwIfThere(session: Session, path: string): Promise<void> {
   const facts = await localFiles.facts(path, session.signal);
   if (!facts || (facts.kind === 'folder' && (await localFiles.list(path, session.signal))?.length === 0)) return;
-  const message = `${cleanLine(path)} is there already, and nothing in it is written over.`;
+  const message = `${cleanLine(path)} already exists and is not overwritten.`;
   throw new Fault('refused.fileThere', message, 'Choose another name, or another folder.');
 }
 
@@ -107,13 +107,13 @@ async function begun(session: Session, input: FlowInput, id: string): Promise<Ma
   const wrong = { code: 'usage.option', remedy: '--image ghcr.io/acme/notes:2.1 --port 3000' } as const;
   const image = await givenOrAsked(session, {
     ...{ id: 'image', given: optionOf(input, 'image'), ...wrong, initial: `${id}/${id}:latest`, check: imageProblem },
-    label: 'Which image does it run from?',
-    help: 'With its tag. Its containers are recognised by it, whoever made them.',
+    label: 'Image',
+    help: 'With its tag. Its containers are recognised by their image.',
   });
   const port = await givenOrAsked(session, {
     ...{ id: 'port', given: optionOf(input, 'port'), ...wrong, check: portProblem },
-    label: 'Which port does its page have in the container?',
-    help: 'For example 8080. It is published on the same port of 127.0.0.1, which the form of deploy lets you change.',
+    label: 'Container port of its web page',
+    help: 'For example 8080. It is published on the same port of 127.0.0.1; you can change that when you deploy it.',
   });
   return new Map([
     ['component.yaml', Buffer.from(componentText(id, image))],
@@ -122,28 +122,28 @@ async function begun(session: Session, input: FlowInput, id: string): Promise<Ma
 }
 
 function imageProblem(image: string): string | undefined {
-  return parseImage(image.trim()) ? undefined : `"${cleanLine(image)}" is no name of an image.`;
+  return parseImage(image.trim()) ? undefined : `"${cleanLine(image)}" is not an image name.`;
 }
 
 function portProblem(text: string): string | undefined {
   const port = Number(text);
-  return Number.isInteger(port) && port > 0 && port < 65536 ? undefined : 'A port is a number from 1 to 65535.';
+  return Number.isInteger(port) && port > 0 && port < 65536 ? undefined : 'Use a port between 1 and 65535.';
 }
 
 function componentText(id: string, image: string): string {
-  const reason = parseImage(image)?.tag === 'latest' ? '' : ', tagReason: the release that was chosen here';
+  const reason = parseImage(image)?.tag === 'latest' ? '' : ', tagReason: the release chosen for this entry';
   const title = id.replaceAll('-', ' ').replace(/^./, (letter) => letter.toUpperCase());
   return `${schemaLine()}
-# What every key means: docs/catalog.md. What is wrong: quarterdeck catalog check FOLDER
+# All keys: docs/catalog.md. Check this file: quarterdeck catalog check FOLDER
 id: ${id}
 # security, ai, media, vpn, productivity, networking or cluster
 group: productivity
-# What it is, without the product's name: what people look for.
+# What it is, without the name of the product.
 kind: ${title}
 deploy: compose
 product: {name: ${title}}
 
-# Of compose.yaml, which has images, ports, mounts and environment: here stands what they mean.
+# Describes compose.yaml, which defines images, ports, mounts and environment.
 services:
   app: {main: true, role: server${reason}}
 
@@ -152,21 +152,21 @@ ports:
   web: {role: web page, exposure: loopback, web: true}
 
 fields:
-  - {name: TZ, type: timezone, target: environment, default: Etc/UTC, description: time zone of its logs}
+  - {name: TZ, type: timezone, target: environment, default: Etc/UTC, description: Time zone of its logs.}
 
 volumes:
-  /data: {description: all that it keeps}
+  /data: {description: All of its data}
 
 backup:
   - {id: data, volume: data, method: stop}
 
 calls:
   page:
-    title: Does its page answer?
+    title: Request its web page
     reads: true
     http: {method: GET, port: web, path: /}
 
-# How it is, in a word or two. Silence, refusals and failures have their words already.
+# The states that it can report. Timeouts, refusals and failures are built in.
 probe:
   call: page
   states:

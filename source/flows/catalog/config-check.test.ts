@@ -32,14 +32,14 @@ test('a mistake is named with its line and column, and what it should be (R25)',
 test('what is deployed is right in its form; that its program could not be asked in practice is said', async () => {
   const outcome = await fixture.run('config-check', '', { words: ['sso-portal'] });
   expect(outcome.exitCode ?? 0).toBe(0);
-  expect(outcome.message).toMatch(/configuration\.yml: its form is right\.$/);
+  expect(outcome.message).toMatch(/configuration\.yml: its format is valid\.$/);
   expect(fixture.operator.shown.map((one) => (one.kind === 'text' ? one.text : ''))).toContainEqual(
-    expect.stringMatching(/^authelia could not be run there/),
+    expect.stringMatching(/^authelia could not be run in the container/),
   );
   expect((await fixture.run('config-check', '', { words: ['load-balancer'], ...piped('ui = yes') })).message).toBe(
-    'the input was not checked: only HAProxy itself can, once it is deployed.',
+    'the input was not checked: only HAProxy itself can check it, once it is deployed.',
   );
-  expect((await fixture.run('config-check', '', { words: ['llm-proxy'] })).message).toMatch(/config\.yaml: its form is right\.$/);
+  expect((await fixture.run('config-check', '', { words: ['llm-proxy'] })).message).toMatch(/config\.yaml: its format is valid\.$/);
 });
 
 test('what was not checked is said, and no mistake', async () => {
@@ -57,36 +57,36 @@ test('what was not checked is said, and no mistake', async () => {
     ['ai-app-platform', 'Dify'],
   ] as const)
     expect(await said(id, 'x y z')).toEqual({
-      message: `the input was not checked: only ${product} itself can, once it is deployed.`,
+      message: `the input was not checked: only ${product} itself can check it, once it is deployed.`,
       exitCode: 0,
       checked: false,
       lines: [],
     });
   expect(await said('dns-filter-second', 'x: y')).toMatchObject({
-    message: 'the input was not checked: its form is not read here, and no check of AdGuard Home itself is known.',
+    message: 'the input was not checked: its format is not supported, and AdGuard Home has no check of its own.',
     checked: false,
   });
   expect(await said('siem', 'plugins.security.ssl.http.enabled: true\n')).toMatchObject({
-    message: 'the input: it can be read; whether Wazuh knows its settings was not checked.',
+    message: 'the input: its syntax is valid; the settings of Wazuh were not checked.',
   });
   expect(await said('authoritative-dns', 'launch=gmysql\ninclude-dir=/etc/powerdns/pdns.d\n')).toMatchObject({
-    message: expect.stringMatching(/^the input: its form is right; PowerDNS .*itself was not asked\.$/),
+    message: expect.stringMatching(/^the input: its format is valid; not checked by PowerDNS .*itself\.$/),
   });
   expect(await said('authoritative-dns', 'launch=gmysql\ngmysql-password=x\n')).toMatchObject({
-    message: expect.stringMatching(/^the input: 2 warnings, and otherwise its form is right; PowerDNS/),
+    message: expect.stringMatching(/^the input: 2 warnings, otherwise its format is valid; not checked by PowerDNS/),
     exitCode: 0,
   });
   expect(
     await said('dynamic-proxy', 'http:\n  routers:\n{{ range .x }}\n    a{{ . }}: {rule: Path(`/x`), service: y}\n{{ end }}\n'),
   ).toMatchObject({
-    message: 'the input was not checked: it is in a form that is not read here.',
+    message: 'the input was not checked: its format is not supported.',
     exitCode: 0,
     lines: [expect.stringMatching(/^the input:3 What stands in double braces is filled in before/)],
   });
   const mine = join(fixture.access.folder, 'dynamic.toml');
   await writeFile(mine, '[http.routers.a]\nrule = "Path(`/x`)"\n');
   expect(await fixture.run('config-check', '', { words: ['dynamic-proxy', mine] })).toMatchObject({
-    message: expect.stringMatching(/dynamic\.toml was not checked: it is in a form that is not read here\.$/),
+    message: expect.stringMatching(/dynamic\.toml was not checked: its format is not supported\.$/),
   });
 });
 
@@ -108,7 +108,7 @@ test('a file of this machine, no file, and a component without one', async () =>
   });
   await expect(fixture.run('config-check', '', { words: ['limit-range'] })).rejects.toMatchObject({
     code: 'usage.file',
-    remedy: 'Name it: quarterdeck config check limit-range FILE',
+    remedy: 'Pass the file: quarterdeck config check limit-range FILE',
   });
 });
 
@@ -131,7 +131,7 @@ test("the mesh's policy and the tunnel of a device are read by what knows them, 
       '{\n  // all\n  "groups": {"group:home": ["ann@"]},\n  "acls": [\n    {"action": "accept", "src": ["group:home"], "dst": ["*:*"]},\n  ],\n}\n';
     expect(await checked('mesh-control-server', 'policy.hujson', policy)).toMatchObject({
       exitCode: 0,
-      message: expect.stringMatching(/its form is right/),
+      message: expect.stringMatching(/its format is valid/),
     });
     expect(
       await checked('mesh-control-server', 'policy.hujson', policy.replace('"src": ["group:home"]', '"src": ["group:hom"]')),

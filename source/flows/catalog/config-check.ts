@@ -42,32 +42,32 @@ export const configCheck: Procedure = async (session, input, context) => {
   const [word] = wordsUpTo(2, input, { takes: 'One file at a time', remedy: 'quarterdeck config check COMPONENT [FILE]' });
   const checkable = context.catalog.entries.filter(({ configFile }) => configFile);
   const choices = checkable.map(({ id, kind, product }) => ({ value: id, label: kind, detail: product.name }));
-  const id = word ?? (await session.ask.choice({ id: 'component', label: 'Whose configuration is to be checked?', choices }));
+  const id = word ?? (await session.ask.choice({ id: 'component', label: 'Component', choices }));
   const entry = context.catalog.get(id);
   if (!entry) {
     const names = checkable.map((known) => known.id);
-    const remedy = nameRemedy(id, names, '"quarterdeck catalog list" names them.');
+    const remedy = nameRemedy(id, names, 'List them: quarterdeck catalog list');
     throw new Fault('usage.component', `The catalog has no component "${cleanLine(id)}".`, remedy);
   }
   const { configFile } = entry;
   if (!configFile) {
     throw new Fault(
       'usage.component',
-      `${id} has no configuration file that the catalog knows.`,
-      `"quarterdeck catalog show ${id}" says where its settings go, "quarterdeck edit ${id}" opens its files.`,
+      `${id} has no configuration file in the catalog.`,
+      `See its settings: quarterdeck catalog show ${id}. Edit its files: quarterdeck edit ${id}`,
     );
   }
   const own = await ownText(session, input);
   if (!own && entry.deploy !== 'compose') {
-    const message = `${id} is not deployed from here, so it is not known where its file is.`;
-    throw new Fault('usage.file', message, `Name it: quarterdeck config check ${id} FILE`);
+    const message = `${id} is not deployed by Quarterdeck, so the path of its file is unknown.`;
+    throw new Fault('usage.file', message, `Pass the file: quarterdeck config check ${id} FILE`);
   }
   const deployment = own ? undefined : (await deployed(scope, id)).deployment;
   const text = own?.text ?? deployment?.files[configFile.path];
   const file = own?.file ?? cleanLine(`${deployment?.folder ?? id}/${configFile.path}`);
   if (text === undefined) {
-    const message = `${file} is not there.`;
-    throw new Fault('usage.file', message, `quarterdeck deploy ${id} writes it anew; or name a file: quarterdeck config check ${id} FILE`);
+    const message = `${file} does not exist.`;
+    throw new Fault('usage.file', message, `Recreate it: quarterdeck deploy ${id}. Or pass a file: quarterdeck config check ${id} FILE`);
   }
   const { problems, unjudged, isRead } = await examined(entry, text, own?.file);
   // A file that cannot be read is not worth starting a container for.
@@ -82,9 +82,9 @@ export const configCheck: Procedure = async (session, input, context) => {
       message: `${file} was not checked: ${whoCould(entry, own !== undefined, unjudged.length > 0)}.`,
       data: { ...data, checked: false },
     };
-  const right = verified.done ? 'the product itself takes it' : formWords(entry, own !== undefined, unjudged.length > 0);
+  const right = verified.done ? 'accepted by the product itself' : formWords(entry, own !== undefined, unjudged.length > 0);
   return {
-    message: errors > 0 ? `${file}: ${reported}.` : `${file}: ${reported === '' ? '' : `${reported}, and otherwise `}${right}.`,
+    message: errors > 0 ? `${file}: ${reported}.` : `${file}: ${reported === '' ? '' : `${reported}, otherwise `}${right}.`,
     data: { ...data, checked: true, verified: verified.done },
     exitCode: errors > 0 ? 1 : 0,
   };
@@ -93,7 +93,7 @@ export const configCheck: Procedure = async (session, input, context) => {
 async function examined(entry: CatalogEntry, text: string, ownFile: string | undefined): Promise<CheckedConfig> {
   if (isPolicy(entry, ownFile)) return { problems: policyProblems(text), unjudged: [], isRead: true };
   if (isOtherForm(entry, ownFile))
-    return { problems: [], unjudged: [{ line: 1, message: 'TOML is not read here: write it as YAML to have it checked.' }], isRead: false };
+    return { problems: [], unjudged: [{ line: 1, message: 'TOML cannot be checked. Use YAML to have it checked.' }], isRead: false };
   const schema = await readConfigSchema(entry, join(installationFolder(), 'catalog'));
   return examineConfig(text, entry.configFile ?? {}, schema, { elsewhere: ownFile !== undefined });
 }
@@ -106,17 +106,17 @@ function isOtherForm({ configFile }: CatalogEntry, file: string | undefined): bo
 }
 
 function whoCould({ configFile, product }: CatalogEntry, isOwn: boolean, isReportedWhy: boolean): string {
-  if (isReportedWhy) return 'it is in a form that is not read here';
-  if (!configFile?.verify) return `its form is not read here, and no check of ${product.name} itself is known`;
-  return `only ${product.name} itself can${isOwn ? ', once it is deployed' : ''}`;
+  if (isReportedWhy) return 'its format is not supported';
+  if (!configFile?.verify) return `its format is not supported, and ${product.name} has no check of its own`;
+  return `only ${product.name} itself can check it${isOwn ? ', once it is deployed' : ''}`;
 }
 
 function formWords({ configFile, product }: CatalogEntry, isOwn: boolean, isPartly: boolean): string {
-  if (isPartly) return 'its form is right as far as it could be judged';
+  if (isPartly) return 'its format is valid as far as it could be checked';
   const { schema, verify: check, format } = configFile ?? {};
   // A WireGuard file has its own reader, which checks as much as any schema could.
-  if (schema === undefined && format !== 'wg-quick') return `it can be read; whether ${product.name} knows its settings was not checked`;
-  return check && isOwn ? `its form is right; ${product.name} itself was not asked` : 'its form is right';
+  if (schema === undefined && format !== 'wg-quick') return `its syntax is valid; the settings of ${product.name} were not checked`;
+  return check && isOwn ? `its format is valid; not checked by ${product.name} itself` : 'its format is valid';
 }
 
 /** Returns whether it is the policy file of a mesh control server, which defines who can reach what. */
@@ -132,7 +132,7 @@ function policyProblems(text: string): ConfigProblem[] {
 async function ownText(session: Session, { stdin, words: [, word] }: FlowInput): Promise<{ text: string; file: string } | undefined> {
   if (stdin) return { text: new TextDecoder().decode(stdin), file: 'the input' };
   if (word === undefined) return undefined;
-  return readNamedFile(session, word, 'Name a file of this machine, or none for the one that is deployed.');
+  return readNamedFile(session, word, 'Pass a file on this machine, or none to check the deployed one.');
 }
 
 /** A separate container sees the file as it is now; it has the mounts and secrets of the service. */
@@ -164,7 +164,7 @@ async function verify(scope: EngineScope, deployment: Deployment, { verify: chec
     const why = ended.output.trim().split('\n').at(-1) ?? '';
     session.show({
       kind: 'text',
-      text: cleanLine(`${program} could not be run there, so the file was checked for its form alone: ${why}`),
+      text: cleanLine(`${program} could not be run in the container, so only its format was checked: ${why}`),
     });
     return notAsked;
   }
@@ -180,7 +180,7 @@ export const configMake: Procedure = async (session, input, context) => {
   if (file === undefined) {
     session.show({ kind: 'output', stream: 'stdout', bytes: Buffer.from(text) });
     return {
-      message: `${entry.id}: made of ${Object.keys(values).length} answers, and written nowhere.`,
+      message: `Created ${entry.id} with ${Object.keys(values).length} settings. Nothing was written.`,
       data: { component: entry.id, text },
     };
   }
@@ -194,7 +194,7 @@ export const configMake: Procedure = async (session, input, context) => {
     },
   });
   return {
-    message: written ? `${entry.id}: written to ${cleanLine(file)}.` : 'Dry run: nothing was written.',
+    message: written ? `Wrote ${entry.id} to ${cleanLine(file)}.` : 'Dry run: nothing was written.',
     data: { component: entry.id, file, text },
   };
 };
@@ -203,17 +203,17 @@ async function chosenEntry(session: Session, { words }: FlowInput, { catalog }: 
   const made = catalog.entries.filter(isMadeHere);
   const [word] = words;
   const choices = made.map(({ id, kind, product }) => ({ value: id, label: kind, detail: product.name }));
-  const id = word ?? (await session.ask.choice({ id: 'component', label: 'What is to be made?', choices }));
+  const id = word ?? (await session.ask.choice({ id: 'component', label: 'What to create', choices }));
   const entry = made.find((one) => one.id === id);
   if (entry) return entry;
   const shown = cleanLine(id);
   if (catalog.get(id)?.deploy === 'compose') {
     const message = `${shown} gets its configuration when it is deployed.`;
-    throw new Fault('usage.component', message, `quarterdeck deploy ${shown} asks for what stands in it.`);
+    throw new Fault('usage.component', message, `Its settings are prompted for by: quarterdeck deploy ${shown}`);
   }
   const names = made.map((one) => one.id);
-  const remedy = nameRemedy(id, names, '"quarterdeck catalog list" names what is known.');
-  throw new Fault('usage.component', `There is no configuration to make for "${shown}".`, remedy);
+  const remedy = nameRemedy(id, names, 'List the components: quarterdeck catalog list');
+  throw new Fault('usage.component', `No configuration can be created for "${shown}".`, remedy);
 }
 
 /** Refused before any prompt: the existing file may contain someone's work. */
@@ -224,8 +224,8 @@ async function outFile(session: Session, { words }: FlowInput): Promise<string |
   if (await localFiles.facts(file, session.signal))
     throw new Fault(
       'refused.fileThere',
-      `${cleanLine(file)} is there already.`,
-      'Name another file, or move that one away; quarterdeck config check says what is wrong with it.',
+      `${cleanLine(file)} already exists.`,
+      'Choose another file, or move this one. To check it: quarterdeck config check',
     );
   return file;
 }
@@ -243,13 +243,13 @@ function formOf(entry: CatalogEntry): Form {
 function formField(id: string, field: ComponentField): FormField {
   const { name, required, description, rule } = field;
   const values = field.enum ?? (field.type === 'boolean' ? ['true', 'false'] : undefined);
-  const unset = field.default === undefined && !required ? [{ value: '', label: 'not said' }] : [];
+  const unset = field.default === undefined && !required ? [{ value: '', label: 'not set' }] : [];
   return {
     ...{ id, label: name, required, section: 'Settings', kind: values ? 'choice' : 'text' },
     choices: values && [...unset, ...values.map((value) => ({ value, label: value }))],
     value: field.default === undefined ? '' : String(field.default),
     help: [description, rule].filter(Boolean).join('; ').replace('.;', ';') || undefined,
-    check: (value) => (value === '' ? (required ? `${name} is needed.` : undefined) : checkValue(field, value)),
+    check: (value) => (value === '' ? (required ? `${name} is required.` : undefined) : checkValue(field, value)),
   };
 }
 

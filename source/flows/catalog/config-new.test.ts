@@ -99,7 +99,7 @@ test('it is written where a file is named, over nothing that is there, and check
   expect(await make(['resource-quota', file])).toMatchObject({ message: `resource-quota: written to ${file}.` });
   await expect(make(['resource-quota', file])).rejects.toMatchObject({ code: 'refused.fileThere' });
   expect(await fixture.run('config-check', '', { words: ['resource-quota', file] })).toMatchObject({
-    message: `${file}: its form is right.`,
+    message: `${file}: its format is valid.`,
   });
   await writeFile(file, (await readFile(file, 'utf8')).replace('pods: "50"', 'pod: "50"').replace('"16Gi"', '"16 GB"'));
   expect(await fixture.run('config-check', '', { words: ['resource-quota', file] })).toMatchObject({
@@ -122,7 +122,7 @@ test.each([
 ])('what Kubernetes knows besides what is asked is no mistake: %s', async (id, text, before) => {
   const file = join(folder, `${id}-by-hand.yaml`);
   await writeFile(file, before + text);
-  expect(await fixture.run('config-check', '', { words: [id, file] })).toMatchObject({ message: `${file}: its form is right.` });
+  expect(await fixture.run('config-check', '', { words: [id, file] })).toMatchObject({ message: `${file}: its format is valid.` });
 });
 
 test('a verb that stands for all verbs is none: the rule would fit no request', async () => {

@@ -15,7 +15,7 @@ export const chain: Procedure = async (session, _input, context) => {
   const several = snapshot.engines.length > 1;
   session.show({
     kind: 'table',
-    columns: ['STAGE', 'COMPONENT', 'IS', 'WHAT IT DOES THERE'],
+    columns: ['STAGE', 'COMPONENT', 'IS', 'FUNCTION'],
     rows: media.stages.flatMap((stage, at) => stageRows(stage, at, several)),
   });
   for (const { level, message, remedy } of media.findings)
@@ -28,21 +28,21 @@ function stageRows({ title, state, members }: ChainStageView, at: number, severa
   const rows = members.map(({ id, host, state: { label }, does, aside }) => [
     several ? `${id} on ${host}` : id,
     label,
-    aside ? `${does}; the stage goes on without it` : does,
+    aside ? `${does}; optional for this stage` : does,
   ]);
   if (state === 'missing') rows.unshift(['', 'missing', '']);
   return rows.map((row, index) => [index === 0 ? name : '', ...row].map(cleanLine));
 }
 
 function summary(stages: readonly ChainStageView[], findings: readonly ChainFinding[], whole: boolean): string {
-  if (whole) return 'The chain is whole: every stage is served, and nothing known stands in its way.';
+  if (whole) return 'The chain is complete: every stage is served, and no problems were found.';
   const of = (state: ChainStageView['state']) => stages.filter((stage) => stage.state === state).length;
   const parts = [
     of('missing') > 0 && `${countText(of('missing'), 'stage')} missing`,
     of('stopped') > 0 && `${countText(of('stopped'), 'stage')} stopped`,
-    of('troubled') + of('unknown') > 0 && `${countText(of('troubled') + of('unknown'), 'stage')} not well`,
+    of('troubled') + of('unknown') > 0 && `${countText(of('troubled') + of('unknown'), 'stage')} unhealthy`,
   ].filter((part) => part !== false);
   const wrong = findings.filter(({ level, to }) => to !== undefined && level !== 'notice').length;
-  if (wrong > 0) parts.push(`${wrong} ${wrong === 1 ? 'thing' : 'things'} wrong between stages`);
+  if (wrong > 0) parts.push(`${countText(wrong, 'problem')} between stages`);
   return `The chain is broken: ${parts.length === 0 ? `${countText(findings.length, 'finding')}` : parts.join(', ')}.`;
 }

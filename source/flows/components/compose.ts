@@ -23,12 +23,12 @@ export const compose: Procedure = async (session, input, context) => {
   const { signal } = session;
   const { words } = input;
   if (words.length === 0) {
-    throw new Fault('usage.compose', 'compose needs a command.', `For example: quarterdeck compose ${component.id} -- ps`);
+    throw new Fault('usage.compose', 'compose requires a command.', `For example: quarterdeck compose ${component.id} -- ps`);
   }
   const stackFolder = await scope.stackFolder();
   const [deployment, tool] = await Promise.all([readDeployment(host, stackFolder, component.id, signal), neededComposeTool(scope)]);
   if (!deployment) {
-    const message = `${cleanLine(stackFolder)} has no folder of ${component.id}.`;
+    const message = `${cleanLine(stackFolder)} has no folder for ${component.id}.`;
     throw new Fault('refused.notOurs', message, 'Run compose in the folder of its compose file.');
   }
   const secrets = await valuesInForce(scope, deployment);
@@ -84,9 +84,8 @@ async function consequencesOf({ engine, signal }: EngineScope, component: Compon
       ? `It may remove containers of ${component.id}, and what was written in them outside of volumes.`
       : `It may stop or remove ${namesText(names)}, and what was written there outside of volumes.`,
   ];
-  if (effect.subcommand === undefined) lines.push('Its command cannot be read here: it may delete data too.');
-  if (effect.elsewhere)
-    lines.push('Its options name other files, another project or another engine: what it removes there is not known here.');
+  if (effect.subcommand === undefined) lines.push('The effect of this command is unknown: it may delete data.');
+  if (effect.elsewhere) lines.push('Its options name other files, another project or another engine: what it removes there is unknown.');
   if (!effect.deletesVolumes) return lines;
   const volumes = (await engine.volumes(signal))
     .filter((volume) => projectOf(volume) === component.project)

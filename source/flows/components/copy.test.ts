@@ -62,7 +62,7 @@ describe('cp out of a container', () => {
     expect((await stat(here('out', 'run.sh'))).mode & 0o7777).toBe(0o755);
     expect((await stat(here('out', 'sub'))).mode & 0o777).toBe(0o700);
     expect(outcome.message).toBe(
-      `Copied 2 files (6 B) from box:/etc/app to ${here('out')}. Left out, neither file nor folder nor link: app/dev.`,
+      `Copied 2 files (6 B) from box:/etc/app to ${here('out')}. Skipped, neither file nor folder nor link: app/dev.`,
     );
   });
 
@@ -191,7 +191,7 @@ describe('the words of cp', () => {
     expect(copy.subject?.(['./a:b', 'stack/web:/etc'])).toEqual({ name: 'stack/web', words: ['./a:b', ':/etc'] });
   });
   test.each([[['a', 'b']], [['a:/x', 'b:/y']], [['a:/x']], [[]]])('%j is wrong usage', (words) => {
-    expect(() => copy.subject?.(words)).toThrow('cp takes a source and a target');
+    expect(() => copy.subject?.(words)).toThrow('cp requires a source and a target');
   });
   test('on a production host nothing is written into a container before the host was typed; out of it needs no word', async () => {
     fixture.policy = { ...fixture.policy, productionHosts: new Set(['local']) };
@@ -242,7 +242,7 @@ describe('cp into a container whose disk is full', () => {
     full();
     await expect(fixture.run(copy, box(), { words: [here('big'), ':/data/big'] })).rejects.toMatchObject({
       code: 'failed.noRoom',
-      message: 'There is no room for it in /data of box on local. Nothing of it is left there.',
+      message: 'No space left in /data of box on local. The partial copy was removed.',
     });
     expect(fixture.engine.requests.at(-1)).toBe('exec box rm -rf -- /data/big');
   });
@@ -252,7 +252,7 @@ describe('cp into a container whose disk is full', () => {
     full();
     for (const target of [':/data/big', ':/data']) {
       await expect(fixture.run(copy, box(), { words: [here('big'), target] })).rejects.toMatchObject({
-        message: 'There is no room for it in /data of box on local. What is at /data/big now is not whole.',
+        message: 'No space left in /data of box on local. The content of /data/big is incomplete.',
       });
     }
     expect(fixture.engine.requests.filter((line) => line.startsWith('exec'))).toEqual([]);

@@ -11,7 +11,7 @@ import { serviceFlag } from './service.ts';
 import { hasContainer, oneTarget, type ServiceTarget } from './service-targets.ts';
 
 const limitMs = 24 * 3_600_000;
-const usage = 'Write one side as COMPONENT:/path and the other as a path here: quarterdeck cp media-server:/config ./config';
+const usage = 'Pass one side as COMPONENT:/path and the other as a local path: quarterdeck cp media-server:/config ./config';
 
 interface CopyPaths {
   direction: 'out' | 'in';
@@ -30,18 +30,17 @@ export const copy: Flow = {
   id: 'copy',
   verb: 'cp',
   title: 'Copy files in or out',
-  summary:
-    'Copies a file or a folder between a container and this machine: COMPONENT:/path on one side, a path here on the other. The container need not run.',
+  summary: 'Copies a file or folder between a container (COMPONENT:/path) and this machine. The container need not be running.',
   right: 'operate',
   about: 'component',
   usage: 'SOURCE TARGET',
-  flags: { ...serviceFlag, force: { meaning: 'replace a file that exists here' } },
+  flags: { ...serviceFlag, force: { meaning: 'overwrite an existing file on this machine' } },
   offered: (component) => component.services.some(hasContainer),
   /** Removes the name but keeps the colon: `:/path` is inside the container. */
   subject(words) {
     const [source, target] = words.map(insideOf);
     if (words.length !== 2 || (source === undefined) === (target === undefined)) {
-      throw new Fault('usage.copy', `cp takes a source and a target, one of them in a container.`, usage);
+      throw new Fault('usage.copy', `cp requires a source and a target, one of them in a container.`, usage);
     }
     return {
       name: source?.name ?? target?.name,
@@ -54,7 +53,7 @@ export const copy: Flow = {
     const container = await oneTarget(scope, input, { running: false });
     const { name } = container;
     if (!posix.isAbsolute(paths.inside)) {
-      throw new Fault('usage.copy', `"${cleanLine(paths.inside)}" is no path inside ${name}.`, `It starts with a slash. ${usage}`);
+      throw new Fault('usage.copy', `"${cleanLine(paths.inside)}" is not an absolute path in ${name}.`, `Start it with a slash. ${usage}`);
     }
     const onBytes = ({ files, bytes }: CopyCount) =>
       session.progress({ id: 'copy', label: `Copying, ${countText(files, 'file')}, ${bytesText(bytes)}` });
@@ -63,7 +62,7 @@ export const copy: Flow = {
     session.progress({ id: 'copy', label: 'Copied', fraction: 1, done: true });
     if (count === undefined) return { message: 'Dry run: nothing was copied.' };
     const { files, bytes, skipped } = count;
-    const rest = skipped.length > 0 ? ` Left out, neither file nor folder nor link: ${skipped.map(cleanLine).join(', ')}.` : '';
+    const rest = skipped.length > 0 ? ` Skipped, neither file nor folder nor link: ${skipped.map(cleanLine).join(', ')}.` : '';
     const ends = [`${name}:${paths.inside}`, paths.outside].map(cleanLine);
     const [from, to] = paths.direction === 'out' ? ends : ends.reverse();
     return {
@@ -79,15 +78,15 @@ async function pathsOf(session: Session, input: FlowInput): Promise<CopyPaths> {
   if (source !== undefined && target?.startsWith(':')) return { direction: 'in', inside: target.slice(1), outside: source };
   const direction = await session.ask.choice({
     id: 'direction',
-    label: 'Which way?',
+    label: 'Direction',
     choices: [
-      { value: 'out', label: 'Out of the container, to this machine' },
-      { value: 'in', label: 'Into the container, from this machine' },
+      { value: 'out', label: 'From the container to this machine' },
+      { value: 'in', label: 'From this machine to the container' },
     ],
   });
-  const absolute = (path: string) => (path.startsWith('/') ? undefined : 'A path inside starts with a slash.');
-  const given = (path: string) => (path === '' ? 'Name a path.' : undefined);
-  const inside = await session.ask.text({ id: 'inside', label: 'Path inside the container', check: absolute });
+  const absolute = (path: string) => (path.startsWith('/') ? undefined : 'A path in the container starts with a slash.');
+  const given = (path: string) => (path === '' ? 'A path is required.' : undefined);
+  const inside = await session.ask.text({ id: 'inside', label: 'Path in the container', check: absolute });
   const outside = await session.ask.text({ id: 'outside', label: 'Path on this machine', check: given });
   return { direction: direction === 'out' ? 'out' : 'in', inside, outside };
 }
@@ -164,15 +163,15 @@ async function interruptedCopy(
       () => false,
     ));
   const left = isGone
-    ? 'Nothing of it is left there.'
+    ? 'The partial copy was removed.'
     : isNew
-      ? `What came of it lies at ${cleanLine(path)}.`
-      : `What is at ${cleanLine(path)} now is not whole.`;
+      ? `The partial copy is at ${cleanLine(path)}.`
+      : `The content of ${cleanLine(path)} is incomplete.`;
   const isFull = /no space left|quota exceeded/i.test(thrown.message);
   return new Fault(
     isFull ? 'failed.noRoom' : thrown.code,
-    `${isFull ? `There is no room for it in ${cleanLine(where)}.` : thrown.message} ${left}`,
-    isFull ? 'Make room there, then copy it again; quarterdeck df says what takes the disk space.' : thrown.remedy,
+    `${isFull ? `No space left in ${cleanLine(where)}.` : thrown.message} ${left}`,
+    isFull ? 'Free disk space, then copy again. To see what uses it: quarterdeck df' : thrown.remedy,
     { cause: thrown },
   );
 }
@@ -186,13 +185,13 @@ async function pathInside(engine: Engine, id: string, inside: string, name: stri
   }
   const parent = { folder: posix.dirname(plain), root: posix.basename(plain), isNew: kind === 'missing' };
   if (kind === 'file' && source === 'folder') {
-    throw new Fault('usage.target', `${cleanLine(inside)} is a file there; a folder cannot replace it.`, 'Name another target.');
+    throw new Fault('usage.target', `${cleanLine(inside)} is a file; a folder cannot replace it.`, 'Choose another target.');
   }
   if (kind === 'missing') {
     const missingParent = (await kindInside(engine, id, parent.folder, signal)) !== 'folder';
     if (missingParent || (inside.endsWith('/') && source === 'file')) {
-      const message = `There is no folder ${cleanLine(missingParent ? parent.folder : inside)} in the container.`;
-      throw new Fault('usage.target', message, 'Name a folder that exists.');
+      const message = `The container has no folder ${cleanLine(missingParent ? parent.folder : inside)}.`;
+      throw new Fault('usage.target', message, 'Choose an existing folder.');
     }
   }
   return parent;

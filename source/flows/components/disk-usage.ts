@@ -122,7 +122,7 @@ export const diskUsage: Procedure = async (session, input, context) => {
     SIZE: ({ sizeBytes, unmeasured }) => bytesText(sizeBytes) + (unmeasured > 0 ? '+' : ''),
     UNUSED: ({ reclaimableBytes }) => bytesText(reclaimableBytes),
   };
-  showList(session, rows, kindColumns, { title: `Room taken on ${input.engineName}`, right: ['COUNT', 'IN USE', 'SIZE', 'UNUSED'] });
+  showList(session, rows, kindColumns, { title: `Disk usage of ${input.engineName}`, right: ['COUNT', 'IN USE', 'SIZE', 'UNUSED'] });
   const all = input.options.all === true;
   const listed = all ? items : items.filter(({ sizeBytes }) => (sizeBytes ?? 0) > 0).slice(0, largestShown);
   const itemColumns: Columns<UsageItem> = {
@@ -137,8 +137,8 @@ export const diskUsage: Procedure = async (session, input, context) => {
   return {
     message:
       reclaimable > 0
-        ? `${bytesText(reclaimable)} are used by nothing; "quarterdeck prune --dry-run" shows what would go, with --all also tagged images and named volumes.`
-        : 'Nothing takes room that nothing uses.',
+        ? `${bytesText(reclaimable)} can be reclaimed. To see how: quarterdeck prune --dry-run (with --all also tagged images and named volumes)`
+        : 'Nothing to reclaim.',
     data: { host: input.engineName, rows, items },
   };
 };

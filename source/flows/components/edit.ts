@@ -32,7 +32,7 @@ export const edit: Procedure = async (session, input, context) => {
   let text = before;
   for (let round = 1; ; round++) {
     text = input.stdin ? textOfPeople(input.stdin, 'the input', 'usage.input') : await editedText(session, path, text);
-    if (text === before) return { message: `${component.id}/${path}: nothing was changed.` };
+    if (text === before) return { message: `${component.id}/${path} was not changed.` };
     let ready: ReadyPlan;
     try {
       refuseBroken(existing, path, text);
@@ -46,20 +46,18 @@ export const edit: Procedure = async (session, input, context) => {
     const [first = ready, ...others] = await withJoined([ready]);
     const own = reviewOf(first.plan, first.findings);
     const review =
-      others.length === 0
-        ? own
-        : { ...reviewTogether([first, ...others], { title: own.title, label: 'Apply all of it' }), actions: own.actions };
+      others.length === 0 ? own : { ...reviewTogether([first, ...others], { title: own.title, label: 'Apply all' }), actions: own.actions };
     // There is no form to return to, and piped input has no second version.
     const actions = review.actions.flatMap((action) =>
-      action.id !== 'edit' ? [action] : input.stdin ? [] : [{ ...action, label: 'Edit it again' }],
+      action.id !== 'edit' ? [action] : input.stdin ? [] : [{ ...action, label: 'Edit again' }],
     );
     const choice = await session.review({ ...review, actions, id: `edit-${round}` });
     if (session.dryRun) return { message: 'Dry run: nothing was changed.', data: planData(ready) };
     if (choice === 'edit' && !input.stdin) continue;
-    if (choice !== 'apply') throw cancelled(`Nothing was changed: ${component.id} is as before.`);
+    if (choice !== 'apply') throw cancelled(`${component.id} was not changed.`);
     const { run, component: seen } = await applyPlans([first, ...others]);
     return {
-      message: `${component.id}/${path} is in force: ${seen?.state.label ?? 'not seen yet'}.${rejoinedSentence(others)}`,
+      message: `${component.id}/${path} is in effect: ${seen?.state.label ?? 'state unknown'}.${rejoinedSentence(others)}`,
       data: { component: component.id, host: input.engineName, run, file: path },
     };
   }
@@ -70,7 +68,7 @@ function refuseBroken({ facts: { entry, source }, deployment }: Deployed, path: 
   if (!entry.configFile || path !== entry.configFile.path) return;
   const [first, ...others] = checkConfig(text, entry.configFile, source.configSchema).filter(({ level }) => level === 'error');
   if (!first) return;
-  const more = others.length === 0 ? '' : ` It is the first of ${others.length + 1} mistakes.`;
+  const more = others.length === 0 ? '' : ` First of ${others.length + 1} errors.`;
   throw configFault(first, `${deployment.folder}/${path}`, more);
 }
 
@@ -96,7 +94,7 @@ function wrongLine(file: string, lines: readonly EnvLine[], index: number, probl
   return new Fault(
     'config.env',
     `${lines[index]?.name ?? ''} in .env: ${problem.replace(/\.$/, '')}.`,
-    'Write NAME=value, or leave the line out for the default.',
+    'Use NAME=value, or remove the line to use the default.',
     { where: { file, line: before + 1 } },
   );
 }
@@ -106,9 +104,9 @@ async function chosenFile(session: Session, written: string | undefined, texts: 
   if (written !== undefined) {
     const found = names.find((name) => name === written || name === `files/${written}`);
     if (found) return found;
-    throw new Fault('usage.file', `It has no file "${cleanLine(written)}".`, nameRemedy(written, names, 'It has no files.'));
+    throw new Fault('usage.file', `No file "${cleanLine(written)}".`, nameRemedy(written, names, 'The component has no files.'));
   }
-  return session.ask.choice({ id: 'file', label: 'Which file?', choices: names.map((name) => ({ value: name, label: name })) });
+  return session.ask.choice({ id: 'file', label: 'File', choices: names.map((name) => ({ value: name, label: name })) });
 }
 
 async function again(session: Session, fault: Fault, round: number): Promise<boolean> {
@@ -119,8 +117,8 @@ async function again(session: Session, fault: Fault, round: number): Promise<boo
     label: `${fault.message}${position}`,
     help: fault.remedy,
     choices: [
-      { value: 'again', label: 'Edit it again' },
-      { value: 'drop', label: 'Give the change up' },
+      { value: 'again', label: 'Edit again' },
+      { value: 'drop', label: 'Discard the change' },
     ],
   });
   return choice === 'again';

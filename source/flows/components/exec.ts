@@ -13,9 +13,9 @@ export const exec: Procedure = async (session, input, context) => {
   const component = componentOf(input);
   const engine = context.engineOf(input.engineName);
   if (input.words.length === 0 && !session.attended) {
-    throw new Fault('usage.program', 'exec needs a program to run.', `For example: quarterdeck exec ${component.id} -- ls /`);
+    throw new Fault('usage.program', 'exec requires a program.', `For example: quarterdeck exec ${component.id} -- ls /`);
   }
-  const check = (text: string) => (text.trim() === '' ? 'Name a program.' : undefined);
+  const check = (text: string) => (text.trim() === '' ? 'A program is required.' : undefined);
   const question = { id: 'command', label: 'Program and arguments', sensitive: true, check } as const;
   const argv = input.words.length > 0 ? input.words : splitWords(await session.ask.text(question));
   const { id, name } = await oneTarget(new EngineScope(session, context, input.engineName), input, { running: true });
@@ -36,7 +36,7 @@ export const exec: Procedure = async (session, input, context) => {
       failure: (end) => (end.left ? undefined : exitFailure(end)),
     });
     if (end === undefined) return { message: 'Dry run: nothing was run.' };
-    if (end.left) return { message: `Left ${name}. The program may go on.`, data: { left: true } };
+    if (end.left) return { message: `Detached from ${name}. The program may still be running.`, data: { left: true } };
     return { message: `The program ended with exit code ${end.exitCode}.`, data: { exitCode: end.exitCode }, exitCode: end.exitCode };
   }
 
@@ -52,8 +52,8 @@ export const exec: Procedure = async (session, input, context) => {
   if (result.cut) {
     throw new Fault(
       'failed.outputCut',
-      `The program wrote more than is kept; its output was cut. It ended with exit code ${result.exitCode}.`,
-      'Let it write into a file inside, and fetch that with quarterdeck cp.',
+      `The output of the program was too long and was cut. It ended with exit code ${result.exitCode}.`,
+      'Write the output to a file in the container, and copy that with quarterdeck cp.',
     );
   }
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -87,7 +87,7 @@ export function splitWords(line: string): string[] {
       word = (word ?? '') + character;
     }
   }
-  if (quote !== undefined) throw new Fault('usage.quote', `A ${quote} is never closed.`, 'Close it.');
+  if (quote !== undefined) throw new Fault('usage.quote', `Unclosed quote: ${quote}`, 'Close it.');
   if (word !== undefined) words.push(word);
   return words;
 }
@@ -112,9 +112,9 @@ export const shell: Procedure = async (session, input, context) => {
     failure: (ended) => (!ended.left && cannotRun.has(ended.exitCode) ? exitFailure(ended) : undefined),
   });
   if (end === undefined) return { message: 'Dry run: no shell was opened.' };
-  if (end.left) return { message: `Left ${name}. What was running in that shell may go on.`, data: { left: true } };
+  if (end.left) return { message: `Detached from ${name}. Programs in that shell may still be running.`, data: { left: true } };
   if (cannotRun.has(end.exitCode)) {
-    const remedy = `Run a program that it has: quarterdeck exec ${component.id} -- PROGRAM`;
+    const remedy = `Run a program of the image: quarterdeck exec ${component.id} -- PROGRAM`;
     throw new Fault('failed.noShell', `The shell in ${name} ended with exit code ${end.exitCode}: the image may have none.`, remedy);
   }
   return { message: `The shell in ${name} ended with exit code ${end.exitCode}.`, data: { exitCode: end.exitCode } };

@@ -9,23 +9,23 @@ const calm = 'calm';
 export const incident: Flow = {
   id: 'incident',
   verb: 'incident',
-  title: 'Play an incident',
-  summary: 'Lets something go wrong in the practice stack: logs, states and health change as they would. "calm" ends whatever goes on.',
+  title: 'Simulate an incident',
+  summary: 'Simulates an incident in the practice stack: logs, states and health change accordingly. "calm" ends all incidents.',
   right: 'operate',
   about: 'host',
   usage: '[NAME]',
   async run(session, input, context) {
     const { practice } = context;
     if (!practice)
-      throw new Fault('refused.notPractice', 'Incidents are played in the practice stack only.', 'quarterdeck practice opens it.');
+      throw new Fault('refused.notPractice', 'Incidents can be simulated in the practice stack only.', 'Open it: quarterdeck practice');
     const choices = [
       ...practice.incidents.map(({ name, title, summary }) => ({ value: name, label: title, detail: summary })),
-      { value: calm, label: 'Let everything be as usual again', detail: 'Ends every incident.' },
+      { value: calm, label: 'End all incidents', detail: 'restores normal operation' },
     ];
-    const wanted = input.words[0] ?? (await session.ask.choice({ id: 'incident', label: 'What shall happen?', choices }));
+    const wanted = input.words[0] ?? (await session.ask.choice({ id: 'incident', label: 'Incident', choices }));
     const chosen = choices.find(({ value }) => value === wanted);
     const names = choices.map(({ value }) => value);
-    if (!chosen) throw new Fault('usage.incident', `There is no incident "${cleanLine(wanted)}".`, nameRemedy(wanted, names, ''));
+    if (!chosen) throw new Fault('usage.incident', `Unknown incident "${cleanLine(wanted)}".`, nameRemedy(wanted, names, ''));
     await session.act({
       id: `incident ${chosen.value}`,
       right: 'operate',
@@ -33,9 +33,9 @@ export const incident: Flow = {
       limitMs: 30_000,
       run: (grant) => practice.play(grant, chosen.value),
     });
-    if (session.dryRun) return { message: 'Dry run: nothing happened.' };
+    if (session.dryRun) return { message: 'Dry run: no incident was started.' };
     return {
-      message: chosen.value === calm ? 'Everything is as usual again.' : `It happens: ${chosen.label}.`,
+      message: chosen.value === calm ? 'All incidents ended.' : `Incident started: ${chosen.label}.`,
       data: { incident: chosen.value },
     };
   },

@@ -82,8 +82,8 @@ async function endOf(inner: TerminalSession): Promise<number> {
     stream.once('end', resolve);
     stream.once('close', resolve);
     stream.once('error', (cause) => {
-      const message = `The connection to the terminal inside broke: ${messageOf(cause)}.`;
-      const remedy = 'The program may go on. Look whether the engine still answers: quarterdeck status';
+      const message = `The connection to the terminal in the container was lost: ${messageOf(cause)}.`;
+      const remedy = 'The program may still be running. Check that the engine responds: quarterdeck status';
       reject(new Fault('unreachable.terminal', message, remedy, { cause }));
     });
   });

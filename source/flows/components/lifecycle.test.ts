@@ -67,8 +67,8 @@ describe('start', () => {
     fixture.engine.change('db', { state: 'running' });
     const outcome = await fixture.run(start, component);
     expect(fixture.engine.requests).toEqual(['start api', 'start web']);
-    expect(outcome.message).toBe('web: api and web are running; db ran already.');
-    expect((await fixture.run(start, component)).message).toBe('web was running already.');
+    expect(outcome.message).toBe('web: api and web are running; already running: db.');
+    expect((await fixture.run(start, component)).message).toBe('web is already running.');
   });
 
   test('a container that ends at once is a failure with its exit code, not a success', async () => {
@@ -76,7 +76,7 @@ describe('start', () => {
     fixture.engine.afterStart = () => ({ state: 'exited', exitCode: 78 });
     const fault = await faultOf(fixture.run(start, component));
     expect(fault.code).toBe('failed.start');
-    expect(fault.message).toBe('box ended right after its start with exit code 78.');
+    expect(fault.message).toBe('box ended right after it started with exit code 78.');
   });
 
   test('a container that restarts in a loop is a failure', async () => {
@@ -115,7 +115,7 @@ describe('start', () => {
   test('a dependency that dies ends it: what needs it is not started', async () => {
     const component = threeServices('exited', 'service_healthy');
     fixture.engine.afterStart = () => ({ state: 'exited', exitCode: 1 });
-    expect((await faultOf(fixture.run(start, component))).message).toContain('db ended right after its start with exit code 1');
+    expect((await faultOf(fixture.run(start, component))).message).toContain('db ended right after it started with exit code 1');
     expect(fixture.engine.requests).toEqual(['start db']);
   });
 
@@ -195,7 +195,7 @@ describe('stop', () => {
         return 'done';
       },
     }));
-    expect((await fixture.run(stop, component)).message).toBe('box is stopped. box did not end in time and had to be killed.');
+    expect((await fixture.run(stop, component)).message).toBe('box is stopped. box did not end in time and was killed.');
   });
 
   test('an engine that says done and does nothing is found out', async () => {

@@ -24,7 +24,7 @@ async function freeze(session: Session, input: FlowInput, context: FlowContext, 
     const state = (await engine.inspect(id, signal))?.state;
     if (state === to) already += 1;
     if (state !== from) continue;
-    session.progress({ id: verb, label: isPause ? `Pausing ${name}` : `Letting ${name} go on`, fraction: index / targets.length });
+    session.progress({ id: verb, label: isPause ? `Pausing ${name}` : `Unpausing ${name}`, fraction: index / targets.length });
     await session.act({
       id: `${verb} ${name}`,
       right: 'operate',
@@ -32,20 +32,20 @@ async function freeze(session: Session, input: FlowInput, context: FlowContext, 
       run: (grant) => engine.writer(grant)[verb](id),
     });
     if (session.dryRun) continue;
-    const otherwise = isPause ? 'was not seen to pause' : 'was not seen to go on';
+    const otherwise = isPause ? 'did not pause' : 'did not resume';
     await watchContainer(scope, target, (detail) => detail?.state === to, { limitMs: seenLimitMs, otherwise });
     changed.push(name);
   }
   session.progress({ id: verb, label: component.id, fraction: 1, done: true });
   context.fleet.refresh(component.key);
-  if (session.dryRun) return { message: `Dry run: nothing was ${isPause ? 'paused' : 'let go on'}.` };
+  if (session.dryRun) return { message: `Dry run: nothing was ${isPause ? 'paused' : 'unpaused'}.` };
   if (changed.length > 0) {
     const plural = changed.length === 1 ? ['is', 'goes'] : ['are', 'go'];
     return { message: sentenceAbout(component.id, changed, `${isPause ? `${plural[0]} paused` : `${plural[1]} on`}.`) };
   }
-  if (already > 0) return { message: `${component.id} was ${isPause ? 'paused' : 'running'} already.` };
-  const remedy = isPause ? `Start it first: quarterdeck start ${component.id}` : `Look at it: quarterdeck status ${component.id}`;
-  throw new Fault('failed.notRunning', `${component.id} is not ${from}, so there is nothing to ${verb}.`, remedy);
+  if (already > 0) return { message: `${component.id} is already ${isPause ? 'paused' : 'running'}.` };
+  const remedy = isPause ? `Start it first: quarterdeck start ${component.id}` : `Check its state: quarterdeck status ${component.id}`;
+  throw new Fault('failed.notRunning', `${component.id} is not ${from}.`, remedy);
 }
 
 export const pause: Procedure = (session, input, context) => freeze(session, input, context, 'pause');

@@ -76,7 +76,7 @@ describe('prune', () => {
         ['volume', 'f'.repeat(64), '?', 'unnamed'],
       ],
     });
-    expect(fixture.operator.confirmations[0]?.consequences[0]).toMatch(/^2 volumes \(7.0 KB\), with all data in them: precious, f+\.$/);
+    expect(fixture.operator.confirmations[0]?.consequences[0]).toMatch(/^2 volumes \(7.0 KB\), with all of their data: precious, f+\.$/);
   });
 
   test('asks which kinds, with their sizes; volumes are not chosen by default', async () => {
@@ -103,7 +103,7 @@ describe('prune', () => {
     expect(fixture.engine.requests).toEqual([]);
     const table = fixture.operator.shown.find((shown) => shown.kind === 'table');
     expect(table).toMatchObject({
-      title: 'This goes',
+      title: 'To be removed',
       rows: [
         ['container', 'gone', '20 B', 'exited'],
         expect.arrayContaining(['image']),
@@ -124,7 +124,7 @@ describe('prune', () => {
 
   test('nothing to remove: no question, no confirmation', async () => {
     fixture.engine.usage = { images: [], containers: [], volumes: [], buildCache: [] };
-    expect((await fixture.run(prune, undefined)).message).toContain('Nothing on local is there to be removed');
+    expect((await fixture.run(prune, undefined)).message).toContain('Nothing to remove on local');
     expect(fixture.operator.asked).toEqual([]);
   });
 
@@ -151,7 +151,7 @@ describe('df', () => {
   test('works in read-only mode and changes nothing', async () => {
     fixture.policy = { ...fixture.policy, readOnly: true };
     const outcome = await fixture.run(diskUsage, undefined);
-    expect(outcome.message).toContain('7.4 KB are used by nothing');
+    expect(outcome.message).toContain('7.4 KB can be reclaimed');
     expect(fixture.engine.requests).toEqual([]);
     expect(await fixture.audited()).toEqual([]);
   });

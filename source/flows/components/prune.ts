@@ -39,8 +39,8 @@ export const prune: Procedure = async (session, input, context) => {
     ({ kind }) => kind,
   );
   const present = order.filter((kind) => candidates.has(kind));
-  const more = all ? '' : ' --all looks at tagged images and named volumes too.';
-  if (present.length === 0) return { message: `Nothing on ${input.engineName} is there to be removed.${more}` };
+  const more = all ? '' : ' To include tagged images and named volumes: --all';
+  if (present.length === 0) return { message: `Nothing to remove on ${input.engineName}.${more}` };
 
   const asked = kindsNamed(input);
   const chosen = new Set(
@@ -49,8 +49,8 @@ export const prune: Procedure = async (session, input, context) => {
       (session.dryRun && !session.attended ? present : undefined) ??
       (await session.ask.several({
         id: 'kinds',
-        label: 'What is to be removed?',
-        help: all ? undefined : 'Tagged images and named volumes stay, unless it is run with --all.',
+        label: 'What to remove',
+        help: all ? undefined : 'Tagged images and named volumes are kept, unless you pass --all.',
         choices: present.map((kind) => {
           const of = candidates.get(kind) ?? [];
           return { value: kind, label: usageTitles[kind], detail: `${of.length}, ${bytesText(totalBytes(of))}` };
@@ -59,7 +59,7 @@ export const prune: Procedure = async (session, input, context) => {
       })),
   );
   const going = order.flatMap((kind) => (chosen.has(kind) ? (candidates.get(kind) ?? []) : []));
-  if (going.length === 0) return { message: 'Nothing was chosen, nothing was removed.' };
+  if (going.length === 0) return { message: 'Nothing was selected, nothing was removed.' };
 
   const columns: Columns<UsageItem> = {
     WHAT: ({ kind }) => nouns[kind][0],
@@ -67,13 +67,13 @@ export const prune: Procedure = async (session, input, context) => {
     SIZE: ({ sizeBytes }) => (sizeBytes === undefined ? '?' : bytesText(sizeBytes)),
     NOTE: ({ note }) => note,
   };
-  showList(session, going, columns, { title: 'This goes', right: ['SIZE'] });
+  showList(session, going, columns, { title: 'To be removed', right: ['SIZE'] });
   const failures: string[] = [];
   const removed: UsageItem[] = [];
   await session.act({
     id: 'prune',
     right: 'destroy',
-    title: `Remove ${countText(going.length, 'thing')}, ${bytesText(totalBytes(going))}`,
+    title: `Remove ${countText(going.length, 'item')}, ${bytesText(totalBytes(going))}`,
     request: `remove ${order.flatMap((kind) => namesOf(kind, going)).join('; ')}`,
     consequences: order.flatMap((kind) => consequenceOf(kind, going)),
     limitMs,
@@ -103,11 +103,11 @@ export const prune: Procedure = async (session, input, context) => {
   context.fleet.refresh();
   if (session.dryRun) return { message: 'Dry run: nothing was removed.', data: { going } };
   if (failures.length > 0) {
-    const remedy = 'Something may use them by now; run it again to see.';
+    const remedy = 'They may be in use by now. Run the command again.';
     throw new Fault('failed.prune', `Removed ${removed.length} of ${going.length}. Not removed: ${failures.join('; ')}`, remedy);
   }
   return {
-    message: `Removed ${countText(removed.length, 'thing')}; ${bytesText(totalBytes(removed))} are free again.`,
+    message: `Removed ${countText(removed.length, 'item')}, freed ${bytesText(totalBytes(removed))}.`,
     data: { removed },
   };
 };
@@ -117,7 +117,7 @@ function kindsNamed(input: FlowInput): readonly UsageKind[] | undefined {
   return input.words.map((word) => {
     const kind = order.find((candidate) => candidate === word);
     if (kind) return kind;
-    throw new Fault('usage.kind', `"${cleanLine(word)}" is nothing that can be pruned.`, `Name one or more of: ${order.join(', ')}.`);
+    throw new Fault('usage.kind', `"${cleanLine(word)}" is not a kind that can be pruned.`, `Use one or more of: ${order.join(', ')}.`);
   });
 }
 
@@ -131,13 +131,13 @@ function consequenceOf(kind: UsageKind, going: readonly UsageItem[]): string[] {
   const of = going.filter((item) => item.kind === kind);
   if (of.length === 0) return [];
   const count = `${countText(of.length, ...nouns[kind])} (${bytesText(totalBytes(of))})`;
-  if (kind === 'build-cache') return [`${count}: the next build starts from nothing.`];
+  if (kind === 'build-cache') return [`${count}: the next build starts without a cache.`];
   const names = of.slice(0, namedInConfirmation).map(({ name }) => name);
   const rest = of.length - names.length;
   const what = {
-    containers: 'and what was written in them',
-    images: 'to be pulled or built again',
-    volumes: 'with all data in them',
+    containers: 'and the data written in them',
+    images: 'which must be pulled or built again',
+    volumes: 'with all of their data',
     'build-cache': '',
   }[kind];
   return [`${count}, ${what}: ${names.join(', ')}${rest > 0 ? ` and ${rest} more, listed above` : ''}.`];

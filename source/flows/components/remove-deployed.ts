@@ -34,8 +34,8 @@ export async function removeDeployed(scope: EngineScope, input: FlowInput, entry
   const [one] = joined;
   if (one) {
     const [are, each] = joined.length === 1 ? ['is', 'it'] : ['are', 'each'];
-    const message = `${joined.map(({ component }) => component).join(', ')} ${are} in its network, and would have none without it.`;
-    throw new Fault('refused.joined', message, `Give ${each} a network of its own first: quarterdeck route ${one.component} --direct`);
+    const message = `${joined.map(({ component }) => component).join(', ')} ${are} in its network, and would have no network without it.`;
+    throw new Fault('refused.joined', message, `Move ${each} to its own network first: quarterdeck route ${one.component} --direct`);
   }
   const all = await scope.engine.volumes(session.signal);
   const named = all.filter((volume) => projectOf(volume) === entry.id).map(({ name }) => name);
@@ -50,20 +50,18 @@ export async function removeDeployed(scope: EngineScope, input: FlowInput, entry
     .filter(({ component, compose }) => compose.includes(`quarterdeck-${entry.id}`) && !fronts.includes(component))
     .map(({ component }) => component);
   const run = await applyRemoval(facts, plan, [
-    `${entry.id}: its containers (${containers.map(({ name }) => cleanLine(name)).join(', ') || 'none'}), and what was written in them outside of volumes.`,
+    `${entry.id}: its containers (${containers.map(({ name }) => cleanLine(name)).join(', ') || 'none'}), and the data written in them outside of volumes.`,
     ...plan.files.filter(({ after }) => after === undefined).map(({ path }) => `The file ${path}.`),
     ...plan.notes,
-    ...fronts.map((front) => `${front} keeps its ports and names: quarterdeck route ${entry.id} --direct takes them away first.`),
-    ...(users.length > 0 ? [`${users.join(', ')} uses it, and will not reach it any more.`] : []),
-    'Its secrets stay in the vault: what is kept of its data can be opened with them only.',
+    ...fronts.map((front) => `${front} keeps publishing its ports. To avoid that, first run: quarterdeck route ${entry.id} --direct`),
+    ...(users.length > 0 ? [`No longer able to reach it: ${users.join(', ')}.`] : []),
+    'Its secrets are kept: its remaining data can be opened only with them.',
   ]);
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
   const data =
-    named.length === 0
-      ? ''
-      : ` Its data ${volumes.length === 0 ? 'stay' : 'are deleted'}: ${named.map((name) => cleanLine(name)).join(', ')}.`;
+    named.length === 0 ? '' : ` Data ${volumes.length === 0 ? 'kept' : 'deleted'}: ${named.map((name) => cleanLine(name)).join(', ')}.`;
   return {
-    message: `${entry.id} is removed.${data}`,
+    message: `Removed ${entry.id}.${data}`,
     data: { component: entry.id, host: engineName, run, volumes: { deleted: volumes, kept: volumes.length === 0 ? named : [] } },
   };
 }
@@ -78,14 +76,14 @@ async function dataToo(session: Session, input: FlowInput, id: string, volumes: 
   const named = optionOf(input, 'data');
   if (named !== undefined) {
     if (named === id) return true;
-    const message = `--data wants the name of the component that loses its data: "${cleanLine(named)}" is not "${id}".`;
-    throw new Fault('usage.data', message, `Write --data ${id}, or leave it out to keep ${volumes.join(', ')}.`);
+    const message = `--data must be the name of the component whose data is deleted, "${id}", not "${cleanLine(named)}".`;
+    throw new Fault('usage.data', message, `Pass --data ${id}, or omit it to keep ${volumes.join(', ')}.`);
   }
   if (!session.attended) return false;
   const typed = await session.ask.text({
     id: 'data',
-    label: 'Its data',
-    help: `They stay (${volumes.join(', ')}), unless you type ${id} here.`,
+    label: 'Delete its data',
+    help: `Type ${id} to delete ${volumes.join(', ')}. Leave empty to keep the data.`,
     check: (text) =>
       text.trim() === '' || text.trim() === id ? undefined : `Leave it empty to keep the data, or type ${id} to delete them.`,
   });

@@ -31,18 +31,18 @@ describe('remove', () => {
     );
     const outcome = await fixture.run(remove, component);
     expect(confirmed()).toContain('db (busybox:latest): the container');
-    expect(confirmed()).toContain('unnamed volume 3f2a00000000 at /data of db stays');
-    expect(confirmed()).toContain('Stays: volume settings (/config).');
-    expect(confirmed()).toContain('Compose makes db again: "up" of project stack in /srv/stack.');
+    expect(confirmed()).toContain('unnamed volume 3f2a00000000 at /data of db is kept');
+    expect(confirmed()).toContain('Kept: volume settings (/config).');
+    expect(confirmed()).toContain('Compose recreates db with "up" of project stack in /srv/stack.');
     expect(fixture.engine.requests).toEqual(['remove db force=false volumes=false']);
-    expect(outcome.message).toBe('db is removed.');
+    expect(outcome.message).toBe('Removed db.');
   });
 
   test('--volumes names the unnamed volumes as lost', async () => {
     const component = componentOf('db', [fixture.engine.add('db', { state: 'exited', mounts })], 'stopped');
     await fixture.run(remove, component, { options: { volumes: true } });
-    expect(confirmed()).toContain('The unnamed volume 3f2a00000000 at /data of db, with everything in it.');
-    expect(confirmed()).toContain('Nothing makes db again by itself');
+    expect(confirmed()).toContain('The unnamed volume 3f2a00000000 at /data of db, with all of its data.');
+    expect(confirmed()).toContain('Nothing recreates db automatically');
     expect(fixture.engine.requests).toEqual(['remove db force=false volumes=true']);
   });
 

@@ -26,13 +26,13 @@ export const remove: Procedure = async (session, input, context) => {
   if (running.length > 0 && !force) {
     const still = `${namesText(running.map(({ name }) => cleanLine(name)))} ${running.length === 1 ? 'is' : 'are'} still running.`;
     if (!session.attended) {
-      throw new Fault('refused.running', still, `Stop first (quarterdeck stop ${component.id}), or use --force to kill.`);
+      throw new Fault('refused.running', still, `Stop it first (quarterdeck stop ${component.id}), or pass --force to kill it.`);
     }
     const how = await session.ask.choice({
       id: 'running',
       label: still,
       choices: [
-        { value: 'stop', label: 'Stop first', detail: 'its programs may end what they are doing' },
+        { value: 'stop', label: 'Stop first', detail: 'its programs can shut down cleanly' },
         { value: 'kill', label: 'Kill' },
       ],
     });
@@ -58,7 +58,7 @@ export const remove: Procedure = async (session, input, context) => {
         session.progress({ id: 'remove', label: `Removing ${name}`, fraction: index / details.length });
         await writer.remove(id, { force, volumes });
         const isGone = (detail: ContainerDetail | undefined) => detail === undefined;
-        const watch = { limitMs: seenLimitMs, otherwise: 'was not seen to go' };
+        const watch = { limitMs: seenLimitMs, otherwise: 'was not removed' };
         await watchContainer({ engine, signal: grant.signal }, { id, name }, isGone, watch);
         removed.push(name);
       }
@@ -86,18 +86,18 @@ export function unnamedVolume(source: string): string | undefined {
 
 function consequencesOf(detail: ContainerDetail, component: ComponentView, { force, volumes }: { force: boolean; volumes: boolean }) {
   const name = cleanLine(detail.name);
-  const lines = [`${name} (${cleanLine(detail.image)}): the container, and what was written in it outside of volumes.`];
+  const lines = [`${name} (${cleanLine(detail.image)}): the container, and the data written in it outside of volumes.`];
   if (force && !isStopped(detail)) lines.push(`${name} is running: its programs are killed.`);
   const kept: string[] = [];
   for (const mount of detail.mounts) {
     if (mount.kind !== 'volume') continue;
     const unnamed = unnamedVolume(mount.source);
     const target = cleanLine(mount.target);
-    const end = volumes ? ', with everything in it.' : ' stays, but no container uses it any more.';
+    const end = volumes ? ', with all of its data.' : ' is kept, but no container will use it.';
     if (unnamed === undefined) kept.push(`${cleanLine(mount.source)} (${target})`);
     else lines.push(`The unnamed volume ${unnamed.slice(0, 12)} at ${target} of ${name}${end}`);
   }
-  if (kept.length > 0) lines.push(`Stays: ${kept.length === 1 ? 'volume' : 'volumes'} ${kept.join(', ')}.`);
+  if (kept.length > 0) lines.push(`Kept: ${kept.length === 1 ? 'volume' : 'volumes'} ${kept.join(', ')}.`);
   lines.push(recreatorOf(detail, component));
   return lines;
 }
@@ -105,12 +105,12 @@ function consequencesOf(detail: ContainerDetail, component: ComponentView, { for
 function recreatorOf(detail: ContainerDetail, component: ComponentView): string {
   const name = cleanLine(detail.name);
   const unit = detail.labels['PODMAN_SYSTEMD_UNIT'];
-  if (unit) return `The systemd unit ${cleanLine(unit)} makes ${name} again when it starts.`;
+  if (unit) return `The systemd unit ${cleanLine(unit)} recreates ${name} when it starts.`;
   const project = detail.labels['com.docker.compose.project'] ?? detail.labels['io.podman.compose.project'];
   if (project) {
     const folder = detail.labels['com.docker.compose.project.working_dir'];
-    return `Compose makes ${name} again: "up" of project ${cleanLine(project)}${folder ? ` in ${cleanLine(folder)}` : ''}.`;
+    return `Compose recreates ${name} with "up" of project ${cleanLine(project)}${folder ? ` in ${cleanLine(folder)}` : ''}.`;
   }
-  if (component.origin && component.project !== '') return `${name} was made by ${component.origin}, which may make it again.`;
-  return `Nothing makes ${name} again by itself: its options and environment are known to this container alone.`;
+  if (component.origin && component.project !== '') return `${name} was created by ${component.origin}, which may recreate it.`;
+  return `Nothing recreates ${name} automatically: its options and environment exist only in this container.`;
 }

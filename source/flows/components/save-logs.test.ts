@@ -22,7 +22,7 @@ test('saved log lines are a new file for the operator alone; the name says whose
   expect((await stat(here('out.log'))).mode & 0o777).toBe(0o600);
   expect(outcome.message).toBe(`Saved 2 lines, 8 B to ${here('out.log')}`);
   const [question] = fixture.operator.asked;
-  expect(question?.label).toBe('Save 2 lines of media-server to which file?');
+  expect(question?.label).toBe('File for 2 lines of media-server');
   expect(question && 'initial' in question && question.initial).toMatch(/^\.\/media-..-server-2026-11-20-\d{6}\.log$/);
   expect(fixture.operator.confirmations).toEqual([]);
   expect((await fixture.audited()).some((entry) => JSON.stringify(entry).includes('out.log'))).toBe(true);
@@ -34,7 +34,7 @@ test('a file that exists is replaced only when the operator says so', async () =
   fixture.operator.confirms = false;
   await expect(fixture.run(flow(), undefined)).rejects.toThrow(Fault);
   expect(await readFile(here('out.log'), 'utf8')).toBe('precious');
-  expect(fixture.operator.confirmations[0]?.consequences).toEqual(['What is in it now is lost: 8 B.']);
+  expect(fixture.operator.confirmations[0]?.consequences).toEqual(['Its current content is lost: 8 B.']);
   fixture.operator.confirms = true;
   await fixture.run(flow(), undefined);
   expect(await readFile(here('out.log'), 'utf8')).toBe('one\ntwo\n');

@@ -17,16 +17,16 @@ export function saveLogs({ lines, what, name, nowMs }: LogsToSave): Flow {
     id: 'save-logs',
     verb: 'save-logs',
     title: 'Save log lines',
-    summary: 'Saves the lines of a log that are shown, or marked, to a file on this machine.',
+    summary: 'Saves the shown or selected log lines to a file on this machine.',
     right: 'operate',
     about: 'host',
     async run(session) {
       const safe = name.replace(/[^\w.-]+/g, '-').replace(/^[-.]+/, '') || 'logs';
       const path = await session.ask.text({
         id: 'path',
-        label: `Save ${numberText(lines.length)} ${what} to which file?`,
+        label: `File for ${numberText(lines.length)} ${what}`,
         initial: `./${safe}-${fileStamp(nowMs)}.log`,
-        check: (path) => (path.trim() === '' ? 'Name a file.' : undefined),
+        check: (path) => (path.trim() === '' ? 'A file is required.' : undefined),
       });
       const content = Buffer.from(`${lines.join('\n')}\n`);
       const size = `${countText(lines.length, 'line')}, ${bytesText(content.length)}`;

@@ -31,7 +31,7 @@ export const hasContainer = (service: ServiceView) => service.containerId !== un
 
 export function componentOf(input: FlowInput): ComponentView {
   if (input.component) return input.component;
-  throw new Fault('usage.component', 'No component was named.', 'Name one; "quarterdeck status" lists them.');
+  throw new Fault('usage.component', 'A component is required.', 'List them: quarterdeck status');
 }
 
 function servicesMeant(component: ComponentView, wanted: string | undefined): readonly ServiceView[] {
@@ -62,7 +62,7 @@ export async function serviceTargets({ engine, signal }: EngineScope, input: Flo
 function noContainer(component: ComponentView, services: readonly ServiceView[]): Fault {
   const [only] = services;
   const what = services.length === 1 && only && only.name !== component.id ? `${only.name} of ${component.id}` : component.id;
-  const remedy = component.origin ? `Create it with what manages it: ${component.origin}.` : 'Deploy it first.';
+  const remedy = component.origin ? `Create it with the tool that manages it: ${component.origin}.` : 'Deploy it first.';
   return new Fault('failed.noContainer', `${what} has no container.`, remedy);
 }
 
@@ -102,7 +102,7 @@ export async function oneTarget(scope: EngineScope, input: FlowInput, { running 
   if (!chosen) {
     const name = await session.ask.choice({
       id: 'service',
-      label: `Which service of ${component.id}?`,
+      label: `Service of ${component.id}`,
       choices: targets.map(({ service }) => ({ value: service.name, label: service.name, detail: service.image })),
     });
     chosen = targets.find(({ service }) => service.name === name);
@@ -111,7 +111,7 @@ export async function oneTarget(scope: EngineScope, input: FlowInput, { running 
   if (running) {
     const detail = await engine.inspect(chosen.id, session.signal);
     if (detail?.state !== 'running') {
-      const [remedy, verb] = detail?.state === 'paused' ? ['Let it go on first', 'unpause'] : ['Start it first', 'start'];
+      const [remedy, verb] = detail?.state === 'paused' ? ['Unpause it first', 'unpause'] : ['Start it first', 'start'];
       const message = `${chosen.name} is not running (${detail?.state ?? 'gone'}).`;
       throw new Fault('failed.notRunning', message, `${remedy}: quarterdeck ${verb} ${component.id}`);
     }

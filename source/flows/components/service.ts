@@ -15,7 +15,7 @@ export const serviceFlag = { service: { meaning: 'only this service of the compo
 
 export const graceFlag = {
   grace: {
-    meaning: 'how long a program may take to end before it is killed (default: as the container says, mostly 10)',
+    meaning: 'seconds to wait for a program to end before it is killed (default: set by the container, usually 10)',
     value: 'SECONDS',
   },
 } as const;
@@ -29,7 +29,7 @@ const stopMarginMs = 30_000;
 export function graceOf({ options: { grace } }: FlowInput): number | undefined {
   if (grace === undefined) return undefined;
   if (typeof grace === 'string' && /^\d{1,5}$/.test(grace)) return Number(grace);
-  throw new Fault('usage.grace', `--grace takes a number of seconds, not "${grace}".`, 'For example: --grace 30');
+  throw new Fault('usage.grace', `--grace must be a number of seconds, not "${grace}".`, 'For example: --grace 30');
 }
 
 /** Returns the time that an engine may need to stop a container. */
@@ -42,11 +42,11 @@ export function endedAtOnce({ name }: ServiceTarget, detail: ContainerDetail | u
   const error = cleanLine(detail?.error ?? '');
   const how =
     detail === undefined
-      ? 'was removed right after its start'
+      ? 'was removed right after it started'
       : detail.state === 'restarting'
-        ? `ends again and again, last with ${exitText(detail)}`
-        : `ended right after its start with ${exitText(detail)}`;
-  return new Fault('failed.start', `${name} ${how}${error ? `: ${error}` : '.'}`, `Its log says why: quarterdeck logs ${name}`);
+        ? `keeps ending, last with ${exitText(detail)}`
+        : `ended right after it started with ${exitText(detail)}`;
+  return new Fault('failed.start', `${name} ${how}${error ? `: ${error}` : '.'}`, `Check its log: quarterdeck logs ${name}`);
 }
 
 /**
@@ -67,7 +67,7 @@ export async function watchContainer(
     waitedMs += pauseMs;
     if (waitedMs > limitMs) {
       const message = `${name} ${otherwise} within ${Math.round(limitMs / 1000)} seconds; it is ${detail?.state ?? 'gone'} now.`;
-      throw new Fault('failed.notSeen', message, 'Look at its log and at the status.');
+      throw new Fault('failed.notSeen', message, 'Check its log and its state: quarterdeck logs, quarterdeck status');
     }
     await pauseFor(pauseMs, signal);
   }
@@ -98,7 +98,7 @@ export async function restartJoined(scope: EngineScope, ids: readonly string[]):
     session.progress({ id: 'joined', label: `Restarting ${name}, which is in its network` });
     await restartContainer(scope, { id: joined[index]?.id ?? '', name }, { host: engineName }, { leastLimitMs: 120_000 });
   }
-  if (joined.length > 0) session.progress({ id: 'joined', label: 'Restarted what is in its network', done: true });
+  if (joined.length > 0) session.progress({ id: 'joined', label: 'Restarted the containers in its network', done: true });
   if (session.dryRun || names.length === 0) return '';
   return ` Restarted too, since ${names.length === 1 ? 'it is' : 'they are'} in its network: ${namesText(names)}.`;
 }
@@ -122,11 +122,11 @@ export async function restartContainer(
   });
   if (session.dryRun) return;
   const hasRestarted = (detail: ContainerDetail | undefined) => detail === undefined || detail.startedMs !== before?.startedMs;
-  await watchContainer(scope, container, hasRestarted, { limitMs: seenLimitMs, otherwise: 'was not seen to start anew' });
+  await watchContainer(scope, container, hasRestarted, { limitMs: seenLimitMs, otherwise: 'did not restart' });
 }
 
 /** Names the containers that have no network while these do not run; empty if there are none. */
 export async function cutOffSentence(scope: EngineScope, ids: readonly string[]): Promise<string> {
   const names = (await runningIn(scope, ids)).map(({ name }) => cleanLine(name));
-  return names.length === 0 ? '' : ` Without a network until it runs again: ${namesText(names)}.`;
+  return names.length === 0 ? '' : ` Without network until it runs again: ${namesText(names)}.`;
 }

@@ -48,7 +48,7 @@ describe('confirming a setup task', () => {
 
   test('is written down beside what else is known of it, and what is left is told (R47)', async () => {
     const { message, data } = await fixture.run(tasks, book, { words: ['password'] });
-    expect(message).toBe('book-library: "Change the default password" is confirmed. Left to do: Do signups.');
+    expect(message).toBe('book-library: "Change the default password" is confirmed. Remaining: Do signups.');
     expect(data).toEqual({ task: 'password', left: ['signups'] });
     expect(await written()).toMatchObject({
       run: 'r1',
@@ -71,7 +71,7 @@ describe('confirming a setup task', () => {
     fixture.operator = new OperatorDouble('unattended');
     await expect(fixture.run(tasks, book)).rejects.toMatchObject({
       code: 'usage.setupTask',
-      remedy: 'Say which: quarterdeck tasks book-library password',
+      remedy: 'Pass a task: quarterdeck tasks book-library password',
     });
   });
 
@@ -95,7 +95,7 @@ describe('confirming a setup task', () => {
 
   test('a dry run and a read-only session write nothing', async () => {
     fixture.policy = { ...fixture.policy, dryRun: true };
-    expect((await fixture.run(tasks, book, { words: ['password'] })).message).toBe('Dry run: nothing was written down.');
+    expect((await fixture.run(tasks, book, { words: ['password'] })).message).toBe('Dry run: nothing was recorded.');
     fixture.policy = { ...fixture.policy, dryRun: false, readOnly: true };
     await expect(fixture.run(tasks, book, { words: ['password'] })).rejects.toMatchObject({ code: 'refused.readOnly' });
     expect(await written()).not.toHaveProperty('setupTasks');

@@ -13,7 +13,7 @@ export const tasks: Procedure = async (session, input, context) => {
   const component = await settledComponent(session, input, context);
   const [wanted, more] = input.words;
   if (more !== undefined) {
-    throw new Fault('usage.setupTask', 'tasks confirms one setup task at a time.', `Its ids: quarterdeck status ${component.id}`);
+    throw new Fault('usage.setupTask', 'tasks accepts one setup task.', `List the task IDs: quarterdeck status ${component.id}`);
   }
   if (!component.deployed) throw notDeployed(component.id);
   const left = setupTasksLeft(component).filter(byHand);
@@ -21,12 +21,12 @@ export const tasks: Procedure = async (session, input, context) => {
   const meant = component.setupTasks.find((candidate) => candidate.id === id);
   if (!meant) throw new Fault('usage.setupTask', `${component.id} has no setup task "${id}".`, idsText(component.id, left));
   if (meant.by === 'observed') throw observedTask(meant);
-  if (meant.done) return { message: `${component.id}: "${meant.title}" was confirmed before.`, data: { task: id, left: idsOf(left) } };
+  if (meant.done) return { message: `${component.id}: "${meant.title}" is already confirmed.`, data: { task: id, left: idsOf(left) } };
   await confirmTask(new EngineScope(session, context, input.engineName), component, meant);
-  if (session.dryRun) return { message: 'Dry run: nothing was written down.' };
+  if (session.dryRun) return { message: 'Dry run: nothing was recorded.' };
   const rest = setupTasksLeft(component).filter((other) => other.id !== id);
   const next =
-    rest.length === 0 ? 'Nothing is left to do.' : `Left to do: ${rest.map(({ title }) => title.replace(/\.$/, '')).join('; ')}.`;
+    rest.length === 0 ? 'No setup tasks are left.' : `Remaining: ${rest.map(({ title }) => title.replace(/\.$/, '')).join('; ')}.`;
   return { message: `${component.id}: "${meant.title}" is confirmed. ${next}`, data: { task: id, left: idsOf(rest) } };
 
   async function chosen(): Promise<string> {
@@ -34,13 +34,13 @@ export const tasks: Procedure = async (session, input, context) => {
     if (!first) {
       const observed = setupTasksLeft(component)[0];
       if (observed) throw observedTask(observed);
-      const remedy = `"quarterdeck status ${component.id}" shows what was.`;
-      throw new Fault('usage.setupTask', `Nothing is left to do for ${component.id}.`, remedy);
+      const remedy = `List its tasks: quarterdeck status ${component.id}`;
+      throw new Fault('usage.setupTask', `${component.id} has no open setup tasks.`, remedy);
     }
-    if (!session.attended) throw new Fault('usage.setupTask', 'Nobody has said which setup task is done.', idsText(component.id, left));
+    if (!session.attended) throw new Fault('usage.setupTask', 'A setup task is required.', idsText(component.id, left));
     return session.ask.choice({
       id: 'task',
-      label: `What is done for ${component.id}?`,
+      label: `Completed task of ${component.id}`,
       choices: left.map(({ id: value, title, detail }) => ({ value, label: title, ...(detail !== '' && { detail }) })),
     });
   }
@@ -59,7 +59,7 @@ export async function confirmTask(scope: EngineScope, { id: component, key }: Co
   await session.act({
     id: `task ${id}`,
     right: 'operate',
-    request: `note in ${stackFolder} that "${title}" is done for ${component}`,
+    request: `record in ${stackFolder} that "${title}" is done for ${component}`,
     run: (grant) => confirmSetupTask(grant, scope.host, stackFolder, { component, task: id, at: new Date().toISOString() }),
   });
   if (!session.dryRun) context.fleet.refresh(key);
@@ -70,11 +70,11 @@ function idsOf(setupTasks: readonly SetupTaskView[]): string[] {
 }
 
 function idsText(component: string, left: readonly SetupTaskView[]): string {
-  if (left.length === 0) return `Nothing of ${component} waits to be confirmed.`;
-  return `Say which: quarterdeck tasks ${component} ${idsOf(left).join(' | ')}`;
+  if (left.length === 0) return `${component} has no task to confirm.`;
+  return `Pass a task: quarterdeck tasks ${component} ${idsOf(left).join(' | ')}`;
 }
 
 function observedTask({ title }: SetupTaskView): Fault {
-  const message = `"${title}" is asked of the product itself, and cannot be confirmed by hand.`;
-  return new Fault('refused.observed', message, 'Do it there; it goes from the list by itself, within a minute.');
+  const message = `"${title}" is checked with the product itself and cannot be confirmed by hand.`;
+  return new Fault('refused.observed', message, 'Complete it in the product; the task disappears within a minute.');
 }

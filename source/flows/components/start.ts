@@ -34,7 +34,7 @@ export const start: Procedure = async (session, input, context) => {
       limitMs: startLimitMs,
       done: async () => {
         const state = (await engine.inspect(id, signal))?.state;
-        if (state === 'paused') throw new Fault('failed.paused', `${name} is paused.`, `Let it go on: quarterdeck unpause ${component.id}`);
+        if (state === 'paused') throw new Fault('failed.paused', `${name} is paused.`, `Unpause it: quarterdeck unpause ${component.id}`);
         return state === 'running';
       },
       run: (grant) => engine.writer(grant).start(id),
@@ -45,7 +45,7 @@ export const start: Procedure = async (session, input, context) => {
     }
     started.push(target);
     const hasStarted = (detail: ContainerDetail | undefined) => detail === undefined || detail.state !== 'created';
-    await watchContainer(scope, target, hasStarted, { limitMs: startLimitMs, otherwise: 'was not seen to start' });
+    await watchContainer(scope, target, hasStarted, { limitMs: startLimitMs, otherwise: 'did not start' });
   }
 
   const finished = await settle(scope, started);
@@ -94,12 +94,12 @@ function startSentence(
   already: readonly ServiceTarget[],
   finished: readonly ServiceTarget[],
 ): string {
-  if (started.length === 0) return `${component} was running already.`;
+  if (started.length === 0) return `${component} is already running.`;
   const running = started.filter((target) => !finished.includes(target)).map(({ name }) => name);
   const parts = [
     running.length > 0 && `${namesText(running)} ${running.length === 1 ? 'is' : 'are'} running`,
     finished.length > 0 && `${namesText(finished.map(({ name }) => name))} finished with exit code 0`,
-    already.length > 0 && `${namesText(already.map(({ name }) => name))} ran already`,
+    already.length > 0 && `already running: ${namesText(already.map(({ name }) => name))}`,
   ];
   const all = parts.filter(Boolean).join('; ');
   // A component that is one container of the same name is named once.
@@ -158,14 +158,14 @@ export async function awaitHealthChecks(scope: EngineScope, containers: readonly
     if (detail?.health === 'unhealthy') {
       const output = cut(cleanLine(detail.healthOutputs.at(-1)?.trim() ?? ''), outputCharacters);
       const message = `The health check of ${name} fails${output ? `: ${output}` : '.'}`;
-      throw new Fault('failed.unhealthy', message, `Its log says why: quarterdeck logs ${name}`);
+      throw new Fault('failed.unhealthy', message, `Check its log: quarterdeck logs ${name}`);
     }
     if (isAwaited(detail)) silent.push(name);
     else if (checked && detail?.health === 'healthy') passed.push(name);
   }
   return [
     passed.length > 0 && ` The health check of ${namesText(passed)} passes.`,
-    silent.length > 0 && ` The engine has not run the health check of ${namesText(silent)} in its time.`,
+    silent.length > 0 && ` The engine did not run the health check of ${namesText(silent)} in time.`,
   ]
     .filter(Boolean)
     .join('');

@@ -33,7 +33,7 @@ export const stop: Procedure = async (session, input, context) => {
       run: (grant) => context.fleet.whileStopping(id, () => engine.writer(grant).stop(id, { graceSeconds })),
     });
     if (answer === undefined) continue;
-    const detail = await watchContainer(scope, target, isStopped, { limitMs: seenLimitMs, otherwise: 'was not seen to stop' });
+    const detail = await watchContainer(scope, target, isStopped, { limitMs: seenLimitMs, otherwise: 'did not stop' });
     stopped.push(name);
     if (detail?.exitCode === 137) killed.push(name);
   }
@@ -41,8 +41,8 @@ export const stop: Procedure = async (session, input, context) => {
   session.progress({ id: 'stop', label: `Stopped ${component.id}`, fraction: 1, done: true });
   context.fleet.refresh(component.key);
   if (session.dryRun) return { message: 'Dry run: nothing was stopped.' };
-  if (stopped.length === 0) return { message: `${component.id} was stopped already.` };
-  const note = killed.length > 0 ? ` ${namesText(killed)} did not end in time and had to be killed.` : '';
+  if (stopped.length === 0) return { message: `${component.id} is already stopped.` };
+  const note = killed.length > 0 ? ` ${namesText(killed)} did not end in time and was killed.` : '';
   const ids = targets.map(({ id }) => id);
   const sentence = sentenceAbout(component.id, stopped, `${stopped.length === 1 ? 'is' : 'are'} stopped.${note}`);
   return { message: `${sentence}${await cutOffSentence(scope, ids)}` };

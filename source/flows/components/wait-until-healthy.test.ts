@@ -149,7 +149,7 @@ describe('a health check that has not answered outranks a good probe', () => {
     const { afterMs, says } = await reported(waitUntilHealthy(new EngineScope(watched, context, 'local'), 'box'), 1_000, 500_000);
     expect(says).toBe(expected);
     expect(afterMs).toBeGreaterThanOrEqual(answersMs);
-    expect(labels[0]).toMatch(new RegExp(`, its health check answers within ${(answersMs + 5_000) / 1000} s$`));
+    expect(labels[0]).toMatch(new RegExp(`, health check result within ${(answersMs + 5_000) / 1000} s$`));
   });
 
   it('one of what ends and starts again every minute does not put the end off for ever', async () => {
@@ -183,8 +183,8 @@ describe('a health check that has not answered outranks a good probe', () => {
 });
 
 it.each([
-  [true, 'Its log says why: quarterdeck logs box. What was there before can be put back: quarterdeck rollback box.'],
-  [false, 'Its log says why: quarterdeck logs box.'],
+  [true, 'Check its log: quarterdeck logs box. To restore the previous version: quarterdeck rollback box.'],
+  [false, 'Check its log: quarterdeck logs box.'],
 ])('rollback is named only where there is a change that it takes back: %s', async (changed, remedy) => {
   look = () => ({ services: [serviceView('box', { state: 'unhealthy', severity: 'error' })] });
   const fault = waitUntilHealthy(new EngineScope(session, context, 'local'), 'box', { changed }).catch((thrown: unknown) => thrown);

@@ -93,12 +93,12 @@ export async function waitUntilHealthy(
   }
   await showEvidence(scope, last);
   const seconds = Math.round((Date.now() - startedMs) / 1000);
-  const problem = outcome === 'failing' ? 'does not become healthy' : `was not healthy within ${seconds} s`;
-  const back = changed ? ` What was there before can be put back: quarterdeck rollback ${id}.` : '';
+  const problem = outcome === 'failing' ? 'did not become healthy' : `was not healthy within ${seconds} s`;
+  const back = changed ? ` To restore the previous version: quarterdeck rollback ${id}.` : '';
   throw new Fault(
     'failed.unhealthy',
-    last ? `${id} ${problem}: ${last.state.label}. ${last.detail}` : `${id} was started, and none of its containers is there.`,
-    `Its log says why: quarterdeck logs ${id}.${back}`,
+    last ? `${id} ${problem}: ${last.state.label}. ${last.detail}` : `${id} was started, but it has no containers.`,
+    `Check its log: quarterdeck logs ${id}.${back}`,
   );
 }
 
@@ -115,7 +115,7 @@ function lastVerdictMs(component: ComponentView | undefined): number | undefined
 
 function countdown(component: ComponentView): string {
   const verdictMs = lastVerdictMs(component);
-  return verdictMs === undefined ? '' : `, its health check answers within ${Math.ceil((verdictMs - Date.now()) / 1000)} s`;
+  return verdictMs === undefined ? '' : `, health check result within ${Math.ceil((verdictMs - Date.now()) / 1000)} s`;
 }
 
 function untilSeen<T>(fleet: Fleet, signal: AbortSignal, look: () => T | undefined): Promise<T> {

@@ -104,7 +104,7 @@ async function forgetReplaced(scope: EngineScope, component: string): Promise<vo
     await session.act({
       id: `forget ${cleanLine(run)}`,
       right: 'operate',
-      request: `note that ${namesText(containers.map(({ name }) => cleanLine(name))) || 'what was stopped'} was replaced`,
+      request: `record that ${namesText(containers.map(({ name }) => cleanLine(name))) || 'what was stopped'} was replaced`,
       target: { host: engineName, component },
       run: (grant) => removeHalted(grant, host, stackFolder, run),
     });
@@ -118,8 +118,8 @@ export async function noteVerified({ session, host, engineName }: EngineScope, t
     right: 'operate',
     request:
       unchecked.length === 0
-        ? `note that run ${run} was seen healthy`
-        : `note that run ${run} was seen running, with no health check of ${namesText(unchecked)}`,
+        ? `record that run ${run} is healthy`
+        : `record that run ${run} is running, without a health check result of ${namesText(unchecked)}`,
     target: { host: engineName, component: onlyComponent(plans) },
     run: (grant) => markVerified(grant, host, transaction),
   });
@@ -212,7 +212,7 @@ async function versionsOf(vault: SecretStorage, { plan, facts, answers }: ReadyP
     await session.act({
       id: `keep the secrets of ${entry.id} for ${run}`,
       right: 'operate',
-      request: `keep ${made.map(({ variable }) => variable).join(', ')} in ${vault.where}`,
+      request: `store ${made.map(({ variable }) => variable).join(', ')} in ${vault.where}`,
       target: { host: engineName, component: entry.id },
       run: async (grant) => {
         for (const { variable, what } of made) {
@@ -220,8 +220,8 @@ async function versionsOf(vault: SecretStorage, { plan, facts, answers }: ReadyP
           const generator = variablesOf(entry, source).find(({ name }) => name === variable)?.field?.generator;
           const value = answer?.from === 'given' ? answer.value : generator ? generate(generator) : undefined;
           if (value === undefined) {
-            const message = `Nothing says how to make up ${variable} of ${entry.id}.`;
-            throw new Fault('failed.generator', message, `Give it yourself: quarterdeck secrets set ${entry.id} ${variable}.`);
+            const message = `${variable} of ${entry.id} has no generator.`;
+            throw new Fault('failed.generator', message, `Set it: quarterdeck secrets set ${entry.id} ${variable}`);
           }
           session.hide(value);
           const origin = what === 'given' ? 'given' : 'generated';
@@ -237,14 +237,14 @@ const itemStates = { begun: 'running', done: 'ok', failed: 'blocked' } as const;
 
 /** The steps that operators see; the rest is bookkeeping. */
 const stepTitles: Readonly<Record<string, (component: string | undefined) => string | undefined>> = {
-  stage: () => 'Keeping what is there now',
-  part: (component) => `Taking ${component} out of the network that goes`,
-  'undo-part': (component) => `Taking ${component} out of the network that goes`,
+  stage: () => 'Saving the current state',
+  part: (component) => `Disconnecting ${component} from the network to be removed`,
+  'undo-part': (component) => `Disconnecting ${component} from the network to be removed`,
   place: (component) => `Writing the files of ${component}`,
   up: (component) => `Starting ${component}`,
   down: (component) => `Removing the containers of ${component}`,
-  after: () => 'Putting the changed rules of the reverse proxy in force',
-  undo: (component) => component && `Putting ${component} back`,
+  after: () => 'Applying the changed rules of the reverse proxy',
+  undo: (component) => component && `Restoring ${component}`,
 };
 
 export function showApplying(session: Session, event: ApplyEvent): void {
@@ -252,7 +252,7 @@ export function showApplying(session: Session, event: ApplyEvent): void {
     case 'pull':
       session.progress({
         id: `pull ${event.reference}`,
-        label: `${event.done ? 'Fetched' : 'Fetching'} ${event.reference}${event.text ? `: ${event.text}` : ''}`,
+        label: `${event.done ? 'Pulled' : 'Pulling'} ${event.reference}${event.text ? `: ${event.text}` : ''}`,
         ...(event.fraction !== undefined && { fraction: event.fraction }),
         ...(event.done && { done: true }),
       });

@@ -68,7 +68,7 @@ describe('what is asked', () => {
   test('where nobody is there, what stands against it is said, and nothing is done without --yes', async () => {
     await expect(fixture.run('deploy', 'dns-filter-second', {}, { operator: nobody(true) })).rejects.toMatchObject({
       code: 'refused.preflight',
-      message: expect.stringContaining('Port 53/udp (dns-udp) is taken by adguardhome.'),
+      message: expect.stringContaining('Port 53/udp (dns-udp) is in use by adguardhome.'),
     });
     const before = await fixture.containers('media-server');
     await expect(fixture.run('deploy', 'media-server', set('TZ=Europe/Rome'), { operator: nobody(false) })).rejects.toMatchObject({
@@ -82,7 +82,7 @@ describe('an instance that was not deployed from here', () => {
   const refusal = {
     code: 'refused.preflight',
     message: expect.stringMatching(
-      /dns-filter-second is on this host already .*container adguardhome \(running; image .*no compose project/,
+      /dns-filter-second already exists on this host .*container adguardhome \(running; image .*no compose project/,
     ),
     remedy: expect.stringContaining('Manage it with the tool that deployed it'),
   };
@@ -101,7 +101,7 @@ describe('an instance that was not deployed from here', () => {
     const { findings } = data as { findings: { id: string; level: string; advice: string }[] };
     expect(findings.find(({ id }) => id === 'instance:adguardhome')).toMatchObject({
       level: 'warning',
-      advice: 'The new instance starts with data of its own.',
+      advice: 'The new instance starts with its own, empty data.',
     });
   });
 });
@@ -110,7 +110,7 @@ describe('what is done', () => {
   test('a change of a value makes the service anew, and is on record', async () => {
     const before = await fixture.containers('media-server');
     const outcome = await fixture.run('deploy', 'media-server', set('TZ=Europe/Berlin'));
-    expect(outcome.message).toMatch(/^media-server is deployed: healthy/);
+    expect(outcome.message).toMatch(/^Deployed media-server: healthy/);
     expect(fixture.operator.forms[0]?.title).toBe('Change media-server (Jellyfin)');
     expect(fixture.operator.reviews[0]?.title).toBe('Change media-server on practice');
     expect(await fixture.text('media-server/.env')).toContain('TZ=Europe/Berlin');
@@ -123,7 +123,7 @@ describe('what is done', () => {
     for (const variable of ['ADMIN_PASSWORD', 'DB_PASSWORD'])
       await fixture.run('secrets-remove', 'rss-reader', { words: ['rss-reader', variable] });
     const outcome = await fixture.run('deploy', 'rss-reader', set('ADMIN_USERNAME=ada'));
-    expect(outcome.message).toMatch(/^rss-reader is deployed: healthy, at http/);
+    expect(outcome.message).toMatch(/^Deployed rss-reader: healthy, at http/);
     const { secrets } = await fixture.record('rss-reader');
     expect(Object.keys(secrets).sort()).toEqual(['ADMIN_PASSWORD', 'DB_PASSWORD']);
     const revealing = new OperatorDouble();
@@ -144,11 +144,11 @@ describe('what is done', () => {
     const [first, second] = operator.reviews;
     expect(first?.findings.find(({ id }) => id === 'port-taken:web')).toMatchObject({
       level: 'blocking',
-      message: 'Port 8384/tcp (web) is taken by file-sync.',
+      message: 'Port 8384/tcp (web) is in use by file-sync.',
       remedy: expect.stringMatching(/^Use port \d+$/),
     });
     expect(second?.findings.filter(({ level }) => level === 'blocking')).toEqual([]);
-    expect(outcome.message).toContain('rss-reader is deployed');
+    expect(outcome.message).toContain('Deployed rss-reader');
     const port = /^WEB_PORT=(\d+)$/m.exec(await fixture.text('rss-reader/.env'))?.[1];
     expect(port).toBe(/\d+/.exec(first?.findings.find(({ id }) => id === 'port-taken:web')?.remedy ?? '')?.[0]);
   });
@@ -169,8 +169,8 @@ describe('what is done', () => {
     await writeFile(join(fixture.stackFolder, 'llm-proxy/.env'), 'MODEL_RUNTIME_URL=http://host.docker.internal:11434\n');
     const operator = new OperatorDouble();
     const outcome = await fixture.run('deploy', 'model-runtime', set('API_PORT=11500'), { operator });
-    expect(operator.reviews.at(-1)?.title).toBe('Change model-runtime on practice, and with it llm-proxy');
-    expect(outcome.message).toContain('Changed with it: llm-proxy.');
+    expect(operator.reviews.at(-1)?.title).toBe('Change model-runtime on practice, also llm-proxy');
+    expect(outcome.message).toContain('Also changed: llm-proxy.');
     expect(await fixture.text('llm-proxy/.env')).toContain('http://host.docker.internal:11500');
     expect((await fixture.record('llm-proxy')).run).toBe((await fixture.record('model-runtime')).run);
   });
@@ -212,7 +212,7 @@ test('every procedure that the catalog names for what has to be there first is o
   }
 });
 
-test('one that does not become healthy is told with the end of its log', async () => {
+test('one that did not become healthy is told with the end of its log', async () => {
   await fixture.run('incident', 'calm', { words: ['restart-loop'] });
   const operator = new OperatorDouble();
   const { session } = openSession({

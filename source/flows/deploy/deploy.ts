@@ -25,7 +25,7 @@ import { formContextOf, gatherStackFacts, type StackFacts } from './stack-facts.
 export const deploy: Procedure = async (session, input, flowContext) => {
   const scope = new EngineScope(session, flowContext, input.engineName);
   const { entry } = input;
-  if (!entry) throw new Fault('usage.component', 'No component was named.', 'Name one; "quarterdeck catalog list" lists them.');
+  if (!entry) throw new Fault('usage.component', 'A component is required.', 'List them: quarterdeck catalog list');
   const facts = await gatherStackFacts(scope, entry);
   return deployWith(facts, parseSet(optionsOf(input, 'set') ?? [], entry, facts.source), {
     fresh: input.options['fresh'] === true,
@@ -54,30 +54,30 @@ async function deployWith(first: StackFacts, given: Values, { fresh, second, wit
     const form = { ...formOf(entry, context), id: round === 1 ? `${within}deploy` : `${within}deploy-${round}` };
     answered ??= await session.fill(form);
     const answers = answersOf(entry, context, answered);
-    session.progress({ id: 'plan', label: 'Looking at the host' });
+    session.progress({ id: 'plan', label: 'Checking the host' });
     const kind = facts.deployment || facts.containers.length > 0 ? 'change' : 'deploy';
     const planned = await planComponent(facts, answers, { kind, fresh: fresh || undefined });
     const all = [...planned.findings, ...instancesOnOtherEngines(facts)];
     const ready = { ...planned, findings: second ? all.map(acceptInstance) : all };
-    session.progress({ id: 'plan', label: 'Looked at the host', done: true });
+    session.progress({ id: 'plan', label: 'Checked the host', done: true });
     const { plan, findings } = ready;
     if (isEmpty(plan) && findings.every(({ level }) => level !== 'blocking'))
-      return { message: `${entry.id}: there is nothing to change, it is so already.`, data: planData(ready) };
+      return { message: `${entry.id} is up to date.`, data: planData(ready) };
     const [first = ready, ...others] = await withJoined([ready, ...(await planDependants(ready))]);
     const own = reviewOf(first.plan, first.findings);
     const review =
       others.length === 0
         ? own
         : reviewTogether([first, ...others], {
-            title: `${own.title}, and with it ${others.map((other) => other.plan.component).join(', ')}`,
-            label: 'Apply all of it',
+            title: `${own.title}, also ${others.map((other) => other.plan.component).join(', ')}`,
+            label: 'Apply all',
           });
     const choice = await session.review({ ...review, id: `${within}plan-${round}` });
     if (session.dryRun && findings.some((finding) => (isInstance(finding) || isForeignProject(finding)) && finding.level === 'blocking')) {
       const reasons = findings.filter(({ level }) => level === 'blocking');
       throw new Fault(
         'refused.preflight',
-        [`${own.title} cannot be done now.`, ...reasons.map(({ message }) => message)].join(' '),
+        [`${own.title} is not possible now.`, ...reasons.map(({ message }) => message)].join(' '),
         [...new Set(reasons.map(({ advice }) => advice))].join(' '),
       );
     }
@@ -88,7 +88,7 @@ async function deployWith(first: StackFacts, given: Values, { fresh, second, wit
       answered = undefined;
       continue;
     }
-    if (!choice.startsWith('remedy:')) throw cancelled(`Nothing was changed: ${entry.id} was not deployed.`);
+    if (!choice.startsWith('remedy:')) throw cancelled(`${entry.id} was not deployed.`);
     const finding = findings.find(({ id }) => `remedy:${id}` === choice);
     const changed = await remedy(facts, finding, `${within}${round}-`);
     answered = { ...answered, ...changed };
@@ -109,7 +109,7 @@ function instancesOnOtherEngines({ scope: { engineName, context }, entry, deploy
   return beside.map(({ id, host, state }) =>
     blocking(
       `instance:${host}/${id}`,
-      `${entry.id} is on another engine of this machine already: ${id} on ${cleanLine(host)} (${cleanLine(state.label)}).`,
+      `${entry.id} already exists on another engine of this machine: ${id} on ${cleanLine(host)} (${cleanLine(state.label)}).`,
       instanceAdvice(entry.id),
     ),
   );
@@ -117,7 +117,7 @@ function instancesOnOtherEngines({ scope: { engineName, context }, entry, deploy
 
 /** For `--second-instance`: the finding is still shown, but no longer blocks. */
 function acceptInstance(finding: Finding): Finding {
-  return isInstance(finding) ? { ...finding, level: 'warning', advice: 'The new instance starts with data of its own.' } : finding;
+  return isInstance(finding) ? { ...finding, level: 'warning', advice: 'The new instance starts with its own, empty data.' } : finding;
 }
 
 function plainOf(form: ReturnType<typeof formOf>, answered: Values): Record<string, string> {
@@ -140,7 +140,7 @@ async function remedy({ scope, entry: { id } }: StackFacts, finding: Finding | u
   }
   if (what.kind === 'flow') {
     const flow = context.flowOf?.(what.flow);
-    if (!flow) throw new Fault('failed.remedy', `There is no procedure ${what.flow}.`, finding.advice);
+    if (!flow) throw new Fault('failed.remedy', `Unknown procedure ${what.flow}.`, finding.advice);
     const outcome = await flow.run(session, { engineName, words: [], options: what.options }, context);
     session.show({ kind: 'text', text: outcome.message });
     return undefined;
@@ -179,8 +179,8 @@ async function finish(all: readonly [ReadyPlan, ...ReadyPlan[]]): Promise<FlowOu
   const { entry, scope } = ready.facts;
   const url = ready.answers.site ? `https://${ready.answers.site}` : component?.url;
   const parts = [
-    `${entry.id} is deployed: ${component?.state.label ?? 'not seen yet'}${url ? `, at ${cleanLine(url)}` : ''}.`,
-    others.length > 0 ? `Changed with it: ${others.map((other) => other.plan.component).join(', ')}.` : '',
+    `Deployed ${entry.id}: ${component?.state.label ?? 'state unknown'}${url ? `, at ${cleanLine(url)}` : ''}.`,
+    others.length > 0 ? `Also changed: ${others.map((other) => other.plan.component).join(', ')}.` : '',
   ].filter(Boolean);
   const items = setupTasksToDo(entry, component);
   return {

@@ -36,8 +36,8 @@ describe('update and rollback', () => {
     expect((await fixture.record('reverse-proxy')).images['caddy']?.id).toBe(after);
 
     const back = await fixture.run('rollback', 'reverse-proxy');
-    expect(back.message).toMatch(/^reverse-proxy: as before/);
-    expect(fixture.operator.reviews[0]?.sections[0]?.lines.map(({ text }) => text).join('\n')).toContain('caddy goes back from');
+    expect(back.message).toMatch(/^Rolled back the change of .*: reverse-proxy/);
+    expect(fixture.operator.reviews[0]?.sections[0]?.lines.map(({ text }) => text).join('\n')).toContain('caddy is rolled back from');
     expect(await imageOf('reverse-proxy', 'caddy')).toBe(before);
   });
 
@@ -78,7 +78,7 @@ describe('update and rollback', () => {
       vi.spyOn(engine(), 'registryDigest').mockResolvedValue(undefined);
       const outcome = await update('media-server', false);
       expect(fixture.operator.reviews[0]?.sections.flatMap(({ lines }) => lines.map(({ text }) => text)).join('\n')).toMatch(
-        /can only be checked by fetching it/,
+        /requires pulling it/,
       );
       expect(outcome.message).toBe('media-server: up to date.');
       expect(outcome.data).toMatchObject({ updated: [], current: ['media-server'] });
@@ -88,7 +88,7 @@ describe('update and rollback', () => {
     test('a dry run does not predict what only fetching tells', async () => {
       vi.spyOn((await fixture.appFor({ dryRun: true })).context.engineOf('practice'), 'registryDigest').mockResolvedValue(undefined);
       expect(await update('media-server', true)).toMatchObject({
-        message: expect.stringMatching(/Cannot tell whether media-server is up to date: .* a dry run does not fetch it\)\.$/),
+        message: expect.stringMatching(/Cannot tell whether media-server is up to date: .* a dry run does not pull it\)\.$/),
         exitCode: 5,
       });
     });
@@ -118,12 +118,12 @@ describe('edit', () => {
     const before = await fixture.text('ldap-directory/compose.yaml');
     const text = before.replace('restart: unless-stopped', 'restart: always');
     const outcome = await fixture.run('edit', 'ldap-directory', { words: ['compose.yaml'], stdin: Buffer.from(text) });
-    expect(outcome.message).toMatch(/^ldap-directory\/compose.yaml is in force: /);
+    expect(outcome.message).toMatch(/^ldap-directory\/compose.yaml is in effect: /);
     expect(fixture.operator.reviews[0]?.actions.map(({ id }) => id)).toEqual(['apply', 'cancel']);
     expect(await fixture.text('ldap-directory/compose.yaml')).toBe(text);
     expect((await fixture.record('ldap-directory')).edited).toEqual(['ldap-directory/compose.yaml']);
     const again = await fixture.run('deploy', 'ldap-directory', {}, { dryRun: true });
-    expect(again.message).toContain('nothing to change');
+    expect(again.message).toContain('is up to date');
   });
 
   test('a text that is no YAML is refused with the line, and nothing is written', async () => {
@@ -139,7 +139,7 @@ describe('edit', () => {
 
   test.each([
     ['WEB_PORT', 'WEB_PORT in .env: it has no value.', 2],
-    ['WEB_PORT=many', 'WEB_PORT in .env: A port is a whole number from 1 to 65535.', 2],
+    ['WEB_PORT=many', 'WEB_PORT in .env: Use a port between 1 and 65535.', 2],
   ])('a slip in .env, %s, is refused with its line, and nothing is written', async (slip, message, line) => {
     const before = await fixture.text('ldap-directory/compose.yaml');
     const broken = fixture.run('edit', 'ldap-directory', { words: ['.env'], stdin: Buffer.from(`# by hand\n${slip}\n`) });
@@ -181,7 +181,7 @@ describe('secrets', () => {
     const before = await fixture.record('llm-proxy');
     const outcome = await fixture.run('secrets-rotate', 'llm-proxy', { words: ['llm-proxy', 'LITELLM_MASTER_KEY'] });
     expect(outcome.message).toContain('Restarted: llm-proxy/litellm.');
-    expect(outcome.message).toContain('Proved: the new one works, and the old one does not.');
+    expect(outcome.message).toContain('Verified: the new value works, and the old one does not.');
     const after = await fixture.record('llm-proxy');
     expect(after.secrets['LITELLM_MASTER_KEY']).not.toBe(before.secrets['LITELLM_MASTER_KEY']);
   });
@@ -244,9 +244,9 @@ describe('what broke off', () => {
     const outcome = await fixture.run('recover', '', { options: { finish: true } });
     expect(outcome.message).toMatch(/: finished\.$/);
     expect(await fixture.text('media-server/.env')).toContain('TZ=Europe/Oslo');
-    expect(await fixture.run('recover', '')).toMatchObject({ message: expect.stringMatching(/^Nothing broke off/) });
+    expect(await fixture.run('recover', '')).toMatchObject({ message: expect.stringMatching(/^No interrupted changes/) });
     const next = await fixture.run('deploy', 'media-server', {}, { dryRun: true });
-    expect(next.message).toContain('nothing to change');
+    expect(next.message).toContain('is up to date');
     // The journal of a damaged run does not show whether it was interrupted.
     const folder = join(fixture.stackFolder, '.quarterdeck/runs/20991231T000000000-abcdef');
     await mkdir(folder);
@@ -294,7 +294,7 @@ describe('remove', () => {
     const operator = new OperatorDouble();
     operator.answers = { data: [''] };
     const outcome = await fixture.run('remove', 'media-server', {}, { operator });
-    expect(outcome.message).toMatch(/^media-server is removed\. Its data stay: media-server_/);
+    expect(outcome.message).toMatch(/^Removed media-server\. Data kept: media-server_/);
     expect(await fixture.containers('media-server')).toEqual({});
     expect(await fixture.text('media-server/notes.txt')).toBe('mine');
     await expect(fixture.text('media-server/compose.yaml')).rejects.toMatchObject({ code: 'ENOENT' });
@@ -307,7 +307,7 @@ describe('remove', () => {
     await fixture.run('remove', 'secrets-manager-path', { options: { data: 'secrets-manager-path' } });
     expect(await fixture.containers('secrets-manager-path')).toEqual({});
     const outcome = await fixture.run('deploy', 'secrets-manager-path');
-    expect(outcome.message).toMatch(/^secrets-manager-path is deployed/);
+    expect(outcome.message).toMatch(/^Deployed secrets-manager-path/);
     expect(Object.keys(await fixture.containers('secrets-manager-path')).sort()).toEqual(['openbao', 'storage']);
   });
 
@@ -322,7 +322,7 @@ describe('remove', () => {
     operator.confirms = false;
     await expect(fixture.run('remove', 'file-sync', {}, { operator })).rejects.toThrow();
     const said = JSON.stringify(operator.confirmations);
-    expect(said).toContain('vpn-client-gateway keeps its ports and names: quarterdeck route file-sync --direct takes them away first.');
+    expect(said).toContain('vpn-client-gateway keeps publishing its ports. To avoid that, first run: quarterdeck route file-sync --direct');
     expect(said).not.toContain('uses it');
   });
 

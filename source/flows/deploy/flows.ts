@@ -4,54 +4,54 @@ import { type Flow, lazyFlows } from '../flow.ts';
 export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about: 'component' }, [
   {
     verb: 'deploy',
-    title: 'Deploy or change',
+    title: 'Deploy or change a component',
     summary:
-      'Asks what the component needs, shows exactly what would change on the host and what speaks against it, then does it, and waits until it is healthy. A component that was deployed from here is changed.',
+      'Prompts for the settings of the component, shows exactly what would change on the host and any problems, applies the changes, and waits until the component is healthy. If Quarterdeck already deployed it, changes it.',
     about: 'catalog',
     flags: {
-      set: { meaning: 'a field, a port or the site, without being asked; may be given again', value: 'NAME=VALUE', repeats: true },
-      fresh: { meaning: "replace files that were changed by hand with the catalog's" },
-      'second-instance': { meaning: 'deploy beside one that already runs on the host, with data of its own' },
+      set: { meaning: 'set a field, a port or the site without a prompt; repeatable', value: 'NAME=VALUE', repeats: true },
+      fresh: { meaning: 'overwrite manually changed files with those of the catalog' },
+      'second-instance': { meaning: 'deploy a second instance with its own data, even if one already runs on the host' },
     },
     load: async () => (await import('./deploy.ts')).deploy,
   },
   {
     verb: 'update',
-    title: 'Update to the newest image',
+    title: 'Update to the newest images',
     summary:
-      'Asks the registry for newer images and the catalog for newer tags, shows what would change and what the component wants done besides, backs it up where the settings say where to, then fetches, recreates and waits until it is healthy. "all" is the whole stack.',
+      'Checks the registry for newer images and the catalog for newer tags, shows what would change and any manual steps, backs up if a backup target is configured, then pulls, recreates and waits until the component is healthy. "all" updates the whole stack.',
     all: true,
-    flags: { ...targetFlags, 'no-backup': { meaning: 'update without a backup before it' } },
+    flags: { ...targetFlags, 'no-backup': { meaning: 'update without a backup' } },
     ours: true,
     offered: (component) => component.known,
     load: async () => (await import('./update.ts')).update,
   },
   {
     verb: 'rollback',
-    title: 'Go back to what was there before',
+    title: 'Roll back the last change',
     summary:
-      'Takes the last change of a component back: its files, its images by digest, its secrets in the versions of then. Refused, with the reason, where a newer image has run that may have changed the data for good.',
+      'Undoes the last change of a component: restores its files, its images by digest and the previous versions of its secrets. Refused if a newer image has run that may have changed the data irreversibly.',
     ours: true,
     offered: (component) => component.known,
     load: async () => (await import('./recover.ts')).rollback,
   },
   {
     verb: 'recover',
-    title: 'Go on with what broke off',
+    title: 'Resume interrupted changes',
     summary:
-      'Names the changes to a stack that never came to their end: a console that was killed, a machine that went down, a step that failed. Each can be finished or taken back.',
+      'Lists changes to a stack that did not complete because the console was killed, a machine went down or a step failed. Each can be finished or undone.',
     about: 'host',
     flags: {
-      finish: { meaning: 'finish what broke off, without being asked' },
-      undo: { meaning: 'take it back, without being asked' },
+      finish: { meaning: 'finish interrupted changes without a prompt' },
+      undo: { meaning: 'undo them without a prompt' },
     },
     load: async () => (await import('./recover.ts')).recover,
   },
   {
     verb: 'up',
-    title: 'Bring up what should run',
+    title: 'Start what should be running',
     summary:
-      'After a power cut or an outage: starts what was deployed from here, should run and does not, who is used before who uses it, each when the one before is healthy. Says at the end what did not come back, and why, and which secrets manager waits for its key shares. What an operator stopped stays down, unless it is named.',
+      'After a power cut or an outage: starts all deployed components that should be running, dependencies first, each when the previous one is healthy. Reports what failed to start and why, and which secrets manager is sealed. Components that an operator stopped stay stopped, unless named.',
     about: 'host',
     usage: '[COMPONENT...|all]',
     wordsFor: ({ id }) => [[id]],
@@ -59,13 +59,13 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
   },
   {
     verb: 'route',
-    title: 'Route it through the VPN gateway',
+    title: 'Route a component through the VPN gateway',
     summary:
-      "Puts a component into the network of the VPN gateway, which publishes its ports from then on: whatever it sends leaves through the tunnel, or not at all. Proves it afterwards. It stays so when the gateway is updated, changed or restarted. --direct takes that back. Run again for one that is routed already, it asks whether that is to be taken back; unattended it puts the component into the gateway's network anew.",
+      "Moves a component to the network of the VPN gateway, which then publishes its ports: all of its traffic leaves through the tunnel, or not at all. Verifies this afterwards. Updates and restarts of the gateway keep it. --direct undoes it. For a component that is already routed, prompts whether to undo it; unattended, joins the gateway's network again.",
     flags: {
-      through: { meaning: 'which gateway, where there are several', value: 'COMPONENT' },
-      service: { meaning: 'which of its services, where that is not the main one', value: 'SERVICE' },
-      direct: { meaning: 'give it its own network and ports back' },
+      through: { meaning: 'gateway to use, if there are several', value: 'COMPONENT' },
+      service: { meaning: 'service to route, if not the main one', value: 'SERVICE' },
+      direct: { meaning: 'restore its own network and ports' },
     },
     ours: true,
     offered: ({ speaks, known }) => known && speaks !== 'gluetun',

@@ -41,7 +41,7 @@ export async function withJoined(ready: readonly ReadyPlan[]): Promise<ReadyPlan
     for (const { component, services } of joined) joining.set(component, { gateway: plan.component, services: [...services] });
     const unmanaged = deployment ? findUnmanagedContainers(plan, anew, allContainers, [...others, deployment]) : [];
     const made =
-      joined.length > 0 ? [`Made again with it, since it is in its network: ${joined.map(({ component }) => component).join(', ')}.`] : [];
+      joined.length > 0 ? [`Also recreated, since it is in its network: ${joined.map(({ component }) => component).join(', ')}.`] : [];
     fronts.push({ ...one, plan: { ...plan, notes: [...made, ...plan.notes] }, findings: [...one.findings, ...unmanaged] });
   }
   const [first] = ready;
@@ -78,7 +78,7 @@ export async function rejoining(
     secrets,
     notes: [],
     services: planned.plan.services.flatMap((service) =>
-      service.change === 'remove' ? [] : [{ ...service, change: 'keep' as const, why: 'nothing changes for it' }],
+      service.change === 'remove' ? [] : [{ ...service, change: 'keep' as const, why: 'unchanged' }],
     ),
   };
   const blocking = planned.findings.filter(({ id }) => id.startsWith('unfinished:'));
@@ -96,7 +96,7 @@ function joins(ready: ReadyPlan, gateway: string, services: readonly string[]): 
       joins: { gateway, services, starts },
       services: plan.services.map((service) =>
         services.includes(service.name) && service.change !== 'remove'
-          ? { ...service, change: 'recreate', why: service.change === 'keep' ? `it is in the network of ${gateway}` : service.why }
+          ? { ...service, change: 'recreate', why: service.change === 'keep' ? `shares the network of ${gateway}` : service.why }
           : service,
       ),
     },
@@ -123,8 +123,8 @@ function findUnmanagedContainers(
   return [
     warning(
       `joined-by-others:${component}`,
-      `${names} ${found.length === 1 ? 'is in its network, and has' : 'are in its network, and have'} none once it is made anew; others made ${found.length === 1 ? 'it' : 'them'}.`,
-      'Make it again afterwards with what made it. Podman wants it removed before.',
+      `${names} ${found.length === 1 ? 'is' : 'are'} in its network, but not managed by Quarterdeck: the network is lost when the gateway is recreated.`,
+      'Recreate it afterwards with the tool that created it. With Podman, remove it first.',
       { rule: 'R15' },
     ),
   ];
@@ -132,5 +132,5 @@ function findUnmanagedContainers(
 
 export function rejoinedSentence(ready: readonly ReadyPlan[]): string {
   const again = ready.filter(({ plan }) => plan.kind === 'rejoin').map(({ plan }) => plan.component);
-  return again.length === 0 ? '' : ` Made again with it, in its new network: ${again.join(', ')}.`;
+  return again.length === 0 ? '' : ` Also recreated, in its new network: ${again.join(', ')}.`;
 }

@@ -72,8 +72,8 @@ export async function planComponent(
     ...facts.unfinished
       .filter(({ transaction }) => transaction.plans.some((other) => other.component === entry.id))
       .map(({ transaction: { run, by }, summary }) => {
-        const message = `An earlier change of it, by ${by}, broke off. ${summary}`;
-        return blocking(`unfinished:${run}`, message, 'Finish it or take it back first: quarterdeck recover.');
+        const message = `An earlier change of it, by ${by}, was interrupted. ${summary}`;
+        return blocking(`unfinished:${run}`, message, 'Finish or undo it first: quarterdeck recover');
       }),
     ...facts.restores
       .filter(({ component }) => component === entry.id)
@@ -81,8 +81,8 @@ export async function planComponent(
     ...(deployment?.skipped ?? []).map((name) =>
       warning(
         `left-out:${name}`,
-        `${name} lies beside compose.yaml and is left out: compose is told to read compose.yaml alone.`,
-        `Put what it says into compose.yaml (quarterdeck edit ${entry.id}), or remove it.`,
+        `${name} beside compose.yaml is ignored: only compose.yaml is used.`,
+        `Move its content to compose.yaml (quarterdeck edit ${entry.id}), or remove it.`,
       ),
     ),
     ...facts.problems.map(({ message, remedy }, index) => warning(`stack-folder:${index + 1}`, message, remedy)),
@@ -107,7 +107,7 @@ export function reviewTogether(ready: readonly ReadyPlan[], { title, label }: { 
     summary: summaryOf(ready.map(({ plan }) => plan)),
     actions: [
       { id: 'apply', label, ...(blocked !== undefined && { blocked }) },
-      { id: 'cancel', label: 'Leave it' },
+      { id: 'cancel', label: 'Cancel' },
     ],
   };
 }

@@ -32,7 +32,7 @@ export const recover: Procedure = async (session, input, context) => {
   // The other change continues by itself on the host; interrupted changes must wait until it has finished.
   if (holder?.alive) {
     return {
-      message: `${cleanLine(holder.by)} has been changing this stack since ${cleanLine(holder.since)}, and needs nobody for it: look again when that is done.`,
+      message: `${cleanLine(holder.by)} has been changing this stack since ${cleanLine(holder.since)}. That change is still running: check again when it is done.`,
       data: { runs: [], working: { run: holder.run, by: holder.by, since: holder.since } },
     };
   }
@@ -41,7 +41,7 @@ export const recover: Procedure = async (session, input, context) => {
   const [damaged] = await findDamagedJournals(host, stackFolder, session.signal);
   const count = runs.length + restores.length + halted.length;
   if (damaged !== undefined && count === 0) throw damagedFault(damaged, input.engineName);
-  if (count === 0) return { message: `Nothing broke off in ${cleanLine(stackFolder)}.`, data: { runs: [] } };
+  if (count === 0) return { message: `No interrupted changes in ${cleanLine(stackFolder)}.`, data: { runs: [] } };
   const done: { run: string; outcome: string }[] = [];
   // Data first: a change would start containers on half-restored data.
   for (const record of restores.toReversed()) done.push({ run: record.run, outcome: await recoverRestore(scope, input, record) });
@@ -62,13 +62,13 @@ function damagedFault(path: string, engineName: string, done = ''): Fault {
   return new Fault(
     'failed.journal',
     [done, damagedSentence(`${cleanLine(path)} on ${engineName}`)].filter(Boolean).join(' '),
-    'Check the components: quarterdeck status. Start or deploy again what differs, then move it away.',
+    'Check the components: quarterdeck status. Start or redeploy those that differ, then move the journal.',
     { where: { file: path } },
   );
 }
 
 function summary(session: Session, done: readonly { run: string; outcome: string }[]): FlowOutcome {
-  const words = { finish: 'finished', undo: 'taken back', leave: 'left as it is' } as const;
+  const words = { finish: 'finished', undo: 'undone', leave: 'left as is' } as const;
   const outcomes = done.map(({ run, outcome }) => `${run}: ${words[outcome as keyof typeof words]}.`).join(' ');
   return { message: session.dryRun ? 'Dry run: nothing was changed.' : outcomes, data: { runs: done } };
 }
@@ -84,8 +84,8 @@ function chosen(session: Session, run: RunOnHost, rotated: readonly RotatedSecre
     run: run.transaction.run,
     summary,
     choices: [
-      { value: 'finish', label: 'Finish it', detail: means?.finish ?? 'what is done is left out' },
-      { value: 'undo', label: 'Take it back', detail: means?.undo ?? 'files, images and secrets as they were before' },
+      { value: 'finish', label: 'Finish', detail: means?.finish ?? 'completed steps are skipped' },
+      { value: 'undo', label: 'Undo', detail: means?.undo ?? 'files, images and secrets as they were before' },
     ],
   });
 }
@@ -113,7 +113,7 @@ export async function goOn(scope: EngineScope, run: RunOnHost, how: 'finish' | '
   await session.act({
     id: `${how} ${transaction.run}`,
     right: 'operate',
-    title: how === 'finish' ? `Finish the change to ${components.join(', ')}` : `Take back the change to ${components.join(', ')}`,
+    title: how === 'finish' ? `Finish the change to ${components.join(', ')}` : `Undo the change to ${components.join(', ')}`,
     request: `${how} run ${transaction.run}: ${components.join(', ')}`,
     target: { host: engineName, component: onlyComponent(transaction.plans) },
     limitMs: Number.POSITIVE_INFINITY,
@@ -161,8 +161,8 @@ export const rollback: Procedure = async (session, input, context) => {
     const ours = (await host.files.facts(recordPath(stackFolder, component.id), signal)) !== undefined;
     throw new Fault(
       'refused.nothingToRollBack',
-      `Nothing is known of an earlier ${component.id}: no change to it was made from here, or it was taken back already.`,
-      ours || !component.known ? `A backup can be restored: quarterdeck restore ${component.id}.` : notDeployed(component.id).remedy,
+      `${component.id} has no change to roll back: Quarterdeck never changed it, or the change was already rolled back.`,
+      ours || !component.known ? `To restore a backup: quarterdeck restore ${component.id}` : notDeployed(component.id).remedy,
     );
   }
   const { transaction } = last;
@@ -171,45 +171,45 @@ export const rollback: Procedure = async (session, input, context) => {
   const others = changed.filter((id) => id !== component.id);
   const choice = await session.review({
     id: 'rollback',
-    title: `Take back the change of ${at} by ${transaction.by}`,
+    title: `Roll back the change of ${at} by ${transaction.by}`,
     sections: transaction.plans.map((plan) => ({
       title: `${plan.component}: ${plan.kind === 'rejoin' ? 'joins again' : plan.kind}`,
       lines:
         plan.kind === 'rejoin'
-          ? [{ text: `is made again as it is, in the network of ${plan.joins?.gateway ?? 'the other'}` }]
+          ? [{ text: `is recreated unchanged, in the network of ${plan.joins?.gateway ?? 'the other'}` }]
           : [
               ...plan.services
                 .filter(({ change }) => change !== 'keep')
                 .map(({ name, image, before }) => ({
                   text: before
-                    ? `${name} goes back from ${image} to ${before.reference} (${before.id.replace('sha256:', '').slice(0, 12)})`
-                    : `${name} goes: it was not there before`,
+                    ? `${name} is rolled back from ${image} to ${before.reference} (${before.id.replace('sha256:', '').slice(0, 12)})`
+                    : `${name} is removed: it did not exist before`,
                 })),
               ...plan.files
                 .filter((file) => file.before !== file.after)
-                .map(({ path, before }) => ({ text: `${path} ${before === undefined ? 'is deleted' : 'is put back'}` })),
-              { text: 'Volumes stay as they are.' },
+                .map(({ path, before }) => ({ text: `${path} ${before === undefined ? 'is deleted' : 'is restored'}` })),
+              { text: 'Volumes are not changed.' },
             ],
     })),
     findings: others.length === 0 ? [] : [changedTogether(others)],
     actions: [
-      { id: 'undo', label: 'Take it back' },
-      { id: 'cancel', label: 'Leave it' },
+      { id: 'undo', label: 'Undo' },
+      { id: 'cancel', label: 'Cancel' },
     ],
   });
   if (session.dryRun) return { message: 'Dry run: nothing was changed.' };
   if (choice !== 'undo') throw cancelled('Nothing was changed.');
   await goOn(scope, last, 'undo');
   return {
-    message: `${changed.join(', ')}: as before the change of ${at}.`,
+    message: `Rolled back the change of ${at}: ${changed.join(', ')}.`,
     data: { component: component.id, host: input.engineName, run: transaction.run },
   };
 };
 
 function changedTogether(others: readonly string[]): ReviewFinding {
-  const words = others.length === 1 ? 'was changed together with it, and goes' : 'were changed together with it, and go';
-  const advice = 'To change this one alone, deploy it with the values that it had.';
-  return { id: 'changed-together', level: 'warning', message: `${others.join(', ')} ${words} back too.`, advice };
+  const words = others.length === 1 ? 'was changed together with it, and is' : 'were changed together with it, and are';
+  const advice = 'To roll back only this component, deploy it with its previous values.';
+  return { id: 'changed-together', level: 'warning', message: `${others.join(', ')} ${words} rolled back too.`, advice };
 }
 
 function touches({ state, transaction }: RunOnHost, id: string): boolean {

@@ -38,9 +38,9 @@ export function describeChoices(rotated: readonly RotatedSecret[]): { summary: s
   if (rotated.length === 0) return undefined;
   const names = rotated.map(({ component, variable }) => `${component}/${variable}`).join(', ');
   return {
-    summary: `It gives ${names} a new value, and nobody has seen that one work. Finished, the new value is put in force and tried; taken back, the old one is in force again, also where the data hold it.`,
-    finish: `puts the new value of ${names} in force, and tries it`,
-    undo: `puts the old value of ${names} back, also where the data hold it`,
+    summary: `It sets a new value of ${names}, which is not verified yet. Finish applies and verifies the new value; undo restores the old one, also in the data.`,
+    finish: `applies and verifies the new value of ${names}`,
+    undo: `restores the old value of ${names}, also in the data`,
   };
 }
 
@@ -76,7 +76,7 @@ export async function restoreNewest(scope: EngineScope, rotated: readonly Pick<R
     await session.act({
       id: `keep the old ${name} after ${newest ?? 'none'}`,
       right: 'operate',
-      request: `make the old value of ${cleanLine(name)} the newest again`,
+      request: `store the old value of ${cleanLine(name)} as the newest version`,
       target: { host: engineName, component },
       run: async (grant) => void (await vault.write(grant, name, value, 'rotated')),
     });
@@ -99,7 +99,7 @@ export async function verifyRotated(scope: EngineScope, rotated: readonly Rotate
     });
     if (verdict?.says !== 'refused') continue;
     const message = `${component} does not accept the new value of ${field.name}.`;
-    throw new Fault('failed.rotate', message, `Take the change back: quarterdeck rollback ${component}.`);
+    throw new Fault('failed.rotate', message, `Undo the change: quarterdeck rollback ${component}.`);
   }
 }
 

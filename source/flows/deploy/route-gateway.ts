@@ -49,7 +49,7 @@ export function routedService({ facts: { entry }, deployment }: Deployed, input:
     throw new Fault(
       'usage.service',
       `${entry.id} has no service "${cleanLine(service)}".`,
-      nameRemedy(service, Object.keys(services), 'It has none.'),
+      nameRemedy(service, Object.keys(services), 'The component has no services.'),
     );
   const names = Object.keys(services).filter((name) => name !== service);
   const dependencies = found['depends_on'] ?? [];
@@ -58,8 +58,8 @@ export function routedService({ facts: { entry }, deployment }: Deployed, input:
   if (needs.length > 0)
     throw new Fault(
       'refused.route',
-      `${service} of ${entry.id} uses ${needs.join(', ')} by name, and would not find ${needs.length === 1 ? 'it' : 'them'} from the gateway's network.`,
-      'Route a component that stands alone, such as a download client.',
+      `${service} of ${entry.id} uses ${needs.join(', ')} by name, and cannot reach ${needs.length === 1 ? 'it' : 'them'} from the gateway's network.`,
+      'Route a component without such dependencies, such as a download client.',
     );
   return service;
 }
@@ -74,8 +74,8 @@ export async function gatewayOf(scope: EngineScope, input: FlowInput, present: s
   if (found.length === 0 && present !== undefined && named.length > 0)
     throw new Fault(
       'refused.route',
-      `${componentName(input)} goes through ${cleanLine(present)}, and not through ${named.map(({ id }) => id).join(' or ')}.`,
-      `Give it its own network first: quarterdeck route ${componentName(input)} --direct`,
+      `${componentName(input)} is routed through ${cleanLine(present)}, not through ${named.map(({ id }) => id).join(' or ')}.`,
+      `Move it to its own network first: quarterdeck route ${componentName(input)} --direct`,
     );
   if (found.length === 0)
     throw new Fault(
@@ -88,14 +88,14 @@ export async function gatewayOf(scope: EngineScope, input: FlowInput, present: s
       ? found[0]?.id
       : await session.ask.choice({
           id: 'gateway',
-          label: 'Through which gateway?',
+          label: 'Gateway',
           choices: found.map((one) => ({ value: one.id, label: one.id, detail: one.state.label })),
         });
   if (id === undefined) throw new Error('one was found');
   const left = await leftGateway(scope, id);
   const container = left.deployed.facts.containers.find((one) => serviceOf(one) === left.service);
   if (container?.state !== 'running')
-    throw new Fault('refused.noGateway', `${id} is not running: nothing can be in its network.`, `Start it: quarterdeck start ${id}`);
+    throw new Fault('refused.noGateway', `${id} is not running; nothing can join its network.`, `Start it: quarterdeck start ${id}`);
   return { ...left, container };
 }
 
@@ -146,18 +146,18 @@ export async function proofOf({ one, gateway, service }: { one: Deployed; gatewa
   session.show({
     kind: 'item',
     id: 'network',
-    title: `The network of ${entry.id} is that of ${gateway.id}`,
+    title: `${entry.id} uses the network of ${gateway.id}`,
     state: shares ? 'ok' : 'blocked',
     evidence: shares ? `container ${own.name}` : `its network mode is ${container?.networkMode ?? 'none'}`,
   });
-  if (!shares) return { address: undefined, problem: 'its network is not that of the gateway.' };
+  if (!shares) return { address: undefined, problem: 'it does not use the network of the gateway.' };
   const address = await outgoingAddress(scope, gateway);
   session.show({
     kind: 'item',
     id: 'address',
-    title: 'What it sends leaves through the tunnel',
+    title: 'Traffic leaves through the tunnel',
     state: address === undefined ? 'warning' : 'ok',
-    evidence: address === undefined ? 'the gateway could not be asked at which address' : `at ${address}`,
+    evidence: address === undefined ? 'the public address could not be queried from the gateway' : `from ${address}`,
   });
   return { address, problem: undefined };
 }
@@ -184,10 +184,10 @@ async function outgoingAddress(scope: EngineScope, gateway: Gateway): Promise<st
         const address = textOf(answer?.['public_ip']) || textOf(answer?.['ip']);
         if (ok && status === 200 && address !== '') return { address, country: textOf(answer?.['country']) };
         if (status === 401 || status === 403 || performance.now() >= deadline) return undefined;
-        session.progress({ id: 'tunnel', label: 'The tunnel is coming up' });
+        session.progress({ id: 'tunnel', label: 'Waiting for the tunnel' });
       }
     },
   });
-  session.progress({ id: 'tunnel', label: 'Asked', done: true });
+  session.progress({ id: 'tunnel', label: 'Queried', done: true });
   return seen && cleanLine(seen.country === '' ? seen.address : `${seen.address} (${seen.country})`);
 }

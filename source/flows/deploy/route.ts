@@ -32,7 +32,7 @@ export const route: Procedure = async (session, input, context) => {
   const now = routesOf(one.deployment.compose).find((each) => each.service === service);
   const direct = input.options['direct'] === true || (now !== undefined && (await wantsOut(session, input, component.id, now.container)));
   if (direct) {
-    if (!now) return { message: `${component.id} has a network of its own already.`, data: { component: component.id, routed: false } };
+    if (!now) return { message: `${component.id} already has its own network.`, data: { component: component.id, routed: false } };
     return change({ one, service, gateway: await gatewayLeft(scope, now.container), direct });
   }
   const gateway = await gatewayOf(scope, input, now?.container);
@@ -42,14 +42,14 @@ export const route: Procedure = async (session, input, context) => {
 
 async function wantsOut(session: Session, { options }: FlowInput, id: string, container: string): Promise<boolean> {
   if (!session.attended || options['through'] !== undefined) return false;
-  const answer = await unlessCancelled(session, `Nothing was changed: ${id} is as before.`, () =>
+  const answer = await unlessCancelled(session, `${id} was not changed.`, () =>
     session.ask.choice({
       id: 'way',
-      label: `What is ${id} to do?`,
-      help: `It goes through ${cleanLine(container)}. Nothing is changed before you have seen what would be.`,
+      label: `Routing of ${id}`,
+      help: `Currently routed through ${cleanLine(container)}. The changes are shown before they are applied.`,
       choices: [
-        { value: 'direct', label: 'Get its own network and ports back', detail: 'as --direct does' },
-        { value: 'again', label: "Be put into the gateway's network anew", detail: 'where it has none any more' },
+        { value: 'direct', label: 'Restore its own network and ports', detail: 'same as --direct' },
+        { value: 'again', label: "Join the gateway's network again", detail: 'if it has lost its network' },
       ],
     }),
   );
@@ -79,17 +79,17 @@ async function change(request: Change): Promise<FlowOutcome> {
   ]);
   const others = ready.filter(({ plan: { kind } }) => kind === 'rejoin').map(({ plan: { component } }) => component);
   const data = { component: entry.id, host: scope.engineName, gateway: gateway?.id, routed: !direct, ports: routed.ports };
-  const taken = gateway ? `Take ${entry.id} out of the network of ${gateway.id}` : `Give ${entry.id} a network of its own`;
+  const taken = gateway ? `Disconnect ${entry.id} from the network of ${gateway.id}` : `Move ${entry.id} to its own network`;
   const title = direct ? taken : `Route ${entry.id} through ${request.gateway.id}`;
   const dryRunResult = await reviewed(scope, noted(ready, gateway?.id, others, direct), title, entry.id, data);
   if (dryRunResult) return dryRunResult;
-  const rest = others.length > 0 ? ` Made again, since they are behind it too: ${others.join(', ')}.` : '';
+  const rest = others.length > 0 ? ` Also recreated, since they use it too: ${others.join(', ')}.` : '';
   if (direct) {
     await applyPlans(ready);
-    return { message: `${entry.id} has its own network and ports again.${rest}`, data };
+    return { message: `${entry.id} uses its own network and ports again.${rest}`, data };
   }
   await applyFreed(request, ready);
-  return proved(entry.id, await proofOf(request), data, `${entry.id} goes through ${request.gateway.id}.${rest}`);
+  return proved(entry.id, await proofOf(request), data, `${entry.id} is routed through ${request.gateway.id}.${rest}`);
 }
 
 function planCompose({ facts, answers }: Deployed, text: string): Promise<ReadyPlan> {
@@ -106,18 +106,18 @@ function gatewayText({ deployed: { facts, deployment }, service }: LeftGateway, 
 
 /** Returns the outcome of a dry run; undefined if the plans are to be applied. Throws `interrupted.cancelled`. */
 async function reviewed({ session }: EngineScope, ready: readonly ReadyPlan[], title: string, id: string, data: object) {
-  const review = reviewTogether(ready, { title, label: ready.length === 1 ? 'Apply it' : 'Apply all of it' });
+  const review = reviewTogether(ready, { title, label: ready.length === 1 ? 'Apply' : 'Apply all' });
   const choice = await session.review({ ...review, id: 'route' });
   if (session.dryRun) return { message: 'Dry run: nothing was changed.', data: { ...data, plans: ready.map(planData) } };
   if (choice === 'apply') return undefined;
-  throw cancelled(`Nothing was changed: ${id} is as before.`);
+  throw cancelled(`${id} was not changed.`);
 }
 
 /** Removes findings about ports that the gateway publishes now: they are free by the time they are needed. */
 function freed(ready: ReadyPlan, gateway: string | undefined): ReadyPlan {
   return {
     ...ready,
-    findings: ready.findings.filter(({ id, message }) => !(id.startsWith('port-taken:') && message.endsWith(` is taken by ${gateway}.`))),
+    findings: ready.findings.filter(({ id, message }) => !(id.startsWith('port-taken:') && message.endsWith(` is in use by ${gateway}.`))),
   };
 }
 
@@ -152,7 +152,7 @@ async function applyFreed({ one: { facts }, service }: RouteRequest, ready: read
       await session.act({
         id: 'forget that it was stopped',
         right: 'operate',
-        request: `note that ${container.name} was replaced`,
+        request: `record that ${container.name} was replaced`,
         target,
         done: async () => !(await listHalted(host, stackFolder, session.signal)).some(({ run }) => run === halted.run),
         run: (grant) => removeHalted(grant, host, stackFolder, halted.run),
@@ -174,7 +174,7 @@ async function applyFreed({ one: { facts }, service }: RouteRequest, ready: read
             await removeHalted(grant, host, stackFolder, halted.run);
           },
         })
-        .catch((again: unknown) => session.show({ kind: 'text', text: `It could not be started as before: ${messageOf(again)}` }));
+        .catch((again: unknown) => session.show({ kind: 'text', text: `It could not be restarted: ${messageOf(again)}` }));
     throw thrown;
   }
 }
@@ -191,10 +191,10 @@ async function again(request: RouteRequest, container: string): Promise<FlowOutc
     container === name
       ? await rejoining(scope, { component: id, services: [service] }, gateway.id)
       : await planCompose(one, renameGateway(compose, `${folder}/compose.yaml`, service, name));
-  const dryRunResult = await reviewed(scope, [ready], `Put ${id} into the network of ${gateway.id} anew`, id, data);
+  const dryRunResult = await reviewed(scope, [ready], `Join ${id} to the network of ${gateway.id} again`, id, data);
   if (dryRunResult) return dryRunResult;
   await applyPlans([ready]);
-  return proved(id, await proofOf(request), data, `${id} goes through ${gateway.id}.`);
+  return proved(id, await proofOf(request), data, `${id} is routed through ${gateway.id}.`);
 }
 
 function proved(id: string, proof: Proof, data: object, message: string): FlowOutcome {
@@ -202,10 +202,10 @@ function proved(id: string, proof: Proof, data: object, message: string): FlowOu
     throw new Fault(
       'failed.route',
       `${message} But ${proof.problem}`,
-      `Look at both: quarterdeck status. The way back: quarterdeck route ${id} --direct`,
+      `Check both: quarterdeck status. To undo: quarterdeck route ${id} --direct`,
     );
   return {
-    message: `${message} ${proof.address === undefined ? 'The address that it leaves at could not be asked for.' : `It leaves at ${proof.address}.`}`,
+    message: `${message} ${proof.address === undefined ? 'Its public address could not be queried.' : `Public address: ${proof.address}.`}`,
     data: { ...data, address: proof.address },
   };
 }
@@ -213,8 +213,8 @@ function proved(id: string, proof: Proof, data: object, message: string): FlowOu
 /** Adds the notes to the gateway's plan, which is shown first. */
 function noted(ready: readonly ReadyPlan[], gateway: string | undefined, others: readonly string[], direct: boolean): ReadyPlan[] {
   const notes = [
-    ...(direct ? [] : ['The gateway publishes the ports from now on.']),
-    ...(others.length > 0 ? ['None of those behind it has a network meanwhile.'] : []),
+    ...(direct ? [] : ['The gateway publishes the ports.']),
+    ...(others.length > 0 ? ['All components behind it have no network during the change.'] : []),
   ];
   return ready.map((one) =>
     one.plan.component === gateway ? { ...one, plan: { ...one.plan, notes: [...notes, ...one.plan.notes] } } : one,

@@ -95,7 +95,7 @@ export function usable(tool: ComposeTool): ComposeTool {
 }
 
 export function noCompose(): Fault {
-  return new Fault('refused.noCompose', 'This host has no compose command.', 'Install docker-compose or podman-compose there.');
+  return new Fault('refused.noCompose', 'This host has no compose command.', 'Install docker-compose or podman-compose on it.');
 }
 
 export function secretName(engineName: string, component: string, variable: string): SecretName {
@@ -136,8 +136,8 @@ export async function gatherStackFacts(scope: EngineScope, entry: CatalogEntry, 
   if (entry.deploy !== 'compose') {
     throw new Fault(
       'usage.notDeployed',
-      `${entry.id} is not deployed from here. ${whereItRuns(entry, context.catalog.entries)}`,
-      isMadeHere(entry) ? `"quarterdeck config make ${entry.id}" makes it.` : `"quarterdeck catalog show ${entry.id}" tells what it is.`,
+      `${entry.id} cannot be deployed by Quarterdeck. ${whereItRuns(entry, context.catalog.entries)}`,
+      isMadeHere(entry) ? `Create it: quarterdeck config make ${entry.id}` : `See what it is: quarterdeck catalog show ${entry.id}`,
     );
   }
   const { engine } = scope;
@@ -246,9 +246,9 @@ export async function deployed(scope: EngineScope, id: string, look?: HostLook):
   const { context } = scope;
   const entry = context.catalog.get(id);
   if (!entry)
-    throw new Fault('usage.component', `${id} is not in the catalog: what made it has to change it.`, 'Use the tool that deployed it.');
+    throw new Fault('usage.component', `${id} is not in the catalog: Quarterdeck cannot change it.`, 'Use the tool that deployed it.');
   const facts = await gatherStackFacts(scope, entry, look);
   const { deployment } = facts;
-  if (!deployment) throw notDeployed(id, `${facts.stackFolder} has no folder of it`);
+  if (!deployment) throw notDeployed(id, `${facts.stackFolder} has no folder for it`);
   return { facts, deployment, answers: answersOfDeployment(entry, formContextOf(facts, {})) };
 }

@@ -71,7 +71,7 @@ describe('bringing up what should run, after a power cut', () => {
       { ...seen('chat', 'starting'), ...inState('starting', 'busy') },
     );
     expect((await fixture.run(up, undefined)).message).toBe(
-      'Everything that was deployed from here runs, or was stopped by an operator. Not healthy: runtime (unhealthy). Not ready yet: chat (starting).',
+      'All deployed components are running, or were stopped by an operator. Not healthy: runtime (unhealthy). Not ready yet: chat (starting).',
     );
   });
 
@@ -79,7 +79,7 @@ describe('bringing up what should run, after a power cut', () => {
     stand(seen('chat', 'failed'), seen('llm-proxy', 'failed'), seen('runtime', 'failed'));
     const { message, data } = await fixture.run(up, undefined);
     expect(fixture.engine.requests).toEqual(['start runtime', 'start chat', 'start llm-proxy']);
-    expect(message).toBe('Came back: runtime, chat, llm-proxy.');
+    expect(message).toBe('Started: runtime, chat, llm-proxy.');
     expect(data).toEqual({ started: ['runtime', 'chat', 'llm-proxy'], down: [], sealed: [] });
   });
 
@@ -87,11 +87,11 @@ describe('bringing up what should run, after a power cut', () => {
     const manager = { ...seen('secrets-manager-path', 'running'), speaks: 'vault', state: stateOf('sealed 0/3') };
     stand(manager, seen('chat', 'failed'));
     const { message, data } = await fixture.run(up, undefined);
-    expect(message).toBe('Came back: chat. Sealed until key shares open it: secrets-manager-path.');
+    expect(message).toBe('Started: chat. Sealed, key shares required: secrets-manager-path.');
     expect(data).toMatchObject({ started: ['chat'], sealed: ['secrets-manager-path'] });
     stand(manager);
     expect((await fixture.run(up, undefined)).message).toMatch(
-      /^Everything that was deployed from here runs.* Sealed until key shares open it: secrets-manager-path\./,
+      /^All deployed components are running.* Sealed, key shares required: secrets-manager-path\./,
     );
   });
 
@@ -102,18 +102,18 @@ describe('bringing up what should run, after a power cut', () => {
       seen('job', 'failed', false),
       seen('runtime', 'running'),
     );
-    expect((await fixture.run(up, undefined, { words: ['all'] })).message).toMatch(/^Everything that was deployed from here runs/);
+    expect((await fixture.run(up, undefined, { words: ['all'] })).message).toMatch(/^All deployed components are running/);
     expect(fixture.engine.requests).toEqual([]);
   });
 
   test('one that is named comes up although an operator stopped it', async () => {
     stand(seen('chat', 'stopped'), seen('runtime', 'failed'));
-    expect((await fixture.run(up, undefined, { words: ['chat'] })).message).toBe('Came back: chat.');
+    expect((await fixture.run(up, undefined, { words: ['chat'] })).message).toBe('Started: chat.');
     expect(fixture.engine.requests).toEqual(['start chat']);
   });
 
   test.each([
-    ['docker-proxy', 'port 127.0.0.1:18703 is taken by dashboard'],
+    ['docker-proxy', 'port 127.0.0.1:18703 is in use by dashboard'],
     ['podman', 'port 127.0.0.1:18703/tcp is taken already'],
   ])('who has its port is named where that is seen, in place of the words of the engine (%s)', async (_, words) => {
     stand(seen('chat', 'failed'));
@@ -131,7 +131,7 @@ describe('bringing up what should run, after a power cut', () => {
     fixture.fleet.current = { ...fixture.fleet.current, ports: isSeen ? [{ ...port, ...rest }] : [] };
     const message = `The engine failed: driver failed programming external connectivity on endpoint chat_server_1 (${'2c'.repeat(32)}): Error starting userland proxy: listen tcp4 127.0.0.1:18703: bind: address already in use.`;
     fixture.engine.refusals.set('start chat', new Fault('failed.start', message, 'Free it.'));
-    await expect(fixture.run(up, undefined)).rejects.toMatchObject({ message: `Did not come back: chat (${words}).` });
+    await expect(fixture.run(up, undefined)).rejects.toMatchObject({ message: `Failed to start: chat (${words}).` });
   });
 
   test('one that fails keeps no other from it, and is told with why and the end of its log', async () => {
@@ -139,7 +139,7 @@ describe('bringing up what should run, after a power cut', () => {
     fixture.engine.refusals.set('start runtime', new Fault('failed.start', 'Port 11434 is taken.', 'Free it.'));
     await expect(fixture.run(up, undefined)).rejects.toMatchObject({
       code: 'failed.up',
-      message: expect.stringMatching(/^Did not come back: runtime \(Port 11434 is taken\)\. Came back: chat\.$/),
+      message: expect.stringMatching(/^Failed to start: runtime \(Port 11434 is taken\)\. Started: chat\.$/),
       remedy: expect.stringContaining('quarterdeck logs runtime'),
     });
     expect(fixture.engine.requests).toContain('start chat');
@@ -159,13 +159,13 @@ describe('bringing up what should run, after a power cut', () => {
     await writeFile(join(own, 'components', 'chat.json'), '{');
     await expect(fixture.run(up, undefined)).rejects.toMatchObject({
       code: 'failed.up',
-      message: expect.stringMatching(/^Did not come back: runtime \(Port 11434 is taken\)\. Came back: chat\. .*chat\.json/),
+      message: expect.stringMatching(/^Failed to start: runtime \(Port 11434 is taken\)\. Started: chat\. .*chat\.json/),
     });
     fixture.engine.refusals.clear();
     stand(seen('chat', 'failed'));
     await expect(fixture.run(up, undefined)).rejects.toMatchObject({
       code: 'config.record',
-      message: expect.stringMatching(/^Came back: chat\. .*chat\.json/),
+      message: expect.stringMatching(/^Started: chat\. .*chat\.json/),
     });
   });
 

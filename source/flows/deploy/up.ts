@@ -42,7 +42,7 @@ export const up: Procedure = async (session, input, context) => {
     await settleRotations(scope);
     const sealed = showSealed(session, sealedIn(components, input.engineName));
     return {
-      message: `${resumed.length > 0 ? `Started what an interrupted flow had stopped: ${namesText(resumed)}. ` : ''}Everything that was deployed from here runs, or was stopped by an operator.${unwellSentence(here, sealed.ids)}${sealed.sentence}`,
+      message: `${resumed.length > 0 ? `Started after an interrupted operation: ${namesText(resumed)}. ` : ''}All deployed components are running, or were stopped by an operator.${unwellSentence(here, sealed.ids)}${sealed.sentence}`,
       data: { started: resumed, down: [], sealed: sealed.ids },
     };
   }
@@ -106,14 +106,14 @@ function whyDown({ context, engineName }: EngineScope, id: string, words: string
   const holder = context.fleet
     .snapshot()
     .ports.find(({ host, address, port, open, owner }) => host === engineName && open && owner !== id && `${address}:${port}` === taken);
-  return holder?.owner ? `port ${taken} is taken by ${cleanLine(holder.owner)}` : startProblem(words);
+  return holder?.owner ? `port ${taken} is in use by ${cleanLine(holder.owner)}` : startProblem(words);
 }
 
 /** A secrets manager that runs again must be unsealed before it can be used. */
 function showSealed(session: Session, ids: readonly string[]): { ids: readonly string[]; sentence: string } {
   for (const id of ids)
     session.show({ kind: 'item', id: `unseal ${id}`, title: `Unseal ${id}`, state: 'todo', evidence: `quarterdeck unseal ${id}` });
-  const sentence = ` Sealed until key shares open ${ids.length === 1 ? 'it' : 'them'}: ${ids.join(', ')}.`;
+  const sentence = ` Sealed, key shares required: ${ids.join(', ')}.`;
   return { ids, sentence: ids.length === 0 ? '' : sentence };
 }
 
@@ -125,8 +125,8 @@ function meant(here: readonly ComponentView[], words: readonly string[]): readon
     if (!found) {
       throw new Fault(
         'usage.component',
-        `${cleanLine(name)} was not deployed from here.`,
-        `Those that were: ${here.map(({ id }) => id).join(', ') || 'none'}. "quarterdeck start ${cleanLine(name)}" starts what others made.`,
+        `${cleanLine(name)} was not deployed by Quarterdeck.`,
+        `Deployed: ${here.map(({ id }) => id).join(', ') || 'none'}. To start another component: quarterdeck start ${cleanLine(name)}`,
       );
     }
     return found.services.some((service) => isDown(service) || isStale(service)) ? [found] : [];
@@ -201,8 +201,8 @@ async function composeUp(scope: EngineScope, component: ComponentView): Promise<
     neededComposeTool(scope),
   ]);
   if (!deployment?.record) {
-    const message = `There is no folder of ${component.id} any more${deployment ? ' that was written from here' : ''}.`;
-    throw new Fault('refused.notOurs', message, `Deploy it anew: quarterdeck deploy ${component.id}`);
+    const message = `The folder of ${component.id} ${deployment ? 'was not created by Quarterdeck' : 'no longer exists'}.`;
+    throw new Fault('refused.notOurs', message, `Deploy it again: quarterdeck deploy ${component.id}`);
   }
   const secrets = await secretValues(scope, component.id, deployment.record.secrets);
   const words = ['up', '-d', '--no-recreate'];
@@ -226,7 +226,7 @@ async function composeUp(scope: EngineScope, component: ComponentView): Promise<
   if (ended.exitCode === 0 && stuck === undefined) return;
   const what = stuck === undefined ? `compose ended with exit code ${ended.exitCode}` : `${stuck} was not started`;
   const message = `${what}${last === '' ? '.' : `: ${last}`}`;
-  throw new Fault('failed.up', message, `Run it by hand to see more: quarterdeck compose ${component.id} -- up -d`);
+  throw new Fault('failed.up', message, `For details, run: quarterdeck compose ${component.id} -- up -d`);
 }
 
 async function notStarted({ engine, signal }: EngineScope, { project }: ComponentView): Promise<string | undefined> {
@@ -242,14 +242,14 @@ function outcomeOf(
   ids: readonly string[],
 ): FlowOutcome {
   if (session.dryRun) return { message: 'Dry run: nothing was started.', data: { started: [], down: [] } };
-  const came = back.length > 0 ? `Came back: ${back.join(', ')}.` : '';
+  const came = back.length > 0 ? `Started: ${back.join(', ')}.` : '';
   const sealed = showSealed(session, ids);
   if (down.length === 0 && !unsettled) return { message: `${came}${sealed.sentence}`, data: { started: back, down, sealed: sealed.ids } };
   const [first, ...more] = down.map(({ component }) => component);
   // If several are down, the list above states the reasons.
   const names = more.length > 0 ? [first, ...more].join(', ') : `${first} (${down[0]?.why.replace(/\.$/, '')})`;
-  const parts = [first && `Did not come back: ${names}.`, came, sealed.sentence.trim(), unsettled?.message];
-  const logs = `${more.length === 0 ? 'Its log says' : 'Their logs say'} more: quarterdeck logs ${first}`;
+  const parts = [first && `Failed to start: ${names}.`, came, sealed.sentence.trim(), unsettled?.message];
+  const logs = `Check ${more.length === 0 ? 'its log' : 'their logs'}: quarterdeck logs ${first}`;
   const { code, remedy } =
     first === undefined && unsettled
       ? unsettled

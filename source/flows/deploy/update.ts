@@ -24,7 +24,7 @@ const askLimitMs = 15_000;
 export const update: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
   const ids = input.component ? [input.component.id] : await deployedIds(scope);
-  if (ids.length === 0) return { message: 'Nothing was deployed from here: there is nothing to update.', data: { updated: [] } };
+  if (ids.length === 0) return { message: 'Nothing to update: Quarterdeck has not deployed any component.', data: { updated: [] } };
   const planned = await planUpdates(scope, input, ids);
   const all = planned.map(({ ready }) => ready);
   const unchecked = planned.flatMap((one) => one.unchecked);
@@ -32,7 +32,7 @@ export const update: Procedure = async (session, input, context) => {
   const newer = all.filter(({ plan }) => !isEmpty(plan));
   const ready = await withJoined(newer);
   const current = all.flatMap(({ plan }) => (isEmpty(plan) && !uncheckedIds.has(plan.component) ? [plan.component] : []));
-  session.progress({ id: 'look', label: 'Asked for newer images', fraction: 1, done: true });
+  session.progress({ id: 'look', label: 'Checked for newer images', fraction: 1, done: true });
   const upToDate = () => (current.length > 0 ? `${current.join(', ')}: up to date.` : '');
   if (ready.length === 0) return withUnchecked(unchecked, upToDate(), { updated: [], current });
   const saves = worthSaving(context, newer).length > 0 && backupLocation(input, context) !== undefined && wantsBackup(input);
@@ -49,12 +49,11 @@ export const update: Procedure = async (session, input, context) => {
     return withUnchecked(unchecked, message, { updated: [], current, backups });
   }
   const steps = newer.flatMap(({ facts }) => (facts.entry.upgrade?.steps ?? []).map((step) => [facts.entry.id, step]));
-  if (steps.length > 0)
-    session.show({ kind: 'table', title: 'What an update wants done besides', columns: ['COMPONENT', 'STEP'], rows: steps });
+  if (steps.length > 0) session.show({ kind: 'table', title: 'Manual steps of an update', columns: ['COMPONENT', 'STEP'], rows: steps });
   const unchanged = await unchangedByFetching(planned);
   current.push(...unchanged.filter((id) => !uncheckedIds.has(id)));
   const updated = newer.map(({ facts }) => facts.entry.id).filter((id) => !unchanged.includes(id));
-  const sentences = [updated.length > 0 && `${updated.join(', ')} was updated.`, rejoinedSentence(ready).trim(), upToDate()];
+  const sentences = [updated.length > 0 && `Updated ${updated.join(', ')}.`, rejoinedSentence(ready).trim(), upToDate()];
   return withUnchecked(unchecked, sentences.filter(Boolean).join(' '), { run, updated, current, backups });
 };
 
@@ -85,7 +84,7 @@ async function planUpdates(scope: EngineScope, input: FlowInput, ids: readonly s
       const asIs = await plan(new Set());
       const { newer, fetched, unchecked } = await checkImages(asIs, registry);
       const ready = newer.size === 0 ? asIs : await plan(newer);
-      scope.session.progress({ id: 'look', label: 'Asking for newer images', fraction: ++done / ids.length });
+      scope.session.progress({ id: 'look', label: 'Checking for newer images', fraction: ++done / ids.length });
       // Services of an inactive profile are not in the plan.
       const active = new Set(ready.plan.services.flatMap(({ name, change }) => (change === 'create' ? [] : [name])));
       const images = [...fetched].flatMap(([service, image]) => (active.has(service) ? [image] : []));
@@ -107,14 +106,14 @@ function unfetched({ ready: { plan }, fetched }: PlannedUpdate): UncheckedImage[
       component: plan.component,
       service,
       image: cleanLine(image),
-      reason: 'this engine cannot query the registry, and a dry run does not fetch it',
+      reason: 'this engine cannot query the registry, and a dry run does not pull it',
     }));
 }
 
 function withNotes(ready: ReadyPlan, fetched: readonly string[]): ReadyPlan {
   const { facts } = ready;
   const { notes = [], steps = [] } = facts.entry.upgrade ?? {};
-  const unknown = fetched.map((image) => `Whether the registry has a newer ${cleanLine(image)} can only be checked by fetching it.`);
+  const unknown = fetched.map((image) => `Checking the registry for a newer ${cleanLine(image)} requires pulling it.`);
   const more = [...unknown, ...notes, ...steps.map((step) => `Step: ${step}`)];
   return { ...ready, plan: { ...ready.plan, notes: [...ready.plan.notes, ...more] } };
 }

@@ -36,7 +36,7 @@ const upgrade = (id: string, answers: Record<string, string[]>, options: Record<
 describe('the upgrade of a component (R84)', () => {
   test('looking tells notes, room, backup and every step, and changes nothing', async () => {
     const { message, data } = await upgrade('password-vault', {}, { check: true });
-    expect(message).toMatch(/^Nothing is in the way of password-vault\./);
+    expect(message).toMatch(/^password-vault has no blocking items\./);
     const items = itemsOf(data);
     expect(Object.keys(items)).toEqual(expect.arrayContaining(['notes', 'disk', 'backup', 'update']));
     expect(items['notes']?.evidence.join(' ')).toMatch(/runs .*vaultwarden/);
@@ -56,7 +56,7 @@ describe('the upgrade of a component (R84)', () => {
       }),
     ).rejects.toMatchObject({
       code: 'interrupted.cancelled',
-      message: expect.stringMatching(/secrets-manager-path is updated; left to do: Afterwards unseal it/),
+      message: expect.stringMatching(/secrets-manager-path is updated; remaining: Afterwards unseal it/),
       remedy: expect.stringMatching(/quarterdeck upgrade secrets-manager-path$/),
     });
     const order = fixture.operator.asked.map(({ id: step }) => step);
@@ -66,7 +66,7 @@ describe('the upgrade of a component (R84)', () => {
 
     const report = join(fixture.access.folder, 'report.md');
     const { message, data } = await upgrade(id, { 'step-3': ['done'] }, { report });
-    expect(message).toMatch(/^secrets-manager-path is at its newest image already\./);
+    expect(message).toMatch(/^secrets-manager-path is already at its newest image\./);
     expect(fixture.operator.asked.map(({ id: step }) => step)).toEqual(['step-3']);
     expect(await fixture.containers(id)).toEqual(after);
     expect(Object.keys(before)).toEqual(Object.keys(after));

@@ -22,7 +22,7 @@ const sections = { before: 'Before', change: 'The change', after: 'Afterwards' }
 /** A new image is pulled beside the old one, and the old one stays for a rollback. */
 const spaceFactor = 2;
 const leastFreeBytes = 2_000_000_000;
-const upToDate = 'up to date already';
+const upToDate = 'already up to date';
 const freshBackupMs = 24 * 3_600_000;
 
 interface ComponentChecklist {
@@ -66,11 +66,11 @@ export async function upgradeComponent(session: Session, input: FlowInput, conte
     if (!(thrown instanceof Fault) || thrown.kind !== 'interrupted') throw thrown;
     const open = list.items.filter(({ state }) => state !== 'ok' && state !== 'skipped' && state !== 'warning');
     const isUpdated = list.item('update')?.state === 'ok';
-    const left = `${id} is updated; left to do: ${open.map(({ title }) => title).join(', ') || 'nothing'}.`;
+    const left = `${id} is updated; remaining: ${open.map(({ title }) => title).join(', ') || 'nothing'}.`;
     throw new Fault(
       thrown.code,
       `${thrown.message.replace(/([^.!?])$/, '$1.')} ${isUpdated ? left : `${id} was not updated.`}`,
-      `Go on, you or somebody else: quarterdeck upgrade ${id}`,
+      `Anyone can resume it: quarterdeck upgrade ${id}`,
       { cause: thrown },
     );
   }
@@ -93,7 +93,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
     if ((!updated && !applied) || after) await list.set(step, stepState(list, step, after ? sections.after : sections.before, text));
   await list.set('update', {
     section: sections.change,
-    title: 'Update: back up, fetch, recreate, wait for its probe',
+    title: 'Update: back up, pull, recreate, wait for its probe',
     state: updated ? 'ok' : applied ? 'running' : 'todo',
     summary: updated ? (list.note('update')?.summary ?? 'done') : (applied?.summary ?? ''),
   });
@@ -101,8 +101,8 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
   if (input.options.check === true) {
     const { blocked } = list;
     const complete = blocked.length === 0;
-    const message = complete ? `Nothing is in the way of ${id}.` : inTheWay(blocked);
-    return checklistOutcome(session, input, list, { outcome: 'Only looked.', message, complete });
+    const message = complete ? `${id} has no blocking items.` : inTheWay(blocked);
+    return checklistOutcome(session, input, list, { outcome: 'Checked only.', message, complete });
   }
   if (applied) {
     const { run, backups = {} } = applied.transaction;
@@ -113,8 +113,8 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
     for (;;) {
       const answer = await askChecklist(session, list, {
         id: 'checklist',
-        label: `Update ${id}?`,
-        go: 'Go on: what it changes is shown first',
+        label: `Update ${id}`,
+        go: 'Continue and review the changes',
       });
       if (answer === 'go') break;
       if (answer === 'again') await observe(checklist, false);
@@ -123,7 +123,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
     // If the update is interrupted, the resumed run finds by this note what was applied.
     await list.keep('update', { kind: 'seen', state: 'running' });
     const outcome = await update(session, { ...input, component, words: [] }, context);
-    if (session.dryRun) return checklistOutcome(session, input, list, { outcome: `Dry run: ${id} is as it was.` });
+    if (session.dryRun) return checklistOutcome(session, input, list, { outcome: `Dry run: ${id} was not changed.` });
     await noteUpdate(checklist, outcome);
   }
   await list.set('probe', { section: sections.after, title: 'Its probe', state: 'running' });
@@ -134,7 +134,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
   await list.end();
   const rollback = list.item('rollback')?.summary ?? '';
   const current = list.item('update')?.summary === upToDate;
-  const outcome = current ? `${id} is at its newest image already.` : `${id} is upgraded. ${rollback}`.trim();
+  const outcome = current ? `${id} is already at its newest image.` : `${id} is upgraded. ${rollback}`.trim();
   return checklistOutcome(session, input, list, { outcome });
 }
 
@@ -152,7 +152,7 @@ function stepState(list: Checklist, id: string, section: string, text: string) {
     section,
     title: text.replace(/\.$/, ''),
     state: note?.kind === 'done' ? ('ok' as const) : ('todo' as const),
-    summary: note?.kind === 'done' ? `done, says ${note.by}` : '',
+    summary: note?.kind === 'done' ? `done (confirmed by ${note.by})` : '',
   };
 }
 
@@ -163,18 +163,18 @@ async function confirmStep({ scope, list }: ComponentChecklist, { id, text }: { 
   const answer = await session.ask.choice({
     id,
     label: text,
-    help: 'Nobody can see from here whether it is done. It is kept with your name.',
+    help: 'Quarterdeck cannot detect whether it is done. It is recorded with your name.',
     choices: [
-      { value: 'done', label: 'It is done' },
-      { value: 'skip', label: 'Skip it', detail: 'with a reason, which is kept' },
-      { value: 'leave', label: 'Leave it here', detail: 'everything is kept' },
+      { value: 'done', label: 'Done' },
+      { value: 'skip', label: 'Skip', detail: 'requires a reason, which is recorded' },
+      { value: 'leave', label: 'Pause', detail: 'progress is saved' },
     ],
     initial: 'done',
     fresh: true,
   });
   if (answer === 'leave') throw leftHere();
   if (answer === 'skip') {
-    await skipItem(session, list, id, 'Why is it skipped?');
+    await skipItem(session, list, id, 'Reason for skipping');
     await list.set(id, { state: 'warning', summary: 'not done' });
     return;
   }
@@ -189,12 +189,12 @@ async function observe({ input, component, deployed: { facts }, list }: Componen
     section: sections.before,
     title: 'Notes for this product',
     state: notes.length > 0 ? 'warning' : 'ok',
-    summary: notes[0] ?? 'the catalog has none',
+    summary: notes[0] ?? 'none in the catalog',
     evidence: [...notes, `runs ${component.services.map(({ image }) => image).join(', ')}`],
-    ...(notes.length > 0 && { advice: `Read what is new in ${entry.product.name} between these releases.` }),
+    ...(notes.length > 0 && { advice: `Read the release notes of ${entry.product.name} between these releases.` }),
   });
   if (updated) return;
-  await list.set('disk', { section: sections.before, title: 'Room on the disk', ...(await diskState(facts, component)) });
+  await list.set('disk', { section: sections.before, title: 'Disk space', ...(await diskState(facts, component)) });
   await list.set('backup', { section: sections.before, title: 'Backup', ...backupState(facts.scope.context, input, component) });
 }
 
@@ -205,13 +205,13 @@ async function diskState({ scope, stackFolder }: StackFacts, component: Componen
     const sizes = component.services.map(({ image }) => images.find(({ tags }) => tags.includes(image))?.sizeBytes ?? 0);
     const needed = Math.max(leastFreeBytes, spaceFactor * sizes.reduce((sum, size) => sum + size, 0));
     const [space] = await freeSpace(host, [stackFolder], signal);
-    if (!space) return { state: 'warning' as const, summary: 'nobody tells how much there is' };
+    if (!space) return { state: 'warning' as const, summary: 'the free space is unknown' };
     const reported = `${bytesText(space.freeBytes)} free on ${space.mount}`;
     return space.freeBytes < needed
       ? {
           state: 'blocked' as const,
-          summary: `${reported}, and about ${bytesText(needed)} are wanted`,
-          advice: 'quarterdeck prune removes what nothing uses.',
+          summary: `${reported}, about ${bytesText(needed)} required`,
+          advice: 'Free unused space: quarterdeck prune',
         }
       : { state: 'ok' as const, summary: reported };
   } catch (thrown) {
@@ -222,15 +222,15 @@ async function diskState({ scope, stackFolder }: StackFacts, component: Componen
 
 function backupState(context: FlowContext, input: FlowInput, { id, backup }: ComponentView) {
   const location = backupLocation(input, context);
-  const last = backup?.atMs === undefined ? 'none is known' : `the last one is of ${agoText(Date.now() - backup.atMs)}`;
-  if (context.practice) return { state: 'ok' as const, summary: 'nothing to save in practice' };
-  if (location !== undefined && wantsBackup(input)) return { state: 'ok' as const, summary: `taken before the change; ${last}` };
+  const last = backup?.atMs === undefined ? 'no backup known' : `last backup: ${agoText(Date.now() - backup.atMs)}`;
+  if (context.practice) return { state: 'ok' as const, summary: 'not needed in practice' };
+  if (location !== undefined && wantsBackup(input)) return { state: 'ok' as const, summary: `created before the change; ${last}` };
   const isFresh = backup?.atMs !== undefined && Date.now() - backup.atMs < freshBackupMs;
-  if (isFresh) return { state: 'warning' as const, summary: `none is taken now; ${last}` };
+  if (isFresh) return { state: 'warning' as const, summary: `none is created now; ${last}` };
   return {
     state: 'blocked' as const,
-    summary: `none is taken${wantsBackup(input) ? ', for nobody has said where backups go' : ', as you said'}; ${last}`,
-    advice: `quarterdeck backup ${id} --to /srv/backups, or write "backups: {${input.engineName}: /srv/backups}" into config.yaml.`,
+    summary: `none is created (${wantsBackup(input) ? 'no backup target is configured' : '--no-backup'}); ${last}`,
+    advice: `Run quarterdeck backup ${id} --to /srv/backups, or add "backups: {${input.engineName}: /srv/backups}" to config.yaml.`,
   };
 }
 
@@ -244,10 +244,10 @@ async function noteUpdate({ list, deployed: { facts }, component: { id } }: Comp
   const summary = updated.length === 0 ? upToDate : outcome.message;
   const safe = facts.entry.upgrade?.rollback === 'safe';
   const back = safe
-    ? `The way back: quarterdeck rollback ${id}`
+    ? `To undo: quarterdeck rollback ${id}`
     : backup
-      ? `The way back: quarterdeck restore ${id} (backup ${backup.stamp}); going back to the old image alone may not be safe`
-      : `There is no backup of before: the way back is only quarterdeck rollback ${id}, where its data allows it`;
+      ? `To undo: quarterdeck restore ${id} (backup ${backup.stamp}); rolling back only the image may not be safe`
+      : `No earlier backup: only quarterdeck rollback ${id} can undo it, if its data allows it`;
   const data = {
     updated: 1,
     ...(run !== undefined && { run }),
@@ -267,7 +267,7 @@ async function setRollback(list: Checklist, { back, backIs }: Readonly<Record<st
   if (back === undefined) return;
   await list.set('rollback', {
     section: sections.after,
-    title: 'The way back',
+    title: 'Rollback',
     state: backIs === 'ok' ? 'ok' : 'warning',
     summary: String(back),
   });

@@ -3,15 +3,15 @@ import { type Flow, lazyFlows } from '../flow.ts';
 const tunnelFlows = lazyFlows({}, [
   {
     verb: 'tunnel',
-    title: 'Open a tunnel to the component',
+    title: 'Open a tunnel to a component',
     summary:
-      "Opens a port on this machine's 127.0.0.1 that leads through ssh to the component's page, or to another port of it. The verb keeps it until Ctrl-C, the console until it is left. Whoever works on this machine can use it meanwhile.",
+      "Opens a port on this machine's 127.0.0.1 and forwards it through ssh to the component's page, or to another port of it. The command keeps it open until Ctrl-C, the console until it is closed. All users of this machine can use it meanwhile.",
     right: 'operate',
     about: 'component',
     remote: true,
     flags: {
-      port: { meaning: 'the port on this machine; without it the same number as there, or a free one', value: 'NUMBER' },
-      to: { meaning: 'the port there, where it is not the page that is meant', value: 'NUMBER' },
+      port: { meaning: 'port on this machine (default: the same as the remote port, or a free one)', value: 'NUMBER' },
+      to: { meaning: 'remote port (default: the port of its web page)', value: 'NUMBER' },
     },
     offered: ({ url, services }) =>
       url !== undefined ||
@@ -25,11 +25,11 @@ const others = lazyFlows({ about: 'host', offline: true, right: 'operate' }, [
     verb: 'webhook listen',
     title: 'Listen for webhooks',
     summary:
-      'Shows what a component sends to a webhook as it arrives: who has set one up sees whether it comes, and what is in it. Takes only what is signed with the secret that both know (HMAC-SHA256 in X-<vendor>-Signature or X-<vendor>-Signature-256), and answers 200 at once. The secret is asked for, or piped in with --stdin. Until Ctrl-C.',
+      'Shows webhook deliveries of a component as they arrive, to test a webhook. Accepts only deliveries signed with the shared secret (HMAC-SHA256 in X-<vendor>-Signature or X-<vendor>-Signature-256), and responds with 200 immediately. Prompts for the secret, or reads it from standard input with --stdin. Runs until Ctrl-C.',
     flags: {
-      address: { meaning: 'the address of this machine to listen on; without it 127.0.0.1, which containers do not reach', value: 'IP' },
-      port: { meaning: 'the port; without it a free one', value: 'NUMBER' },
-      stdin: { meaning: 'take the secret from what is piped in' },
+      address: { meaning: 'address of this machine to listen on (default: 127.0.0.1, which containers cannot reach)', value: 'IP' },
+      port: { meaning: 'port (default: a free one)', value: 'NUMBER' },
+      stdin: { meaning: 'read the secret from standard input' },
     },
     // Deliveries are reported line by line, which fits a verb and not a screen of panes.
     offeredOn: () => false,
@@ -37,8 +37,8 @@ const others = lazyFlows({ about: 'host', offline: true, right: 'operate' }, [
   },
   {
     verb: 'hosts list',
-    title: 'List the hosts',
-    summary: 'Connects to every host at once and says how each is: state, round trip, engines.',
+    title: 'List hosts',
+    summary: 'Connects to all hosts in parallel and shows the state, round trip and engines of each.',
     right: 'read',
     load: async () => (await import('./listed-hosts.ts')).hostsList,
   },
@@ -46,12 +46,12 @@ const others = lazyFlows({ about: 'host', offline: true, right: 'operate' }, [
     verb: 'hosts add',
     title: 'Add a host',
     summary:
-      'Writes a host into the configuration, connects and looks at it. NAME alone is a host of that name, as ssh and ~/.ssh/config know it. Nothing is installed there, and no port is opened.',
+      'Adds a host to the configuration, connects and checks it. NAME alone is a host known to ssh or ~/.ssh/config. Nothing is installed on the host, and no port is opened.',
     usage: 'NAME [[user@]host[:port]]',
     flags: {
-      sudo: { meaning: "the user there may use the engine's socket through sudo alone" },
-      'stack-folder': { meaning: 'where its stack lives there, instead of the usual folder', value: 'FOLDER' },
-      unchecked: { meaning: 'write it down only, do not connect now' },
+      sudo: { meaning: "the remote user needs sudo to use the engine's socket" },
+      'stack-folder': { meaning: 'folder of the stack on the host, instead of the default', value: 'FOLDER' },
+      unchecked: { meaning: 'only add it, do not connect' },
     },
     load: async () => (await import('./hosts-add.ts')).hostsAdd,
   },
@@ -59,7 +59,7 @@ const others = lazyFlows({ about: 'host', offline: true, right: 'operate' }, [
     verb: 'hosts check',
     title: 'Check a host',
     summary:
-      'Connects, and says what is found: system, user, engines, sudo, clock, what sshd allows, free disk of the stack. Ends with 3 when it is not reached, with 4 when it refuses. Without a name: every host.',
+      'Connects and reports the system, user, engines, sudo, clock, sshd limits, and free disk space of the stack. Exits with 3 if the host cannot be reached, with 4 if it refuses. Without a name, checks every host.',
     right: 'read',
     usage: '[NAME]',
     load: async () => (await import('./listed-hosts.ts')).hostsCheck,
@@ -67,7 +67,7 @@ const others = lazyFlows({ about: 'host', offline: true, right: 'operate' }, [
   {
     verb: 'hosts remove',
     title: 'Remove a host',
-    summary: 'Takes a host out of the configuration. What runs there keeps running, and its secrets stay where they are kept.',
+    summary: 'Removes a host from the configuration. Its containers keep running, and its secrets stay stored.',
     usage: 'NAME',
     load: async () => (await import('./listed-hosts.ts')).hostsRemove,
   },
@@ -75,7 +75,7 @@ const others = lazyFlows({ about: 'host', offline: true, right: 'operate' }, [
     verb: 'hosts trust',
     title: 'Trust the new key of a host',
     summary:
-      'For a host that shows another key than before: shows both fingerprints, has the name typed, forgets the old key, and connects, which asks about the new one.',
+      'For a host whose key has changed: shows both fingerprints, requires you to type the name, removes the old key, and connects, which prompts for the new one.',
     right: 'destroy',
     usage: 'NAME',
     load: async () => (await import('./listed-hosts.ts')).hostsTrust,

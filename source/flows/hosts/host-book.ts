@@ -48,7 +48,7 @@ export interface HostBook {
 /** @throws Fault `refused.practice` on the practice stack, which is one machine */
 export function bookOf(context: FlowContext): HostBook {
   if (context.hosts) return context.hosts;
-  throw new Fault('refused.practice', 'The practice stack is one machine, and knows no other hosts.', 'Run it without --practice.');
+  throw new Fault('refused.practice', 'The practice stack has no other hosts.', 'Run it without --practice.');
 }
 
 /** Throws `usage.host`. */
@@ -57,7 +57,7 @@ export async function chooseHost(session: Session, input: FlowInput, hosts: Read
   if (more !== undefined) throw oneWordTooMany(more);
   const names = Object.keys(hosts);
   if (word === undefined && names.length > 0 && !session.attended)
-    throw new Fault('usage.host', 'The name of a host is required.', `One of: ${names.join(', ')}.`);
+    throw new Fault('usage.host', 'The name of a host is required.', `Hosts: ${names.join(', ')}.`);
   return chooseOne(session, Object.entries(hosts), {
     ...{ noun: 'host', idOf: ([name]) => name, detailOf: ([, { ssh }]) => cleanLine(ssh) },
     ...{ word, step: 'host', code: 'usage.host', whenNone: 'Add one: quarterdeck hosts add NAME [user@]host' },
@@ -65,6 +65,6 @@ export async function chooseHost(session: Session, input: FlowInput, hosts: Read
 }
 
 export function oneWordTooMany(word: string): Fault {
-  const message = `"${cleanLine(word)}" is one word too many.`;
-  return new Fault('usage.words', message, 'A host is written as one word: nas, op@nas, op@192.168.1.20:2222.');
+  const message = `Unexpected argument "${cleanLine(word)}".`;
+  return new Fault('usage.words', message, 'Write a host as nas, op@nas or op@192.168.1.20:2222.');
 }

@@ -47,7 +47,7 @@ export async function roundTripOf({ link }: RemoteHost, signal: AbortSignal): Pr
 
 export function engineText({ facts, fault, url }: RemoteEngine): string {
   if (facts) return `${facts.kind} ${facts.version}${facts.rootless ? ' rootless' : ''}`;
-  return cleanLine(fault?.code === 'unreachable.socket' ? `${url} closed to this user` : `${url} does not answer`);
+  return cleanLine(fault?.code === 'unreachable.socket' ? `${url}: permission denied for this user` : `${url} does not respond`);
 }
 
 export function engineData({ engineName, url, facts }: RemoteEngine) {
@@ -107,16 +107,16 @@ export async function checkHost(session: Session, book: HostBook, name: string, 
   if (answering.length > 0) add('engines', 'ok', 'Engines', answering.map(engineText).join(', '));
   if (fault) {
     const needsSudo = fault.code === 'unreachable.socket' && !settings.sudo;
-    const remedy = needsSudo ? `Where only sudo may use it: sudo: true for ${name} in ${book.file}.` : fault.remedy;
+    const remedy = needsSudo ? `If sudo is required, set sudo: true for ${name} in ${book.file}.` : fault.remedy;
     if (answering.length === 0) worst ??= fault;
     add('silent', answering.length === 0 ? 'blocked' : 'warning', 'Engines', `${fault.message} ${remedy}`);
   }
   reportLimits(limits, add);
   const aheadMs = facts.clockAheadMs ?? 0;
   const clock = `${clockDifferenceText(aheadMs)} ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine`;
-  if (Math.abs(aheadMs) < clockMs) add('clock', 'ok', 'Clock', aheadMs === 0 ? 'as here' : clock);
+  if (Math.abs(aheadMs) < clockMs) add('clock', 'ok', 'Clock', aheadMs === 0 ? 'in sync' : clock);
   else {
-    const evidence = `${clock}: certificates and one-time codes fail. Let it be set by the network (timedatectl set-ntp true).`;
+    const evidence = `${clock}: certificates and one-time codes may fail. Enable network time (timedatectl set-ntp true).`;
     add('clock', 'warning', 'Clock', evidence);
   }
   reportFolder(stackFolder, around, settings, add);
@@ -142,22 +142,23 @@ export async function checkHost(session: Session, book: HostBook, name: string, 
 type AddFinding = (id: string, state: HostFinding['state'], title: string, evidence: string) => void;
 
 const sudoWords: Record<Surroundings['sudo'], string> = {
-  root: 'root already',
+  root: 'already root',
   free: 'sudo without a password',
-  password: 'sudo with a password, or not at all',
-  missing: 'no sudo there',
+  password: 'sudo with a password, or not permitted',
+  missing: 'sudo not installed',
 };
 
 function reportLimits({ sessions, sockets, ports }: Awaited<ReturnType<RemoteHost['limits']>>, add: AddFinding): void {
   const problems = [
     !sockets &&
-      'it leads no connections to sockets, so each question to an engine needs a session and perl or python3 there: set AllowStreamLocalForwarding yes, AllowTcpForwarding yes, PermitOpen any (and no DisableForwarding)',
-    !ports && 'it leads no connections to ports, so each one to a component needs the same: set AllowTcpForwarding yes, and PermitOpen any',
+      'it does not forward connections to sockets, so each request to an engine needs a session and perl or python3 on the host: set AllowStreamLocalForwarding yes, AllowTcpForwarding yes, PermitOpen any (and no DisableForwarding)',
+    !ports &&
+      'it does not forward connections to ports, so each connection to a component needs the same: set AllowTcpForwarding yes, and PermitOpen any',
     sessions < sessionsNeeded &&
       `it allows ${sessions} more sessions on one connection, so copies and compose wait for each other: set MaxSessions 10`,
   ].filter(Boolean);
   if (problems.length === 0) add('sshd', 'ok', 'sshd', `sockets, ports and ${sessions >= sessionsTried ? 'enough' : sessions} sessions`);
-  else add('sshd', 'warning', 'sshd', `${problems.join('; ')}. In /etc/ssh/sshd_config there.`);
+  else add('sshd', 'warning', 'sshd', `${problems.join('; ')}. Edit /etc/ssh/sshd_config on the host.`);
 }
 
 function reportFolder(
@@ -167,13 +168,13 @@ function reportFolder(
   add: AddFinding,
 ): void {
   const free = freeBytes === undefined ? '' : `, ${bytesText(freeBytes)} free`;
-  const is = folder === 'there' ? path : `${path}, not there yet`;
+  const is = folder === 'there' ? path : `${path}, does not exist yet`;
   if (!writable) {
     const why = readOnly
-      ? 'its filesystem is mounted read-only: have it mounted for writing, or choose another folder (stackFolder)'
+      ? 'its filesystem is mounted read-only: remount it, or choose another folder (stackFolder)'
       : sudo
-        ? 'this user may not write there; sudo is used for the socket of the engine alone: choose a folder of the user (stackFolder)'
-        : 'this user may not write there: choose another folder (stackFolder), or another user';
+        ? 'this user cannot write to it; sudo is used only for the socket of the engine: choose a folder of the user (stackFolder)'
+        : 'this user cannot write to it: choose another folder (stackFolder), or another user';
     add('stack', 'warning', 'Stack folder', `${is}${free}: ${why}`);
   } else if (freeBytes !== undefined && freeBytes < littleDiskBytes) add('stack', 'warning', 'Stack folder', `${is}: only${free.slice(1)}`);
   else add('stack', 'ok', 'Stack folder', `${is}${free}`);

@@ -28,7 +28,7 @@ export const hostsAdd: Procedure = async (session, input, context) => {
   await session.act({
     id: 'add',
     right: 'operate',
-    request: `write into ${book.file}: hosts: ${name}: ${written.join(', ')}`,
+    request: `write to ${book.file}: hosts: ${name}: ${written.join(', ')}`,
     target: { host: name },
     run: async (grant) => {
       await writeHost(grant, book.file, name, settings);
@@ -36,10 +36,10 @@ export const hostsAdd: Procedure = async (session, input, context) => {
     },
   });
   if (session.dryRun) return { message: 'Dry run: nothing was written.' };
-  if (input.options.unchecked === true) return { message: `${name} is added.`, data: { name, ...settings } };
+  if (input.options.unchecked === true) return { message: `Added ${name}.`, data: { name, ...settings } };
   const { report, exitCode } = await checkHost(session, book, name, settings);
-  const good = `${name} is added. The console shows it; verbs take it with --host ${name}.`;
-  const bad = `${name} is added, and not all is well there: quarterdeck hosts check ${name} looks again.`;
+  const good = `Added ${name}. It appears in the console; commands use it with --host ${name}.`;
+  const bad = `Added ${name}, but it has problems. To check again: quarterdeck hosts check ${name}`;
   return { message: exitCode === 0 ? good : bad, data: { name, ...settings, report }, exitCode };
 };
 
@@ -51,13 +51,13 @@ async function chooseNewHost(
   if (more !== undefined) throw oneWordTooMany(more);
   if (word !== undefined) {
     if (destination === undefined && hostNameProblem(word) !== undefined && /[@:]/.test(word)) {
-      throw nameFault(word, `That is where it is, and it needs a name too: quarterdeck hosts add NAME ${cleanLine(word)}`);
+      throw nameFault(word, `That is an address; a name is required too: quarterdeck hosts add NAME ${cleanLine(word)}`);
     }
     return [word, destination ?? word];
   }
   if (!session.attended) {
-    const message = 'The name of the host is needed.';
-    throw new Fault('usage.host', message, 'quarterdeck hosts add NAME [user@]host, or NAME alone for a Host of your ssh configuration.');
+    const message = 'The name of the host is required.';
+    throw new Fault('usage.host', message, 'Pass NAME [user@]host, or NAME alone for a Host of your ssh configuration.');
   }
   const known = (await sshNames(home)).filter((name) => !listed.includes(name)).slice(0, offeredAtMost);
   const chosen =
@@ -65,24 +65,24 @@ async function chooseNewHost(
       ? another
       : await session.ask.choice({
           id: 'known',
-          label: 'Which host?',
-          help: 'Those that ssh knows on this machine.',
-          choices: [...known.map((value) => ({ value, label: value })), { value: another, label: 'Another one' }],
+          label: 'Host',
+          help: 'Hosts in the ssh configuration of this machine.',
+          choices: [...known.map((value) => ({ value, label: value })), { value: another, label: 'Other' }],
         });
   const ssh =
     chosen !== another
       ? chosen
       : await session.ask.text({
           id: 'ssh',
-          label: 'Where is it?',
-          help: 'As behind ssh: nas, op@nas.example.org, op@192.168.1.20:2222.',
+          label: 'Address',
+          help: 'As for ssh: nas, op@nas.example.org, op@192.168.1.20:2222.',
           check: (text) => faultOf(() => parseDestination(text.trim())),
         });
   const name = await session.ask.text({
     id: 'name',
-    label: 'What do you call it?',
+    label: 'Name',
     initial: suggestedName(ssh.trim(), listed),
-    check: (text) => hostNameProblem(text.trim()) ?? (listed.includes(text.trim()) ? 'There is one of that name already.' : undefined),
+    check: (text) => hostNameProblem(text.trim()) ?? (listed.includes(text.trim()) ? 'This name is already in use.' : undefined),
   });
   return [name.trim(), ssh.trim()];
 }
@@ -98,8 +98,8 @@ function suggestedName(ssh: string, listed: readonly string[]): string {
 function optionsOf({ options }: FlowInput): Pick<HostSettings, 'sudo' | 'stackFolder'> {
   const folder = options['stack-folder'];
   if (typeof folder === 'string' && !/^(?:\/|~\/)/.test(folder)) {
-    const message = `"${cleanLine(folder)}" is no folder that could be found from everywhere.`;
-    throw new Fault('usage.stackFolder', message, 'Begin it with / or ~/ (the home there).');
+    const message = `"${cleanLine(folder)}" is not an absolute path.`;
+    throw new Fault('usage.stackFolder', message, 'Start it with / or ~/ (the home directory on the host).');
   }
   return { ...(typeof folder === 'string' && { stackFolder: folder }), ...(options.sudo === true && { sudo: true }) };
 }
@@ -115,10 +115,10 @@ function faultOf(check: () => unknown): string | undefined {
 }
 
 function nameFault(name: string, problem: string): Fault {
-  return new Fault('usage.hostName', `A host cannot be called "${cleanLine(name)}".`, problem);
+  return new Fault('usage.hostName', `"${cleanLine(name)}" is not a valid host name.`, problem);
 }
 
 function there(name: string, { ssh }: HostSettings): Fault {
-  const message = `There is a host called ${name} already: ${cleanLine(ssh)}.`;
-  return new Fault('refused.hostThere', message, `Choose another name, or take it away first: quarterdeck hosts remove ${name}`);
+  const message = `A host named ${name} already exists: ${cleanLine(ssh)}.`;
+  return new Fault('refused.hostThere', message, `Choose another name, or remove it first: quarterdeck hosts remove ${name}`);
 }

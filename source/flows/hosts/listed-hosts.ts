@@ -5,6 +5,7 @@ import { unlessCode } from '../../faults/unless-fault.ts';
 import { parseDestination } from '../../hosts/ssh/destination.ts';
 import { changedKey, forgetKey } from '../../hosts/ssh/host-keys.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { countText } from '../../text/quantities.ts';
 import { deleteOne } from '../delete-one.ts';
 import type { FlowContext, Procedure } from '../flow.ts';
 import { type Columns, showList } from '../list-table.ts';
@@ -41,7 +42,7 @@ export const hostsList: Procedure = async (session, _, context) => {
   return {
     message:
       remote.length === 0
-        ? 'No host beside this machine. To add one: quarterdeck hosts add NAME [user@]host'
+        ? 'No remote hosts. To add one: quarterdeck hosts add NAME [user@]host'
         : away === 0
           ? `${remote.length === 1 ? 'It is' : `All ${remote.length} are`} connected.`
           : `${remote.length - away} of ${remote.length} connected.`,
@@ -102,10 +103,10 @@ export const hostsCheck: Procedure = async (session, input, context) => {
   const warnings = looks.flatMap(({ report }) => report.findings.filter(({ state }) => state === 'warning'));
   const [first, second] = looks;
   const name = second ? undefined : first?.report.name;
-  const count = warnings.length === 1 ? 'one thing' : `${warnings.length} things`;
-  const good = warnings.length > 0 ? `${name ? `${name} works` : 'They work'}, and ${count} could be better.` : undefined;
+  const count = countText(warnings.length, 'warning');
+  const good = warnings.length > 0 ? `${name ? `${name} works` : 'All hosts work'}, with ${count}.` : undefined;
   return {
-    message: troubled.length > 0 ? `Not well: ${names}.` : (good ?? `${name ? `${name} is well` : 'All are well'}.`),
+    message: troubled.length > 0 ? `Problems on: ${names}.` : (good ?? `${name ? `${name} has no problems` : 'No problems'}.`),
     data: { hosts: looks.map(({ report }) => report) },
     ...(troubled[0] && { exitCode: troubled[0].exitCode }),
   };
@@ -134,7 +135,7 @@ export const hostsRemove: Procedure = (session, input, context) => {
       },
     }),
     stillThere: { code: 'failed.hosts', remedy: `Remove it from ${book.file} in an editor.` },
-    remark: 'Nothing was changed on it.',
+    remark: 'Nothing on it was changed.',
   });
 };
 
@@ -142,33 +143,33 @@ export const hostsTrust: Procedure = async (session, input, context) => {
   const book = bookOf(context);
   const [name, settings] = await chooseHost(session, input, await book.list());
   const { program, env } = book;
-  session.progress({ id: 'key', label: `Looking which key ${name} shows` });
+  session.progress({ id: 'key', label: `Reading the key of ${name}` });
   const changed = await changedKey(name, parseDestination(settings.ssh), { program, env }, session.signal);
   session.progress({ id: 'key', label: '', done: true });
-  if (!changed) return { message: `${name} shows no key that differs from a known one: there is nothing to forget.`, data: { name } };
+  if (!changed) return { message: `The key of ${name} has not changed.`, data: { name } };
   const file = cleanLine(changed.file);
   session.show({
     kind: 'table',
     title: `Host key of ${name} (${cleanLine(changed.name)})`,
     columns: ['', 'KEY'],
-    rows: [...(changed.known.length > 0 ? changed.known : ['not readable']).map((key) => ['known', key]), ['shown now', changed.shown]],
+    rows: [...(changed.known.length > 0 ? changed.known : ['not readable']).map((key) => ['known', key]), ['current', changed.shown]],
   });
   if (!session.dryRun) {
     if (!session.attended) {
       const remedy = `Run it in a terminal: quarterdeck hosts trust ${name}`;
-      throw new Fault('refused.notConfirmed', `Nobody is there to compare the new key of ${name}: ${changed.shown}.`, remedy);
+      throw new Fault('refused.notConfirmed', `Cannot prompt for the new key of ${name}: ${changed.shown}.`, remedy);
     }
     await session.ask
       .text({
         id: 'trust',
-        label: `Type ${name} to forget the old key`,
-        help: `Only when the key that is shown now is the machine's own: on its console, ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub. Otherwise somebody may stand in between. Empty walks away.`,
+        label: `Type ${name} to remove the old key`,
+        help: `Compare the current key with the output of ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub on the host's own console. If they differ, the connection may be intercepted. Leave empty to cancel.`,
         check: (text) => (text.trim() === name || text === '' ? undefined : `That is not "${name}".`),
       })
       .then((typed) => {
         if (typed.trim() === name) return;
-        const remedy = 'Run it again once you have compared the keys.';
-        throw new Fault('interrupted.cancelled', 'Cancelled: the old key is still the known one.', remedy);
+        const remedy = 'Compare the keys, then run the command again.';
+        throw new Fault('interrupted.cancelled', 'Cancelled: the old key is kept.', remedy);
       });
   }
   // The operator typed the name, which is more than a yes.
@@ -179,13 +180,13 @@ export const hostsTrust: Procedure = async (session, input, context) => {
     target: { host: name },
     run: (grant) => forgetKey(grant, changed, env),
   });
-  if (session.dryRun) return { message: 'Dry run: no key was forgotten.' };
+  if (session.dryRun) return { message: 'Dry run: no key was removed.' };
   const { report, exitCode } = await checkHost(session, book, name, settings);
   return {
     message:
       exitCode === 0
-        ? `The old key of ${name} is forgotten; it is in ${file}.old.`
-        : `The old key of ${name} is forgotten (it is in ${file}.old), and not all is well there.`,
+        ? `Removed the old key of ${name}; a copy is in ${file}.old.`
+        : `Removed the old key of ${name} (a copy is in ${file}.old), but the host has problems.`,
     data: { name, file: changed.file, known: changed.known, shown: changed.shown, report },
     exitCode,
   };

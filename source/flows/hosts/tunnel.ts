@@ -39,7 +39,7 @@ export const tunnel: Procedure = async (session, input, context) => {
   const there = `${target.scheme ? `${target.scheme}://` : ''}${authority(target.address)}`;
   if (!host.link)
     return {
-      message: `${component.id} runs on this machine, nothing has to be led there: ${there}`,
+      message: `${component.id} runs on this machine and needs no tunnel: ${there}`,
       data: { host: input.engineName, component: component.id, url: there, tunnel: false },
     };
   const { tunnels } = context;
@@ -58,7 +58,7 @@ export const tunnel: Procedure = async (session, input, context) => {
   const opened = await session.act({
     id: 'tunnel',
     right: 'operate',
-    request: `Lead 127.0.0.1:${port ?? 'a free port'} of this machine to ${target.address.host}:${target.address.port} of ${host.name}`,
+    request: `Forward 127.0.0.1:${port ?? 'a free port'} of this machine to ${target.address.host}:${target.address.port} of ${host.name}`,
     run: (grant) => tunnels.open(grant, wanted),
   });
   if (!opened) return { message: 'Dry run: no tunnel was opened.' };
@@ -70,7 +70,7 @@ function outcome(component: ComponentView, tunnel: Tunnel, tunnels: Tunnels): Fl
   const { url, port } = tunnel;
   const to = { address: address.host, port: address.port };
   return {
-    message: `${url} leads to ${component.id} on ${host.name}.`,
+    message: `${url} forwards to ${component.id} on ${host.name}.`,
     data: { host: engineName, component: component.id, url, port, to, tunnel: true },
     lasts: lastingOf(tunnel, tunnels),
   };
@@ -88,8 +88,8 @@ function lastingOf(tunnel: Tunnel, tunnels: Tunnels): Lasting {
       const look = () => {
         const { state = 'connected', fault } = host.link?.view ?? {};
         const isAway = state === 'away' || state === 'refused';
-        if (isAway && !wasAway) tell('away', `${fault?.message ?? `${host.name} is away.`} The tunnel waits for it.`);
-        if (state === 'connected' && wasAway) tell('back', `${host.name} is back: ${tunnel.url} leads there again.`);
+        if (isAway && !wasAway) tell('away', `${fault?.message ?? `${host.name} is unreachable.`} The tunnel reconnects automatically.`);
+        if (state === 'connected' && wasAway) tell('back', `${host.name} is connected again: ${tunnel.url}`);
         if (isAway || state === 'connected') wasAway = isAway;
         const message = isAway ? undefined : tunnel.trouble?.message;
         if (message !== undefined && message !== trouble) tell('trouble', message);
@@ -109,11 +109,11 @@ async function choose(session: Session, component: ComponentView, targets: reado
   if (first?.scheme || !second) return first;
   if (!session.attended) {
     const message = `${component.id} has no page, and several ports: ${targets.map(({ address }) => address.port).join(', ')}.`;
-    throw new Fault('usage.port', message, 'Name one of them with --to.');
+    throw new Fault('usage.port', message, 'Choose one with --to.');
   }
   const chosen = await session.ask.choice({
     id: 'to',
-    label: `Which port of ${component.id}?`,
+    label: `Port of ${component.id}`,
     choices: targets.map(({ address, label }) => ({ value: String(address.port), label })),
   });
   return targets.find(({ address }) => String(address.port) === chosen);
@@ -124,8 +124,8 @@ function noSuchPort(component: ComponentView, targets: readonly TunnelTarget[], 
   return new Fault(
     'refused.noPort',
     to === undefined || known === ''
-      ? `${component.id} has no port that is published and open for TCP now.`
+      ? `${component.id} has no published TCP port that is open.`
       : `${component.id} publishes no port ${to}.`,
-    known === '' ? 'Start it, or publish a port; what is not published cannot be reached.' : `Published: ${known}.`,
+    known === '' ? 'Start it, or publish a port.' : `Published: ${known}.`,
   );
 }

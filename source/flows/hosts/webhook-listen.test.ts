@@ -42,7 +42,7 @@ async function listen(options: FlowInput['options'] = {}, stdin: string | undefi
 describe('what arrives is shown as it arrives', () => {
   test('who sent it, what kind it is, and its body a member a line (R58)', async () => {
     const { outcome, reported, url, send } = await listen();
-    expect(outcome.message).toBe(`Listening on ${url}. Containers do not reach it: --address names one of this machine that they do.`);
+    expect(outcome.message).toBe(`Listening on ${url}. Containers cannot reach it: pass another address of this machine with --address.`);
     expect((await send('{"ref":"main","commits":[]}', undefined, 'hooks/git?x=1')).status).toBe(200);
     await vi.waitFor(() => expect(reported).toHaveLength(1));
     expect(reported[0]?.message.split('\n')).toEqual([
@@ -113,7 +113,7 @@ describe('what arrives is shown as it arrives', () => {
     await vi.waitFor(() => expect(reported).toHaveLength(2));
     expect(reported[0]).toEqual({
       state: 'refused',
-      message: 'Refused, from 127.0.0.1 to /: it is not signed with this secret, by HMAC-SHA256 of the body in hex.',
+      message: 'Refused, from 127.0.0.1 to /: not signed with this secret (HMAC-SHA256 of the body, in hex).',
       data: undefined,
     });
     expect(JSON.stringify(reported)).not.toContain('forged');
@@ -133,16 +133,14 @@ test('the secret is asked for masked or piped in, and is nowhere afterwards', as
 });
 
 test('what cannot be is refused before anything listens', async () => {
-  await expect(listen({ address: 'example.org' })).rejects.toThrow(
-    '--address takes an IP address of this machine, and "example.org" is none.',
-  );
-  await expect(listen({ address: '10.0.0.0/8' })).rejects.toThrow('is none');
-  await expect(listen({ port: '70000' })).rejects.toThrow('--port takes a port from 1 to 65535, and "70000" is none.');
-  await expect(listen({}, '\n')).rejects.toThrow('What was piped in is empty');
+  await expect(listen({ address: 'example.org' })).rejects.toThrow('--address must be an IP address of this machine, not "example.org".');
+  await expect(listen({ address: '10.0.0.0/8' })).rejects.toThrow('must be');
+  await expect(listen({ port: '70000' })).rejects.toThrow('--port must be a port between 1 and 65535, not "70000".');
+  await expect(listen({}, '\n')).rejects.toThrow('Standard input is empty');
 });
 
 test('a dry run listens on nothing', async () => {
   fixture.policy = { ...fixture.policy, dryRun: true };
   const { outcome } = await listen();
-  expect(outcome).toEqual({ message: 'Dry run: nothing was listened on.' });
+  expect(outcome).toEqual({ message: 'Dry run: not listening.' });
 });

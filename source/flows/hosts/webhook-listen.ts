@@ -13,12 +13,15 @@ const shownCharacters = 16_384;
 const shownLines = 60;
 
 export const webhookListen: Procedure = async (session, input) => {
-  wordsUpTo(0, input, { takes: 'It listens on one address', remedy: 'quarterdeck webhook listen --address 192.168.1.10 --port 9000' });
+  wordsUpTo(0, input, {
+    takes: 'webhook listen accepts no arguments',
+    remedy: 'quarterdeck webhook listen --address 192.168.1.10 --port 9000',
+  });
   const address = optionOf(input, 'address') ?? '127.0.0.1';
   if (address.includes('/') || addressProblem(address))
     throw new Fault(
       'usage.address',
-      `--address takes an IP address of this machine, and "${cleanLine(address)}" is none.`,
+      `--address must be an IP address of this machine, not "${cleanLine(address)}".`,
       'For example: --address 192.168.1.10',
     );
   const port = portOption(input, 'port');
@@ -31,9 +34,9 @@ export const webhookListen: Procedure = async (session, input) => {
     request: `Listen on ${address}:${port ?? 'a free port'} of this machine for webhooks`,
     run: (grant) => WebhookReceiver.open(grant, { address, port, secret }),
   });
-  if (!receiver) return { message: 'Dry run: nothing was listened on.' };
+  if (!receiver) return { message: 'Dry run: not listening.' };
   const { url } = receiver;
-  const loopback = isLoopback(address) ? ' Containers do not reach it: --address names one of this machine that they do.' : '';
+  const loopback = isLoopback(address) ? ' Containers cannot reach it: pass another address of this machine with --address.' : '';
   return { message: `Listening on ${url}.${loopback}`, data: { url }, lasts: lastingOf(receiver) };
 };
 
@@ -42,16 +45,12 @@ async function readSecret(session: Session, { stdin }: FlowInput): Promise<strin
     ? new TextDecoder().decode(stdin).replace(/\r?\n$/, '')
     : await session.ask.secret({
         id: 'secret',
-        label: 'With which secret is it signed?',
-        help: 'The one that stands in the settings of whoever sends; it is not kept here.',
-        check: (text) => (text === '' ? 'Without a secret anybody could send anything.' : undefined),
+        label: 'Webhook secret',
+        help: 'The secret set in the webhook settings of the sender. It is not stored.',
+        check: (text) => (text === '' ? 'A secret is required: without it anyone could send anything.' : undefined),
       });
   if (secret === '')
-    throw new Fault(
-      'usage.secret',
-      'What was piped in is empty: without a secret anybody could send anything.',
-      'Pipe in the secret that the sender signs with.',
-    );
+    throw new Fault('usage.secret', 'Standard input is empty: a secret is required.', 'Pipe in the secret that the sender uses to sign.');
   return secret;
 }
 
@@ -81,11 +80,11 @@ function lastingOf(receiver: WebhookReceiver): Lasting {
 }
 
 const reasons: Readonly<Record<TurnedAway['reason'], string>> = {
-  'no signature': 'it has no header X-<vendor>-Signature or X-<vendor>-Signature-256',
-  'wrong signature': 'it is not signed with this secret, by HMAC-SHA256 of the body in hex',
-  'too large': 'it is larger than 1 MiB',
-  'no POST': 'a webhook is a POST',
-  'too many': 'more came than can be shown',
+  'no signature': 'no header X-<vendor>-Signature or X-<vendor>-Signature-256',
+  'wrong signature': 'not signed with this secret (HMAC-SHA256 of the body, in hex)',
+  'too large': 'larger than 1 MiB',
+  'no POST': 'webhooks use POST',
+  'too many': 'more deliveries than can be shown',
 };
 
 const cutTo = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}...` : text);

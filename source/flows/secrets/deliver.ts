@@ -28,7 +28,7 @@ export async function handOut(session: Session, handouts: readonly Handout[], wo
   for (const { value } of handouts) session.hide(value);
   for (const [at, handout] of handouts.entries()) {
     const left = handouts.slice(at).map(({ label }) => label);
-    session.progress({ id: 'handing-out', label: `${at} of ${handouts.length} are in safe hands`, fraction: at / handouts.length });
+    session.progress({ id: 'handing-out', label: `${at} of ${handouts.length} delivered`, fraction: at / handouts.length });
     for (let time = 1; ; time++) {
       const step = time === 1 ? '' : `-${time}`;
       try {
@@ -40,23 +40,23 @@ export async function handOut(session: Session, handouts: readonly Handout[], wo
       }
     }
     await session.note(handedOutStep, handout.label);
-    session.show({ kind: 'item', id: handout.id, title: handout.label, state: 'ok', evidence: 'written down and typed again' });
+    session.show({ kind: 'item', id: handout.id, title: handout.label, state: 'ok', evidence: 'written down and verified' });
   }
-  session.progress({ id: 'handing-out', label: 'All are in safe hands', done: true });
+  session.progress({ id: 'handing-out', label: 'All delivered', done: true });
 }
 
 async function reveal(session: Session, { id, label, value, whose }: Handout, step: string): Promise<void> {
   await session.ask.choice({
     id: `${id}-call${step}`,
-    label: `${label}: is ${whose} at the screen, alone?`,
-    choices: [{ value: 'yes', label: 'Show it' }],
+    label: `${label}: confirm that only ${whose} can see the screen`,
+    choices: [{ value: 'yes', label: 'Show' }],
     initial: 'yes',
   });
   await session.ask.choice({
     id: `${id}-shown${step}`,
-    label: 'Write it down now: it is not shown again once it was proved.',
+    label: 'Write it down now: it is not shown again after you verify it.',
     reveals: { label, value },
-    choices: [{ value: 'yes', label: 'It is written down' }],
+    choices: [{ value: 'yes', label: 'Continue to verification' }],
     initial: 'yes',
   });
 }
@@ -64,13 +64,11 @@ async function reveal(session: Session, { id, label, value, whose }: Handout, st
 async function prove(session: Session, { id, label, value }: Handout, step: string): Promise<boolean> {
   const typed = await session.ask.secret({
     id: `${id}-proof${step}`,
-    label: `Type ${label.slice(0, 1).toLowerCase()}${label.slice(1)} from what was written down`,
-    help: 'Empty shows it once more.',
+    label: `Type ${label.slice(0, 1).toLowerCase()}${label.slice(1)} as you wrote it down`,
+    help: 'Leave empty to see it again.',
     check: (text) => {
       const given = text.trim();
-      return given === '' || given === value
-        ? undefined
-        : 'That is another one: look at what was written down, or leave it empty to see it again.';
+      return given === '' || given === value ? undefined : 'It does not match. Check your note, or leave empty to see it again.';
     },
   });
   return typed.trim() !== '';
@@ -80,11 +78,11 @@ async function leaves(session: Session, { lost, detail }: HandoutWords, left: re
   const answer = await session.ask
     .choice({
       id: `leave-${step}`,
-      label: 'Leave, and lose what was not handed out?',
+      label: 'Quit and lose what was not delivered',
       help: lost(left),
       choices: [
-        { value: 'stay', label: 'Go on' },
-        { value: 'leave', label: 'Leave', detail },
+        { value: 'stay', label: 'Continue' },
+        { value: 'leave', label: 'Quit', detail },
       ],
       initial: 'stay',
     })

@@ -12,8 +12,8 @@ export const revealedSeconds = 15;
 export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host', right: 'operate' }, [
   {
     verb: 'secrets list',
-    title: 'List the secrets and where they rest',
-    summary: 'Lists every secret that is kept, without its value: versions, age, every place where it rests, and who can read it there.',
+    title: 'List secrets and where they are stored',
+    summary: 'Lists every stored secret without its value: versions, age, where it is stored, and who can read it there.',
     right: 'read',
     offline: true,
     usage: '[COMPONENT]',
@@ -23,7 +23,7 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host', right: 'o
   {
     verb: 'secrets set',
     title: 'Set a secret',
-    summary: 'Keeps a value that you type, masked and twice, as the newest version of a secret. It is in force with the next deploy.',
+    summary: 'Stores a value that you type twice, masked, as the newest version of a secret. It takes effect with the next deploy.',
     offline: true,
     ...oneSecret,
     load: async () => (await import('./kept-secrets.ts')).secretsSet,
@@ -31,30 +31,30 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host', right: 'o
   {
     verb: 'secrets reveal',
     title: 'Reveal a secret',
-    summary: `Shows the value of a secret: in the console for ${revealedSeconds} seconds, in a terminal once. What was revealed, by whom and when is in the audit.`,
+    summary: `Shows the value of a secret: in the console for ${revealedSeconds} seconds, in a terminal once. The audit log records what was revealed, by whom and when.`,
     right: 'reveal',
     offline: true,
     ...oneSecret,
     flags: {
-      version: { meaning: 'that version, not the newest', value: 'ID' },
-      copy: { meaning: 'put it on the clipboard instead of the screen' },
-      plain: { meaning: 'the value alone, into a pipe' },
+      version: { meaning: 'show this version instead of the newest', value: 'ID' },
+      copy: { meaning: 'copy it to the clipboard instead of showing it' },
+      plain: { meaning: 'print only the value, to a pipe' },
     },
     load: async () => (await import('./kept-secrets.ts')).secretsReveal,
   },
   {
     verb: 'secrets rotate',
-    title: 'Replace a secret by a new one',
+    title: 'Rotate a secret',
     summary:
-      'Makes a new value, keeps it as a version, puts it in force in everything that uses it, and proves that the new one works and the old one does not, where the component can be asked.',
+      'Generates a new value, stores it as a version, applies it to everything that uses it and, if the component supports it, verifies that the new value works and the old one does not.',
     ...oneSecret,
     load: async () => (await import('./secrets-rotate.ts')).secretsRotate,
   },
   {
     verb: 'secrets remove',
-    title: 'Forget a secret',
+    title: 'Remove a secret',
     summary:
-      'Removes a secret with all its versions from the place where secrets are kept. Containers that have it keep their copy until they are removed.',
+      'Removes a secret with all of its versions from the secret store. Containers that use it keep their copy until they are removed.',
     right: 'destroy',
     offline: true,
     ...oneSecret,
@@ -64,7 +64,7 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host', right: 'o
     verb: 'secrets migrate',
     title: 'Move the secrets to the keychain or to a sealed file',
     summary:
-      'Copies all secrets to the other place, reads every value back, and only then removes them from the old one. One that was interrupted is gone on with.',
+      'Copies all secrets to the other backend, reads every value back, and only then removes them from the old one. Resumes an interrupted migration.',
     offline: true,
     flags: { to: { meaning: 'keychain or file', value: 'PLACE' } },
     load: async () => (await import('./kept-secrets.ts')).secretsMigrate,
@@ -72,8 +72,7 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host', right: 'o
   {
     verb: 'secrets accept',
     title: 'Accept the loss of sealed secrets',
-    summary:
-      'After the file of sealed secrets was lost, or an older copy was restored on purpose: uses the file that is there, or starts again without one.',
+    summary: 'After the sealed file was lost, or an older copy was restored on purpose: uses the existing file, or starts without one.',
     right: 'destroy',
     offline: true,
     load: async () => (await import('./kept-secrets.ts')).secretsAccept,
@@ -82,9 +81,9 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host', right: 'o
     verb: 'secrets reseal',
     title: 'Change the passphrase of the sealed secrets',
     summary:
-      'Seals the file of secrets anew, with another passphrase, or with --key-file by the key file that QUARTERDECK_SECRETS_KEY_FILE names.',
+      'Encrypts the sealed file again with another passphrase, or, with --key-file, with the key file that QUARTERDECK_SECRETS_KEY_FILE names.',
     offline: true,
-    flags: { 'key-file': { meaning: 'with the key file instead of a passphrase' } },
+    flags: { 'key-file': { meaning: 'use the key file instead of a passphrase' } },
     load: async () => (await import('./kept-secrets.ts')).secretsReseal,
   },
 ]);

@@ -36,7 +36,7 @@ export const secretsList: Procedure = async (session, input, context) => {
   if (vault.passedOver !== undefined) session.show({ kind: 'text', text: `${vault.passedOver} Secrets in it are not listed.` });
   if (secrets.length === 0)
     return {
-      message: `No secret ${wanted === undefined ? '' : `of ${cleanLine(wanted)} `}is kept in ${vault.where}${wanted !== undefined && isInstanceOfOthers(wanted) ? ': Quarterdeck did not deploy it' : ''}.`,
+      message: `No secret ${wanted === undefined ? '' : `of ${cleanLine(wanted)} `}is stored in ${vault.where}${wanted !== undefined && isInstanceOfOthers(wanted) ? ': Quarterdeck did not deploy it' : ''}.`,
       data: { secrets },
     };
   // Not a table: locations and readers are sentences that must not be truncated.
@@ -47,7 +47,7 @@ export const secretsList: Procedure = async (session, input, context) => {
     session.show({ kind: 'text', text: [`${cleanLine(name)}  ${countText(versions.length, 'version')}${age}`, ...engines].join('\n') });
   }
   const away = snapshot.engines.filter(({ engine }) => !engine.reachable).map(({ name }) => name);
-  const note = away.length > 0 ? ` What the engine of ${away.map(cleanLine).join(', ')} keeps is not known: it does not answer.` : '';
+  const note = away.length > 0 ? ` Not checked, as the engine does not respond: ${away.map(cleanLine).join(', ')}.` : '';
   return { message: `${countText(secrets.length, 'secret')} in ${vault.where}.${note}`, data: { secrets } };
 };
 
@@ -65,23 +65,23 @@ export const secretsSet: Procedure = async (session, input, context) => {
     ...(field && { help: [field.description, field.rule].filter(Boolean).join('; ').replace('.;', ';') }),
     check: problem,
   });
-  const again = await session.ask.secret({ id: 'again', label: 'The same again' });
+  const again = await session.ask.secret({ id: 'again', label: 'Repeat the value' });
   if (again !== value) {
-    throw new Fault('usage.answer', 'The two were not the same.', 'Nothing was kept. Run it again.');
+    throw new Fault('usage.answer', 'The values do not match.', 'Nothing was stored. Run the command again.');
   }
   const version = await session.act({
     id: 'set',
     right: 'operate',
-    request: `keep a new version of ${shown} in ${vault.where}`,
+    request: `store a new version of ${shown} in ${vault.where}`,
     target: { host: input.engineName, component },
     // Without this check, a run that was interrupted after the write would add another version of the same value.
     done: async () => (await vault.read(name, session.signal)) === value,
     run: (grant) => vault.write(grant, name, value, 'given'),
   });
-  if (session.dryRun) return { message: 'Dry run: nothing was kept.' };
-  if (version === undefined) return { message: `${shown} has that value already: no version was added.`, data: { name } };
+  if (session.dryRun) return { message: 'Dry run: nothing was stored.' };
+  if (version === undefined) return { message: `${shown} already has that value; no version was added.`, data: { name } };
   return {
-    message: `Version ${version} of ${shown} is kept. It is in force with the next deploy of ${component}.`,
+    message: `Stored version ${version} of ${shown}. It takes effect with the next deploy of ${component}.`,
     data: { name, version },
   };
 };
@@ -132,7 +132,7 @@ export const secretsRemove: Procedure = async (session, input, context) => {
         request: `remove ${name} from ${vault.where}`,
         target: { host: input.engineName, component },
         consequences: [
-          `${countText(versions.length, 'version')} of it. What was deployed with them cannot be rolled back.`,
+          `${countText(versions.length, 'version')}. Deployments that use them cannot be rolled back.`,
           ...(isUsed
             ? [`It is in use: the next deploy of ${component} will prompt for it, or generate one that does not match its data.`]
             : []),
@@ -140,7 +140,7 @@ export const secretsRemove: Procedure = async (session, input, context) => {
         run: (grant) => vault.remove(grant, name),
       };
     },
-    stillThere: { code: 'failed.secrets', remedy: 'Run it again.' },
+    stillThere: { code: 'failed.secrets', remedy: 'Run the command again.' },
   });
 };
 
@@ -151,7 +151,7 @@ interface StoredAt {
 
 const vaultReaders: Record<SecretStorage['kind'], string> = {
   keychain: 'your programs, while the keychain is unlocked',
-  file: 'nobody without its passphrase or key file',
+  file: 'only users with its passphrase or key file',
 };
 
 /** Returns the services of compose.yaml whose container receives the variable, in its environment or its arguments. */
@@ -172,7 +172,7 @@ function engineNamesOf(name: string, entry: CatalogEntry | undefined, snapshot: 
     .filter((service) => given.has(service.name) && service.containerId !== undefined);
   const copies = containers.map(({ containerName }) => ({
     where: `configuration of the container ${cleanLine(containerName)}`,
-    readableBy: engine?.rootless ? 'root, and the user whose engine it is' : "root, and whoever can reach the engine's socket",
+    readableBy: engine?.rootless ? 'root, and the user who runs the engine' : "root, and users who can reach the engine's socket",
   }));
   if (given.size === 0) return [];
   const passing: StoredAt[] = [{ where: 'environment of the compose process, while it runs', readableBy: 'root and you' }];
@@ -191,13 +191,13 @@ export const secretsMigrate: Procedure = async (session, input, context) => {
   const vault = await context.vault(session);
   const to = await targetOf(input.options.to, vault, session);
   const [from, left] = [vault.where, await vault.care.leftIn()];
-  if (vault.kind === to && left === undefined) return { message: `The secrets are in ${vault.where} already.` };
+  if (vault.kind === to && left === undefined) return { message: `The secrets are already in ${vault.where}.` };
   const answer = await session.act({
     id: 'migrate',
     right: 'operate',
     request:
       vault.kind === to
-        ? `remove the copies that are left in ${left}`
+        ? `remove the remaining copies in ${left}`
         : `move all secrets from ${from} to the ${to === 'file' ? 'sealed file' : 'keychain'}`,
     limitMs,
     run: (grant) => vault.care.migrate(grant, to, (fraction, label) => session.progress({ id: 'migrate', label, fraction })),
@@ -214,12 +214,12 @@ export const secretsMigrate: Procedure = async (session, input, context) => {
 async function targetOf(given: unknown, vault: SecretStorage, session: Session): Promise<SecretStorage['kind']> {
   if (given === 'keychain' || given === 'file') return given;
   if (given !== undefined || !session.attended) {
-    throw new Fault('usage.secrets', 'Say where the secrets are to be moved.', '--to keychain or --to file');
+    throw new Fault('usage.secrets', 'A target is required.', 'Pass --to keychain or --to file.');
   }
   const other = vault.kind === 'keychain' ? 'file' : 'keychain';
   const answer = await session.ask.choice({
     id: 'to',
-    label: `The secrets are in ${vault.where}. Where are they to be?`,
+    label: `Move the secrets from ${vault.where} to`,
     choices: [
       { value: 'keychain', label: 'the keychain of the system' },
       { value: 'file', label: 'a sealed file' },
@@ -244,7 +244,7 @@ export const secretsReseal: Procedure = async (session, input, context) => {
   });
   return {
     message: done
-      ? `${vault.where} opens with the ${opens === 'passphrase' ? 'new passphrase' : 'key file'} from now on. Backups of the file still open with the old key.`
+      ? `${vault.where} now opens with the ${opens === 'passphrase' ? 'new passphrase' : 'key file'}. Backups of the file still open with the old key.`
       : 'Dry run: nothing was changed.',
   };
 };
@@ -253,7 +253,7 @@ export const secretsAccept: Procedure = async (session, _input, context) => {
   const vault = await context.vault(session);
   const lost = await vault.care.lost(session.signal);
   const data = { found: lost?.code === 'refused.secretsMissing' ? 'none' : 'file' };
-  if (!lost) return { message: 'Nothing to accept: the secrets are the ones that were written last.', data };
+  if (!lost) return { message: 'Nothing to accept: the secrets are the ones written last.', data };
   const isMissing = data.found === 'none';
   await session.act({
     id: 'accept',

@@ -18,8 +18,8 @@ export async function askNewPassword(session: Session, label: string, sends: str
   const value = await session.ask.secret({
     id: 'password',
     label,
-    help: `Empty makes one up, and shows it once. ${sends}`,
-    check: (text) => (text !== '' && text.length < leastLength ? `At least ${leastLength} characters.` : undefined),
+    help: `Leave empty to generate one, which is shown once. ${sends}`,
+    check: (text) => (text !== '' && text.length < leastLength ? `Use at least ${leastLength} characters.` : undefined),
   });
   if (value === '') {
     const made = Array.from({ length: madeUpLength }, () => letters[randomInt(letters.length)]).join('');
@@ -29,8 +29,8 @@ export async function askNewPassword(session: Session, label: string, sends: str
   if (session.attended) {
     await session.ask.secret({
       id: 'password-again',
-      label: 'The same again',
-      check: (text) => (text === value ? undefined : 'That is another one. Type the first one, or leave with Esc.'),
+      label: 'Repeat the password',
+      check: (text) => (text === value ? undefined : 'The passwords do not match. Type the first one again, or press Esc to cancel.'),
     });
   }
   return { value, madeUp: false };
@@ -43,7 +43,7 @@ export async function showMadeUp(session: Session, whose: string, { value, madeU
     session.show({ kind: 'secret', label: `Password of ${whose}`, value, secondsLeft: secondsSeen });
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
-    const message = `A password was made up for ${whose}, is in force, and nobody could see it.`;
-    throw new Fault('failed.unseen', message, 'Reset it in a terminal, or pipe one in: --answers -', { cause: thrown });
+    const message = `The generated password of ${whose} is in effect, but could not be shown.`;
+    throw new Fault('failed.unseen', message, 'Reset it in a terminal, or pass one with --answers -', { cause: thrown });
   }
 }

@@ -34,12 +34,12 @@ export function fieldOf(entry: CatalogEntry | undefined, variable: string): Comp
 
 export async function chooseKept(session: Session, input: FlowInput, entries: readonly SecretEntry[]): Promise<SecretEntry> {
   if (entries.length === 0) {
-    throw new Fault('usage.secret', 'No secret is kept yet.', 'quarterdeck secrets set COMPONENT VARIABLE, or deploy something.');
+    throw new Fault('usage.secret', 'No secrets are stored.', 'Add one: quarterdeck secrets set COMPONENT VARIABLE');
   }
   if (input.words.length === 0 && session.attended) {
     const name = await session.ask.choice({
       id: 'secret',
-      label: 'Which secret?',
+      label: 'Secret',
       choices: entries.map((entry) => ({ value: entry.name, label: cleanLine(entry.name) })),
     });
     return entries.find((entry) => entry.name === name) ?? unknownSecret(name, entries);
@@ -48,8 +48,8 @@ export async function chooseKept(session: Session, input: FlowInput, entries: re
   const matches = entries.filter(({ name }) => name === written || name === `${input.engineName}/${written}`);
   const [found, other] = matches.length > 0 ? matches : entries.filter(({ name }) => name.endsWith(`/${written}`));
   if (found && other) {
-    const message = `"${cleanLine(written)}" is kept more than once.`;
-    throw new Fault('usage.secret', message, `Write the whole name: ${cleanLine(found.name)} or ${cleanLine(other.name)}.`);
+    const message = `"${cleanLine(written)}" is stored more than once.`;
+    throw new Fault('usage.secret', message, `Use the full name: ${cleanLine(found.name)} or ${cleanLine(other.name)}.`);
   }
   return found ?? unknownSecret(written, entries);
 }
@@ -60,28 +60,28 @@ export const isInstanceOfOthers = (component: string) => component.includes('@')
 /** Throws `usage.component` before another name is suggested, which would be the name of another instance. */
 function throwIfOfOthers({ component }: SecretParts): void {
   if (!isInstanceOfOthers(component)) return;
-  const remedy = 'Change the secret where it was deployed. "quarterdeck secrets list" lists those that are kept.';
-  throw new Fault('usage.component', `${cleanLine(component)} was not deployed by Quarterdeck, which keeps no secrets of it.`, remedy);
+  const remedy = 'Change the secret where the component was deployed. To list stored secrets: quarterdeck secrets list';
+  throw new Fault('usage.component', `${cleanLine(component)} was not deployed by Quarterdeck, which stores no secrets of it.`, remedy);
 }
 
 function unknownSecret(written: string, entries: readonly SecretEntry[]): never {
   throwIfOfOthers(partsOf(written));
   const names = entries.map(({ name }) => partsOf(name)).map(({ component, variable }) => `${component}/${variable}`);
-  const remedy = nameRemedy(written, names, '"quarterdeck secrets list" lists them.');
-  throw new Fault('usage.secret', `No secret "${cleanLine(written)}" is kept.`, remedy);
+  const remedy = nameRemedy(written, names, 'List them: quarterdeck secrets list');
+  throw new Fault('usage.secret', `No secret "${cleanLine(written)}" is stored.`, remedy);
 }
 
 /** Accepts one word with slashes, or component and variable separately. A third word could be the value itself. */
 function writtenName({ words }: FlowInput): string {
   const [first, second] = words;
   if (first === undefined) {
-    throw new Fault('usage.secret', 'Name a secret.', 'COMPONENT VARIABLE, or COMPONENT/VARIABLE; "quarterdeck secrets list" lists them.');
+    throw new Fault('usage.secret', 'A secret is required.', 'Pass COMPONENT VARIABLE. List them: quarterdeck secrets list');
   }
   if (words.length > 2) {
     throw new Fault(
       'usage.words',
-      'That is a word too many: a secret is never given on the command line, where other programs see it.',
-      'If the last word is one, take another: the shell may have written it down. Run it again without, and type it when asked.',
+      'Too many arguments: secrets are not accepted on the command line, where other programs can see them.',
+      'If the last argument is a secret, use another one: the shell may have saved it. Run the command without it and type it when prompted.',
     );
   }
   return second === undefined ? first : `${first}/${second}`;
@@ -109,7 +109,7 @@ export async function chooseName(
   }
   const field = fieldOf(entry, variable);
   if (!field) {
-    const remedy = nameRemedy(variable, secretFields(entry).map(variableOf), 'It has none at all.');
+    const remedy = nameRemedy(variable, secretFields(entry).map(variableOf), 'It has no secrets.');
     throw new Fault('usage.secret', `${entry.id} has no secret "${cleanLine(variable)}".`, remedy);
   }
   return `${engineName || input.engineName}/${entry.id}/${variableOf(field)}`;
@@ -123,6 +123,6 @@ async function chooseOfCatalog(session: Session, input: FlowInput, context: Flow
       ...(field.description !== undefined && { detail: field.description }),
     })),
   );
-  const chosen = await session.ask.choice({ id: 'secret', label: 'Which secret?', choices });
+  const chosen = await session.ask.choice({ id: 'secret', label: 'Secret', choices });
   return `${input.engineName}/${chosen}` as SecretName;
 }

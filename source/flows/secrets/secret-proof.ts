@@ -27,8 +27,8 @@ async function runRotate(target: CallTarget, field: ComponentField, value: strin
   if (!program || 'never' in program) return;
   const { exitCode, stderr } = await runWith(target, program, value, grant);
   if (exitCode === 0) return;
-  const message = `${target.entry.id} did not take the new ${field.name}: ${lastLine(stderr) || `its program ended with ${exitCode}`}.`;
-  throw new Fault('failed.rotate', message, 'The old value is in force. Look at the log of the component.');
+  const message = `${target.entry.id} did not accept the new ${field.name}: ${lastLine(stderr) || `its program ended with ${exitCode}`}.`;
+  throw new Fault('failed.rotate', message, 'The old value is in effect. Check the log of the component.');
 }
 
 /** A database keeps its passwords itself. Can be repeated. `patient`: its container was started just now, and gets a minute. */
@@ -43,7 +43,7 @@ export async function writeToData(
   const reported = await session.act({
     id,
     right: 'operate',
-    request: `give the ${which} ${field.name} to ${component}, over the input of a program in it`,
+    request: `set the ${which} ${field.name} in ${component}, on the standard input of a program in it`,
     target: { host: engineName, component },
     run: async (grant) => {
       for (const deadline = performance.now() + (patient ? readyLimitMs : 0); ; await pauseFor(againMs, grant.signal)) {
@@ -76,10 +76,10 @@ export async function tryValue(
 
 async function tryOnce(target: CallTarget, field: ComponentField, value: string, grant: Grant): Promise<Verdict> {
   const proof = field.verify;
-  if (!proof) return { says: 'unclear', why: 'its catalog entry names no call that authenticates with it' };
+  if (!proof) return { says: 'unclear', why: 'its catalog entry defines no call that authenticates with it' };
   if (!('call' in proof)) {
     const { exitCode } = await runWith(target, proof, value, grant);
-    if (exitCode === 126 || exitCode === 127) return { says: 'unclear', why: `${proof.argv[0]} could not ask it there` };
+    if (exitCode === 126 || exitCode === 127) return { says: 'unclear', why: `${proof.argv[0]} could not be run` };
     return { says: exitCode === 0 ? 'accepted' : 'refused' };
   }
   const call = target.entry.calls[proof.call];
@@ -103,7 +103,7 @@ async function runWith(target: CallTarget, { service, argv }: { service: string;
   const container = target.containers.get(service);
   if (container?.state !== 'running') {
     const name = target.name ?? target.entry.id;
-    const message = `The service ${service} of ${name} is not running, and has to be for this.`;
+    const message = `The service ${service} of ${name} is not running.`;
     throw new Fault('failed.rotate', message, `Start it: quarterdeck start ${name}`);
   }
   return target.engine.writer(grant).exec(container.id, argv, { stdin: Buffer.from(`${value}\n`) });

@@ -30,12 +30,12 @@ export const secretsRotate: Procedure = async (session, input, context) => {
   const holders = holdersOf(name, entries, context);
   const [first] = holders;
   if (!first) {
-    const message = `The catalog does not know what ${cleanLine(name)} is for.`;
-    throw new Fault('usage.secret', message, 'Set it with "quarterdeck secrets set", and deploy what uses it.');
+    const message = `${cleanLine(name)} is not in the catalog and cannot be rotated.`;
+    throw new Fault('usage.secret', message, 'Set it with "quarterdeck secrets set", and deploy the components that use it.');
   }
   for (const { field, name: held } of holders) {
     if (field.rotate && 'never' in field.rotate) {
-      throw new Fault('refused.rotate', `${cleanLine(held)} cannot simply be replaced: ${field.rotate.never}.`, 'Nothing was changed.');
+      throw new Fault('refused.rotate', `${cleanLine(held)} cannot be rotated: ${field.rotate.never}.`, 'Nothing was changed.');
     }
   }
   const scope = new EngineScope(session, context, partsOf(name).engineName);
@@ -48,17 +48,17 @@ export const secretsRotate: Procedure = async (session, input, context) => {
   const rotation = new Rotation(scope, vault, holders, before);
   const used = await rotation.inUse();
   if (used && !context.applySecrets)
-    throw new Fault('failed.rotate', `${names} is in use, and cannot be put in force from here.`, 'Deploy the component instead.');
-  const versions = await rotation.begin(value, { id: 'rotate', request: `keep a new version of ${names}` });
+    throw new Fault('failed.rotate', `${names} is in use and cannot be applied here.`, 'Deploy the component instead.');
+  const versions = await rotation.begin(value, { id: 'rotate', request: `store a new version of ${names}` });
   if (!used) {
     if (!versions) return { message: 'Dry run: nothing was changed.' };
-    return { message: `${names} has a new version. Nothing that runs uses it; it is in force with the next deploy.`, data: { versions } };
+    return { message: `Stored a new version of ${names}. It is not in use; it takes effect with the next deploy.`, data: { versions } };
   }
   const restarted = await rotation.putInForce(versions ?? []);
   const proof = await rotation.prove(value, versions ?? []);
   if (!versions) return { message: 'Dry run: nothing was changed.' };
   const where = restarted.length > 0 ? ` Restarted: ${restarted.map(cleanLine).join(', ')}.` : '';
-  return { message: `${names} has a new value.${where} ${proof}`, data: { versions, restarted, proof } };
+  return { message: `Rotated ${names}.${where} ${proof}`, data: { versions, restarted, proof } };
 };
 
 const beginLimitMs = 180_000;
@@ -164,15 +164,15 @@ export class Rotation {
     } catch (again) {
       failure = again;
     }
-    const message = `The new value was not put in force: ${messageOf(thrown)}`;
+    const message = `The new value was not applied: ${messageOf(thrown)}`;
     if (failure === undefined) {
-      const remedy = thrown instanceof Fault ? thrown.remedy : 'Look at the state of the component, and deploy it again.';
-      const own = remedy.replace(/ What was there before can be put back: .*$/, '');
-      return new Fault('failed.rotate', `${message} The old value is in force again.`, own, { cause: thrown });
+      const remedy = thrown instanceof Fault ? thrown.remedy : 'Check the state of the component, and deploy it again.';
+      const own = remedy.replace(/ To restore the previous version: .*$/, '');
+      return new Fault('failed.rotate', `${message} The old value is in effect again.`, own, { cause: thrown });
     }
     const rollbacks = new Set(this.holders.map(({ component }) => `quarterdeck rollback ${component}`));
-    const failed = `${message} It could not be taken back: ${messageOf(failure)}`;
-    return new Fault('failed.rotate', failed, `Once that is mended: ${[...rollbacks].join(', ')}.`, { cause: thrown });
+    const failed = `${message} Undoing it failed: ${messageOf(failure)}`;
+    return new Fault('failed.rotate', failed, `When that is fixed: ${[...rollbacks].join(', ')}.`, { cause: thrown });
   }
 
   async #runOf(versions: readonly SecretChange[]): Promise<RunOnHost | undefined> {
@@ -191,7 +191,7 @@ export class Rotation {
     await session.act({
       id: 'take back',
       right: 'operate',
-      request: 'put the old value in force again',
+      request: 'restore the old value',
       target: { host: engineName },
       run: async (grant) => {
         for (const { name } of this.holders) await this.vault.write(grant, name, before, 'rotated');
@@ -212,7 +212,7 @@ export class Rotation {
     let proved = 0;
     for (const { component, variable, entry, field } of this.holders) {
       if (!field.verify) {
-        unproved.push(`${component} declares no way to ask`);
+        unproved.push(`${component} defines no check`);
         continue;
       }
       const { session, engineName } = this.scope;
@@ -226,7 +226,7 @@ export class Rotation {
           const now = await tryValue(target, field, value, { grant, patient: true });
           const then =
             old === undefined
-              ? ({ says: 'unclear', why: 'nobody here knows the old one' } as const)
+              ? ({ says: 'unclear', why: 'the old value is unknown' } as const)
               : await tryValue(target, field, old, { grant, patient: false });
           return { now, then };
         },
@@ -244,8 +244,8 @@ export class Rotation {
       if (unclear) unproved.push(`${component}: ${unclear.why}`);
       else proved++;
     }
-    if (unproved.length > 0) return `It could not be proved that only the new one works: ${unproved.join('; ')}.`;
-    return proved > 0 ? 'Proved: the new one works, and the old one does not.' : '';
+    if (unproved.length > 0) return `Not verified that only the new value works: ${unproved.join('; ')}.`;
+    return proved > 0 ? 'Verified: the new value works, and the old one does not.' : '';
   }
 }
 
@@ -278,12 +278,12 @@ async function newValue(session: Session, { field, name }: Holder): Promise<stri
   return session.ask.secret({
     id: 'value',
     label: `New value of ${cleanLine(name)}`,
-    help: ['It is none that could be made up here.', field.rule].filter(Boolean).join(' '),
+    help: ['This value cannot be generated.', field.rule].filter(Boolean).join(' '),
     check: (typed) => valueProblem(typed) ?? checkValue(field, typed),
   });
 }
 
 function wrongFault(component: string, field: ComponentField, what: string): Fault {
-  const remedy = `Look at its log and its fields: "quarterdeck logs ${component}". Both values are kept as versions.`;
+  const remedy = `Check its log: quarterdeck logs ${component}. Both values are stored as versions.`;
   return new Fault('failed.rotate', `${component} ${what} of ${field.name}.`, remedy);
 }

@@ -108,8 +108,11 @@ describe('secrets list', () => {
         {
           name: password,
           rests: [
-            { where: 'memory', readableBy: 'nobody without its passphrase or key file' },
-            { where: 'configuration of the container rss-reader-reader-1', readableBy: "root, and whoever can reach the engine's socket" },
+            { where: 'memory', readableBy: 'only users with its passphrase or key file' },
+            {
+              where: 'configuration of the container rss-reader-reader-1',
+              readableBy: "root, and users who can reach the engine's socket",
+            },
             { where: 'configuration of the container rss-reader-db-1' },
             { where: 'environment of the compose process, while it runs', readableBy: 'root and you' },
           ],
@@ -125,8 +128,8 @@ describe('an instance that Quarterdeck did not deploy', () => {
   const instance = 'rss-reader@lab';
   const refusal = {
     code: 'usage.component',
-    message: 'rss-reader@lab was not deployed by Quarterdeck, which keeps no secrets of it.',
-    remedy: 'Change the secret where it was deployed. "quarterdeck secrets list" lists those that are kept.',
+    message: 'rss-reader@lab was not deployed by Quarterdeck, which stores no secrets of it.',
+    remedy: 'Change the secret where the component was deployed. To list stored secrets: quarterdeck secrets list',
   };
 
   test.each([
@@ -144,7 +147,7 @@ describe('an instance that Quarterdeck did not deploy', () => {
   test('secrets list says that none of it are kept, and why', async () => {
     await keep(password, marked);
     const outcome = await run(secretsList, [instance]);
-    expect(outcome.message).toBe('No secret of rss-reader@lab is kept in memory: Quarterdeck did not deploy it.');
+    expect(outcome.message).toBe('No secret of rss-reader@lab is stored in memory: Quarterdeck did not deploy it.');
     expect(outcome.data).toEqual({ secrets: [] });
   });
 
@@ -160,7 +163,7 @@ describe('secrets set', () => {
     fixture.operator.answers = { value: [marked], again: [marked] };
     const outcome = await run(secretsSet, ['rss-reader', 'DB_PASSWORD']);
     expect(await newest(password)).toBe(marked);
-    expect(outcome.message).toBe('Version v1 of local/rss-reader/DB_PASSWORD is kept. It is in force with the next deploy of rss-reader.');
+    expect(outcome.message).toBe('Stored version v1 of local/rss-reader/DB_PASSWORD. It takes effect with the next deploy of rss-reader.');
     expect(await trail()).not.toContain(marked);
     expect(fixture.operator.asked.map(({ kind }) => kind)).toEqual(['secret', 'secret']);
   });
@@ -259,7 +262,7 @@ describe('secrets rotate', () => {
     expect(reported).toEqual(['tell new', 'login new', 'login old']);
     expect(applied).toEqual([['local', { component: 'rss-reader', variable: 'DB_PASSWORD', version: 'v2' }]]);
     expect(outcome.message).toBe(
-      `${password} has a new value. Restarted: reader, db. Proved: the new one works, and the old one does not.`,
+      `${password} has a new value. Restarted: reader, db. Verified: the new value works, and the old one does not.`,
     );
     const seen = await trail();
     expect([seen.includes(marked), seen.includes(value ?? '')]).toEqual([false, false]);
@@ -288,7 +291,7 @@ describe('secrets rotate', () => {
       throw new Error('the disk is full');
     });
     await expect(run(secretsRotate, ['rss-reader', 'DB_PASSWORD'])).rejects.toMatchObject({
-      message: expect.stringMatching(/the disk is full.*The old value is in force again/),
+      message: expect.stringMatching(/the disk is full.*The old value is in effect again/),
     });
     expect([inForce, await newest(password)]).toEqual([marked, marked]);
   });
@@ -331,7 +334,7 @@ describe('an age file', () => {
     () => false,
   );
 
-  test('is sealed, for its owner alone, and comes back with its versions; what differs is shown first', async () => {
+  test('is sealed, readable only by its owner, and comes back with its versions; what differs is shown first', async () => {
     await keep(password, 'old one');
     await keep(password, marked);
     const file = join(fixture.folder, 'out.age');
@@ -342,12 +345,12 @@ describe('an age file', () => {
     expect(text).toMatch(/^-----BEGIN AGE ENCRYPTED FILE-----/);
     expect([text.includes(marked), (await stat(file)).mode & 0o777]).toEqual([false, 0o600]);
 
-    await fixture.vault.write(undefined, password, 'changed meanwhile', 'given');
+    await fixture.vault.write(undefined, password, 'changed in the meantime', 'given');
     await keep('local/rss-reader/ADMIN_PASSWORD', 'stays');
     fixture.operator.answers = { 'passphrase-of-file': ['a long passphrase'] };
     await run('secrets-import', [file]);
     expect(fixture.operator.reviews[0]?.sections).toEqual([
-      { title: 'Kept here with another value: this one becomes the newest', lines: [{ mark: 'warning', text: password }] },
+      { title: 'Stored with another value: this one becomes the newest', lines: [{ mark: 'warning', text: password }] },
     ]);
     expect(await newest(password)).toBe(marked);
     expect(await newest('local/rss-reader/ADMIN_PASSWORD')).toBe('stays');
@@ -363,14 +366,14 @@ describe('an age file', () => {
     };
     await run('secrets-export', [file]);
     await expect(run('secrets-import', [file])).rejects.toMatchObject({ code: 'refused.age' });
-    await writeFile(file, 'no age file');
+    await writeFile(file, 'ot an age file');
     await expect(run('secrets-import', [file])).rejects.toMatchObject({ code: 'usage.path' });
   }, 60_000);
 
   test('a secret key is no recipient', async () => {
     await keep(password, marked);
     await expect(run('secrets-export', [join(fixture.folder, 'x')], { to: ['AGE-SECRET-KEY-1ABC'] })).rejects.toMatchObject({
-      message: 'That is a secret key: --to takes the public one.',
+      message: 'This is a secret key: pass the public key to --to.',
     });
   });
 
@@ -417,7 +420,7 @@ describe('the secrets manager', () => {
     expect(outcome.message).toContain('1 secret in 1 path');
     const there = (await (await ask('GET', 'secret/data/quarterdeck/local/rss-reader')).json()) as { data: { data: unknown } };
     expect(there.data.data).toEqual({ by_hand: 'stays', DB_PASSWORD: marked });
-    expect((await run('secrets-export', [], { manager: url })).message).toContain('all were there already');
+    expect((await run('secrets-export', [], { manager: url })).message).toContain('all up to date');
 
     await fixture.vault.remove(undefined, password);
     await run('secrets-import', [], { manager: url });
@@ -433,12 +436,12 @@ describe('the secrets manager', () => {
   test('sealed, refusing, of another version, or away, it is told in a sentence', async () => {
     await keep(password, marked);
     await expect(run('secrets-export', [], { manager: url, mount: 'legacy' })).rejects.toMatchObject({
-      message: '"legacy" is no key-value engine of version 2.',
+      message: '"legacy" is not a key-value engine of version 2.',
     });
     fixture.operator.answers = { token: ['s.wrong'] };
     await expect(run('secrets-export', [], { manager: url })).rejects.toMatchObject({
       code: 'failed.vault',
-      message: 'The token may not look at secret, or it is none.',
+      message: 'The token is not permitted to look at secret, or is not valid.',
     });
     await ask('PUT', 'sys/seal');
     fixture.operator.answers = { token: [token, token] };
