@@ -48,8 +48,8 @@ export async function readConfigTemplate(entry: Source, catalogFolder: string) {
   if (template === undefined)
     throw new Fault(
       'catalog.missing',
-      `The catalog has no template of a configuration for ${entry.id}.`,
-      'Write the file by hand; quarterdeck config check shows what is wrong with it.',
+      `The catalog has no configuration template for ${entry.id}.`,
+      'Create the file by hand, then check it: quarterdeck config check',
       { where: { file: path } },
     );
   return { path, template, schema };

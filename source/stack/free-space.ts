@@ -16,7 +16,7 @@ export async function freeSpace(host: Host, paths: readonly string[], signal: Ab
     return free === undefined || mount === undefined ? [] : [{ path: paths[index] ?? '', freeBytes: Number(free) * 1024, mount }];
   });
   if (exitCode !== 0 || spaces.length === 0)
-    throw new Fault('failed.df', 'df did not tell how much room there is.', 'Look for yourself before large images are pulled.');
+    throw new Fault('failed.df', 'df did not report the free space.', 'Check it by hand before large images are pulled.');
   return spaces;
 }
 

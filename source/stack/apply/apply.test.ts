@@ -292,11 +292,11 @@ describe('a step that fails', () => {
     const chat = planOf('chat', context.stackFolder, [{ path: 'chat/compose.yaml', after: 'services: {}\n' }]);
     const fault = await faultOf(apply(context, 'run1', [vault(context, 'broken'), chat]));
     expect(fault.code).toBe('failed.apply');
-    expect(fault.message).toContain('Failed while the containers of vault were made (exit code 18).');
+    expect(fault.message).toContain('Failed while the containers of vault were created (exit code 18).');
     expect(fault.message).toContain('manifest for broken not found, token was <ADMIN_TOKEN>');
     expect(existsSync(join(context.stackFolder, 'chat'))).toBe(false);
     const run = await readRun(context.host, context.stackFolder, 'run1', signal);
-    expect(run).toMatchObject({ state: 'failed', summary: 'Failed while the containers of vault were made (exit code 18).' });
+    expect(run).toMatchObject({ state: 'failed', summary: 'Failed while the containers of vault were created (exit code 18).' });
     expect(await readLock(context.host, context.stackFolder, signal)).toBeUndefined();
   });
 
@@ -452,7 +452,7 @@ test.skipIf(process.getuid?.() !== 0)('a full disk is said, and everything stays
         ]),
       );
       expect(fault.code).toBe('failed.noRoom');
-      expect(fault.message).toContain(`There is no room left on the filesystem of ${context.stackFolder}`);
+      expect(fault.message).toContain(`No space left on the filesystem of ${context.stackFolder}`);
       expect(await treeOf(context.stackFolder, besideRuns)).toEqual(before);
     }
     // A run that did not even fit beside the old files leaves no record; the other one can be undone.

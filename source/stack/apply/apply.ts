@@ -92,20 +92,20 @@ async function startScript(grant: Grant, host: Host, { plans }: Transaction, scr
   if (answer === 'locked') throw lockedFault(await readLock(host, stackFolder, grant.signal));
   if (answer === 'changed') {
     const message = 'Another process has resumed this run in the meantime.';
-    throw new Fault('refused.runChanged', message, 'Check how it stands now, then decide again.');
+    throw new Fault('refused.runChanged', message, 'Check its current state, then decide again.');
   }
   const [, stale] = /^failed stale (.*)$/.exec(answer) ?? [];
   if (stale !== undefined) {
     const message = `${cleanLine(stale)} has been changed since this was planned. Nothing was changed.`;
-    throw new Fault('refused.planStale', message, 'Plan it again, and review what it would do now.');
+    throw new Fault('refused.planStale', message, 'Plan the change again and review it.');
   }
   const output = cleanLine(Buffer.from(outcome.stderr).toString().trim().split('\n').at(-1) ?? '');
   const answers = [cleanLine(answer.replace(/^failed /, '')), output].filter(Boolean);
   const reason = answers.join(': ') || `the shell ended with ${outcome.exitCode}`;
   if (/no space left|disk quota/i.test(reason)) throw noSpaceFault(stackFolder, reason, host);
   const message = `Nothing was changed: the change could not be prepared in ${stackFolder}${onHost(host)}: ${reason}.`;
-  const remount = 'Have that filesystem mounted for writing, or name another folder for the stack (stackFolder).';
-  const remedy = /read-only/i.test(reason) ? remount : 'Check who may write there, then try again.';
+  const remount = 'Remount that filesystem for writing, or set another folder for the stack (stackFolder).';
+  const remedy = /read-only/i.test(reason) ? remount : 'Check its permissions, then try again.';
   throw new Fault('failed.applyStart', message, remedy);
 }
 

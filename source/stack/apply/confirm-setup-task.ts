@@ -22,7 +22,7 @@ export async function confirmSetupTask(
   await writeRecord(grant, host, recordPath(stackFolder, component), after);
 }
 
-export function notDeployed(component: string, why = 'there is no record of what is left to do'): Fault {
-  const message = `${component} was not deployed from here: ${why}.`;
+export function notDeployed(component: string, why = 'it has no record of setup tasks'): Fault {
+  const message = `${component} was not deployed by Quarterdeck: ${why}.`;
   return new Fault('refused.notOurs', message, 'Use the tool that deployed it. Existing containers cannot be adopted yet.');
 }

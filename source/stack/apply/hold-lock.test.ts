@@ -26,7 +26,7 @@ test('whoever backs up has the lock of the stack, and others are told who', asyn
   expect(await readLock(host, stackFolder, signal())).toMatchObject({ run: 'backup-vault', by: 'ada@nas', alive: true });
   await expect(hold('restore', 'feeds')).rejects.toMatchObject({
     code: 'refused.locked',
-    message: expect.stringMatching(/^ada@nas is backing up vault since \d{4}-\d\d-\d\dT/),
+    message: expect.stringMatching(/^ada@nas has been backing up vault since \d{4}-\d\d-\d\dT/),
   });
   await held.release();
   expect(await readLock(host, stackFolder, signal())).toBeUndefined();

@@ -99,6 +99,6 @@ export async function holdStackLock(
   const held = await holdLock(grant, host, ['sh', '-c', stackScript, 'sh', own, `${what}-${plainName(component)}`, cleanLine(by)]);
   if (typeof held !== 'string') return held;
   if (held === 'locked') throw lockedFault(await readLock(host, stackFolder, grant.signal));
-  const message = `The lock of ${cleanLine(stackFolder)} cannot be taken: ${held}.`;
-  throw new Fault('failed.lock', message, 'Check who may write there, and the free space on its filesystem.');
+  const message = `The lock of ${cleanLine(stackFolder)} cannot be acquired: ${held}.`;
+  throw new Fault('failed.lock', message, 'Check its permissions and the free space on its filesystem.');
 }

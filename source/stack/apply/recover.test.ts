@@ -340,7 +340,7 @@ describe('taking back', () => {
     await expect(scene().finish()).rejects.toMatchObject({ code: 'refused.undoBegun' });
     await scene().undo();
     await expectClean(scene(), before);
-    expect(await scene().run()).toMatchObject({ state: 'undone', summary: 'Was taken back.' });
+    expect(await scene().run()).toMatchObject({ state: 'undone', summary: 'Undone.' });
   });
 
   test('is refused, with the evidence, where a new image has run and the data may not go back', async () => {
@@ -457,7 +457,7 @@ describe('the journal', () => {
     const journal = join(scene().context.stackFolder, '.quarterdeck/runs', scene().change.run, 'journal');
     const whole = await readFile(journal, 'utf8');
     await writeFile(journal, `\u0000\u0001\n${whole.slice(0, whole.indexOf('record:chat') + 3)}`);
-    expect((await scene().run())?.summary).toBe('Stopped after the containers of chat were made, with more to do.');
+    expect((await scene().run())?.summary).toBe('Stopped after the containers of chat were created, with more to do.');
     await scene().finish();
     await expectClean(scene(), after);
     await appendFile(journal, '{"at":1}\nnonsense');

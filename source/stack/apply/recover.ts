@@ -33,8 +33,8 @@ export async function finishRun(
   if ((run.state === 'applied' || run.state === 'verified') && !(await isLockLeft(grant, host, transaction))) return run;
   if (run.entries.some(({ step }) => step === 'undo')) {
     const isUndone = run.state === 'undone';
-    const message = `This run ${isUndone ? 'was taken back' : 'is half taken back'}; it cannot be finished any more.`;
-    throw new Fault('refused.undoBegun', message, `${isUndone ? 'Plan' : 'Take it back to the end, then plan'} the change again.`);
+    const message = `This run ${isUndone ? 'was undone' : 'is partly undone'} and can no longer be finished.`;
+    throw new Fault('refused.undoBegun', message, `${isUndone ? 'Plan' : 'Complete the undo, then plan'} the change again.`);
   }
   await refuseWhenSuperseded(grant, host, run);
   const all: ApplyOptions = { ...options, transaction: run.transaction };
@@ -65,7 +65,7 @@ export async function undoRun(
   const evidence = await reasonsAgainstUndo(options.engine, startedPlans, grant.signal);
   if (evidence.length > 0) {
     const remedy = snapshotRemedy(run.transaction) ?? 'Repair it and finish the run, or restore an earlier backup.';
-    throw new Fault('refused.rollbackUnsafe', `Going back is not safe: ${evidence.join(' ')}`, remedy);
+    throw new Fault('refused.rollbackUnsafe', `Rolling back is not safe: ${evidence.join(' ')}`, remedy);
   }
   const pinned: Record<string, string> = {};
   const composeTexts: Record<string, string> = {};
@@ -91,7 +91,7 @@ export async function undoRun(
 export function snapshotRemedy({ backups = {} }: Pick<Transaction, 'backups'>): string | undefined {
   const commands = Object.entries(backups).map(([component, { stamp }]) => `quarterdeck restore ${component} --snapshot ${stamp}`);
   if (commands.length === 0) return undefined;
-  return `Repair it and go on, or go back to the backup that was taken before, with the data, the image and the files of then: ${commands.join('; ')}.`;
+  return `Repair it and finish the run, or restore the earlier backup with its data, image and files: ${commands.join('; ')}.`;
 }
 
 export async function markVerified(grant: Grant, host: Host, transaction: Transaction): Promise<void> {
@@ -104,7 +104,7 @@ export async function markVerified(grant: Grant, host: Host, transaction: Transa
   });
   if (exitCode === 0) return;
   const message = `The journal ${journal} cannot be written.`;
-  throw new Fault('failed.journal', message, 'Check who may write there, and the room on its filesystem.');
+  throw new Fault('failed.journal', message, 'Check its permissions and the free space on its filesystem.');
 }
 
 /** Has the versions of the secrets. Undefined if Quarterdeck had not deployed the component before this run. */
@@ -116,7 +116,7 @@ export async function recordBefore(host: Host, { plans, run }: Transaction, comp
 async function readAgain(grant: Grant, host: Host, transaction: Transaction): Promise<RunOnHost> {
   const run = await readRun(host, stackFolderOf(transaction.plans), transaction.run, grant.signal);
   if (!run)
-    throw new Fault('failed.noRun', `There is no run ${cleanLine(transaction.run)} on the host any more.`, 'Plan the change again.');
+    throw new Fault('failed.noRun', `The run ${cleanLine(transaction.run)} no longer exists on the host.`, 'Plan the change again.');
   if (run.state === 'running') throw lockedFault({ by: run.transaction.by, since: run.transaction.startedAt, run: run.transaction.run });
   await refuseWhenLocked(grant, host, run.transaction);
   return run;
@@ -139,8 +139,8 @@ async function refuseWhenSuperseded(grant: Grant, host: Host, { transaction }: R
       run.transaction.plans.some((plan) => changes(plan) && (mine.has(plan.component) || plan.files.some(({ path }) => mine.has(path)))),
   );
   if (!later) return;
-  const message = `The run ${later.transaction.run} of ${cleanLine(later.transaction.by)} has changed the same since.`;
-  throw new Fault('refused.superseded', message, 'Take that one back first, or plan a new change.');
+  const message = `The run ${later.transaction.run} of ${cleanLine(later.transaction.by)} has changed the same component since.`;
+  throw new Fault('refused.superseded', message, 'Roll that one back first, or plan a new change.');
 }
 
 function componentsOf(entries: readonly JournalEntry[], kinds: readonly string[]): ReadonlySet<string> {
@@ -163,7 +163,7 @@ export async function reasonsAgainstUndo(engine: Engine, plans: readonly Plan[],
         const detail = await engine.inspect(container.id, signal);
         if (detail?.startedMs === undefined) continue;
         reasons.push(
-          `${name} of ${plan.component} has run on ${cleanLine(container.image)} (${bare(container.imageId).slice(0, 12)}) since ${new Date(detail.startedMs).toISOString()}, and what it did to its data cannot be taken back.`,
+          `${name} of ${plan.component} has run on ${cleanLine(container.image)} (${bare(container.imageId).slice(0, 12)}) since ${new Date(detail.startedMs).toISOString()}, and its changes to the data cannot be undone.`,
         );
       }
     }

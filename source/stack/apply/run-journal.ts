@@ -141,12 +141,12 @@ function sentenceOf(transaction: Transaction, state: RunState, entries: readonly
   const back = entries.some(({ step }) => step === 'undo');
   const sentences: Readonly<Record<RunState, string>> = {
     staged: 'Stopped before anything was changed.',
-    running: back ? 'Is being taken back.' : `Is being applied: ${what}.`,
+    running: back ? 'Is being undone.' : `Is being applied: ${what}.`,
     stopped: last?.state === 'done' ? `Stopped after ${what}, with more to do.` : `Stopped while ${what}.`,
     failed: `Failed while ${what}${last?.exitCode === undefined ? '' : ` (exit code ${last.exitCode})`}.`,
     applied: 'Everything is applied; whether it is healthy was not checked.',
-    verified: 'Applied, and seen to work.',
-    undone: 'Was taken back.',
+    verified: 'Applied and healthy.',
+    undone: 'Undone.',
   };
   return sentences[state];
 }
@@ -155,14 +155,14 @@ function sentenceOf(transaction: Transaction, state: RunState, entries: readonly
 export function doing({ plans }: Transaction, step: string): string {
   const [, back, kind = '', component = ''] = /^(undo:)?(?:([\w-]+):)?(.*)$/s.exec(step) ?? [];
   const plan = plans.find((candidate) => candidate.component === component);
-  const parted = `${component} was taken out of the network of ${plan?.joins?.gateway ?? 'another'}`;
+  const parted = `${component} was disconnected from the network of ${plan?.joins?.gateway ?? 'another'}`;
   const steps = new Map([
     ['part', parted],
     ['undo-part', parted],
     ['place', `the files of ${component} were written`],
-    ['up', `the containers of ${component} were ${plan?.kind === 'deploy' ? 'made' : 'brought up'}`],
+    ['up', `the containers of ${component} were ${plan?.kind === 'deploy' ? 'created' : 'started'}`],
     ['down', `the containers of ${component} were removed`],
-    ['record', `${component} was written down as deployed`],
+    ['record', `${component} was recorded as deployed`],
   ]);
   const known = steps.get(kind);
   if (known !== undefined) return known;
@@ -170,9 +170,9 @@ export function doing({ plans }: Transaction, step: string): string {
     const program = afterPrograms(plans).find((candidate) => candidate.step === `after:${component}`);
     return `a program ran in ${program?.component ?? component}${program ? ` (${program.why})` : ''}`;
   }
-  if (back) return `${component} was put back as it was`;
+  if (back) return `${component} was restored`;
   if (step === 'stage') return 'it was being prepared';
-  if (step === 'undo' || step === 'undone') return 'it was being taken back';
+  if (step === 'undo' || step === 'undone') return 'it was being undone';
   return 'it was being finished';
 }
 
@@ -183,4 +183,4 @@ export async function findDamagedJournals(host: Host, stackFolder: string, signa
 
 /** `path` is cleaned. */
 export const damagedSentence = (path: string) =>
-  `Something was interrupted, and its journal is damaged: ${path}. It can be neither finished nor taken back.`;
+  `A change was interrupted, and its journal is damaged: ${path}. It cannot be finished or undone.`;

@@ -109,16 +109,16 @@ export function throwIfUncovered({ component, uncovered }: Pick<BackupPlan, 'com
   if (uncovered.length === 0) return;
   const omitted = uncovered.map(({ name, why }) => `${cleanLine(name)} (${why})`).join('; ');
   const flags = uncovered.map(({ name, mounted }) => `--${mounted ? 'include' : 'exclude'} ${cleanLine(name)}`).join(' ');
-  const remedy = `Save ${uncovered.length === 1 ? 'it' : 'each'} with --include, or leave it out with --exclude: quarterdeck backup ${component} ${flags}`;
+  const remedy = `Save ${uncovered.length === 1 ? 'it' : 'each'} with --include, or omit it with --exclude: quarterdeck backup ${component} ${flags}`;
   throw new Fault('refused.backupIncomplete', `The backup of ${component} would omit data: ${omitted}.`, remedy);
 }
 
 /** @throws Fault `usage.mount` if `--include` or `--exclude` name something that is not mounted. */
 export function throwIfUnmatched({ component, containers, unmatched }: Pick<BackupPlan, 'component' | 'containers' | 'unmatched'>): void {
   if (unmatched.length === 0) return;
-  const message = `${component} has no volume or mount called ${unmatched.map((name) => `"${cleanLine(name)}"`).join(', ')}.`;
+  const message = `${component} has no volume or mount named ${unmatched.map((name) => `"${cleanLine(name)}"`).join(', ')}.`;
   const example = `${containers[0]?.service ?? 'app'}:/data`;
-  const remedy = `Write SERVICE:PATH, as in ${example}. "quarterdeck backup ${component} --dry-run" lists what is not covered.`;
+  const remedy = `Use SERVICE:PATH, for example ${example}. "quarterdeck backup ${component} --dry-run" lists what is not covered.`;
   throw new Fault('usage.mount', message, remedy);
 }
 
@@ -135,7 +135,9 @@ export function notCoveredBy(manifest: BackupManifest, now: BackupPlan): string[
 
 /** Earlier backups omitted this without failing. */
 export function incompleteText({ skipped }: { skipped: readonly SkippedMount[] }): string[] {
-  return skipped.filter(({ why }) => why === 'no container has it').map(({ volume }) => `${volume} (no container had it)`);
+  return skipped
+    .filter(({ why }) => why === 'not mounted by any container')
+    .map(({ volume }) => `${volume} (not mounted by any container)`);
 }
 
 /** Formats `2 mounts: app:/data, db:/var/lib/x`. */

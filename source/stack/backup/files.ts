@@ -73,7 +73,7 @@ export async function readStream(signal: AbortSignal, { host, folder }: BackupFo
 export async function finished(program: PipedProgram, what: string): Promise<void> {
   const outcome = await program.ended;
   if (outcome.exitCode === 0) return;
-  const message = `${what} could not be read to its end: ${failureOf(outcome)}.`;
+  const message = `${what} could not be read completely: ${failureOf(outcome)}.`;
   throw new Fault('failed.backup', message, 'Check the disk, then verify the backup: quarterdeck backup verify.');
 }
 
@@ -129,8 +129,8 @@ export const failureOf = ({ exitCode, stderr }: { exitCode: number | undefined; 
 function writeFault(where: string, stderr: string, bytes?: number, cause?: unknown): Fault {
   if (/no space left|disk quota exceeded|ENOSPC|EDQUOT/i.test(stderr)) {
     const written = bytes === undefined ? '' : `, after ${bytesText(bytes)} of this file`;
-    const full = `There is no space left where the backup goes: ${cleanLine(where)}${written}.`;
-    const remedy = 'Free some space there or choose another folder with --to. The earlier backups are untouched.';
+    const full = `No space left on the backup target: ${cleanLine(where)}${written}.`;
+    const remedy = 'Free some space on it, or choose another folder with --to. Earlier backups are not affected.';
     return new Fault('failed.diskFull', full, remedy, { cause });
   }
   const message = `The backup cannot be written: ${lastLine(stderr) || 'the program that writes it ended'}.`;

@@ -76,7 +76,7 @@ export class FolderStore implements BackupStore {
   async begin(grant: Grant, component: string, stamp: string): Promise<BackupFolder> {
     const folder = posix.join(this.to, component, `${stamp}${partial}`);
     if (await this.host.files.facts(posix.join(this.to, component, stamp), grant.signal))
-      throw new Fault('refused.backup', `There is a backup of this second already: ${stamp}.`, 'Try again.');
+      throw new Fault('refused.backup', `A backup with this timestamp already exists: ${stamp}.`, 'Try again.');
     await this.host.files.makeFolder(grant, folder, { mode: 0o700 });
     return { host: this.host, folder };
   }
@@ -142,5 +142,5 @@ export async function lockFolder(grant: Grant, host: Host, folder: string): Prom
     throw new Fault('refused.backupRuns', message, 'Wait until it is done, then try again.');
   }
   const unusable = `${cleanLine(folder)} cannot be used for backups: ${held}.`;
-  throw new Fault('failed.backup', unusable, 'Check who may write there, and the free space on its filesystem.');
+  throw new Fault('failed.backup', unusable, 'Check its permissions and the free space on its filesystem.');
 }

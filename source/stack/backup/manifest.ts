@@ -68,7 +68,7 @@ export const sizeOf = (of: BackupManifest | undefined): number => (of ? filesOf(
 
 export function missingSecretsText({ secrets }: Pick<BackupManifest, 'secrets'>): string {
   if (secrets.sealed || secrets.names.length === 0) return '';
-  return `Restore is impossible without these: ${secrets.names.join(', ')}. Keep them elsewhere.`;
+  return `A restore requires these secrets, which are not in the backup: ${secrets.names.join(', ')}. Keep copies elsewhere.`;
 }
 
 /** Signs everything in a manifest, and so the checksums of all files. */

@@ -51,7 +51,7 @@ export async function planBackup(planning: Planning): Promise<BackupPlan> {
   }
   if (!componentName.test(component.id))
     throw refused(
-      `Backups of ${component.id} cannot be filed under that name.`,
+      `${component.id} is not a valid name for backups.`,
       'Give its compose project or container a name of letters, digits, dots, dashes and underscores.',
     );
   const seen: SeenContainer[] = [];
@@ -69,7 +69,7 @@ export async function planBackup(planning: Planning): Promise<BackupPlan> {
     seen.push({ detail, container });
   }
   if (seen.length === 0)
-    throw refused(`${component.id} has no container through which its data can be read.`, 'Deploy it first; a stopped container will do.');
+    throw refused(`${component.id} has no container to read its data from.`, 'Deploy it first; a stopped container is sufficient.');
   // Another instance of the product is in a project of its own, to which none of the stack's files belong.
   const present = async (path: string) =>
     component.project === entry.id && (await host.files.facts(path, signal)) !== undefined ? path : undefined;
@@ -126,7 +126,7 @@ function coverAll({ entry, seen, mounts, gone, choices: { include, exclude }, fo
       const planned = planItem(item, method, there, seen);
       if (planned) items.push(planned);
       else if (isOfMissingOptional(entry, item, seen)) skipped.push({ volume, why: 'its service is optional and has no container here' });
-      else uncovered.push({ name: volume, why: 'a volume of the catalog that no container mounts', mounted: false });
+      else uncovered.push({ name: volume, why: 'not mounted by any container', mounted: false });
     }
     // If several volumes have one target, the item covers one of them: the others still have to be covered.
     const saved = items.at(-1)?.source;
@@ -142,12 +142,11 @@ function coverAll({ entry, seen, mounts, gone, choices: { include, exclude }, fo
     else if (isNamed(include, seenMount)) items.push(plannedMount(seenMount, mounts, 'included by the operator'));
     else if (without !== undefined) skipped.push({ volume: name, why: without });
     else if (mount.kind === 'volume') items.push(plannedMount(seenMount, mounts, 'not in the catalog entry'));
-    else
-      uncovered.push({ name, why: `${cleanLine(mount.source)} is mounted there, and the catalog entry does not know it`, mounted: true });
+    else uncovered.push({ name, why: `${cleanLine(mount.source)} is mounted there, but is not in the catalog entry`, mounted: true });
   }
   for (const name of gone) {
     if (exclude.includes(name)) skipped.push({ volume: name, why: excludedByOperator });
-    else uncovered.push({ name, why: 'its container is missing, so that what it mounts is unknown', mounted: false });
+    else uncovered.push({ name, why: 'its container is missing, so its mounts are unknown', mounted: false });
   }
   const names = new Set([...entry.backup.map(({ volume }) => volume), ...gone]);
   const unmatched = [...include, ...exclude].filter((name) => !names.has(name) && !mounts.some((mount) => isNamed([name], mount)));

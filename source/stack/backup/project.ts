@@ -160,8 +160,8 @@ export async function sealSecrets(
     try {
       for (const recipient of sealWith.recipients) encrypter.addRecipient(recipient);
     } catch (cause) {
-      const message = 'One of the recipients is not a public key of age.';
-      throw new Fault('usage.recipient', message, 'It begins with age1; age-keygen creates one and prints it.', { cause });
+      const message = 'One of the recipients is not an age public key.';
+      throw new Fault('usage.recipient', message, 'Use a key that starts with age1; age-keygen creates one.', { cause });
     }
   }
   return encrypter.encrypt(JSON.stringify({ schema: 1, component, secrets }));

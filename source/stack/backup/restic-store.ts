@@ -70,19 +70,19 @@ export class ResticStore implements BackupStore {
   #fault(stderr: string): Fault {
     if (/wrong password|no key found/i.test(stderr)) {
       const remedy =
-        'Name a file with the right one: --password-file FILE. One that is kept is forgotten with quarterdeck secrets remove backup RESTIC_PASSWORD, and asked for again.';
+        'Pass a file with the right one: --password-file FILE. To be prompted again, remove the stored one: quarterdeck secrets remove backup RESTIC_PASSWORD';
       return new Fault('refused.restic', `${this.where} does not open with this password.`, remedy);
     }
     if (/no space left|disk quota exceeded/i.test(stderr)) {
-      const message = `There is no space left in ${this.where}.`;
-      return new Fault('failed.diskFull', message, 'Free some space there. The earlier backups are untouched.');
+      const message = `No space left in ${this.where}.`;
+      return new Fault('failed.diskFull', message, 'Free some space there. Earlier backups are not affected.');
     }
     if (/already locked/i.test(stderr)) {
-      const remedy = 'Wait until it is done. When none runs any more: restic unlock.';
+      const remedy = 'Wait until it is done. If no other restic is running: restic unlock.';
       return new Fault('refused.backupRuns', `${this.where} is locked by another restic.`, remedy);
     }
     const reason = lastLine(stderr) || 'nothing, and failed';
-    return new Fault('failed.restic', `restic says: ${reason}.`, `Try it by hand on ${this.host.name}.`);
+    return new Fault('failed.restic', `restic says: ${reason}.`, `Run restic by hand on ${this.host.name} for details.`);
   }
 
   async #exists(signal: AbortSignal): Promise<boolean> {
@@ -117,7 +117,7 @@ export class ResticStore implements BackupStore {
     if (read === null) return [];
     if (Array.isArray(read)) return read.flatMap((one) => snapshot.safeParse(one).data ?? []);
     const message = `restic on ${this.host.name} did not print a list of snapshots.`;
-    throw new Fault('failed.restic', message, 'Check which program that is: command -v restic');
+    throw new Fault('failed.restic', message, 'Check which program is installed: command -v restic');
   }
 
   async #manifest(id: string, signal: AbortSignal): Promise<ReadManifest> {

@@ -118,8 +118,8 @@ export async function openVolume(grant: Grant, engine: Engine, volume: RestoredV
     prepare: () => run(scripts.prepare, 'Preparing'),
     unpack: (archive: Readable) => engine.writer(grant).putArchive(beside.id, posix.join(inside, own, 'new'), archive),
     swap: () => run(scripts.swap, 'Replacing the data of'),
-    undo: () => run(scripts.undo, 'Putting back the data of'),
-    clean: () => run(scripts.clean, 'Removing the earlier data of'),
+    undo: () => run(scripts.undo, 'Restoring the previous data of'),
+    clean: () => run(scripts.clean, 'Deleting the previous data of'),
     close: () => beside.close(),
   };
 }
@@ -150,7 +150,7 @@ export async function withVolumeArchive<T>(
     const { exitCode, stderr } = await program.ended;
     // 1: a file changed while it was read, which a copy of a running service has to accept.
     if (exitCode === 0 || (exitCode === 1 && item.method === 'copy')) return result;
-    const message = `${cleanLine(item.volume)} could not be read to its end: ${failureOf({ exitCode, stderr })}.`;
+    const message = `${cleanLine(item.volume)} could not be read completely: ${failureOf({ exitCode, stderr })}.`;
     throw new Fault('failed.backup', message, 'Check the disk and who owns the files, then try again.');
   } finally {
     await beside.close();
@@ -183,6 +183,6 @@ export async function openWithShell(
       why = cleanLine(thrown.message);
     }
   }
-  const message = `No container can be made that sees ${cleanLine(volume)}: ${why}.`;
-  throw new Fault('failed.volume', message, `Give the host an image with a shell: docker pull ${shellImage}`);
+  const message = `Cannot create a container that mounts ${cleanLine(volume)}: ${why}.`;
+  throw new Fault('failed.volume', message, `Pull an image with a shell on the host: docker pull ${shellImage}`);
 }

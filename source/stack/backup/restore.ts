@@ -57,9 +57,9 @@ export function planRestore(backup: BackupFacts, now: BackupPlan): RestorePlan {
     const planned =
       now.items.find(({ id, volume }) => id === saved.id && volume === saved.volume) ??
       now.items.find(({ volume }) => volume === saved.volume);
-    if (!planned) homeless.push(`${saved.volume}: no container here has this volume.`);
+    if (!planned) homeless.push(`${saved.volume}: no container on this host has this volume.`);
     else if ((planned.method === 'dump') !== (saved.method === 'dump'))
-      homeless.push(`${saved.volume}: it was saved in another way than it is now.`);
+      homeless.push(`${saved.volume}: it was saved with another method than the current one.`);
     else items.push({ saved, planned });
   }
   const { engineName, component, project, containers } = now;
@@ -69,14 +69,14 @@ export function planRestore(backup: BackupFacts, now: BackupPlan): RestorePlan {
 export function restoreConsequences({ items, manifest, homeless, engineName, project }: RestorePlan): string[] {
   const isOther = manifest.engineName !== engineName || manifest.project !== project;
   return [
-    isOther ? `The backup is of another instance: the project ${cleanLine(manifest.project)} on ${cleanLine(manifest.engineName)}.` : '',
+    isOther ? `The backup is from another instance: the project ${cleanLine(manifest.project)} on ${cleanLine(manifest.engineName)}.` : '',
     ...items.map(({ saved, planned }) =>
       saved.method === 'dump'
-        ? `The database in ${planned.container.name} is replaced by that of ${manifest.startedAt} (${bytesText(saved.contentBytes)}).`
-        : `Everything in ${cleanLine(planned.source)} (${planned.target} of ${planned.container.name}) is deleted, and replaced by that of ${manifest.startedAt} (${bytesText(saved.contentBytes)}).`,
+        ? `The database in ${planned.container.name} is replaced with that of ${manifest.startedAt} (${bytesText(saved.contentBytes)}).`
+        : `Everything in ${cleanLine(planned.source)} (${planned.target} of ${planned.container.name}) is deleted and replaced with that of ${manifest.startedAt} (${bytesText(saved.contentBytes)}).`,
     ),
     ...homeless.map((line) => `Not restored: ${line}`),
-    'What was written since then is lost.',
+    'Later changes are lost.',
   ].filter(Boolean);
 }
 
@@ -135,7 +135,7 @@ export async function runRestore(grant: Grant, plan: RestorePlan, run: RestoreRu
     } catch (thrown) {
       // A cancelled restore is undone by the session, with a grant that is still valid.
       if (grant.signal.aborted) throw thrown;
-      reported({ label: 'Putting back the data from before' });
+      reported({ label: 'Restoring the previous data' });
       await undoRestore(grant, record, run);
       throw undone(thrown);
     }
@@ -192,7 +192,7 @@ async function throwIfFull(doors: readonly { item: RestoreItem; door: VolumeDoor
     if (neededBytes <= freeBytes) continue;
     throw new Fault(
       'refused.diskFull',
-      `Not enough free space to restore ${volumes.map((volume) => cleanLine(volume)).join(', ')}: ${bytesText(neededBytes)} are needed beside the present data, ${bytesText(freeBytes)} are free.`,
+      `Not enough free space to restore ${volumes.map((volume) => cleanLine(volume)).join(', ')}: ${bytesText(neededBytes)} are required beside the current data, ${bytesText(freeBytes)} are free.`,
       'Nothing was changed. Free some space on that disk, then run the same restore again.',
     );
   }
@@ -250,7 +250,7 @@ async function unpack(grant: Grant, { volume }: PlannedItem, door: VolumeDoor, c
 }
 
 async function copyDatabase(grant: Grant, item: PlannedItem, record: RestoreRecord, { engine, host, stackFolder, reported }: RestoreRun) {
-  const label = `Keeping the present ${item.id}`;
+  const label = `Saving the current ${item.id}`;
   reported({ label });
   await makeReady(grant, engine, item.container);
   const program = await engine.writer(grant).execStream(item.container.id, item.dump ?? []);
@@ -258,7 +258,7 @@ async function copyDatabase(grant: Grant, item: PlannedItem, record: RestoreReco
   await writeStream(grant, folder, `${item.id}.dump.gz`, program.stdout, { gzip: true, reported: (bytes) => reported({ label, bytes }) });
   const ended = await program.ended;
   if (ended.exitCode === 0) return;
-  const message = `The present database in ${item.container.name} cannot be kept: ${failureOf(ended)}.`;
+  const message = `The current database in ${item.container.name} cannot be saved: ${failureOf(ended)}.`;
   throw new Fault('failed.dump', message, `Check its log: quarterdeck logs ${record.component}`);
 }
 
@@ -295,14 +295,14 @@ export async function undoRestore(
     grant.signal.throwIfAborted();
     throw new Fault(
       'failed.restoreHalf',
-      `The data of ${cleanLine(record.component)} from before the restore are kept, but could not be put back: ${messageOf(thrown)}`,
-      'Its containers stay stopped. Correct the cause, then: quarterdeck recover --undo',
+      `The previous data of ${cleanLine(record.component)} is kept, but could not be restored: ${messageOf(thrown)}`,
+      'Its containers stay stopped. Fix the cause, then run: quarterdeck recover --undo',
       { cause: thrown },
     );
   }
   const [failure] = await restart(engine, grant, record.halted);
   if (failure) {
-    const message = `${cleanLine(failure.container.name)} could not be started again: ${failure.reason}`;
+    const message = `${cleanLine(failure.container.name)} could not be restarted: ${failure.reason}`;
     throw new Fault('failed.stillStopped', message, `Start it by hand: quarterdeck start ${cleanLine(record.component)}`);
   }
   await removeRestore(grant, host, stackFolder, record);
@@ -323,7 +323,7 @@ export async function throwIfRestoreOpen(host: Host, stackFolder: string, of: Of
     throw new Fault(
       'refused.unfinished',
       `A restore of ${cleanLine(of.component)} was interrupted, and its journal is damaged: ${cleanLine(damagedRestore)}.`,
-      'Its data may be half of each. Check them, then move that folder away.',
+      'Its data may be inconsistent. Check it, then move that folder.',
     );
 }
 
@@ -335,7 +335,7 @@ function restoreOpen(record: RestoreRecord, atWork: boolean): Fault {
       'Wait until that is done.',
     );
   const message = `${cleanLine(record.component)}: ${restoreSentence(record)}`;
-  return new Fault('refused.unfinished', message, 'Put the data from before back, or run the restore again: quarterdeck recover');
+  return new Fault('refused.unfinished', message, 'Restore the previous data, or run the restore again: quarterdeck recover');
 }
 
 export async function settleRestore(grant: Grant, plan: RestorePlan, run: RestoreRun): Promise<void> {
@@ -345,7 +345,7 @@ export async function settleRestore(grant: Grant, plan: RestorePlan, run: Restor
 
 function undone(thrown: unknown): unknown {
   if (!(thrown instanceof Fault)) return thrown;
-  return new Fault(thrown.code, `${thrown.message} The data from before are back as they were.`, thrown.remedy, { cause: thrown });
+  return new Fault(thrown.code, `${thrown.message} The previous data is restored.`, thrown.remedy, { cause: thrown });
 }
 
 async function takeDump(

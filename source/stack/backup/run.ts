@@ -143,7 +143,7 @@ async function saveDump(
   run: BackupRun,
 ) {
   if (!item.container.running) {
-    const message = `${item.container.name} is not running, and its data is dumped by its own program.`;
+    const message = `${item.container.name} is not running, which its dump requires.`;
     throw new Fault('refused.notRunning', message, `Start it first: quarterdeck start ${run.plan.component}`);
   }
   const program = await run.engine.writer(grant).execStream(item.container.id, item.dump ?? []);

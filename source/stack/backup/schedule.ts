@@ -8,7 +8,7 @@ import { failureOf } from './files.ts';
 
 const limitMs = 30_000;
 /** First line of both files: only files with this line are ever removed. */
-const mark = '# Written by quarterdeck backup schedule; quarterdeck backup unschedule takes it away.';
+const mark = '# Written by quarterdeck backup schedule; remove it with: quarterdeck backup unschedule';
 
 export interface Schedule {
   engineName: string;
@@ -107,7 +107,7 @@ async function refuseOthers(host: Host, { folder, name }: ScheduleUnit, signal: 
     const content = await host.files.read(file, { signal, limitBytes: 64 * 1024 });
     if (!content) continue;
     if (!Buffer.from(content).toString('utf8').startsWith(mark))
-      throw new Fault('refused.unit', `${file} was not written by Quarterdeck.`, 'Move it away first; nothing was changed.');
+      throw new Fault('refused.unit', `${file} was not written by Quarterdeck.`, 'Move it first; nothing was changed.');
     files.push(file);
   }
   return files;

@@ -48,7 +48,7 @@ export class StillContainers {
     this.#existing = failures.map(({ container }) => container);
     const [first] = failures;
     if (!first) return;
-    const message = `After the copy ${this.#existing.map(({ name }) => name).join(', ')} could not be started again: ${first.reason}`;
+    const message = `After the copy ${this.#existing.map(({ name }) => name).join(', ')} could not be restarted: ${first.reason}`;
     throw new Fault('failed.stillStopped', message, 'Start it by hand: quarterdeck start COMPONENT.');
   }
 }
@@ -163,9 +163,9 @@ export async function startHalted(
 
 export function haltedSentence({ flow, containers, secrets }: HaltedRecord): string {
   if (secrets)
-    return `The ${cleanLine(flow)} of ${secretsText(secrets)} was interrupted: the data may have another value than the containers.`;
+    return `The ${cleanLine(flow)} of ${secretsText(secrets)} was interrupted: the data and the containers may have different values.`;
   const names = containers.map(({ name }) => cleanLine(name));
-  return `The ${cleanLine(flow)} was interrupted while ${namesText(names)} ${names.length === 1 ? 'was' : 'were'} stopped for it.`;
+  return `The ${cleanLine(flow)} was interrupted while ${namesText(names)} ${names.length === 1 ? 'was' : 'were'} stopped.`;
 }
 
 export function secretsText(secrets: readonly RotatingSecret[]): string {

@@ -40,7 +40,7 @@ export function checkedArchive(archive: NodeJS.ReadableStream, signal: AbortSign
   return repacked(archive, signal, (header) => {
     const path = memberPath(header.name, links);
     if (header.type === 'link') memberPath(header.linkname ?? '', links, `${header.name} -> ${header.linkname}`);
-    if (links.has(path)) throw new ArchiveProblem(`${header.name} is in it twice, once as a link`);
+    if (links.has(path)) throw new ArchiveProblem(`${header.name} appears twice, once as a link`);
     if (header.type === 'symlink') links.add(path);
     return header;
   });
@@ -102,14 +102,14 @@ function repacked(archive: NodeJS.ReadableStream, signal: AbortSignal, change: (
   end.once('error', fail);
   pipeline(archive, end, reader, { signal }).then(() => {
     if (count.members > 0) writer.finalize();
-    else fail(new ArchiveProblem('nothing is in it'));
+    else fail(new ArchiveProblem('it is empty'));
   }, fail);
   return { archive: plain, count };
 }
 
 function problemOf(cause: Error): Error {
-  if (/^Invalid tar header/.test(cause.message)) return new ArchiveProblem('it is no tar archive, or damaged', { cause });
-  if (/^Unexpected end of data/.test(cause.message)) return new ArchiveProblem('it is cut off', { cause });
+  if (/^Invalid tar header/.test(cause.message)) return new ArchiveProblem('it is not a tar archive, or is damaged', { cause });
+  if (/^Unexpected end of data/.test(cause.message)) return new ArchiveProblem('it is truncated', { cause });
   return cause;
 }
 
@@ -126,7 +126,7 @@ class EndOfArchive extends Transform {
   override _flush(done: (error?: Error) => void): void {
     const whole = this.#last.length === EndOfArchive.#bytes && this.#last.every((byte) => byte === 0);
     // Errors of the reader about the last chunk must be reported first.
-    setImmediate(() => (whole ? done() : done(new ArchiveProblem(this.#any ? 'it is cut off' : 'it is empty'))));
+    setImmediate(() => (whole ? done() : done(new ArchiveProblem(this.#any ? 'it is truncated' : 'it is empty'))));
   }
 }
 

@@ -36,18 +36,18 @@ export function identityProblem({ component, stamp, manifest }: Identified, nowM
   const atMs = msOfStamp(stamp);
   const started = new Date(manifest.startedAt);
   if (atMs === undefined || Number.isNaN(started.getTime()) || stampOf(started) !== stamp)
-    return `its manifest says that it was created at ${cleanLine(manifest.startedAt)}`;
+    return `its manifest has the creation time ${cleanLine(manifest.startedAt)}`;
   if (atMs < earliestMs || atMs > nowMs + clockToleranceMs) return `its date is impossible: ${manifest.startedAt}`;
   return undefined;
 }
 
 export function filesDamaged(backup: BackupFacts, files: readonly string[]): Fault {
-  return damaged(backup, `${files.join(', ')} ${files.length === 1 ? 'is' : 'are'} missing, or not what was written`);
+  return damaged(backup, `${files.join(', ')} ${files.length === 1 ? 'is' : 'are'} missing or changed`);
 }
 
 export function damaged({ component, stamp }: BackupFacts, problem: string): Fault {
   const message = `The backup ${stamp} of ${component} is damaged: ${problem}.`;
-  return new Fault('refused.damaged', message, 'Nothing was changed. Use another one: quarterdeck backup list.');
+  return new Fault('refused.damaged', message, 'Nothing was changed. Choose another backup: quarterdeck backup list');
 }
 
 export type SavedContent = Awaited<ReturnType<typeof openSaved>>;
@@ -74,9 +74,9 @@ export async function openSaved(
     /** Must be awaited after `content` was read to its end. Throws if the file differs from what was written. */
     async whole(): Promise<void> {
       await finished(program, saved.file);
-      if (asStored.sum() !== saved.sha256) throw new ArchiveProblem('it is not what was written');
+      if (asStored.sum() !== saved.sha256) throw new ArchiveProblem('its content was changed');
       if (saved.contentBytes !== undefined && content.bytes !== saved.contentBytes)
-        throw new ArchiveProblem(`${bytesText(content.bytes)} are in it, and ${bytesText(saved.contentBytes)} were written`);
+        throw new ArchiveProblem(`it contains ${bytesText(content.bytes)} instead of ${bytesText(saved.contentBytes)}`);
     },
   };
 }
@@ -103,7 +103,7 @@ const isArchive = (file: string) => /\.tar(?:\.gz)?$/.test(file);
 
 export function readProblem(thrown: unknown): string {
   const { code } = thrown as NodeJS.ErrnoException;
-  if (code === 'Z_BUF_ERROR') return 'its compressed data is cut off';
+  if (code === 'Z_BUF_ERROR') return 'its compressed data is truncated';
   if (code?.startsWith('Z_')) return `it does not decompress (${messageOf(thrown)})`;
   return cleanLine(messageOf(thrown)).replace(/\.$/, '');
 }

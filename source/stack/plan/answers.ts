@@ -78,7 +78,7 @@ export function parseSet(words: readonly string[], entry: CatalogEntry, source: 
   const values: Record<string, string> = {};
   for (const word of words) {
     const equals = word.indexOf('=');
-    if (equals <= 0) throw usage('--set needs NAME=VALUE.', `${example(variables)} sets one value; repeat --set for another.`);
+    if (equals <= 0) throw usage('--set requires NAME=VALUE.', `${example(variables)} sets one value; repeat --set for another.`);
     const written = word.slice(0, equals).trim();
     const value = word.slice(equals + 1);
     const put = (name: string, text: string, problem: string | undefined, remedy: string) => {
@@ -86,7 +86,7 @@ export function parseSet(words: readonly string[], entry: CatalogEntry, source: 
       values[name] = text;
     };
     const own = canHaveSite(entry) ? written.toLowerCase() : '';
-    if (own === siteField) put(own, value.toLowerCase(), checkSite(value, new Map()), 'Use a name such as vault.lan, or nothing for none.');
+    if (own === siteField) put(own, value.toLowerCase(), checkSite(value, new Map()), 'Use a name such as vault.lan, or leave it empty.');
     else if (own === portalField) put(own, value, checkPortalAnswer(value), `--set ${portalField}=yes puts it behind the portal.`);
     else {
       const variable = named(written, variables, entry);
@@ -112,7 +112,7 @@ function named(written: string, variables: readonly ComponentVariable[], entry: 
     ...variables.filter((one) => one.kind !== 'secret' && isAsked(one)).map(({ name }) => name),
     ...(canHaveSite(entry) ? [siteField, portalField] : []),
   ];
-  throw usage(`${entry.id} has nothing called "${written.slice(0, 60)}".`, nameRemedy(written, names, 'Nothing can be set.'));
+  throw usage(`${entry.id} has no setting named "${written.slice(0, 60)}".`, nameRemedy(written, names, 'It has no settings.'));
 }
 
 function refuse(variable: ComponentVariable, entry: CatalogEntry, value: string): void {
@@ -126,12 +126,12 @@ function refuse(variable: ComponentVariable, entry: CatalogEntry, value: string)
       where,
     );
   if (kind === 'bind' && port?.exposure !== 'all' && checkVariable(variable, value) !== undefined) {
-    const message = `${name} stays on loopback: this port is not for the network.`;
+    const message = `${name} stays on loopback: this port must not be published on the network.`;
     throw new Fault('refused.exposure', message, 'Give it a name at the reverse proxy: --set site=NAME.', where);
   }
   if (kind === 'port' && port?.fixed && value !== String(port.host)) {
-    const message = `${name} stays ${port.host}: clients of this protocol look for it there.`;
-    throw new Fault('refused.port', message, 'Bind it to an address of its own where another program has the port.', where);
+    const message = `${name} stays ${port.host}: clients of this protocol expect it there.`;
+    throw new Fault('refused.port', message, 'If another program uses the port, bind it to a separate address.', where);
   }
 }
 

@@ -49,9 +49,9 @@ describe('readEnv', () => {
   });
 
   it.each([
-    ['A=1\nhalf+a+key here\n', 2, '/s/app/.env cannot be read: what stands there is no name of a variable.'],
+    ['A=1\nhalf+a+key here\n', 2, '/s/app/.env cannot be read: it is not a variable name.'],
     ['A=1\n\nB="open\nC=2\n', 3, 'never closed'],
-    ["A='x' y\n", 1, 'more behind'],
+    ["A='x' y\n", 1, 'text after the closing quote'],
   ])('names the line that it cannot read: %j', (text, line, words) => {
     expect(() => readEnv(text, '/s/app/.env')).toThrowError(
       expect.objectContaining({ code: 'config.env', message: expect.stringContaining(words), where: { file: '/s/app/.env', line } }),
@@ -96,7 +96,7 @@ describe('writeEnv', () => {
   it('refuses with a sentence what the compose tools do not read alike', () => {
     expect(envValueProblem('a\nb')).toBe('The value must be one line.');
     expect(envValueProblem('a${b}')).toContain('${…}');
-    expect(envValueProblem("it's $5")).toContain('leave one kind of them out');
+    expect(envValueProblem("it's $5")).toContain('omit one of them');
     expect(envValueProblem('C:\\data and "more" $5 #1')).toBeUndefined();
   });
 });

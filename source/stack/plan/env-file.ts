@@ -31,7 +31,7 @@ export function readEnv(text: string, file = '.env'): { values: Readonly<Record<
     }
     const name = nameLine.exec(line)?.[1];
     // The text may be the second line of a key.
-    if (name === undefined) throw damaged(file, first, 'what stands there is no name of a variable');
+    if (name === undefined) throw damaged(file, first, 'it is not a variable name');
     const equals = line.indexOf('=');
     // A name without a value reads it from the environment of compose, which the file does not define.
     if (equals < 0) {
@@ -48,7 +48,7 @@ export function readEnv(text: string, file = '.env'): { values: Readonly<Record<
       }
       const end = closingQuote(line, start, quote);
       const rest = line.slice(end + 1);
-      if (!/^\s*(?:#.*)?$/.test(rest)) throw damaged(file, index, `there is more behind the closing quote of ${name}`);
+      if (!/^\s*(?:#.*)?$/.test(rest)) throw damaged(file, index, `there is text after the closing quote of ${name}`);
       const inner = line.slice(start + 1, end);
       values[name] = quote === "'" ? inner.replaceAll("\\'", "'") : expand(unescapeDouble(inner), values);
     } else {
@@ -86,7 +86,7 @@ function expand(text: string, values: Readonly<Record<string, string>>): string 
 }
 
 function damaged(file: string, index: number, reason: string): Fault {
-  return new Fault('config.env', `${file} cannot be read: ${reason}.`, 'Write NAME=value, in quotes where the value holds spaces or a #.', {
+  return new Fault('config.env', `${file} cannot be read: ${reason}.`, 'Use NAME=value, in quotes if the value contains spaces or a #.', {
     where: { file, line: index + 1 },
   });
 }
@@ -97,10 +97,10 @@ function damaged(file: string, index: number, reason: string): Fault {
  */
 export function envValueProblem(value: string): string | undefined {
   if (/[\n\r]/.test(value)) return 'The value must be one line.';
-  if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(value)) return 'The value holds control characters.';
-  if (/\$\{[^}]*\}/.test(value)) return 'The value must not hold ${…}: compose tools do not agree on what it means.';
+  if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(value)) return 'The value contains control characters.';
+  if (/\$\{[^}]*\}/.test(value)) return 'The value must not contain ${…}: compose tools interpret it differently.';
   if (spell(value) !== undefined) return undefined;
-  return 'The value mixes quotes, backslashes and dollar signs in a way that compose tools do not read alike: leave one kind of them out.';
+  return 'The value mixes quotes, backslashes and dollar signs, which compose tools interpret differently: omit one of them.';
 }
 
 function spell(value: string): string | undefined {

@@ -105,7 +105,7 @@ describe('formOf', () => {
     });
     const form = formOf(entry, context);
     expect(line(form, 'DB_PASSWORD')).toMatchObject({ kept: true, required: false });
-    expect(line(form, 'ADMIN_PASSWORD')).toMatchObject({ kept: true, help: expect.stringContaining('Taken over') });
+    expect(line(form, 'ADMIN_PASSWORD')).toMatchObject({ kept: true, help: expect.stringContaining('Taken from') });
     expect(answersOf(entry, context, {}).secrets).toEqual({
       DB_PASSWORD: { from: 'keep', version: 'v1' },
       ADMIN_PASSWORD: { from: 'given', value: 'typed-once' },
@@ -135,7 +135,7 @@ describe('formOf', () => {
       choices: [{ value: 'true' }, { value: 'false' }],
     });
     expect(line(vault, 'SIGNUPS_ALLOWED').check?.('True')).toContain('"true" or "false"');
-    expect(line(vault, 'WEB_PORT').check?.('70000')).toContain('1 to 65535');
+    expect(line(vault, 'WEB_PORT').check?.('70000')).toContain('between 1 and 65535');
     expect(line(vault, 'site').check?.('not a name')).toContain('domain name');
     const keycloak = formOf(take('idp-enterprise').entry, take('idp-enterprise').context);
     expect(line(keycloak, 'KEYCLOAK_COMMAND').choices?.map(({ value }) => value)).toEqual(['start-dev', 'start']);
@@ -169,7 +169,7 @@ describe('formOf', () => {
     const { entry, context } = take('password-vault', { others: [deployment('rss-reader', {}, { site: 'News.lan' })] });
     const form = formOf(entry, context);
     expect(form.check({ HUB_PORT: '8180' })).toMatchObject({ HUB_PORT: expect.stringContaining('8180') });
-    expect(line(form, 'site').check?.('news.LAN')).toBe('news.LAN is the name of rss-reader already.');
+    expect(line(form, 'site').check?.('news.LAN')).toBe('news.LAN is already the name of rss-reader.');
   });
 
   it('is content with a site where an address is needed', () => {
@@ -306,7 +306,7 @@ describe('parseSet', () => {
     ['password-vault', '=x', 'usage.set', '--set'],
     ['password-vault', 'ADMIN_TOKEN=hunter2hunter2', 'usage.secretOnCommandLine', 'secrets set password-vault ADMIN_TOKEN'],
     ['password-vault', 'WEB_BIND=0.0.0.0', 'refused.exposure', 'site=NAME'],
-    ['dns-filter-second', 'DNS_PORT=5353', 'refused.port', 'address of its own'],
+    ['dns-filter-second', 'DNS_PORT=5353', 'refused.port', 'separate address'],
     ['sso-portal', 'storage.postgres=db', 'usage.set', 'quarterdeck edit sso-portal'],
     ['reverse-proxy', 'site=a.lan', 'usage.set', ''],
   ])('%s refuses %s: %s', (id, word, code, remedy) => {

@@ -101,7 +101,7 @@ export function checkVariable(variable: ComponentVariable, value: string): strin
   const { kind, field, port, profiles } = variable;
   if (kind === 'port') {
     const number = Number(value);
-    return /^\d{1,5}$/.test(value) && number >= 1 && number <= 65535 ? undefined : 'A port is a whole number from 1 to 65535.';
+    return /^\d{1,5}$/.test(value) && number >= 1 && number <= 65535 ? undefined : 'Use a port between 1 and 65535.';
   }
   if (kind === 'bind') {
     const isAllowed = port?.exposure === 'all' || isLoopback(value);
@@ -110,10 +110,10 @@ export function checkVariable(variable: ComponentVariable, value: string): strin
   }
   if (kind === 'profiles') {
     const unknown = listOf(value).find((profile) => !profiles.includes(profile));
-    return unknown === undefined ? undefined : `There is no "${unknown}" here, only ${profiles.join(', ')}.`;
+    return unknown === undefined ? undefined : `Unknown profile "${unknown}". Use ${profiles.join(', ')}.`;
   }
   const problem = field && checkValue(field, value);
-  return problem ?? (kind === 'secret' ? (/[\n\r\0]/.test(value) ? 'A secret is one line.' : undefined) : envValueProblem(value));
+  return problem ?? (kind === 'secret' ? (/[\n\r\0]/.test(value) ? 'A secret must be one line.' : undefined) : envValueProblem(value));
 }
 
 function fieldOf(entry: CatalogEntry, variable: ComponentVariable, context: FormContext, shown: Values): FormField {
@@ -146,7 +146,7 @@ function helpOf({ kind, field, port, services }: ComponentVariable): string | un
   const parts: string[] = [];
   if (kind === 'port' && port) parts.push(`On this host; inside the container it is ${port.container}.`);
   if (kind === 'bind') parts.push('0.0.0.0 listens on every address of the host; one of its own addresses, or 127.0.0.1, is narrower.');
-  if (kind === 'profiles') parts.push(`Started only when chosen here: ${services.join(', ')}.`);
+  if (kind === 'profiles') parts.push(`Started only if selected: ${services.join(', ')}.`);
   if (field?.description) parts.push(sentence(field.description));
   if (field?.rule) parts.push(sentence(field.rule));
   return parts.join(' ') || undefined;
@@ -180,9 +180,9 @@ function secretLine(entry: CatalogEntry, variable: ComponentVariable, context: F
   const { name, field } = variable;
   const from = secretSource(variable, context);
   const remarks: Partial<Record<typeof from, string>> = {
-    imported: 'Taken over from what runs already.',
-    none: 'May stay empty.',
-    missing: field?.generator && `${entry.id} has data already: the secret in use is required, a new one would not fit.`,
+    imported: 'Taken from the running instance.',
+    none: 'Optional.',
+    missing: field?.generator && `${entry.id} already has data: enter the secret in use, a new one would not match.`,
   };
   return {
     id: name,
@@ -206,7 +206,7 @@ function siteLine(entry: CatalogEntry, context: FormContext, value: string): For
     kind: 'text',
     value,
     required: false,
-    help: `Such as ${entry.id.split('-')[0]}.lan or a public name; https is the proxy’s. Empty: only this machine reaches it.`,
+    help: `Such as ${entry.id.split('-')[0]}.lan or a public name; https is the proxy’s. If empty, only this machine can reach it.`,
     section: 'Address',
     check: (site) => checkSite(site, taken),
   };
@@ -220,11 +220,11 @@ function portalLine({ portal }: FormContext, value: string): FormField {
     kind: 'choice',
     value,
     choices: [
-      { value: 'no', label: 'no', detail: 'everyone who reaches the name sees its own login' },
-      { value: 'yes', label: 'yes', detail: deployed ? `${id} lets in who has signed on` : `${id} is not deployed yet` },
+      { value: 'no', label: 'no', detail: 'anyone who can reach the name sees its own login page' },
+      { value: 'yes', label: 'yes', detail: deployed ? `${id} admits signed-in users` : `${id} is not deployed yet` },
     ],
     required: true,
-    help: 'Counts where it has a name at the reverse proxy. Programs that sign on by themselves, such as apps, do not get through a portal.',
+    help: 'Applies only if it has a name at the reverse proxy. Programs that sign in by themselves, such as apps, cannot pass a portal.',
     section: 'Address',
     check: checkPortalAnswer,
   };
@@ -238,7 +238,7 @@ export function checkSite(site: string, taken: ReadonlyMap<string, string>): str
   const problem = checkValue({ type: 'domain' }, site);
   if (problem !== undefined) return problem;
   const owner = taken.get(site.toLowerCase());
-  return owner === undefined ? undefined : `${site} is the name of ${owner} already.`;
+  return owner === undefined ? undefined : `${site} is already the name of ${owner}.`;
 }
 
 /** Checks rules between fields: values that exclude each other (R21), duplicate ports, a missing value or site. */
@@ -253,7 +253,7 @@ function checkTogether(entry: CatalogEntry, context: FormContext, values: Values
   for (const [index, variable] of ports.entries()) {
     const { name, port } = variable;
     const twin = ports.slice(0, index).find((other) => other.port?.protocol === port?.protocol && values[other.name] === values[name]);
-    if (twin && isAsked(variable)) wrong[name] = `${twin.port?.role ?? twin.name} has port ${values[name]} already.`;
+    if (twin && isAsked(variable)) wrong[name] = `${twin.port?.role ?? twin.name} already uses port ${values[name]}.`;
   }
   if (values[siteField]) return wrong;
   for (const variable of variables) {

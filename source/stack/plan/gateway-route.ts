@@ -26,10 +26,10 @@ export function routeThrough(text: string, file: string, service: string, contai
   const { document, found } = openService(text, file, service);
   const mode = found.get('network_mode');
   if (mode !== undefined)
-    throw refused(`${service} has a network of its own kind: network_mode: ${String(mode)}.`, 'Remove that from its compose.yaml first.');
+    throw refused(`${service} sets its own network mode: network_mode: ${String(mode)}.`, 'Remove it from its compose.yaml first.');
   const ports = listIn(found.get('ports'));
   if (!ports.every((port) => typeof port === 'string'))
-    throw refused(`Some ports of ${service} are written in the long form.`, 'Write them as "address:port:port" in its compose.yaml first.');
+    throw refused(`Some ports of ${service} use the long syntax.`, 'Write them as "address:port:port" in its compose.yaml first.');
   const networks = sharedNetworks(found);
   const kept = { ports, ...(found.has('networks') && { networks: (found.toJSON() as { networks: unknown }).networks }) };
   found.delete('ports');
@@ -45,8 +45,8 @@ export function routeDirectly(text: string, file: string, service: string, value
   const kept = document.getIn([keptKey, service]);
   if (!isMap(kept))
     throw refused(
-      `Nothing says how ${service} was before it went through a gateway.`,
-      'Write its ports into its compose.yaml, and remove network_mode.',
+      `The configuration of ${service} before it was routed through a gateway is unknown.`,
+      'Add its ports to its compose.yaml, and remove network_mode.',
     );
   const { ports = [], networks } = kept.toJSON() as { ports?: readonly string[]; networks?: unknown };
   found.delete('network_mode');
@@ -94,8 +94,8 @@ export function gatewayWith(text: string, file: string, service: string, { ports
       .find((one) => one !== port && (endsOf(one)[0] === host || endsOf(one)[1] === inside));
     if (taken !== undefined)
       throw refused(
-        `The gateway publishes ${taken} already, which shares a port with ${port}: all that is behind it listens in one network.`,
-        'Move one of the two: inside, by a setting of the program; outside, with quarterdeck deploy.',
+        `The gateway already publishes ${taken}, which conflicts with ${port}: components behind it share one network.`,
+        'Change one of them: the container port in the settings of the program, the published port with quarterdeck deploy.',
       );
   }
   const wanted = [...new Set([...before, ...ports])];

@@ -21,7 +21,7 @@ const titles: Readonly<Record<Plan['kind'], string>> = {
 /** Returns a plan for review: a summary, then each file as a diff. Actions are `apply`, `edit` if there is a form, and `cancel`. */
 export function reviewOf(plan: Plan, findings: readonly Finding[]): Review {
   const blocking = findings.filter(({ level }) => level === 'blocking');
-  const blocked = blocking.length > 1 ? `${blocking.length} findings have to be resolved first.` : blocking[0]?.message;
+  const blocked = blocking.length > 1 ? `${blocking.length} findings must be resolved first.` : blocking[0]?.message;
   // The containers of a foreign project are not the component's: nothing of the component exists that could be changed.
   const verb = titles[findings.some(isForeignProject) ? 'deploy' : plan.kind];
   return {
@@ -68,7 +68,7 @@ export function summaryOf(plans: readonly Plan[]): string {
     ['reloads', [...new Set(plans.flatMap((plan) => plan.after.map(({ component }) => component)))].join(', ')],
   ];
   const all = parts.flatMap(([verb, what]) => (what === '' ? [] : [`${verb} ${what}`])).join(', ');
-  return all === '' ? 'Changes nothing.' : `${all.charAt(0).toUpperCase()}${all.slice(1)}.`;
+  return all === '' ? 'No changes.' : `${all.charAt(0).toUpperCase()}${all.slice(1)}.`;
 }
 
 function whatHappens(plan: Plan): { title: string; lines: ReviewLine[] }[] {
@@ -82,7 +82,7 @@ function whatHappens(plan: Plan): { title: string; lines: ReviewLine[] }[] {
         ...plan.networks.map(({ name, exists }) => ({
           text: `${name}: ${exists ? 'exists' : 'is created'}, shared with other components`,
         })),
-        ...(plan.kind === 'remove' ? [] : plan.volumes).map((name) => ({ text: `${name}: kept whatever happens to its containers` })),
+        ...(plan.kind === 'remove' ? [] : plan.volumes).map((name) => ({ text: `${name}: kept when its containers are removed` })),
       ],
     },
     { title: 'Address', lines: plan.site === '' ? [] : [{ text: `https://${plan.site} at the reverse proxy` }] },

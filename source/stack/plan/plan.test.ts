@@ -240,9 +240,7 @@ describe('planDeploy', () => {
   it('sees that a tag means another image by now', () => {
     const existing = applied(planDeploy(request('password-vault')));
     const images = new Map([['vaultwarden/server:latest', { id: 'sha256:other' }]]);
-    expect(why(planDeploy(request('password-vault', existing, {}, { images })), 'vault')).toBe(
-      'vaultwarden/server:latest is another image by now',
-    );
+    expect(why(planDeploy(request('password-vault', existing, {}, { images })), 'vault')).toBe('vaultwarden/server:latest has changed');
   });
 
   it('starts and takes away services of a profile', () => {
@@ -425,7 +423,7 @@ describe('reviewOf', () => {
     expect(summaryOf([both, { ...both, component: 'notes' }])).toBe(
       'Deletes 2 files, pulls 1 image, recreates chat, notes, restarts chat, notes.',
     );
-    expect(summaryOf([{ ...both, files: [], services: [] }])).toBe('Changes nothing.');
+    expect(summaryOf([{ ...both, files: [], services: [] }])).toBe('No changes.');
     expect(summaryOf([{ ...both, after: [{ component: 'reverse-proxy', service: 'caddy', argv: [], why: '' }] }])).toContain(
       ', reloads reverse-proxy.',
     );

@@ -234,7 +234,7 @@ export function planRemove({ entry, deployment, engineName, stackFolder, contain
     else if (written !== hashOf(text) || record?.edited?.includes(path)) notes.push(`${path} stays: it was changed by hand.`);
     else files.push({ path, before: text, after: undefined, mode: 0o644, touched: false });
   }
-  const deleted = `Volumes are deleted with all that is in them: ${volumes.join(', ')}.`;
+  const deleted = `Volumes are deleted with all of their data: ${volumes.join(', ')}.`;
   notes.push(volumes.length === 0 ? 'Volumes and their data stay.' : deleted);
   return {
     schema: 1,

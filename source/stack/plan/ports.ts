@@ -80,8 +80,8 @@ export function portConflicts(
     if (port.fixed) {
       // port-conflicts.md: servers of one protocol replace each other.
       const advice = users.every(({ fixed }) => fixed)
-        ? `${owners} ${several ? 'do' : 'does'} the same here: choose one of them, or bind one to an address of its own. Clients look for this port, so it cannot move.`
-        : `Stop ${owners} or bind one of them to an address of its own: clients look for this port there, so it cannot move.`;
+        ? `${owners} ${several ? 'serve' : 'serves'} the same purpose: choose one of them, or bind one to a separate address. Clients expect this port, so it cannot move.`
+        : `Stop ${owners} or bind one of them to a separate address: clients expect this port, so it cannot move.`;
       return [{ port, users, proposal: undefined, advice }];
     }
     const proposal = freePort(port.host, (number) =>

@@ -45,13 +45,13 @@ export function proxyChanges(request: ProxyRequest): ProxyChanges {
   for (const host of hosts) {
     const problem = checkSiteName(host);
     if (problem !== undefined)
-      findings.push(blocking('site-name', `"${host}" cannot be the name of a site: ${problem}`, 'Give it another name, or none.'));
+      findings.push(blocking('site-name', `"${host}" is not a valid site name: ${problem}`, 'Choose another name, or leave it empty.'));
     const other = deployments.find((one) => one.component !== entry.id && sitesOf(one, catalog).includes(host));
     if (other)
-      findings.push(blocking('site-taken', `The site ${host} belongs to ${other.component}.`, 'Give this component another name.'));
+      findings.push(blocking('site-taken', `The site ${host} belongs to ${other.component}.`, 'Choose another name for this component.'));
   }
   if (!proxy) {
-    const message = `No reverse proxy is deployed on this host, so nothing will answer at ${site}.`;
+    const message = `No reverse proxy is deployed on this host, so nothing will be served at ${site}.`;
     const advice = `Deploy ${proxyId}; this component's site is set up when it is deployed again.`;
     if (site !== '') findings.push(warning('no-proxy', message, advice, { rule: 'R10', remedy: deployFirst(proxyId) }));
     return { files: [], after: [], findings };
@@ -121,13 +121,13 @@ function siteOf(request: ProxyRequest, proxy: Deployment): Site | Finding {
   const wanted = request.protect ?? (isProtected(proxy, former) || (lacksLogin(entry) && deployed !== undefined));
   if (!wanted) return open;
   if (!portalEntry || !deployed) {
-    const message = `${site} is to be behind the sign-on portal, and none is deployed on this host.`;
+    const message = `${site} requires the sign-on portal, but none is deployed on this host.`;
     const remedy = portalEntry && deployFirst(portalEntry.id);
-    return blocking('no-portal', message, 'Deploy the portal first, or leave the site without it.', { rule: 'R36', remedy });
+    return blocking('no-portal', message, 'Deploy the portal first, or disable it for this site.', { rule: 'R36', remedy });
   }
   const portal = portalOf(portalEntry, publishedBy(portalEntry, deployed.env), deployed.env);
   if (portal) return { ...open, portal };
-  const message = `${portalEntry.id} has no address that browsers find it at.`;
+  const message = `${portalEntry.id} has no address for browsers.`;
   return blocking('no-portal', message, `Set its field "${portalEntry.site?.portal}".`, { rule: 'R36' });
 }
 
@@ -164,7 +164,7 @@ function put({ deployments, fresh }: ProxyRequest, proxy: Deployment, site: stri
   const touched = before !== undefined && !isOurs(path, before, deployments);
   if (!touched || fresh) return [{ path, before, after: text, mode: 0o644, touched }];
   const message = `The rule of ${site} was written by hand (${path}) and is kept as it is.`;
-  const advice = 'Check that it still names the right port, or delete the file to have it written again.';
+  const advice = 'Check that it has the right port, or delete the file to recreate it.';
   findings.push(warning('site-by-hand', message, advice, { rule: 'R89' }));
   return [];
 }
@@ -203,7 +203,7 @@ function putInEffect(proxy: CatalogEntry | undefined): Plan['after'] {
     return exec ? [{ component: proxyId, service: exec.service, argv: exec.argv, why }] : [];
   };
   return [
-    ...step('validate', 'The reverse proxy reads the changed rules.'),
-    ...step('reload', 'The reverse proxy puts them in effect; connections stay.'),
+    ...step('validate', 'The reverse proxy loads the changed rules.'),
+    ...step('reload', 'The reverse proxy applies them; connections are kept.'),
   ];
 }

@@ -40,11 +40,11 @@ export function checkSiteName(name: string): string | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(name) || (name.includes(':') && ipaddr.IPv6.isValid(name) && !name.includes('%')))
     return undefined;
   // The proxy would parse it as a keyword of its configuration.
-  if (name === 'import') return 'The proxy keeps the name "import" for itself.';
+  if (name === 'import') return 'The name "import" is reserved by the proxy.';
   const hasParts = name.split('.').every((part) => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(part));
   if (hasParts && name.length <= 253 && !/(?:^|\.)\d+$/.test(name)) return undefined;
-  if (/[^\u0000-\u007f]/.test(name)) return 'Write the name in its ASCII form, which begins with xn--.';
-  if (/[A-Z:/*]/.test(name)) return 'Write the name alone, in lower case, without https://, a port, a path or a wildcard.';
+  if (/[^\u0000-\u007f]/.test(name)) return 'Use the ASCII form of the name, which starts with xn--.';
+  if (/[A-Z:/*]/.test(name)) return 'Use only the name, in lower case, without https://, a port, a path or a wildcard.';
   return 'The parts of a host name are 1 to 63 letters, digits and dashes; a dash is neither first nor last, and the last part is not a number.';
 }
 

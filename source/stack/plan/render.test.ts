@@ -235,7 +235,7 @@ describe('renderComponent', () => {
     for (const [placeholder, remedy] of [
       ['{auth_url}', 'portal'],
       ['{host}', 'site=NAME'],
-      ['<ADMIN_TOKEN>', 'never hold one'],
+      ['<ADMIN_TOKEN>', 'must not contain secrets'],
     ]) {
       expect(() =>
         renderComponent(one.entry, { ...source, files: { 'files/a.conf': `a\nb: ${placeholder}\n` } }, one.answers, docker),

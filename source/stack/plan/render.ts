@@ -80,8 +80,8 @@ export function filledFile(text: string, values: Values, file: string): string {
   const filled = fillFile(text, values);
   if ('text' in filled) return filled.text;
   const { message, line, column } = filled.problem;
-  const remedy = '"quarterdeck catalog check FOLDER" lists all that is wrong with it.';
-  throw new Fault('catalog.template', `${file} cannot be filled in: ${message}.`, remedy, { where: { file, line, column } });
+  const remedy = 'To list all problems: quarterdeck catalog check FOLDER';
+  throw new Fault('catalog.template', `${file} cannot be rendered: ${message}.`, remedy, { where: { file, line, column } });
 }
 
 /** A pinned image is named by digest or by id. */
@@ -114,7 +114,7 @@ function renderEnv(
   const stays = existing === undefined ? {} : readEnv(existing).values;
   for (const { name, default: fallback } of plain) if (stays[name] === fallback && set[name] === undefined) set[name] = fallback;
   const header = [
-    `${entry.id}: what differs from the defaults in compose.yaml. Secrets are not here, they are kept by Quarterdeck:`,
+    `${entry.id}: settings that differ from the defaults in compose.yaml. Secrets are stored by Quarterdeck, not here:`,
     `quarterdeck compose ${entry.id} -- up -d`,
   ];
   return writeEnv(existing, { set, unset: variables.map(({ name }) => name), header });
@@ -130,16 +130,22 @@ const address = /(?<![\w${])\{(base_url|host|auth_url)\}(?!\})/g;
 const secret = /<(?:ADMIN_TOKEN|API_KEY|PASSWORD|SESSION_COOKIE)>/;
 
 const needs: Readonly<Record<string, string>> = {
-  base_url: 'Give the component a port, or a name at the reverse proxy.',
-  host: 'Give the component a name at the reverse proxy: --set site=NAME.',
-  auth_url: 'Deploy the single sign-on portal first: its address goes here.',
+  base_url: 'Set a port of the component, or a name at the reverse proxy.',
+  host: 'Set a name at the reverse proxy: --set site=NAME.',
+  auth_url: 'Deploy the single sign-on portal first: its address is required here.',
 };
 
 /** Throws `failed.placeholder` for one without a value, and for that of a secret: secrets are never written to a file. */
 function resolvePlaceholders(text: string, values: Placeholders, file: string): string {
   const hidden = secret.exec(text);
   if (hidden)
-    throw unresolved(text, hidden.index, hidden[0], file, 'Take the secret from the environment: files of a component never hold one.');
+    throw unresolved(
+      text,
+      hidden.index,
+      hidden[0],
+      file,
+      'Read the secret from the environment: files of a component must not contain secrets.',
+    );
   return text.replaceAll(address, (written, name: keyof Placeholders, offset: number) => {
     const value = values[name];
     if (value === undefined) throw unresolved(text, offset, written, file, needs[name] ?? '');
@@ -149,5 +155,5 @@ function resolvePlaceholders(text: string, values: Placeholders, file: string): 
 
 function unresolved(text: string, offset: number, written: string, file: string, remedy: string): Fault {
   const where = { file, ...positionAt(text, offset) };
-  return new Fault('failed.placeholder', `There is no value for ${written}.`, remedy, { where });
+  return new Fault('failed.placeholder', `${written} has no value.`, remedy, { where });
 }

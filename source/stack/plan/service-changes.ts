@@ -41,12 +41,12 @@ export function planServices(request: PlanRequest & Rendered): PlannedService[] 
     const before = container && pinOf(container, request, name);
     const [change, why] = wanted
       ? changeOf(name, service, previous[name], container, request)
-      : (['remove', 'its profile is no longer asked for'] as const);
+      : (['remove', 'its profile is no longer selected'] as const);
     planned.push({ name, image, before, change, why, present: request.images === undefined ? undefined : there !== undefined });
   }
   for (const [name, container] of running) {
     if (next[name] !== undefined) continue;
-    const why = 'the compose file no longer has it';
+    const why = 'it is no longer in the compose file';
     planned.push({ name, image: container.image, before: pinOf(container, request, name), change: 'remove', why, present: true });
   }
   const main = entry.services.find((service) => service.main)?.name;
@@ -90,15 +90,14 @@ function changeOf(
   if (fresh) return ['recreate', `its secret ${fresh.label} changes`];
   const image = String(interpolateAll(service['image'] ?? '', values));
   const present = images?.get(image);
-  if (present && present.id !== container.imageId && parseImage(image) !== undefined)
-    return ['recreate', `${image} is another image by now`];
+  if (present && present.id !== container.imageId && parseImage(image) !== undefined) return ['recreate', `${image} has changed`];
   const mounted = files.find(
     ({ path, before: old, after }) =>
       old !== after && old !== undefined && isMounted(path.slice(entry.id.length + 1), mountSources(service['volumes'])),
   );
   if (mounted) return ['restart', `${mounted.path} changes`];
   if (container.state !== 'running' && container.state !== 'exited') return ['restart', `it is ${container.state}`];
-  return ['keep', 'nothing changes for it'];
+  return ['keep', 'unchanged'];
 }
 
 function differences(one: Service, other: Service, before: Values, after: Values): string[] {

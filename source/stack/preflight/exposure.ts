@@ -28,10 +28,10 @@ export function* checkExposure({ plan, entry }: PreflightContext): Iterable<Find
       yield blocking(id, `${message}, and this component has no login.`, advice, { rule: 'R42', remedy });
     } else if (needsHttps(entry) && port.protocol === 'tcp' && !annotated?.tls) {
       const advice = 'Publish it on 127.0.0.1, and put the reverse proxy in front.';
-      yield blocking(id, `${message} without TLS: passwords could be read on the way.`, advice, { rule: 'R9', remedy });
+      yield blocking(id, `${message} without TLS: passwords could be read in transit.`, advice, { rule: 'R9', remedy });
     } else {
-      const advice = 'Publish on the network only what must be reached from there. Keep it only where you know why.';
-      yield warning(id, `${message}; it is meant for loopback alone.`, advice, { rule: 'R7', remedy });
+      const advice = 'Publish a port on the network only if it must be reachable from there.';
+      yield warning(id, `${message}; it is meant for loopback only.`, advice, { rule: 'R7', remedy });
     }
   }
 }
@@ -40,8 +40,8 @@ export function* checkHttps({ plan, entry }: PreflightContext): Iterable<Finding
   if (!needsHttps(entry) || plan.site !== '') return;
   yield warning(
     'no-https',
-    `${entry.id} handles passwords or secrets, and no site of the reverse proxy gives it HTTPS.`,
-    'Give it the name of a site, such as one that ends in .lan.',
+    `${entry.id} handles passwords or secrets, but has no site at the reverse proxy for HTTPS.`,
+    'Set a site name, for example one that ends in .lan.',
     { rule: 'R9' },
   );
 }
@@ -55,7 +55,7 @@ export function* checkLogin({ plan, entry, deployments }: PreflightContext): Ite
   yield warning(
     'no-login',
     `${entry.id} has no login, and ${cleanLine(plan.site)} is a public name.`,
-    'Put the site behind the sign-on portal, or give it a private name.',
+    'Put the site behind the sign-on portal, or use a private name.',
     { rule: 'R42' },
   );
 }

@@ -24,13 +24,13 @@ export async function* checkConfigFile({ plan, entry }: PreflightContext): Async
   const [first, ...others] = checkConfig(file.after, configFile, schema).filter(({ level }) => level === 'error');
   if (!first) return;
   const { field, message, remedy, line, rule } = first;
-  const more = others.length === 0 ? '' : ` It is the first of ${others.length + 1} mistakes.`;
+  const more = others.length === 0 ? '' : ` First of ${others.length + 1} errors.`;
   // An operator's own text may be valid for a release that the catalog does not know.
   const finding = file.edited ? warning : blocking;
   yield finding(
     'config-file',
-    `${configFile.path} would be wrong in line ${line}${field === '' ? '' : `, ${field}`}: ${message}${more}`,
-    remedy === '' ? 'Change the answers that it is rendered from.' : remedy,
+    `${configFile.path} would be invalid in line ${line}${field === '' ? '' : `, ${field}`}: ${message}${more}`,
+    remedy === '' ? 'Change the settings that it is rendered from.' : remedy,
     { rule },
   );
 }

@@ -225,7 +225,7 @@ describe('rootless engines', () => {
   it('may not use ports below the limit of the host', async () => {
     const one = proxy('podman');
     expect((await one.finding('low-ports'))?.message).toBe(
-      'A rootless engine may not use the ports 80 and 443 here: the host keeps those below 1024 for root.',
+      'A rootless engine cannot use the ports 80 and 443: the host reserves ports below 1024 for root.',
     );
     one.texts['/proc/sys/net/ipv4/ip_unprivileged_port_start'] = '80\n';
     expect(await one.reported()).toEqual([]);
@@ -254,7 +254,7 @@ describe('rootless engines', () => {
     one.facts = { kind: 'podman' };
     one.programs['systemctl show'] = 'UnitFileState=enabled\nExecStart={ argv[]=podman start --all --filter should-start-on-boot=true }\n';
     one.compose('services:\n  app:\n    image: small\n    depends_on: {db: {condition: service_healthy}}\n  db:\n    image: small\n');
-    expect((await one.finding('health-checks'))?.message).toMatch(/does not have: db would be waited for in vain/);
+    expect((await one.finding('health-checks'))?.message).toMatch(/does not have: db would never become healthy/);
     one.devices['/run/systemd/system'] = 1;
     expect(await one.finding('health-checks')).toBeUndefined();
   });
@@ -266,7 +266,7 @@ describe('rootless engines', () => {
     one.programs['systemctl --user show'] = 'UnitFileState=disabled\nExecStart=\n';
     expect((await one.finding('linger'))?.remedy).toEqual({
       kind: 'run',
-      label: 'Switch lingering on',
+      label: 'Enable lingering',
       argv: ['loginctl', 'enable-linger'],
     });
     expect((await one.finding('restart-service'))?.remedy).toMatchObject({
@@ -277,7 +277,7 @@ describe('rootless engines', () => {
     expect(await one.reported()).toEqual(['warning linger', 'warning restart-policy']);
     delete one.programs['systemctl --user show'];
     expect((await one.finding('unknown:boot'))?.message).toBe(
-      'What starts containers after the host did could not be checked: systemctl cannot be started: there is no such program.',
+      'Start after a reboot could not be checked: systemctl cannot be started: there is no such program.',
     );
   });
 });

@@ -29,7 +29,7 @@ export async function* checkDisk(context: PreflightContext): AsyncIterable<Findi
   const pulls = plan.services.some(({ present }) => present !== true);
   // A deployed component already occupies its space.
   const wanted = context.deployment ? 0 : (sizeOf(entry.needs?.disk) ?? 0);
-  const advice = 'Free some space: quarterdeck df shows what uses it, quarterdeck prune what can go.';
+  const advice = 'Free some space. See what uses it: quarterdeck df. Remove unused items: quarterdeck prune';
   const filesystems = spaces.filter(({ mount }, index) => spaces.findIndex((other) => other.mount === mount) === index);
   for (const { path, freeBytes, mount } of filesystems) {
     const free = `${bytesText(freeBytes)} are free on ${cleanLine(mount)} of ${cleanLine(host.name)}`;
@@ -38,7 +38,7 @@ export async function* checkDisk(context: PreflightContext): AsyncIterable<Findi
     else if (isEngines && freeBytes < wanted)
       yield blocking(`disk:${mount}`, `${free}, and ${entry.id} requires ${bytesText(wanted)}.`, advice);
     else if (isEngines && pulls && freeBytes < goodFreeBytes)
-      yield warning(`disk:${mount}`, `Only ${free}; how large the images are is known when they are pulled.`, advice);
+      yield warning(`disk:${mount}`, `Only ${free}; the size of the images is unknown until they are pulled.`, advice);
   }
 }
 
@@ -92,7 +92,7 @@ export async function* checkImages(context: PreflightContext): AsyncIterable<Fin
     const found = present.get(image)?.architecture;
     if (annotation?.irreplaceable !== undefined && repository !== undefined && !annotation.repositories.includes(repository)) {
       const message = `${cleanLine(image)} cannot replace ${annotation.image}: ${annotation.irreplaceable}.`;
-      yield blocking(`image:${name}`, message, `Use ${annotation.image}, or another image of the same make.`, { rule: 'R30' });
+      yield blocking(`image:${name}`, message, `Use ${annotation.image}, or another image of the same vendor.`, { rule: 'R30' });
     } else if (found && (engineNames[found] ?? found) !== own) {
       const message = `The image ${cleanLine(image)} on this host is for ${cleanLine(found)}, the host is ${cleanLine(own)}.`;
       yield warning(`architecture:${name}`, message, 'It runs slowly through an emulator, or not at all: pull the one for this host.');
@@ -111,9 +111,9 @@ export async function* checkDevices({ services, host, signal }: PreflightContext
     const graphics = path.startsWith('/dev/dri');
     const rule = graphics ? 'R28' : undefined;
     const id = `device:${path}`;
-    const message = `The host has no ${cleanLine(path)}${graphics ? ', so nothing is computed on a graphics card' : ''}.`;
-    const remedy = setTo(variables[0], '/dev/null', 'Do without it');
-    const effect = graphics ? 'the processor does the work then' : 'it does without then';
+    const message = `The host has no ${cleanLine(path)}${graphics ? ', so no graphics card can be used' : ''}.`;
+    const remedy = setTo(variables[0], '/dev/null', 'Disable it');
+    const effect = graphics ? 'the CPU is used instead' : 'the device is not used';
     if (remedy) yield warning(id, message, `Set ${variables[0]}=/dev/null: ${effect}.`, { rule, remedy });
     else if (graphics)
       yield warning(id, message, 'Remove the device from compose.yaml: the engine refuses to start with one that is missing.', { rule });
@@ -141,15 +141,15 @@ async function nameFinding(context: PreflightContext, name: string, id: string):
   if (exitCode !== 0 || found.length === 0)
     return warning(
       id,
-      `The host does not know the name ${site}, so browsers may not find it either.`,
-      `Let the name servers of your network, or the hosts file, point ${site} to this host.`,
+      `The host cannot resolve ${site}, so browsers may not either.`,
+      `Add ${site} to your DNS or hosts file, with an address of this host.`,
       { rule: 'R10' },
     );
   if (found.some((address) => addresses.includes(address))) return undefined;
   return warning(
     id,
-    `${site} points to ${cleanLine(found.slice(0, 3).join(', '))}, which is no address of this host.`,
-    'That is right behind a router that forwards ports 80 and 443 to it; otherwise correct the name.',
+    `${site} points to ${cleanLine(found.slice(0, 3).join(', '))}, which is not an address of this host.`,
+    'This is correct if a router forwards ports 80 and 443 to it; otherwise fix the DNS entry.',
     { rule: 'R10' },
   );
 }

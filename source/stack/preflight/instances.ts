@@ -14,7 +14,7 @@ export const isInstance = ({ id }: Finding): boolean => id.startsWith('instance:
 export const isForeignProject = ({ id }: Finding): boolean => id.startsWith('project:');
 
 export const instanceAdvice = (id: string): string =>
-  `Existing containers cannot be adopted yet, and a second instance would start without their data. Manage it with the tool that deployed it, or remove its containers there first. For a second instance with data of its own: quarterdeck deploy ${id} --second-instance`;
+  `Existing containers cannot be adopted yet, and a second instance would start without their data. Manage it with the tool that deployed it, or remove its containers first. For a second instance with its own data: quarterdeck deploy ${id} --second-instance`;
 
 /** A second instance would start without the data of the first. Not checked for deployed components. */
 export async function* checkInstances(context: PreflightContext): AsyncIterable<Finding> {
@@ -31,7 +31,7 @@ export async function* checkInstances(context: PreflightContext): AsyncIterable<
     // A proxy or database that another component runs for itself has the same image.
     if (group.project !== entry.id && (deployed.has(group.project) || (await isOfOtherStack(container, context)))) continue;
     if (serves(container, group, groups, index)) continue;
-    const message = `${entry.id} is on this host already and was not deployed from here: ${described(container)}.`;
+    const message = `${entry.id} already exists on this host and was not deployed by Quarterdeck: ${described(container)}.`;
     yield blocking(`instance:${cleanLine(container.name)}`, message, instanceAdvice(entry.id));
   }
 }
@@ -62,8 +62,8 @@ async function* checkProject(context: PreflightContext): AsyncIterable<Finding> 
   const folder = cleanLine(composeLabel(first, 'project.working_dir') ?? '');
   yield blocking(
     `project:${cleanLine(plan.project)}`,
-    `A compose project called ${plan.project} is on this host already, in ${folder}: ${foreign.map(described).join(', ')}. Deploying would replace its containers and use its volumes.`,
-    'Existing containers cannot be adopted yet. Manage it with the tool that deployed it, or give that project another name there first.',
+    `A compose project named ${plan.project} already exists on this host, in ${folder}: ${foreign.map(described).join(', ')}. Deploying would replace its containers and use its volumes.`,
+    'Existing containers cannot be adopted yet. Manage it with the tool that deployed it, or rename that project first.',
   );
 }
 

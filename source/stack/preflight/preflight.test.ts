@@ -58,7 +58,7 @@ describe('instances that were not deployed from here', () => {
     rss.engine.add('feeds', { image, ports, ...more });
     expect(await rss.finding('instance:feeds')).toMatchObject({
       level: 'blocking',
-      message: `rss-reader is on this host already and was not deployed from here: container feeds (${details}; port 9999/tcp).`,
+      message: `rss-reader already exists on this host and was not deployed by Quarterdeck: container feeds (${details}; port 9999/tcp).`,
       advice: expect.stringMatching(/cannot be adopted yet/),
     });
   });
@@ -71,8 +71,8 @@ describe('instances that were not deployed from here', () => {
       expect(await rss.finding('instance:feeds')).toBeUndefined();
       expect(await rss.finding('project:rss-reader')).toMatchObject({
         level: 'blocking',
-        message: `A compose project called rss-reader is on this host already, in /srv/rss-reader: container feeds (running; image ${other}; compose project rss-reader). Deploying would replace its containers and use its volumes.`,
-        advice: expect.stringMatching(/give that project another name/),
+        message: `A compose project named rss-reader already exists on this host, in /srv/rss-reader: container feeds (running; image ${other}; compose project rss-reader). Deploying would replace its containers and use its volumes.`,
+        advice: expect.stringMatching(/rename that project/),
       });
       // The stack's folder can be written in two ways.
       rss.devices['/srv/rss-reader'] = 1;
@@ -163,7 +163,7 @@ describe('ports (R88)', () => {
     expect(await rss.finding('port-taken:web')).toMatchObject({
       level: 'blocking',
       rule: 'R88',
-      message: `Port 8090/tcp (web) is taken by ${owner}.`,
+      message: `Port 8090/tcp (web) is in use by ${owner}.`,
       remedy: { kind: 'set', values: { WEB_PORT: '18090' } },
     });
   });
@@ -182,7 +182,7 @@ describe('ports (R88)', () => {
     const proxy = fixture('reverse-proxy');
     proxy.listeners = [{ address: '127.0.0.1', port: 80, protocol: 'tcp', process: { pid: 1, name: 'apache2' } }];
     const finding = await proxy.finding('port-taken:http');
-    expect(finding).toMatchObject({ level: 'blocking', message: 'Port 80/tcp (http) is taken by apache2.' });
+    expect(finding).toMatchObject({ level: 'blocking', message: 'Port 80/tcp (http) is in use by apache2.' });
     expect(finding?.remedy).toBeUndefined();
   });
 
@@ -191,8 +191,8 @@ describe('ports (R88)', () => {
     proxy.deployments = [deployed('reverse-proxy')];
     proxy.listeners = [{ address: '::', port: 443, protocol: 'tcp', process: { pid: 1, name: 'caddy' } }];
     expect(await proxy.finding('port-taken:https')).toMatchObject({
-      message: 'Port 443/tcp (https) is taken by reverse-proxy.',
-      advice: expect.stringMatching(/^reverse-proxy does the same here: choose one of them/),
+      message: 'Port 443/tcp (https) is in use by reverse-proxy.',
+      advice: expect.stringMatching(/^reverse-proxy serves the same purpose: choose one of them/),
     });
   });
 
@@ -215,8 +215,8 @@ describe('ports (R88)', () => {
       ports: [{ address: '0.0.0.0', hostPort: 53, containerPort: 53, protocol: 'udp' }],
     });
     expect(await filter.finding('port-taken:dns-udp')).toMatchObject({
-      message: 'Port 53/udp (dns-udp) is taken by dns-filter-second.',
-      advice: expect.stringMatching(/^dns-filter-second does the same here: choose one of them/),
+      message: 'Port 53/udp (dns-udp) is in use by dns-filter-second.',
+      advice: expect.stringMatching(/^dns-filter-second serves the same purpose: choose one of them/),
     });
   });
 });

@@ -22,8 +22,8 @@ export async function* checkLowPorts({ facts, host, plan, entry, services, signa
   if (shut.length === 0) return;
   const finding = facts.kind === 'docker' ? warning : blocking;
   const ports = `${shut.length === 1 ? 'port' : 'the ports'} ${shut.join(' and ')}`;
-  const remedy = `As root on the host: sysctl -w net.ipv4.ip_unprivileged_port_start=${shut[0]}, and the same line in a file of /etc/sysctl.d to keep it.`;
-  yield finding('low-ports', `A rootless engine may not use ${ports} here: the host keeps those below ${first} for root.`, remedy);
+  const remedy = `As root on the host: sysctl -w net.ipv4.ip_unprivileged_port_start=${shut[0]}. To keep it, add the same setting to a file in /etc/sysctl.d.`;
+  yield finding('low-ports', `A rootless engine cannot use ${ports}: the host reserves ports below ${first} for root.`, remedy);
 }
 
 export function* checkHostNetwork({ facts, services, entry, composeTool }: PreflightContext): Iterable<Finding> {
@@ -34,13 +34,13 @@ export function* checkHostNetwork({ facts, services, entry, composeTool }: Prefl
   if (composeTool?.kind === 'podman-compose' && /^(?:0\.|1\.0\.[0-3](?!\d))/.test(composeTool.version))
     yield blocking(
       isHost ? 'host-network' : 'joined-network',
-      `${entry.id} requires ${isHost ? 'the network of the host' : "the network of another component's container"}, which podman-compose ${composeTool.version} cannot give it.`,
+      `${entry.id} requires ${isHost ? 'the network of the host' : "the network of another component's container"}, which podman-compose ${composeTool.version} does not support.`,
       'Install docker-compose 2, which works with Podman too, or podman-compose from 1.0.6 on.',
     );
   else if (isHost && facts.rootless && facts.kind === 'docker')
     yield warning(
       'host-network',
-      `${entry.id} requires the network of the host, and a rootless Docker gives it one of its own: it reaches no loopback port of the host, and its own ports cannot be reached.`,
+      `${entry.id} requires the network of the host, but rootless Docker isolates it: it cannot reach loopback ports of the host, and its own ports cannot be reached.`,
       'Run it in a rootful Docker, or in Podman.',
       { rule: 'R16' },
     );
@@ -54,7 +54,7 @@ export async function* checkHealthChecks({ facts, host, services, composeTool, s
   if (awaited.length === 0 || (await host.files.facts('/run/systemd/system', signal))) return;
   yield blocking(
     'health-checks',
-    `Podman runs health checks with systemd, which this host does not have: ${awaited.join(', ')} would be waited for in vain.`,
+    `Podman runs health checks with systemd, which this host does not have: ${awaited.join(', ')} would never become healthy.`,
     'Boot the host with systemd, or use podman-compose, which does not wait.',
   );
 }
@@ -74,12 +74,12 @@ async function restartFinding({ facts, hostFacts, host, signal }: PreflightConte
   const unit = 'podman-restart.service';
   const { stdout, exitCode } = await run(host, [...systemctl, 'show', unit, '-p', 'UnitFileState', '-p', 'ExecStart'], signal, 900);
   if (exitCode !== 0)
-    throw new Fault('failed.systemctl', 'systemctl does not answer.', 'Restart the host once and see whether the containers come back.');
+    throw new Fault('failed.systemctl', 'systemctl does not respond.', 'Restart the host and check that the containers start again.');
   const output = text(stdout);
   if (!/^UnitFileState=enabled/m.test(output))
     return warning(
       'restart-service',
-      'Containers do not come back after a restart of the host: the service podman-restart is not enabled.',
+      'Containers do not start after a restart of the host: the service podman-restart is not enabled.',
       `Enable it: systemctl ${flag}enable ${unit}`,
       { rule: 'R5', remedy: { kind: 'run', label: 'Enable podman-restart', argv: [...systemctl, 'enable', unit] } },
     );
@@ -101,8 +101,8 @@ async function lingerFinding({ facts, hostFacts, host, signal }: PreflightContex
   return warning(
     'linger',
     'Containers of this user end when the user logs out, and do not start with the host: lingering is off.',
-    'Switch it on: loginctl enable-linger',
-    { rule: 'R5', remedy: { kind: 'run', label: 'Switch lingering on', argv: ['loginctl', 'enable-linger'] } },
+    'Enable it: loginctl enable-linger',
+    { rule: 'R5', remedy: { kind: 'run', label: 'Enable lingering', argv: ['loginctl', 'enable-linger'] } },
   );
 }
 
@@ -132,7 +132,7 @@ export async function* checkLabels({ facts, host, plan, entry, services, signal 
   if (shut.length === 0) return;
   yield warning(
     'selinux',
-    `SELinux is enforced on this host, and ${cleanLine(shut.join(' and '))} ${shut.length === 1 ? 'is' : 'are'} not labelled for containers: Podman's may not read there.`,
+    `SELinux is enforced on this host, and ${cleanLine(shut.join(' and '))} ${shut.length === 1 ? 'is' : 'are'} not labelled for containers: containers of Podman cannot read there.`,
     `As root on the host: chcon -R -t container_file_t ${cleanLine(shellCommand(shut))}, and semanage fcontext to keep it over a relabelling`,
     { rule: 'R13' },
   );

@@ -28,8 +28,8 @@ export async function* checkStorage(context: PreflightContext): AsyncIterable<Fi
     if (!apart) continue;
     yield warning(
       `downloads-apart:${apart.component}`,
-      `${entry.id} has its downloads in ${pathText(storage)}, ${apart.component} has them in ${pathText(apart)}: they do not find each other's files.`,
-      'Give both the same folder of the host.',
+      `${entry.id} has its downloads in ${pathText(storage)}, ${apart.component} has them in ${pathText(apart)}: they cannot find each other's files.`,
+      'Use the same folder of the host for both.',
       { rule: 'R27', remedy: setTo(storage.mount.variables[0], apart.mount.host, `Use ${pathText(apart)}`) },
     );
   }
@@ -47,7 +47,7 @@ export async function* checkStorage(context: PreflightContext): AsyncIterable<Fi
       yield warning(
         `filesystems:${library.target}`,
         `The downloads (${pathText(downloads)}) and the library (${pathText(library)}) are on two filesystems, so every file is copied and uses its space twice.`,
-        'Put both below one folder of one filesystem; then files are linked instead.',
+        'Use one folder on one filesystem for both, so that files are hard-linked instead.',
         { rule: 'R27' },
       );
     }
@@ -79,7 +79,7 @@ async function deviceOf(context: PreflightContext, { mount, component }: Storage
     const found = await limited(signal, 900, (limit) => host.files.facts(at, limit));
     if (found) return found.device;
   }
-  const message = `The filesystem of ${cleanLine(path || stackFolder)} is not known.`;
+  const message = `The filesystem of ${cleanLine(path || stackFolder)} is unknown.`;
   throw new Fault('failed.device', message, 'Compare the folders with df on the host.');
 }
 

@@ -15,11 +15,11 @@ export function* checkRequired({ plan, entry, secretsKnown, values }: PreflightC
     const required = entry.fields.some((field) => field.required && field.secret && variableOf(entry, field.name) === variable);
     if (what === 'missing' || (what === 'none' && required)) {
       const message = `The secret ${label} is required and has no value.`;
-      yield blocking(`secret-missing:${variable}`, message, 'Type it, or let it be generated where the form offers that.');
+      yield blocking(`secret-missing:${variable}`, message, 'Type it, or generate it if the form offers that.');
     } else if (what === 'keep' && version !== undefined && secretsKnown[variable] === undefined)
       yield blocking(
         `secret-gone:${variable}`,
-        `The secret ${label} is to stay as it is, but is no longer in the secret store.`,
+        `The secret ${label} should be kept, but is no longer in the secret store.`,
         `Import it from a backup, or type it: quarterdeck secrets set ${entry.id} ${variable}`,
       );
   }
@@ -54,7 +54,7 @@ export function* checkLocalhost(context: PreflightContext): Iterable<Finding> {
       `"${field.name}" names ${field.secret ? 'localhost' : value}, which inside the container is the container itself.`,
       field.secret
         ? `Use the name of a service, or ${gateway} for a program on the host.`
-        : `Use ${better}${provided === undefined ? ', which is for programs on the host itself: a port published on 127.0.0.1 is not reached that way' : ''}.`,
+        : `Use ${better}${provided === undefined ? ', for programs on the host only: a port published on 127.0.0.1 is not reachable that way' : ''}.`,
       { rule: 'R14', remedy: field.secret ? undefined : setTo(variable, better) },
     );
   }
@@ -70,7 +70,7 @@ export function* checkWebhook(context: PreflightContext): Iterable<Finding> {
     yield warning(
       `webhook:${variable}`,
       `${variable} is ${value === '' ? 'not set' : value}: webhooks from the internet will not trigger.`,
-      'It must be https, at a public name of the reverse proxy or of a tunnel.',
+      'Use an https address with a public name of the reverse proxy or of a tunnel.',
       { rule: 'R53', remedy: setTo(variable, site === '' || isPrivateName(site) ? undefined : `https://${site}/`) },
     );
   }
@@ -84,7 +84,7 @@ export function* checkSetupOnly(context: PreflightContext): Iterable<Finding> {
     const finding = exposed ? blocking : warning;
     yield finding(
       `setup-only:${variable}`,
-      `"${field.name}" is ${value}, which is for setting up only${exposed ? ', and the component can be reached publicly' : ''}.`,
+      `"${field.name}" is ${value}, which is for setup only${exposed ? ', and the component can be reached publicly' : ''}.`,
       better === undefined ? 'Choose another value.' : `Use ${better}.`,
       { rule: 'R23', remedy: setTo(variable, better) },
     );
@@ -102,8 +102,8 @@ export function* checkMtu({ entry, values }: PreflightContext): Iterable<Finding
     if (!/(?:^|[^a-z])mtu$/i.test(name) || !(value > tunnelMtu)) continue;
     yield warning(
       `mtu:${name}`,
-      `"${name}" is ${value}: with the tunnel's own header large packets do not fit the usual 1500 bytes and are dropped.`,
-      `Use ${tunnelMtu}, less where the path is narrower, or clamp the MSS.`,
+      `"${name}" is ${value}: with the header of the tunnel, large packets exceed the usual 1500 bytes and are dropped.`,
+      `Use ${tunnelMtu}, or less if the path has a smaller MTU, or clamp the MSS.`,
       { rule: 'R77', remedy: setTo(variableOf(entry, name), String(tunnelMtu)) },
     );
   }
@@ -123,7 +123,7 @@ export function* checkTokenAge(context: PreflightContext): Iterable<Finding> {
     yield blocking(
       `token-age:${variable}`,
       `"${field.name}" is valid for ${field.validFor} only, and ${madeMs === undefined ? 'its age is not known' : `was stored ${agoText(nowMs - madeMs)}`}.`,
-      'Get a new one and type it just before it is deployed.',
+      'Get a new one just before you deploy.',
       { rule: 'R76' },
     );
   }
@@ -135,7 +135,7 @@ export function* checkProviders({ entry, values, deployments }: PreflightContext
     yield warning(
       `provider-missing:${component}`,
       `${entry.id} looks for ${address}, and ${component} is not deployed on this host.`,
-      `Deploy ${component}, in either order: they find each other. Or name another address.`,
+      `Deploy ${component}, before or after. Or use another address.`,
       { remedy: deployFirst(component) },
     );
 }
