@@ -30,7 +30,7 @@ export function connectionText(
       return link.state === 'away' ? { text: `away${again(link.retryAtMs)}`, severity: 'error' } : { text: link.state, severity: 'busy' };
     case 'connected': {
       const ssh = connection.roundTripMs === undefined ? 'ssh' : `ssh ${connection.roundTripMs} ms`;
-      if (link.state === 'away') return { text: `${ssh}, engine away`, severity: 'error' };
+      if (link.state === 'away') return { text: `${ssh}, engine unreachable`, severity: 'error' };
       return { text: ssh, severity: link.state === 'connected' ? 'ok' : 'busy' };
     }
     case 'connecting':
@@ -56,7 +56,7 @@ export function troubleOf({ connection, link }: EngineView) {
     return { message: connection.message, remedy: connection.remedy ?? '', retryAtMs: connection.retryAtMs };
   if (link.state !== 'away') return undefined;
   return {
-    message: link.message ?? 'The engine does not answer.',
+    message: link.message ?? 'The engine does not respond.',
     remedy: link.remedy ?? '',
     // The engine is queried again as soon as the machine is reachable, and not before.
     retryAtMs: connection && connection.state !== 'connected' ? connection.retryAtMs : link.retryAtMs,
@@ -66,5 +66,5 @@ export function troubleOf({ connection, link }: EngineView) {
 export function skippedHosts({ engines }: FleetSnapshot): { host: string; message: string }[] {
   return engines
     .filter(({ engine }) => !engine.reachable)
-    .map((engineView) => ({ host: engineView.name, message: troubleOf(engineView)?.message ?? 'It is not connected.' }));
+    .map((engineView) => ({ host: engineView.name, message: troubleOf(engineView)?.message ?? 'The host is not connected.' }));
 }

@@ -73,7 +73,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
     const hostNames = practice ? ['practice'] : ['local', ...Object.keys(settings.hosts)];
     const known = allEngines.length > 0 ? `Engines there: ${allEngines.map(({ name }) => name).join(', ')}. ` : '';
     const remedy = `${known}Hosts: ${hostNames.join(', ')}. To add one: quarterdeck hosts add NAME [user@]host`;
-    throw new Fault('usage.host', `There is no host or engine called "${wanted}".`, remedy);
+    throw new Fault('usage.host', `Unknown host or engine "${wanted}".`, remedy);
   }
   // Practice keeps to its own home, whatever the settings say.
   const stackFolder = practice ? defaultSettings.stackFolder : settings.stackFolder;
@@ -140,13 +140,13 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
       throw new Fault(
         'unreachable.engine',
         watch?.link.message ?? `The engine of "${engineName}" is not connected.`,
-        watch?.link.remedy ?? 'Start the engine; the connection comes back by itself.',
+        watch?.link.remedy ?? 'Start the engine; the connection is restored automatically.',
       );
     },
     engineFactsOf(engineName) {
       const facts = fleet.watchOf(engineName)?.facts;
       if (facts) return facts;
-      const message = `The engine of "${engineName}" has not said yet what it is.`;
+      const message = `The engine of "${engineName}" is not identified yet.`;
       throw new Fault('unreachable.engine', message, 'Try again when it is connected.');
     },
     hostOf(engineName) {
@@ -251,7 +251,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
           ...(resume !== undefined && { resume }),
         }),
         audit: openOwnAudit(paths, ownEnv, (to) => {
-          const text = `The end of the audit log was damaged. It is kept in ${to}.\n`;
+          const text = `The end of the audit log was damaged. A copy is in ${to}.\n`;
           operator.show({ kind: 'output', stream: 'stderr', bytes: new TextEncoder().encode(text) });
         }),
         about: { right: flow.right, host: input.engineName, ...(input.component && { component: input.component.key }) },

@@ -36,9 +36,9 @@ function headLines(entry: CatalogEntry, entries: readonly CatalogEntry[], style:
     entry.kind,
     joined(name, homepage),
     alternatives.length > 0 &&
-      `Instead of it: ${alternatives.map((other) => `${other.name}${other.image ? ` (${other.image})` : ''}`).join(', ')}.`,
-    entry.keywords.length > 0 && `Looked for as: ${entry.keywords.join(', ')}.`,
-    where && `Not deployed from here. ${where}`,
+      `Alternatives: ${alternatives.map((other) => `${other.name}${other.image ? ` (${other.image})` : ''}`).join(', ')}.`,
+    entry.keywords.length > 0 && `Keywords: ${entry.keywords.join(', ')}.`,
+    where && `Not deployed by Quarterdeck. ${where}`,
     where && entry.image !== '' && `Image ${entry.image}`,
     entry.own && `From your own catalog: ${entry.folder}`,
   ];
@@ -58,21 +58,21 @@ function deploymentSections(entry: CatalogEntry): Sections {
       `${service.name}${service.main ? ' *' : ''}`,
       [service.image, service.role].filter(Boolean).join('  '),
       joined(
-        service.oneShot && 'ends by itself',
-        service.optional && 'only in some set-ups',
+        service.oneShot && 'exits on its own',
+        service.optional && 'only in some setups',
         service.networkMode === 'host' && "on the host's network",
       ),
       service.capAdd.length > 0 && `may ${service.capAdd.join(', ')}`,
       service.devices.length > 0 && `devices ${service.devices.join(', ')}`,
       service.tagReason && `this tag: ${service.tagReason}`,
       service.irreplaceable && `no other image: ${service.irreplaceable}`,
-      service.architectures && `for ${service.architectures.join(', ')} alone`,
-      service.images && `known as ${service.images.join(', ')} too`,
+      service.architectures && `only for ${service.architectures.join(', ')}`,
+      service.images && `also known as ${service.images.join(', ')}`,
     ]),
     Ports: entry.ports.map((port) => [
       port.name,
       `${addressText(port)}  ${port.role}`,
-      joined(port.web && "people's page", port.tls && 'speaks TLS', port.fixed && 'fixed by its protocol: cannot be moved'),
+      joined(port.web && 'web page', port.tls && 'uses TLS', port.fixed && 'fixed by its protocol'),
     ]),
     Fields: entry.fields.map(fieldRow),
     'Only one of each': unnamed(entry.oneOf.map((set) => set.join(' or '))),
@@ -81,8 +81,8 @@ function deploymentSections(entry: CatalogEntry): Sections {
       id,
       `${volume}: ${method}${service ? ` in ${service}` : ''}`,
       why,
-      others.length > 0 && `with it stands still: ${others.join(', ')}`,
-      exclude.length > 0 && `left out: ${exclude.join(', ')}`,
+      others.length > 0 && `also stopped: ${others.join(', ')}`,
+      exclude.length > 0 && `excluded: ${exclude.join(', ')}`,
       dump && `written by: ${dump.join(' ')}`,
       restore && `read by: ${restore.join(' ')}`,
     ]),
@@ -91,17 +91,17 @@ function deploymentSections(entry: CatalogEntry): Sections {
 
 function networkSections({ provides = {}, uses = [], chain, site, websocket, sensitive, api }: CatalogEntry): Sections {
   const proxied = [
-    site?.port && `leads to port ${site.port}`,
+    site?.port && `routes to port ${site.port}`,
     ...(site?.routes ?? []).map(
-      ({ path, port, otherwise }) => `${path} leads to port ${port}${otherwise ? `, or ${otherwise} where nobody answers there` : ''}`,
+      ({ path, port, otherwise }) => `${path} routes to port ${port}${otherwise ? `, or ${otherwise} if that does not respond` : ''}`,
     ),
     ...(site?.names ?? []).map(
       ({ field, port, suggest }) =>
-        `the name in ${field} leads to port ${port}${suggest ? ` (${suggest}. in front of the site's name)` : ''}`,
+        `the name in ${field} routes to port ${port}${suggest ? ` (${suggest}. in front of the site's name)` : ''}`,
     ),
-    site?.portal && `people log in at ${site.portal}`,
+    site?.portal && `users log in at ${site.portal}`,
     websocket && 'uses websockets',
-    sensitive !== undefined && (sensitive ? 'wants HTTPS: it has a password or keeps secrets' : 'may go without HTTPS'),
+    sensitive !== undefined && (sensitive ? 'requires HTTPS: it has a password or stores secrets' : 'does not require HTTPS'),
   ].filter((text) => typeof text === 'string');
   const reached = joined(
     api?.port !== undefined && `port ${api.port}`,
@@ -109,16 +109,16 @@ function networkSections({ provides = {}, uses = [], chain, site, websocket, sen
     api?.keys && `signed with ${api.keys.access} and ${api.keys.secret}`,
   );
   return {
-    'Gives to others': Object.entries(provides).map(([name, { port, scheme }]) => [name, `${scheme}, port ${port}`]),
-    'Takes from others': uses.map(({ component, what, field, services }) => [
+    Provides: Object.entries(provides).map(([name, { port, scheme }]) => [name, `${scheme}, port ${port}`]),
+    Uses: uses.map(({ component, what, field, services }) => [
       field ?? component,
       `${what} of ${component}`,
-      field === undefined && 'its address is typed in the page',
+      field === undefined && 'its address is entered in the web page',
       services && `for ${services.join(', ')}`,
     ]),
-    'Stages of the media chain': chain.map(({ stage, does, optional }) => [stage, does, optional && 'the stage goes on without it']),
+    'Stages of the media chain': chain.map(({ stage, does, optional }) => [stage, does, optional && 'optional for this stage']),
     'Behind the reverse proxy': unnamed(proxied),
-    Procedures: unnamed(api ? [`speak to it as ${api.name}: ${reached}`] : []),
+    Procedures: unnamed(api ? [`uses the API of ${api.name}: ${reached}`] : []),
   };
 }
 
@@ -126,7 +126,7 @@ function fileSections({ dependsOn, configFile, needs, justifies }: CatalogEntry)
   return {
     'Works with': unnamed(dependsOn.length > 0 ? [dependsOn.join(', ')] : []),
     'Configuration file': configFile ? [fileRow(configFile)] : [],
-    'Wants of the host': Object.entries({ memory: needs?.memory, disk: needs?.disk }).flatMap(([name, least]): Row[] =>
+    'Host requirements': Object.entries({ memory: needs?.memory, disk: needs?.disk }).flatMap(([name, least]): Row[] =>
       least === undefined ? [] : [[name, `${least} at least`]],
     ),
     'Unusual in its compose file': Object.entries(justifies),
@@ -139,10 +139,10 @@ function fileRow({ path, form, format, documents, anyCase, emptyIsUnset, templat
   return [
     path,
     joined(form, format),
-    documents && { first: 'of several documents the first is read', each: 'several documents in it are read' }[documents],
-    anyCase && 'names in large and small letters alike',
-    emptyIsUnset && 'what has no value counts as not there',
-    templates && `filled in by the product before it is read (${templates} templates)`,
+    documents && { first: 'only the first of several documents is used', each: 'several documents are supported' }[documents],
+    anyCase && 'names are case-insensitive',
+    emptyIsUnset && 'keys without a value are ignored',
+    templates && `rendered by the product before it is parsed (${templates} templates)`,
     schema && `checked with ${schema}`,
     ...rules.map(({ message, remedy, level }) => `${message} ${remedy}${levelWords[level]}`),
     verify && `checked by the product: ${verify.argv.join(' ')} in ${verify.service}`,
@@ -175,7 +175,7 @@ function callSections(entry: CatalogEntry): Sections {
       title,
       detail,
       page && `at ${page}`,
-      urgent && 'until then everybody gets in',
+      urgent && 'until then anyone has access',
     ]),
   };
 }
@@ -184,13 +184,13 @@ function probeRow({ every, call, also, states }: NonNullable<CatalogEntry['probe
   return [
     every === undefined ? 'as often as set' : `every ${every}`,
     [call, ...also].map((name) => calls[name]?.title ?? name).join(' · '),
-    `can say: ${[...new Set(states.map(({ state }) => templateText(state)))].join(', ')}`,
+    `states: ${[...new Set(states.map(({ state }) => templateText(state)))].join(', ')}`,
   ];
 }
 
 function factSections(entry: CatalogEntry): Sections {
   const { upgrade } = entry;
-  const rollback = upgrade?.rollback === 'safe' ? 'Going back is safe.' : 'Going back needs a backup.';
+  const rollback = upgrade?.rollback === 'safe' ? 'Rolling back is safe.' : 'Rolling back requires a backup.';
   return {
     States: entry.transitions.map(({ from, trigger, condition, to, also }) => [
       '',
@@ -206,7 +206,7 @@ function factSections(entry: CatalogEntry): Sections {
       note ?? '',
       ...fields.map((field) => `${field.name}: ${joined(field.type, field.required && 'required', field.secret && 'secret', field.rule)}`),
     ]),
-    [entry.deploy === 'compose' ? 'Commands inside' : 'Commands']: unnamed(entry.cli),
+    [entry.deploy === 'compose' ? 'Commands in the container' : 'Commands']: unnamed(entry.cli),
     Upgrade: upgrade ? [['', rollback, ...upgrade.steps, ...upgrade.notes]] : [],
     Notes: unnamed(entry.notes),
   };
@@ -242,10 +242,10 @@ type Field = CatalogEntry['fields'][number];
 type Call = CatalogEntry['calls'][string];
 
 const audienceTexts: Readonly<Record<NonNullable<Field['audience']>, string>> = {
-  container: 'the container itself follows it',
-  browser: "people's browsers follow it",
-  internet: 'servers on the internet follow it',
-  listen: 'it listens there',
+  container: 'used by the container itself',
+  browser: 'used by browsers',
+  internet: 'used by servers on the internet',
+  listen: 'listen address',
 };
 
 function fieldRow(field: Field): Row {
@@ -265,17 +265,17 @@ function fieldRow(field: Field): Row {
       field.enum && `one of ${field.enum.join(', ')}`,
       field.length !== undefined && !rule?.includes(`${field.length} characters`) && `${field.length} characters`,
       field.pattern && `like ${field.pattern}`,
-      field.validFor && `worth something for ${field.validFor}`,
+      field.validFor && `valid for ${field.validFor}`,
     ),
     field.excludes.length > 0 && `not together with ${field.excludes.join(', ')}`,
-    field.setupOnly && `for setting up only: ${field.setupOnly.join(', ')}`,
+    field.setupOnly && `for setup only: ${field.setupOnly.join(', ')}`,
     field.sameAs && `the same as ${field.sameAs.join(', ')}`,
     joined(targetTexts[target] ?? target, env !== field.name && env && `variable ${env}`, audience && audienceTexts[audience]),
     rotate && ('never' in rotate ? `cannot be changed: ${rotate.never}` : `changed by ${programText(rotate)}`),
     verify &&
       ('call' in verify
-        ? `proved by the call ${[verify.call, verify.input, ...Object.entries(verify.with).map((pair) => pair.join('='))].join(' ')}`
-        : `proved by ${programText(verify)}`),
+        ? `verified by the call ${[verify.call, verify.input, ...Object.entries(verify.with).map((pair) => pair.join('='))].join(' ')}`
+        : `verified by ${programText(verify)}`),
   ];
 }
 
@@ -286,10 +286,10 @@ function programText({ argv, service }: { argv: readonly string[]; service: stri
 
 const targetTexts: Readonly<Record<Field['target'], string>> = {
   environment: '',
-  config: 'goes to its configuration file',
-  command: 'goes to its command',
-  credential: 'kept to talk to it',
-  proxy: 'goes to the rule of the reverse proxy',
+  config: 'set in its configuration file',
+  command: 'set in its command',
+  credential: 'stored to access it',
+  proxy: 'set in the rule of the reverse proxy',
 };
 
 function callMore({ auth, response, note, inputs }: Pick<Call, 'auth' | 'inputs' | 'response' | 'note'>): Part[] {
@@ -297,7 +297,7 @@ function callMore({ auth, response, note, inputs }: Pick<Call, 'auth' | 'inputs'
     auth !== 'none' && `authenticates: ${auth}`,
     ...Object.entries(inputs).map(
       ([name, { type, description, required, secret }]) =>
-        `takes ${name}: ${description} (${joined(type, !required && 'may be left out', secret && type !== 'secret-string' && 'secret')})`,
+        `input ${name}: ${description} (${joined(type, !required && 'optional', secret && type !== 'secret-string' && 'secret')})`,
     ),
     response && `answers: ${response}`,
     note,
@@ -317,5 +317,5 @@ function addressText({ host, container, protocol, exposure }: CatalogPort): stri
 const levelWords: Readonly<Record<ConfigFile['rules'][number]['level'], string>> = {
   error: '',
   warning: ' A warning.',
-  deployed: ' A warning in a file that is not deployed from here.',
+  deployed: ' A warning in a file that Quarterdeck does not deploy.',
 };

@@ -8,7 +8,7 @@ const key = {
 } as const;
 const signal = new AbortController().signal;
 
-it('refuses what nobody is there to answer, and says what was asked and how to answer it', async () => {
+it('refuses what Cannot prompt without a terminal, and says what was asked and how to answer it', async () => {
   const questions = new HostQuestions();
   await expect(questions.ask('nas', key, signal)).rejects.toMatchObject({
     code: 'refused.hostKey',

@@ -18,7 +18,7 @@ export function readKeyAnswer(typed: string): string | undefined {
 }
 
 export function keyAnswerProblem(typed: string): string | undefined {
-  return readKeyAnswer(typed) === undefined ? 'Write yes or no, or paste the fingerprint: SHA256:...' : undefined;
+  return readKeyAnswer(typed) === undefined ? 'Answer yes or no, or paste the fingerprint: SHA256:...' : undefined;
 }
 
 /** Queues the prompts of all connections in progress, one after the other, for the console or a line prompt. */
@@ -81,27 +81,27 @@ function codeOf({ kind }: SshQuestion): FaultCode {
 }
 
 const about: Record<SshQuestion['kind'], string> = {
-  hostKey: 'whether its key is the right one',
-  secret: 'something secret',
-  confirm: 'whether a key may be used',
+  hostKey: 'to confirm its host key',
+  secret: 'for a secret',
+  confirm: 'to confirm the use of a key',
   touch: 'for a touch',
 };
 
 function nobodyThere(host: string, question: SshQuestion): Fault {
   const { kind, lines } = question;
   const said = kind === 'hostKey' ? lines.find((line) => /fingerprint/i.test(line)) : lines.at(-1);
-  const message = `ssh asks ${about[kind]} before it connects to ${host}, and nobody is there to answer${said ? `: ${said.trim()}` : ''}`;
+  const message = `Cannot prompt without a terminal: ssh asks ${about[kind]} to connect to ${host}${said ? `: ${said.trim()}` : ''}`;
   const remedy =
     kind === 'hostKey'
       ? `Answer it once in a terminal: quarterdeck hosts check ${host}`
-      : `Answer it in a terminal, or let it need no answer: a key in an agent (ssh-add, and ssh-copy-id to ${host}).`;
+      : `Answer it in a terminal, or use a key in an agent (ssh-add, and ssh-copy-id to ${host}).`;
   return new Fault(codeOf(question), message.replace(/[.:?]*$/, '.'), remedy);
 }
 
 function declined(host: string, question: SshQuestion): Fault {
   return new Fault(
     codeOf(question),
-    `ssh asked ${about[question.kind]}, and got no answer: ${host} was not connected.`,
+    `${host} was not connected: ssh asked ${about[question.kind]} and got no answer.`,
     `Connect again when you have the answer: quarterdeck hosts check ${host}`,
   );
 }

@@ -24,7 +24,7 @@ interface OwnHostsOptions extends Pick<RemoteEnginesOptions, 'paths' | 'env' | '
 export function readOnlyHere(wanted: string): Fault {
   return new Fault(
     'refused.readOnly',
-    `--read-only shows this machine alone, and ${wanted} is another one.`,
+    `--read-only is limited to this machine, and ${wanted} is another one.`,
     'Run it without --read-only, or run it on that machine.',
   );
 }

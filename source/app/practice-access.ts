@@ -59,8 +59,8 @@ function roomFor(home: string): string {
   if (folder !== undefined) return folder;
   throw new Fault(
     'failed.practiceRoom',
-    `The names of all folders are too long for sockets: ${home}`,
-    'Set QUARTERDECK_HOME or TMPDIR to a folder with a short name.',
+    `The path of every folder is too long for a socket: ${home}`,
+    'Set QUARTERDECK_HOME or TMPDIR to a folder with a short path.',
   );
 }
 

@@ -30,7 +30,7 @@ describe('what a practice stack has', () => {
       const outcome = await fixture
         .run('deploy', id, {}, { dryRun: true })
         .catch((thrown: Error) => ({ message: thrown.message, data: fixture.operator.reviews }));
-      if (!/nothing to change/.test(outcome.message)) said[id] = [outcome.message, JSON.stringify(outcome.data)];
+      if (!/is up to date/.test(outcome.message)) said[id] = [outcome.message, JSON.stringify(outcome.data)];
     }
     expect(said).toEqual({});
   });
@@ -63,9 +63,9 @@ describe('what a practice stack has', () => {
     const refused: unknown = await fixture.run('deploy', 'dns-filter-second', {}, { dryRun: true }).catch((thrown: unknown) => thrown);
     expect(refused).toMatchObject({ code: 'refused.preflight' });
     const { message } = refused as Fault;
-    expect(message).toContain('was not deployed from here: container adguardhome');
-    expect(message).toContain('Port 53/udp (dns-udp) is taken by adguardhome.');
-    expect(message).toContain('Port 3000/tcp (web) is taken by adguardhome.');
+    expect(message).toContain('was not deployed by Quarterdeck: container adguardhome');
+    expect(message).toContain('Port 53/udp (dns-udp) is in use by adguardhome.');
+    expect(message).toContain('Port 3000/tcp (web) is in use by adguardhome.');
   });
 
   test('leaves one to deploy: it becomes what its probe says, and its setup tasks stay (R47)', async () => {

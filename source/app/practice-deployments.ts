@@ -125,7 +125,7 @@ async function keepSecrets(deployments: readonly Deployment[], paths: OwnPaths, 
   await session.act({
     id: 'secrets',
     right: 'operate',
-    request: 'keep the secrets that the practice stack was deployed with',
+    request: 'store the secrets that the practice stack was deployed with',
     target: { host: engineName },
     run: async (grant) => {
       for (const { deployed, secrets } of deployments)

@@ -77,7 +77,7 @@ test('drops a host that was taken out with all its places, closes it, and lets n
   await remote.changed();
   await shows('local', 'vps');
   expect(closed).toEqual(['nas']);
-  expect(() => remote.throwIfGone('nas')).toThrow('taken out of the configuration');
+  expect(() => remote.throwIfGone('nas')).toThrow('removed from the configuration');
   expect(() => remote.throwIfGone('vps')).not.toThrow();
   hosts = { nas: { ssh: 'op@nas' }, vps: { ssh: 'vps' } };
   await remote.changed();

@@ -99,7 +99,7 @@ export function createRemoteFleet({ fleet, hosts, tunnels, engines, prepare, oth
       if (!gone.has(engineName)) return;
       throw new Fault(
         'unreachable.hostGone',
-        `${cleanLine(engineName)} was taken out of the configuration in the meantime.`,
+        `${cleanLine(engineName)} was removed from the configuration in the meantime.`,
         'Add it again: quarterdeck hosts add NAME [user@]host',
       );
     },

@@ -28,21 +28,21 @@ export class UnattendedOperator implements Operator {
     const choices = 'choices' in question ? ` (one of: ${question.choices.map(({ value }) => cleanLine(value)).join(', ')})` : '';
     throw new Fault(
       'usage.unanswered',
-      `Nobody is there to answer: ${cleanLine(question.label)}`,
+      `Cannot prompt without a terminal: ${cleanLine(question.label)}`,
       question.kind === 'secret'
         ? `Run it in a terminal, or pipe it in: --answers - takes {"${id}": "..."}. Secrets are not taken from the command line.`
-        : `Run it in a terminal, or say it on the command line${option}${choices}.`,
+        : `Run it in a terminal, or pass it on the command line${option}${choices}.`,
     );
   }
 
   async confirm({ title, typed }: Confirmation): Promise<boolean> {
     if (typed !== undefined) {
       if (this.options.typed === typed) return true;
-      const message = `${cleanLine(typed)} is a production host, and its name was not given: ${cleanLine(title)}`;
+      const message = `${cleanLine(typed)} is a production host and requires its name as confirmation: ${cleanLine(title)}`;
       throw notConfirmed(message, 'lost', `--confirm ${cleanLine(typed)}`);
     }
     if (this.options.yes) return true;
-    throw notConfirmed(`Nobody is there to confirm: ${cleanLine(title)}`, 'lost');
+    throw notConfirmed(`Cannot confirm without a terminal: ${cleanLine(title)}`, 'lost');
   }
 
   async fill(form: Form): Promise<Readonly<Record<string, string>>> {
@@ -61,7 +61,7 @@ export class UnattendedOperator implements Operator {
     });
     throw new Fault(
       'usage.answer',
-      `Nobody is there to fill in "${cleanLine(form.title)}". ${sentences.join(' ')}`,
+      `Cannot fill in "${cleanLine(form.title)}" without a terminal. ${sentences.join(' ')}`,
       [
         options.length > 0 ? `Add ${options.join(' ')} to the command line.` : '',
         others.length > 0 ? `Run it in a terminal, or pass --answers FILE with a value for ${others.join(', ')}.` : '',
@@ -79,14 +79,14 @@ export class UnattendedOperator implements Operator {
       const blocking = review.findings.filter(({ level }) => level === 'blocking');
       throw new Fault(
         'refused.preflight',
-        [`${title} cannot be done now.`, ...(blocking.length > 0 ? blocking.map(({ message }) => message) : [first?.blocked ?? ''])]
+        [`${title} is not possible now.`, ...(blocking.length > 0 ? blocking.map(({ message }) => message) : [first?.blocked ?? ''])]
           .map(cleanLine)
           .join(' ')
           .trim(),
-        [...new Set(blocking.map(({ advice }) => cleanLine(advice)))].join(' ') || 'Look at it in a terminal.',
+        [...new Set(blocking.map(({ advice }) => cleanLine(advice)))].join(' ') || 'Review it in a terminal.',
       );
     }
-    if (!this.options.yes) throw notConfirmed(`Nobody is there to confirm: ${changesInOneLine(review)}`, 'done');
+    if (!this.options.yes) throw notConfirmed(`Cannot confirm without a terminal: ${changesInOneLine(review)}`, 'done');
     // Changes that require no prompt are recorded nevertheless.
     this.show({ kind: 'review', review });
     return first.id;
@@ -110,14 +110,14 @@ function optionText(id: string, { value }: { value?: string }): string {
 }
 
 function notConfirmed(message: string, effect: 'lost' | 'done', option = '--yes'): Fault {
-  return new Fault('refused.notConfirmed', message, `Read with --dry-run what would be ${effect}, then add ${option}.`);
+  return new Fault('refused.notConfirmed', message, `Check with --dry-run what would be ${effect}, then add ${option}.`);
 }
 
 export function noTerminal(): Fault {
   return new Fault(
     'refused.noTerminal',
-    'This needs a terminal, and there is none.',
-    'Run it in a terminal, without pipes on its input and output (over ssh: ssh -t).',
+    'This requires a terminal.',
+    'Run it in a terminal, without redirecting input or output (over ssh: ssh -t).',
   );
 }
 
@@ -137,7 +137,7 @@ export class JsonSink implements ShownSink {
 export function secretIntoPipe(label: string): Fault {
   return new Fault(
     'refused.pipe',
-    `${cleanLine(label)} is a secret, and the output is no terminal.`,
-    'Run it in a terminal, or add --plain to have the value alone written to the pipe.',
+    `${cleanLine(label)} is a secret, and the output is not a terminal.`,
+    'Run it in a terminal, or add --plain to print only the value.',
   );
 }

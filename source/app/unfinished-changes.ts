@@ -67,5 +67,5 @@ export async function unfinishedChanges(
 
 /** `The change to password-vault broke off. Stopped while ...`. The caller adds how to resume. */
 export function unfinishedText({ components, summary }: UnfinishedChange): string {
-  return components.length === 0 ? summary : `The change to ${components.join(', ')} broke off. ${summary}`;
+  return components.length === 0 ? summary : `The change to ${components.join(', ')} was interrupted. ${summary}`;
 }

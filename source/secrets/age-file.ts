@@ -22,7 +22,7 @@ export async function sealAge(bundle: SecretBundle, to: AgeFor): Promise<string>
   if ('passphrase' in to) encrypter.setPassphrase(to.passphrase);
   else
     for (const recipient of to.recipients)
-      add(() => encrypter.addRecipient(recipient), 'recipient', 'It begins with age1; age-keygen -y prints it.');
+      add(() => encrypter.addRecipient(recipient), 'recipient', 'It starts with age1; age-keygen -y prints it.');
   return armor.encode(await encrypter.encrypt(JSON.stringify(bundle)));
 }
 
@@ -33,7 +33,7 @@ export async function openAge(file: Uint8Array, by: AgeOpens): Promise<SecretBun
   if ('passphrase' in by) decrypter.addPassphrase(by.passphrase);
   else
     for (const identity of by.identities)
-      add(() => decrypter.addIdentity(identity), 'identity', 'It begins with AGE-SECRET-KEY-1; age-keygen makes one.');
+      add(() => decrypter.addIdentity(identity), 'identity', 'It starts with AGE-SECRET-KEY-1; age-keygen creates one.');
   let text: string;
   try {
     const written = Buffer.from(file);
@@ -41,8 +41,10 @@ export async function openAge(file: Uint8Array, by: AgeOpens): Promise<SecretBun
     text = await decrypter.decrypt(isArmored ? armor.decode(written.toString('utf8')) : file, 'text');
   } catch (cause) {
     if (/no identity matched/i.test(messageOf(cause)))
-      throw new Fault('refused.age', 'That does not open the age file.', 'Take the passphrase or the key that it was made for.', { cause });
-    throw new Fault('failed.age', 'That is no age file, or it is damaged.', 'Take another copy of it.', { cause });
+      throw new Fault('refused.age', 'The age file cannot be decrypted.', 'Use the passphrase or key that it was encrypted with.', {
+        cause,
+      });
+    throw new Fault('failed.age', 'Not an age file, or damaged.', 'Use another copy.', { cause });
   }
   return bundleOf(text);
 }
@@ -74,14 +76,14 @@ function bundleOf(text: string): SecretBundle {
       return bundle;
     }
   } catch {}
-  const remedy = 'Take a file that "quarterdeck secrets export" wrote.';
-  throw new Fault('failed.age', 'The age file opens, but holds no secrets of Quarterdeck.', remedy);
+  const remedy = 'Use a file created by "quarterdeck secrets export".';
+  throw new Fault('failed.age', 'The age file contains no secrets of Quarterdeck.', remedy);
 }
 
 function add(use: () => void, what: string, remedy: string): void {
   try {
     use();
   } catch (error) {
-    throw new Fault('usage.recipient', `That is no age ${what}.`, remedy, { cause: error });
+    throw new Fault('usage.recipient', `Not an age ${what}.`, remedy, { cause: error });
   }
 }

@@ -46,8 +46,8 @@ export const keepAll: Keeping = { most: Number.POSITIVE_INFINITY, named: new Set
 /** A keychain cuts text at a NUL, and no program accepts one; half of a surrogate pair would be read back as something else. */
 export function valueProblem(value: string): string | undefined {
   if (value === '') return 'A secret cannot be empty.';
-  if (value.includes('\0')) return 'A secret cannot hold the character NUL.';
-  if (!value.isWellFormed()) return 'The secret is no well-formed text.';
+  if (value.includes('\0')) return 'A secret cannot contain the character NUL.';
+  if (!value.isWellFormed()) return 'The secret is not valid text.';
   return undefined;
 }
 
@@ -55,10 +55,10 @@ export function valueProblem(value: string): string | undefined {
 export function checkSecret(name: string, value: string): void {
   const isName = /^[^/\p{Cc}][^\p{Cc}]*\/[^/\p{Cc}]+\/[^\p{Cc}]+$/u.test(name) && name.isWellFormed() && name.length <= 300;
   const problem = valueProblem(value) ?? (isName ? undefined : 'A secret is named PLACE/COMPONENT/VARIABLE.');
-  if (problem) throw new Fault('usage.secret', problem, 'Nothing was written; give another one.');
+  if (problem) throw new Fault('usage.secret', problem, 'Nothing was written. Use another value.');
 }
 
 export function damagedFault(where: string, what: string, cause?: unknown): Fault {
-  const remedy = 'It was left as it is. Restore it from a backup, or move it away and give the secrets again.';
+  const remedy = 'It was not changed. Restore it from a backup, or move it and set the secrets again.';
   return new Fault('failed.secrets', `${where} ${what}.`, remedy, { cause });
 }

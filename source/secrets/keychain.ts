@@ -13,7 +13,7 @@ const limitMs = 3_000;
 const silenceMs = 60_000;
 let silent: { fault: Fault; sinceMs: number; open: boolean } | undefined;
 
-const switchedOff = 'QUARTERDECK_KEYCHAIN is off';
+const switchedOff = 'QUARTERDECK_KEYCHAIN is set to off';
 const startOne = 'Start a secret service (gnome-keyring, KWallet) in this session.';
 
 /** Error messages of libsecret and its providers, with a description. Seen with gnome-keyring 42 and libsecret 0.20. */
@@ -21,14 +21,14 @@ const reasons: readonly { pattern: RegExp; reason: string; remedy: string; absen
   { pattern: /autolaunch D-Bus|Could not connect|Failed to connect/i, reason: 'this session has no D-Bus', remedy: startOne, absent: true },
   {
     pattern: /not provided by any \.service|ServiceUnknown|NameHasNoOwner|Failed to execute program/i,
-    reason: 'no program here keeps secrets',
+    reason: 'no secret service is installed',
     absent: true,
     remedy: `Install gnome-keyring or KWallet. ${startOne}`,
   },
   {
     pattern: /does not exist at path|No such (?:secret )?collection/i,
-    reason: 'it holds no keyring yet',
-    remedy: 'Log in at the desktop once, or make a default keyring (seahorse, "New keyring").',
+    reason: 'it has no keyring yet',
+    remedy: 'Log in to the desktop once, or create a default keyring (seahorse, "New keyring").',
   },
   { pattern: /locked/i, reason: 'it is locked', remedy: 'Unlock it, and try again.' },
   { pattern: /prompt (?:was )?dismissed/i, reason: 'its prompt was dismissed', remedy: 'Unlock it, and try again.' },
@@ -43,7 +43,7 @@ const reasons: readonly { pattern: RegExp; reason: string; remedy: string; absen
 export function keychainFault(message: string, cause?: unknown): Fault {
   const { reason = message.replace(/\.$/, ''), remedy = 'Unlock it, or start a secret service (gnome-keyring, KWallet) in this session.' } =
     reasons.find(({ pattern }) => pattern.test(message)) ?? {};
-  return new Fault('failed.keychain', `The system's keychain does not answer: ${reason}.`, remedy, { cause });
+  return new Fault('failed.keychain', `The system keychain is not available: ${reason}.`, remedy, { cause });
 }
 
 /** Returns whether this session has no keychain at all. A locked or unresponsive one may still hold secrets. */

@@ -24,7 +24,7 @@ export async function readBackendRecord(path: string): Promise<BackendRecord | u
   const { schema, kind, movingTo = 'file', leaving = { kind: 'file', atMs: 0 } } = record ?? {};
   const isLeavingRight = isKind(objectOf(leaving)?.['kind']) && typeof leaving.atMs === 'number';
   if (schema === 1 && isKind(kind) && isKind(movingTo) && isLeavingRight) return record;
-  throw damagedFault(path, 'does not say where the secrets are: QUARTERDECK_SECRETS=keychain or =file says it instead');
+  throw damagedFault(path, 'does not specify a backend: set QUARTERDECK_SECRETS=keychain or QUARTERDECK_SECRETS=file');
 }
 
 export async function writeBackendRecord(path: string, record: Omit<BackendRecord, 'schema'>): Promise<void> {
@@ -45,7 +45,7 @@ export async function copySecrets(from: SecretBackend, to: SecretBackend, signal
     const there = await to.read(name, signal, version.id);
     if (there === undefined) await to.add(name, { ...version, value }, keepAll, signal);
     else if (there !== value) {
-      const message = `${name} has a version ${version.id} in both places, and they differ.`;
+      const message = `${name} has a version ${version.id} in both backends, and they differ.`;
       throw new Fault('failed.migrate', message, 'Nothing was removed. Export the secrets, remove one of the two, and migrate again.');
     }
   }
@@ -68,5 +68,5 @@ export async function removeCopied(backend: SecretBackend, atMs: number, signal:
 
 function unreadFault(name: string, backend: SecretBackend): Fault {
   const message = `${name} could not be read back from ${backend.where}.`;
-  return new Fault('failed.migrate', message, 'Nothing was removed: the secrets are where they were. Try again.');
+  return new Fault('failed.migrate', message, 'Nothing was removed or moved. Try again.');
 }

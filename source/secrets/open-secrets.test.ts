@@ -229,8 +229,8 @@ describe('the keychain', () => {
 
   test.each([
     ['Cannot autolaunch D-Bus without X11 $DISPLAY', 'this session has no D-Bus'],
-    ['The name org.freedesktop.secrets was not provided by any .service files', 'no program here keeps secrets'],
-    ['Object does not exist at path “/org/freedesktop/secrets/collection/login”', 'it holds no keyring yet'],
+    ['The name org.freedesktop.secrets was not provided by any .service files', 'no secret service is installed'],
+    ['Object does not exist at path “/org/freedesktop/secrets/collection/login”', 'it has no keyring yet'],
     ['Cannot create an item in a locked collection', 'it is locked'],
     ['Failed to load keytar native addon, checked []', 'the library libsecret is missing'],
   ])('says "%s" in words', async (thrown, reason) => {
@@ -238,7 +238,7 @@ describe('the keychain', () => {
     keychain.fault = thrown;
     await expect(vault.read(token, signal)).rejects.toMatchObject({
       code: 'failed.keychain',
-      message: `The system's keychain does not answer: ${reason}.`,
+      message: `The system keychain is not available: ${reason}.`,
     });
     // Not permanently: the keychain may have been unlocked.
     keychain.fault = undefined;
@@ -265,7 +265,7 @@ describe('which place', () => {
     expect(asked).toEqual([]);
     await vault.write(grant, token, 'x', 'given');
     expect(asked.map(({ id }) => id)).toEqual(['secrets-new-passphrase', 'secrets-new-passphrase-again']);
-    expect(asked[0]?.help).toContain('no program here keeps secrets');
+    expect(asked[0]?.help).toContain('no secret service is installed');
     keychain.fault = undefined;
     expect(await (await open()).read(token, signal)).toBe('x');
   });
@@ -273,7 +273,7 @@ describe('which place', () => {
   test('is the sealed file where the keychain does not answer, which may hold secrets all the same', async () => {
     keychain.fault = 'no answer within 3 seconds';
     const vault = await open();
-    expect([vault.kind, vault.passedOver]).toEqual(['file', "The system's keychain does not answer: no answer within 3 seconds."]);
+    expect([vault.kind, vault.passedOver]).toEqual(['file', 'The system keychain is not available: no answer within 3 seconds.']);
   });
 
   test('is not begun in a file because the keychain is locked today', async () => {
@@ -287,7 +287,7 @@ describe('which place', () => {
 });
 
 describe('the sealed file', () => {
-  test('is for its owner alone, and says nothing in clear', async () => {
+  test('is readable only by its owner, and says nothing in clear', async () => {
     const vault = await open(inFile);
     await vault.write(grant, token, 'a marked value', 'given');
     const text = await readFile(sealedFile(), 'utf8');
@@ -303,7 +303,7 @@ describe('the sealed file', () => {
     expect(await vault.read(token, signal)).toBe('x');
     await vault.list(signal);
     expect(asked).toHaveLength(2);
-    expect(asked[1]?.help).toBe('That passphrase does not open it. Try again.');
+    expect(asked[1]?.help).toBe('Wrong passphrase. Try again.');
     await expect((await open(inFile, ['a', 'b', 'c'])).list(signal)).rejects.toMatchObject({ code: 'refused.sealed' });
     expect(await (await open(inFile)).read(token, signal)).toBe('x');
   });
@@ -312,10 +312,10 @@ describe('the sealed file', () => {
     const vault = await open(inFile, ['short', phrase, 'another one', phrase, phrase]);
     await vault.write(grant, token, 'x', 'given');
     expect(asked.map(({ help }) => help?.split('.')[0])).toEqual([
-      'Without it they are lost: nobody can open the file',
-      'At least 8 characters',
+      'Without it the secrets are lost',
+      'Use at least 8 characters',
       undefined,
-      'The two were not the same',
+      'The passphrases do not match',
       undefined,
     ]);
   });
@@ -350,7 +350,7 @@ describe('the sealed file', () => {
     expect(await (await open(env)).read(token, signal)).toBe('x');
     expect(asked).toEqual([]);
     await expect((await open(inFile)).read(token, signal)).rejects.toMatchObject({
-      message: `${sealedFile()} is sealed with a key file, and none is named.`,
+      message: `${sealedFile()} is sealed with a key file, but none is set.`,
     });
     await writeFile(keyFile, 'another key of enough characters');
     await expect((await open(env)).read(token, signal)).rejects.toMatchObject({ code: 'refused.sealed' });

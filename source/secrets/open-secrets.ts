@@ -68,7 +68,7 @@ class BackendStorage implements SecretStorage {
         anchor: anchors.length > 0 ? openSecretsAnchor(anchors, path) : undefined,
         keyFile: env.QUARTERDECK_SECRETS_KEY_FILE || undefined,
         askPassphrase,
-        whyNew: () => this.#away && `${this.#away.message} So they go into a sealed file.`,
+        whyNew: () => this.#away && `${this.#away.message} The secrets are stored in a sealed file instead.`,
       }),
     };
   }
@@ -147,7 +147,11 @@ class BackendStorage implements SecretStorage {
     reseal: async ({ signal }, opens) => {
       const backend = await this.current(signal);
       if (backend.kind !== 'file')
-        throw new Fault('usage.secrets', `The secrets rest in ${backend.where}, which has a password of its own.`, 'Change it there.');
+        throw new Fault(
+          'usage.secrets',
+          `The secrets are stored in ${backend.where}, which has its own password.`,
+          'Change that password instead.',
+        );
       await backend.open(signal, 'read');
       const key = await this.#backends.file.newKey(opens, signal);
       await this.#changing(signal, () => this.#backends.file.reseal(key));
@@ -212,8 +216,8 @@ class BackendStorage implements SecretStorage {
         return await use(backend);
       } catch (thrown) {
         if (!(thrown instanceof SealChanged)) throw thrown;
-        const message = 'The secrets were sealed anew or moved again and again meanwhile.';
-        const remedy = 'See whether another Quarterdeck is migrating them, and try again.';
+        const message = 'The secrets keep being resealed or moved.';
+        const remedy = 'Check whether another Quarterdeck is migrating them, then try again.';
         if (attempt === 3) throw new Fault('failed.secrets', message, remedy);
       }
     }
@@ -221,8 +225,8 @@ class BackendStorage implements SecretStorage {
 
   async #migrate(to: Kind, signal: AbortSignal, reported?: (fraction: number, label: string) => void): Promise<{ moved: number }> {
     if (this.#wanted !== 'auto') {
-      const message = `QUARTERDECK_SECRETS says ${this.#wanted}, whatever is moved where.`;
-      throw new Fault('usage.secrets', message, 'Take it out of the environment, then migrate: the place in use is remembered.');
+      const message = `QUARTERDECK_SECRETS is set to ${this.#wanted} and overrides a migration.`;
+      throw new Fault('usage.secrets', message, 'Unset it, then migrate: the backend in use is remembered.');
     }
     const from: Kind = to === 'file' ? 'keychain' : 'file';
     const [source, target] = [this.#backends[from], this.#backends[to]];
@@ -257,7 +261,7 @@ class BackendStorage implements SecretStorage {
 function wantedOf(value: string | undefined): 'auto' | Kind {
   if (value === undefined || value === '' || value === 'auto') return 'auto';
   if (value === 'keychain' || value === 'file') return value;
-  throw new Fault('usage.secrets', 'QUARTERDECK_SECRETS is none of auto, keychain and file.', 'Set it to one of them, or not at all.');
+  throw new Fault('usage.secrets', 'QUARTERDECK_SECRETS must be auto, keychain or file.', 'Set it to one of them, or unset it.');
 }
 
 /** Installations with separate home directories share one keychain. */

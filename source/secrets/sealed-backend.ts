@@ -59,11 +59,11 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
   const refused = (message: string, remedy: string) => new Fault('refused.sealed', message, remedy);
   const unattendedFault = () =>
     refused(
-      `The secrets are sealed in ${path}, and there is nobody to ask for the passphrase.`,
-      'Run it in a terminal, or seal them with a key file and name that in QUARTERDECK_SECRETS_KEY_FILE.',
+      `Cannot prompt without a terminal: the passphrase of ${path} is required.`,
+      'Run it in a terminal, or use a key file and set QUARTERDECK_SECRETS_KEY_FILE.',
     );
   const wrongKeyFault = (message: string) =>
-    refused(message, 'The file is whole and was left as it is. If the key is right, somebody changed the file: restore it from a backup.');
+    refused(message, 'The file is complete and was not changed. If the key is right, the file was modified: restore it from a backup.');
 
   async function sealed() {
     const text = await readOwnFile(path);
@@ -86,18 +86,18 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
     const file = await sealed();
     if (!file || (held?.header.salt === file.header.salt && file.open(held.key) !== undefined)) return;
     if (file.header.opens === 'key-file') {
-      if (!keyFile) throw refused(`${path} is sealed with a key file, and none is named.`, 'Name it in QUARTERDECK_SECRETS_KEY_FILE.');
+      if (!keyFile) throw refused(`${path} is sealed with a key file, but none is set.`, 'Set QUARTERDECK_SECRETS_KEY_FILE.');
       if (await opens(file, await readKeyFile(keyFile))) return;
       throw wrongKeyFault(`The key file ${keyFile} does not open ${path}.`);
     }
     if (!askPassphrase) throw unattendedFault();
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const help = attempt === 0 ? path : 'That passphrase does not open it. Try again.';
+      const help = attempt === 0 ? path : 'Wrong passphrase. Try again.';
       const phrase = await askPassphrase({ id: 'secrets-passphrase', label: 'Passphrase of the sealed secrets', help }, signal);
       signal.throwIfAborted();
       if (await opens(file, phrase)) return;
     }
-    throw wrongKeyFault(`None of ${attempts} passphrases opens ${path}.`);
+    throw wrongKeyFault(`None of ${attempts} passphrases is correct for ${path}.`);
   }
 
   /** For `reseal`. Prompts the operator: must not be called under the lock. */
@@ -105,18 +105,18 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
     const header = { opens, salt: randomBytes(16).toString('base64'), ...usualCost };
     if (opens === 'key-file') {
       if (keyFile) return keyOf(await readKeyFile(keyFile), header);
-      throw new Fault('usage.secrets', 'No key file is named.', 'Name it in QUARTERDECK_SECRETS_KEY_FILE.');
+      throw new Fault('usage.secrets', 'No key file is set.', 'Set QUARTERDECK_SECRETS_KEY_FILE.');
     }
     if (!askPassphrase) throw unattendedFault();
     let problem = '';
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const help = [problem, whyNew?.(), 'Without it they are lost: nobody can open the file.'].filter(Boolean).join(' ');
+      const help = [problem, whyNew?.(), 'Without it the secrets are lost.'].filter(Boolean).join(' ');
       const phrase = await askPassphrase({ id: 'secrets-new-passphrase', label: 'New passphrase for the sealed secrets', help }, signal);
-      problem = `At least ${leastCharacters} characters.`;
+      problem = `Use at least ${leastCharacters} characters.`;
       if ([...phrase].length < leastCharacters) continue;
-      const again = await askPassphrase({ id: 'secrets-new-passphrase-again', label: 'The same passphrase again' }, signal);
+      const again = await askPassphrase({ id: 'secrets-new-passphrase-again', label: 'Repeat the passphrase' }, signal);
       if (again === phrase) return keyOf(phrase, header);
-      problem = 'The two were not the same.';
+      problem = 'The passphrases do not match.';
     }
     throw refused(`No passphrase was set: ${problem.replace(/\.$/, '').toLowerCase()}.`, 'Nothing was written. Try again.');
   }
@@ -131,7 +131,7 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
       const { secrets, generation = 0, id } = parseJson(plain) as { secrets: [SecretName, StoredVersion[]][] } & Partial<SealedVersion>;
       return { secrets: new Map(secrets), version: { generation, id } };
     } catch (error) {
-      throw damagedFault(path, 'opens, but what is in it is damaged', error);
+      throw damagedFault(path, 'can be opened, but its content is damaged', error);
     }
   }
 
@@ -223,19 +223,18 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
 }
 
 const leastKeyCharacters = 16;
-const howTo = (path: string) =>
-  `Make one: (umask 077; head -c 32 /dev/urandom | base64 > ${path}) and keep a copy where the secrets are not.`;
+const howTo = (path: string) => `Create one: (umask 077; head -c 32 /dev/urandom | base64 > ${path}) and keep a copy in another location.`;
 
 /** Throws `refused.sealed` for a file that is missing, readable for others or too short. */
 export async function readKeyFile(path: string): Promise<string> {
   const refused = (message: string, remedy: string) => new Fault('refused.sealed', message, remedy, { where: { file: path } });
   // Container engines and Kubernetes mount secrets as links.
   const text = await readOwnFile(path, { followsLinks: true });
-  if (text === undefined) throw refused(`The key file ${path} is missing.`, `Bring it back. Where there is none yet: ${howTo(path)}`);
+  if (text === undefined) throw refused(`The key file ${path} is missing.`, `Restore it. If there is none yet: ${howTo(path)}`);
   if (!(await isOwnFilePrivate(path))) throw refused(`The key file ${path} can be read by others.`, `chmod 600 ${path}`);
   const key = text.trim();
   // Bytes that are not valid text would all become the same replacement character.
-  if (key.includes('\uFFFD')) throw refused(`The key file ${path} is no text.`, howTo(path));
+  if (key.includes('\uFFFD')) throw refused(`The key file ${path} is not text.`, howTo(path));
   if (key.length >= leastKeyCharacters) return key;
-  throw refused(`The key file ${path} is too short: at least ${leastKeyCharacters} characters are needed.`, howTo(path));
+  throw refused(`The key file ${path} is too short: at least ${leastKeyCharacters} characters are required.`, howTo(path));
 }

@@ -39,14 +39,14 @@ export function seal(plain: string, key: Uint8Array, { opens, salt, memoryKiB, p
 /** Throws `failed.secrets` for a file that is truncated, damaged or of a newer format. */
 export function readSealed(text: string, path: string) {
   const first = /^quarterdeck-secrets (\d{1,9})\n/.exec(text);
-  if (!first) throw damagedFault(path, text === '' ? 'is empty' : 'is no file of sealed secrets, or its beginning is damaged');
+  if (!first) throw damagedFault(path, text === '' ? 'is empty' : 'is not a file of sealed secrets, or its header is damaged');
   if (Number(first[1]) > format) {
-    const message = `${path} was written by a newer Quarterdeck (format ${first[1]}; this one knows ${format}).`;
-    throw new Fault('failed.secrets', message, 'Update Quarterdeck. The file was left as it is.');
+    const message = `${path} was written by a newer Quarterdeck (format ${first[1]}; this version supports ${format}).`;
+    throw new Fault('failed.secrets', message, 'Update Quarterdeck. The file was not changed.');
   }
   const lines = text.split('\n');
   const body = `${lines.slice(0, 3).join('\n')}\n`;
-  if (lines.length < 5) throw damagedFault(path, 'is cut off');
+  if (lines.length < 5) throw damagedFault(path, 'is truncated');
   if (lines.length > 5 || lines[4] !== '' || lines[3] !== sumOf(body)) throw damagedFault(path, 'is damaged');
   const header = headerOf(lines[1] ?? '');
   const sealed = Buffer.from(lines[2] ?? '', 'base64');

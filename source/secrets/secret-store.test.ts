@@ -9,7 +9,7 @@ test('without a D-Bus session the keychain says so, and is not waited for', asyn
     .get('x')
     .catch((error: unknown) => error);
   if (process.platform === 'linux') {
-    expect(fault).toMatchObject({ code: 'failed.keychain', message: "The system's keychain does not answer: this session has no D-Bus." });
+    expect(fault).toMatchObject({ code: 'failed.keychain', message: 'The system keychain is not available: this session has no D-Bus.' });
   }
 });
 
@@ -89,7 +89,7 @@ test('a locked keyring, which answers as if it were empty, is a fault and not an
     const { keychainStore: fresh } = await import('./secret-store.ts');
     if (process.platform === 'linux') {
       await expect(fresh({ DISPLAY: ':0' }).get('audit-key')).rejects.toMatchObject({
-        message: "The system's keychain does not answer: it is locked.",
+        message: 'The system keychain is not available: it is locked.',
       });
     }
     locked = false;

@@ -42,15 +42,15 @@ export function keychainStore(env: Environment = process.env): SecretStore {
 const purposes = {
   audit: {
     code: 'failed.auditKey',
-    loss: 'Without it the existing audit log cannot be verified. To start a new log, move both files away.',
+    loss: 'Without it the existing audit log cannot be verified. To start a new log, move both files.',
   },
   backup: {
     code: 'failed.backupKey',
-    loss: 'Without it, backups that it signed cannot be authenticated. To start with a new key, move it away.',
+    loss: 'Without it, backups that it signed cannot be authenticated. To start with a new key, move it.',
   },
   secrets: {
     code: 'failed.secretsAnchor',
-    loss: 'Without it an older copy of the sealed secrets is not detected. To continue without it, move it away.',
+    loss: 'Without it an older copy of the sealed secrets is not detected. To continue without it, move it.',
   },
 } as const;
 
@@ -74,7 +74,7 @@ export function keyFile(path: string, purpose: keyof typeof purposes): SecretSto
     async set(name, value) {
       if (!name.startsWith(`${purpose}-`)) {
         const remedy = 'Start a secret service (gnome-keyring, KWallet) in this session.';
-        throw new Fault('refused.noKeychain', 'Secrets are kept in the keychain only, and there is none here.', remedy);
+        throw new Fault('refused.noKeychain', 'Secrets are stored in the keychain only, and no keychain is available.', remedy);
       }
       await writeOwnFile(path, `${JSON.stringify({ ...(await read()), [name]: value })}\n`);
     },

@@ -58,7 +58,7 @@ export function lossOf(
   const older = (what: string, remedy: string) => new Fault('refused.secretsOlder', `${path} ${what}.`, remedy, { where: { file: path } });
   if (other.id === undefined)
     return older(
-      'is back after its secrets were moved or accepted as lost',
+      'exists again after its secrets were moved or accepted as lost',
       'Delete it if the secrets are in the keychain. To use it instead: quarterdeck secrets accept',
     );
   const what =

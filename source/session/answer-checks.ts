@@ -13,15 +13,15 @@ export function parseDuration(answer: string): number | undefined {
 }
 
 export function durationProblem(answer: string): string | undefined {
-  return parseDuration(answer) === undefined ? 'Write a duration like 30s, 10m, 4h or 7d.' : undefined;
+  return parseDuration(answer) === undefined ? 'Use a duration such as 30s, 10m, 4h or 7d.' : undefined;
 }
 
 export function numberProblem(answer: string, { least, most }: { least?: number; most?: number }): string | undefined {
   const text = answer.trim();
-  if (!/^[+-]?\d+(\.\d+)?$/.test(text)) return 'Write a number.';
+  if (!/^[+-]?\d+(\.\d+)?$/.test(text)) return 'Use a number.';
   const number = Number(text);
-  if (least !== undefined && number < least) return `Write a number from ${least} on.`;
-  if (most !== undefined && number > most) return `Write a number up to ${most}.`;
+  if (least !== undefined && number < least) return `Use a number of at least ${least}.`;
+  if (most !== undefined && number > most) return `Use a number up to ${most}.`;
   return undefined;
 }
 
@@ -31,5 +31,5 @@ export function addressProblem(answer: string): string | undefined {
   const good = text.includes('/')
     ? ipaddr.IPv6.isValidCIDR(text) || (ipaddr.IPv4.isValidCIDR(text) && ipaddr.IPv4.isValidFourPartDecimal(text.split('/')[0] ?? ''))
     : ipaddr.IPv6.isValid(text) || ipaddr.IPv4.isValidFourPartDecimal(text);
-  return good ? undefined : 'Write an IP address like 192.0.2.7 or 2001:db8::7, or a range like 192.0.2.0/24.';
+  return good ? undefined : 'Use an IP address such as 192.0.2.7 or 2001:db8::7, or a range such as 192.0.2.0/24.';
 }

@@ -187,14 +187,14 @@ export async function verifyChain(
     lineNumber += 1;
     const sealed = parseLine(text);
     if (!sealed) {
-      report('unreadable', partial ? 'The last line is not whole.' : 'This line is no entry.');
+      report('unreadable', partial ? 'The last line is incomplete.' : 'This line is not an entry.');
       continue;
     }
     entries += 1;
     const { entry, mac } = sealed;
     const key = keys.get(entry.key);
     if (entry.n <= previous.n) {
-      report('inserted', `Entry ${entry.n} stands after entry ${previous.n}: it was inserted, repeated or moved.`);
+      report('inserted', `Entry ${entry.n} follows entry ${previous.n}: it was inserted, repeated or moved.`);
       // The next entry must still follow the previous line.
       continue;
     }
@@ -214,7 +214,7 @@ export async function verifyChain(
     const mac = macs.get(head.n);
     if (mac === undefined || mac === head.mac || problems.some(({ kind }) => kind === 'changed')) continue;
     const store = head.kind === 'file' ? 'key file' : 'keychain';
-    report('changed', `Entry ${head.n} is not the one that the ${store} remembers: the log was replaced or rewritten.`);
+    report('changed', `Entry ${head.n} differs from the one recorded in the ${store}: the log was replaced or rewritten.`);
   }
   return { entries, problems, unchecked, byKeyFile };
 }
@@ -230,10 +230,10 @@ function problemOf(
   if (!key) return undefined;
   if (!follows(sealed, key, previous.mac)) {
     return after && follows(sealed, key, after.mac)
-      ? ['changed', `Entry ${n} was written after entry ${after.n}, and what stands between them is not what was written.`]
-      : ['changed', `Entry ${n} is not what was written.`];
+      ? ['changed', `Entry ${n} was written after entry ${after.n}, and the entries between them were changed.`]
+      : ['changed', `Entry ${n} was changed.`];
   }
   if (after && (lastOfKey?.n !== after.n || lastOfKey.mac !== after.mac))
-    return ['changed', `Entry ${after.n} was written with the same key as entry ${n}, and is not what stands there.`];
+    return ['changed', `Entry ${after.n} was written with the same key as entry ${n}, and was changed.`];
   return undefined;
 }

@@ -167,7 +167,7 @@ describe('an end without its newline', () => {
     expect(await audit.verify()).toMatchObject({ entries: 4, problems: [], damaged: undefined });
   });
 
-  test('what is no entry is moved to a file of its own, for its owner alone, and reported', async () => {
+  test('what is no entry is moved to a file of its own, readable only by its owner, and reported', async () => {
     const moved: string[] = [];
     audit = openAudit({ path, stores: [store], identity, damageMoved: (to) => moved.push(to) });
     await written(2);

@@ -65,8 +65,8 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
     const head = text === undefined ? undefined : parseHead(text);
     if (text === undefined || head) return { store, kind: store.kind, key: Buffer.from(stored, 'base64'), head };
     // Without its head the end of the log could be truncated unnoticed.
-    const message = `The ${store.kind === 'file' ? 'key file' : 'keychain'} remembers no readable end of ${path}.`;
-    const remedy = 'Restore it from a backup. To begin a new log, move the log and what remembers it away.';
+    const message = `The ${store.kind === 'file' ? 'key file' : 'keychain'} has no readable record of the end of ${path}.`;
+    const remedy = 'Restore it from a backup. To start a new log, move the log and that record.';
     throw new Fault('failed.auditKey', message, remedy);
   }
 
@@ -103,7 +103,7 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
         refusal = error;
       }
     }
-    throw refusal ?? away.at(-1)?.thrown ?? new Error('no secret store answers');
+    throw refusal ?? away.at(-1)?.thrown ?? new Error('no secret store is available');
   }
 
   /** Usually the last line is the one that the stores remember, and nothing else has to be read. */
@@ -142,7 +142,7 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
       return written.catch((error: unknown) => {
         // The fault already names the file and the remedy.
         if (error instanceof Fault && error.where) throw error;
-        const remedy = 'Free disk space or correct the permissions of that folder; nothing is changed without a record.';
+        const remedy = 'Free disk space or fix the permissions of that folder; nothing is changed without an audit record.';
         throw new Fault('failed.audit', `The audit log ${path} cannot be written: ${messageOf(error)}`, remedy, { cause: error });
       });
     },

@@ -32,7 +32,7 @@ const open = (who = 'ada@desk', more: Partial<ChecklistOptions> = {}) =>
     ...more,
   });
 const webhooks = {
-  section: 'How it is',
+  section: 'Health',
   title: 'Webhooks',
   state: 'blocked',
   summary: 'nobody answers',
@@ -67,7 +67,7 @@ describe('a checklist', () => {
     expect(Object.keys(stored.notes)).toHaveLength(16);
   });
 
-  test('is for its owner alone, and holds no secret', async () => {
+  test('is readable only by its owner, and holds no secret', async () => {
     const mine = await open();
     await mine.set('nodes', { ...webhooks, summary: 'said hunter22', evidence: ['hunter22 too'] });
     await mine.skip('nodes', 'because of hunter22');
@@ -109,9 +109,9 @@ describe('a checklist', () => {
 
 test('the report is Markdown that nothing from outside can break out of', async () => {
   const mine = await open();
-  await mine.set('nodes', { section: 'How it is', title: 'Nodes', state: 'ok', summary: '4 nodes ready', evidence: ['cp-1  v1.31.6'] });
+  await mine.set('nodes', { section: 'Health', title: 'Nodes', state: 'ok', summary: '4 nodes ready', evidence: ['cp-1  v1.31.6'] });
   await mine.set('evil', {
-    section: 'How it is',
+    section: 'Health',
     title: '# x](http://evil) <b>',
     state: 'warning',
     summary: '*bold* `code`',
@@ -122,7 +122,7 @@ test('the report is Markdown that nothing from outside can break out of', async 
   await mine.skip('webhooks', 'off for the night');
   expect(checklistReport(mine, { nowMs: Date.UTC(2026, 10, 22, 10, 0), outcome: 'Not finished.' })).toBe(`# Upgrade of home
 
-Begun by ada@desk on 2026-11-22 09:00 UTC; as of 2026-11-22 10:00 UTC.
+Started by ada@desk on 2026-11-22 09:00 UTC; as of 2026-11-22 10:00 UTC.
 
 Not finished.
 
@@ -146,7 +146,7 @@ Not finished.
   \`\`\`
 
 - [-] **Webhooks**: skipped. nobody answers (ada@desk, 2026-11-22 09:00 UTC)
-  - Skipped because: off for the night
+  - Reason for skipping: off for the night
   - Bring it back.
 `);
 });

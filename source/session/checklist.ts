@@ -68,7 +68,7 @@ export interface ChecklistOptions {
 
 /** Undefined if there is no file. Throws `config.checklist`. */
 export function storedChecklist(file: string): Promise<StoredChecklist | undefined> {
-  const remedy = 'Move it away: what can be observed is observed anew, and only notes of people are lost.';
+  const remedy = 'Move it: observed items are checked again, only manual notes are lost.';
   return readCheckedJson(file, checklist, { code: 'config.checklist', remedy });
 }
 
@@ -210,7 +210,7 @@ function itemLines({ title, state, summary, evidence, advice, reason, by, at }: 
   const who = by && at && state !== 'todo' ? ` (${safe(by)}, ${at.slice(0, 16).replace('T', ' ')} UTC)` : '';
   return [
     `- ${marks[state]} **${safe(title)}**: ${state}${summary === '' ? '' : `. ${safe(summary)}`}${who}`,
-    ...(reason === undefined ? [] : [`  - Skipped because: ${safe(reason)}`]),
+    ...(reason === undefined ? [] : [`  - Reason for skipping: ${safe(reason)}`]),
     ...(advice === undefined || state === 'ok' ? [] : [`  - ${safe(advice)}`]),
     ...(evidence.length === 0 ? [] : ['', '  ```', ...evidence.map((line) => `  ${verbatim(line)}`), '  ```', '']),
   ];
@@ -226,7 +226,7 @@ export function checklistReport(checklist: Checklist, { nowMs = Date.now(), outc
   return [
     `# ${safe(title)}`,
     '',
-    `Begun by ${safe(started.by)} on ${started.at.slice(0, 16).replace('T', ' ')} UTC; as of ${new Date(nowMs).toISOString().slice(0, 16).replace('T', ' ')} UTC.`,
+    `Started by ${safe(started.by)} on ${started.at.slice(0, 16).replace('T', ' ')} UTC; as of ${new Date(nowMs).toISOString().slice(0, 16).replace('T', ' ')} UTC.`,
     ...(outcome === '' ? [] : ['', safe(outcome)]),
     '',
     ...Object.entries(facts).map(([name, value]) => `- ${safe(name)}: ${safe(value)}`),

@@ -10,7 +10,7 @@ export function mayStayEmpty(field: FormField): boolean {
 export function fieldProblem(field: FormField, value: string): string | undefined {
   if (value === '') {
     if (mayStayEmpty(field)) return undefined;
-    return field.kind === 'choice' ? 'Choose one.' : 'This is needed.';
+    return field.kind === 'choice' ? 'Choose one.' : 'A value is required.';
   }
   if (field.kind === 'choice' && !field.choices?.some((choice) => choice.value === value)) {
     return `Choose one of ${(field.choices ?? []).map((choice) => choice.value).join(', ')}.`;

@@ -139,9 +139,9 @@ describe('a form', () => {
 
   test.each([
     [{ WEB_PORT: '99999' }, 'Port of the page (WEB_PORT): "99999" is not accepted. A port is a number up to 65535.'],
-    [{ WEB_PORT: '' }, 'Port of the page (WEB_PORT): no answer. This is needed.'],
+    [{ WEB_PORT: '' }, 'Port of the page (WEB_PORT): missing value. A value is required.'],
     [{ WEB_BIND: '10.0.0.1' }, 'Choose one of 127.0.0.1, 0.0.0.0.'],
-    [{ WEB_BIND: '0.0.0.0' }, 'Sender (MAIL_FROM): no answer. Who is reached by everybody'],
+    [{ WEB_BIND: '0.0.0.0' }, 'Sender (MAIL_FROM): missing value. Who is reached by everybody'],
   ])('%j is refused, whoever answered it', async (typed, sentence) => {
     const { session, operator, journaled } = fixture();
     operator.typed = { settings: [typed] };
@@ -203,9 +203,9 @@ describe('a review', () => {
   });
 
   test.each([
-    ['apply', 'refused.blocked', '"Apply" cannot be done now: a port is taken'],
-    ['delete', 'usage.answer', '"delete" is no way on'],
-    ['remedy:disk', 'usage.answer', '"remedy:disk" is no way on'],
+    ['apply', 'refused.blocked', '"Apply" is not possible now: a port is taken'],
+    ['delete', 'usage.answer', '"delete" is not an action of'],
+    ['remedy:disk', 'usage.answer', '"remedy:disk" is not an action of'],
   ])('%s is refused', async (answer, code, sentence) => {
     const { session, operator } = fixture();
     operator.takes = { plan: [answer] };

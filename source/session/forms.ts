@@ -63,10 +63,10 @@ function notAccepted(form: Form, values: FormValues, problems: readonly (readonl
   const sentences = problems.map(([id, problem]) => {
     const field = form.fields.find((each) => each.id === id);
     const value = values[id] ?? '';
-    const what = value === '' ? 'no answer' : field?.kind === 'secret' ? 'the answer is not accepted' : `"${value}" is not accepted`;
+    const what = value === '' ? 'missing value' : field?.kind === 'secret' ? 'the value is not accepted' : `"${value}" is not accepted`;
     return cleanLine(`${field?.label ?? id} (${id}): ${what}. ${problem}`);
   });
-  return new Fault('usage.answer', sentences.join(' '), `Answer ${problems.map(([id]) => cleanLine(id)).join(', ')} differently.`);
+  return new Fault('usage.answer', sentences.join(' '), `Change the value of ${problems.map(([id]) => cleanLine(id)).join(', ')}.`);
 }
 
 /** Returns the chosen action. A blocked action, or one that was not offered, is refused for every kind of answer. */
@@ -80,11 +80,11 @@ export async function askReview(review: Review, { operator, masking, dryRun, sig
   const answer = await operator.review(shown, signal);
   const action = shown.actions.find(({ id }) => id === answer);
   if (action?.blocked !== undefined) {
-    const message = cleanLine(`"${action.label}" cannot be done now: ${action.blocked}`);
-    throw new Fault('refused.blocked', message, 'Do what the blocking findings advise, and plan again.');
+    const message = cleanLine(`"${action.label}" is not possible now: ${action.blocked}`);
+    throw new Fault('refused.blocked', message, 'Resolve the blocking findings, then plan again.');
   }
   const isRemedy = shown.findings.some(({ id, remedy }) => remedy !== undefined && answer === `remedy:${id}`);
   if (action || isRemedy || answer === 'cancel') return answer;
   const choices = shown.actions.map(({ id }) => cleanLine(id)).join(', ');
-  throw new Fault('usage.answer', cleanLine(`"${answer}" is no way on from "${shown.title}".`), `Choose one of ${choices}, cancel.`);
+  throw new Fault('usage.answer', cleanLine(`"${answer}" is not an action of "${shown.title}".`), `Use one of: ${choices}, cancel.`);
 }

@@ -17,7 +17,7 @@ describe('the journal of a run', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('is readable for its owner alone', async () => {
+  test('is readable readable only by its owner', async () => {
     const journal = await open();
     await journal.answered('name', 'a');
     expect((await stat(join(folder, `${journal.run}.jsonl`))).mode & 0o777).toBe(0o600);

@@ -87,7 +87,7 @@ async function readRun(path: string): Promise<{ entries: readonly JournalEntry[]
 const entryIn = (text: string): JournalEntry | undefined => journalEntry.safeParse(parsedJson(text)).data;
 
 export function damagedRunFault({ file, reason }: Pick<DamagedRun, 'file' | 'reason'>): Fault {
-  const remedy = `Check what it did: quarterdeck audit. Then finish that by hand, and move the journal away: ${file}`;
+  const remedy = `Check what it did: quarterdeck audit. Then finish it by hand, and move the journal: ${file}`;
   return new Fault('failed.journal', `${reason} The run cannot be resumed.`, remedy, { where: { file } });
 }
 
@@ -103,8 +103,8 @@ export interface JournalOptions extends RunSubject {
 export async function openJournal({ folder, resume, ...subject }: JournalOptions) {
   const { flow } = subject;
   const run = resume ?? newRun();
-  const notFound = (message: string) => new Fault('usage.run', message, 'Take one from the list of runs that were not finished.');
-  if (!runName.test(run)) throw notFound(`${run} is no run.`);
+  const notFound = (message: string) => new Fault('usage.run', message, 'Choose one from the list of unfinished runs.');
+  if (!runName.test(run)) throw notFound(`Unknown run ${run}.`);
   const path = join(folder, `${run}.jsonl`);
   let answers: ReturnType<typeof answersIn> = new Map();
   const notes = new Map<string, string[]>();

@@ -382,7 +382,7 @@ describe('questions', () => {
     const operator = new OperatorDouble('unattended');
     operator.answers = { age: ['12'], kind: ['volumes'], until: ['soon'], source: ['10.1'] };
     const { session } = await sessionWith({ operator });
-    expect((await faultOf(session.ask.number({ id: 'age', label: 'Age', least: 18 }))).message).toContain('from 18 on');
+    expect((await faultOf(session.ask.number({ id: 'age', label: 'Age', least: 18 }))).message).toContain('at least 18');
     const kind = session.ask.choice({ id: 'kind', label: 'Kind', choices: [{ value: 'images', label: 'Images' }] });
     expect((await faultOf(kind)).code).toBe('usage.answer');
     expect((await faultOf(session.ask.duration({ id: 'until', label: 'Until' }))).message).toContain('4h');

@@ -104,8 +104,8 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     if (policy.readOnly) {
       const refusal = new Fault(
         'refused.readOnly',
-        `Read-only: not done: ${masked(request.request)}`,
-        'Start without --read-only to change something.',
+        `Read-only, not executed: ${masked(request.request)}`,
+        'To make changes, start without --read-only.',
       );
       // A refusal stays in effect, whether or not it can be recorded.
       await record('refused', refusal.message).catch(() => {});
@@ -115,7 +115,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
 
     if (request.done && (await request.done())) {
       if (policy.dryRun) {
-        operator.show({ kind: 'text', text: `Nothing to do, it is so already: ${masked(request.request)}` });
+        operator.show({ kind: 'text', text: `Already done: ${masked(request.request)}` });
         return undefined;
       }
       await record('already');
@@ -165,7 +165,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
       outcome = { thrown };
     } finally {
       // From here on a grant that was kept gives no access.
-      ended.abort(new Fault('refused.grantEnded', `The act "${id}" is over.`, 'Ask for a grant of its own.'));
+      ended.abort(new Fault('refused.grantEnded', `The act "${id}" is over.`, 'Request a separate grant.'));
     }
     if (afterwards) {
       const ownSignal = AbortSignal.timeout(afterwardsLimitMs);
@@ -180,7 +180,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
   async function confirm<T>(request: Act<T>, record: (outcome: AuditOutcome, message?: string) => Promise<void>): Promise<void> {
     const { id, consequences = [] } = request;
     const target = targetOf(request);
-    const lost = consequences.length > 0 ? consequences : ['What it changes is not known beforehand, and cannot be undone from here.'];
+    const lost = consequences.length > 0 ? consequences : ['Its changes are not known in advance, and Quarterdeck cannot undo them.'];
     const production = policy.productionHosts.has(target.host);
     let confirmed: boolean;
     try {
@@ -204,7 +204,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     const refusal = new Fault(
       'refused.notConfirmed',
       `Not confirmed, nothing was changed: ${masked(request.title ?? request.request)}`,
-      'Run it again and confirm.',
+      'Run the command again and confirm.',
     );
     recorded.add(refusal);
     throw refusal;
@@ -215,7 +215,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     const isInterruption = signal.aborted && (thrown === signal.reason || !(thrown instanceof Fault));
     if (!hasBegun || !isInterruption || !(signal.reason instanceof Fault)) return thrown;
     const { code, message } = signal.reason;
-    return new Fault(code, message, 'Check the status: what was begun may have happened.', { cause: thrown });
+    return new Fault(code, message, 'Check the status: the action may have been completed.', { cause: thrown });
   }
 
   /** Records a refusal by the flow itself, before any action: a ban of the operator's own address, a lock-out. */
@@ -282,18 +282,18 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
 
 function refuseProblem(question: Question, answer: string, secret: boolean): void {
   const choices = question.kind === 'choice' || question.kind === 'several' ? question.choices.map(({ value }) => value) : [answer];
-  const problem = choices.includes(answer) ? question.check?.(answer) : `Choose one of ${choices.join(', ')}.`;
+  const problem = choices.includes(answer) ? question.check?.(answer) : `Use one of: ${choices.join(', ')}.`;
   if (!problem) return;
-  const message = `${question.label}: ${secret ? 'the answer' : `"${cleanLine(answer)}"`} is not accepted. ${problem}`;
-  throw new Fault('usage.answer', message, `Answer step "${question.id}" differently.`);
+  const message = `${question.label}: ${secret ? 'the value' : `"${cleanLine(answer)}"`} is not accepted. ${problem}`;
+  throw new Fault('usage.answer', message, `Change the answer to step "${question.id}".`);
 }
 
 function interrupted({ request }: Pick<Act<never>, 'request'>, cause: unknown): Fault {
-  const remedy = 'It may have happened or not: look at the status before you try again.';
+  const remedy = 'It may or may not have completed: check the status before you try again.';
   return new Fault('interrupted.act', `Interrupted during: ${cleanLine(request)}`, remedy, { cause });
 }
 
 function overdue({ request }: Pick<Act<never>, 'request'>, limitMs: number, cause: unknown): Fault {
   const message = `Not finished within ${Math.round(limitMs / 1000)} seconds: ${cleanLine(request)}`;
-  return new Fault('failed.overdue', message, 'It may still be going on over there: look at the status before you try again.', { cause });
+  return new Fault('failed.overdue', message, 'It may still be running on the host: check the status before you try again.', { cause });
 }
