@@ -15,7 +15,7 @@ import { portalOf, type RunningPortal } from './sso-target.ts';
 export const ssoCheck: Procedure = async (session, input, context) => {
   const running = await portalOf(session, input, context);
   const { entry, target, config, id } = running;
-  wordsUpTo(1, input, { takes: 'One address at a time', remedy: 'Run it once for each.' });
+  wordsUpTo(1, input, { takes: 'Check one address at a time', remedy: 'Run it once for each.' });
   const url = await askUrl(session, input, running);
   const address = httpEndpointOf(target, entry.api?.port ?? 'web');
   const endpoint = endpointOf(running);
@@ -34,7 +34,7 @@ export const ssoCheck: Procedure = async (session, input, context) => {
   }
   const path = endpoint === 'legacy' ? '/api/verify' : '/api/authz/forward-auth';
   return {
-    message: `${url.host}: ${first?.summary ?? ''} Which rule decides: quarterdeck sso test ${id} ${url.href}`,
+    message: `${url.host}: ${first?.summary ?? ''} To see which rule applies: quarterdeck sso test ${id} ${url.href}`,
     data: { url: url.href, endpoint: path, answers },
   };
 };
@@ -46,8 +46,8 @@ function endpointOf({ config, id }: RunningPortal): 'forward-auth' | 'legacy' {
   if (Object.values(authz).includes('Legacy')) return 'legacy';
   throw new Fault(
     'failed.portal',
-    `${id} has endpoints of its own (${Object.keys(authz).map(cleanLine).join(', ')}), and none that a proxy asks with forward-auth.`,
-    'Look at server.endpoints.authz in its configuration.',
+    `${id} has custom endpoints (${Object.keys(authz).map(cleanLine).join(', ')}), but none for forward-auth.`,
+    'Check server.endpoints.authz in its configuration.',
   );
 }
 
@@ -63,33 +63,33 @@ export function meaningOf(
   switch (status) {
     case 200: {
       const as = user ? ` as ${cleanLine(user)}` : '';
-      const sentence = `let through${as}. Nobody is logged in, so this name has the policy bypass.`;
+      const sentence = `allowed${as} without a login, so this name has the policy bypass.`;
       return means('warning', sentence, 'everybody gets through, without a login.');
     }
     case 302:
     case 303: {
       const sentence = `sent to the portal to log in (${cleanLine(location ?? 'nowhere: it names no place')}).`;
-      return means('ok', sentence, 'protected, people are sent to the portal to log in.');
+      return means('ok', sentence, 'protected: users are redirected to the portal to log in.');
     }
     case 401:
-      if (!browser) return means('ok', 'turned away, and not sent anywhere: programs cannot log in on a page.', 'protected.');
+      if (!browser) return means('ok', 'denied without a redirect: programs cannot log in on a page.', 'protected.');
       return means(
         'warning',
-        'turned away without being sent to the portal: it does not know where that is. Give the proxy rule the address, or set authelia_url.',
-        'protected, but people are not led to the portal.',
+        'denied without a redirect to the portal: its address is not configured. Add the address to the proxy rule, or set authelia_url.',
+        'protected, but users are not redirected to the portal.',
       );
     case 403:
-      return means('blocked', 'forbidden, whoever it is: the rule that is taken, or the default policy, is deny.', 'nobody gets through.');
+      return means('blocked', 'forbidden for everyone: the matching rule, or the default policy, is deny.', 'access is denied.');
     case 400:
       return refusal(url, config);
     case 404:
       return means(
         'blocked',
         'the portal has no such endpoint: it is older than 4.38, or its configuration names others.',
-        'the portal cannot be asked this way.',
+        'the portal does not support this check.',
       );
     default:
-      return means('blocked', 'an answer that no proxy lets through.', `the portal fails with status ${status}.`);
+      return means('blocked', 'a response that no proxy accepts.', `the portal fails with status ${status}.`);
   }
 }
 
@@ -97,7 +97,7 @@ function refusal(url: URL, { domains }: Pick<RunningPortal['config'], 'domains'>
   if (url.protocol === 'http:' || url.protocol === 'ws:')
     return means(
       'blocked',
-      'refused: the portal protects https alone, since its cookie could be read otherwise. The proxy has to end TLS, and to say so in X-Forwarded-Proto.',
+      'refused: the portal protects only https. The proxy must terminate TLS and set X-Forwarded-Proto.',
       'the portal refuses to protect plain http.',
     );
   if (!domains.some(({ domain }) => isBelow(url.hostname, domain))) {
@@ -105,7 +105,7 @@ function refusal(url: URL, { domains }: Pick<RunningPortal['config'], 'domains'>
     const sentence = `refused: the name is in none of the portal's cookie domains (${named}).`;
     return means('blocked', sentence, 'the portal does not know this domain.');
   }
-  return means('blocked', 'refused: the portal misses something in the question. Its log says what.', 'the portal refuses the question.');
+  return means('blocked', 'refused: the request is incomplete for the portal. Check its log.', 'the portal refuses the question.');
 }
 
 function isBelow(host: string, domain: string): boolean {
@@ -138,23 +138,23 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 export const ssoTest: Procedure = async (session, input, context) => {
   const running = await portalOf(session, input, context);
   const { portal, config, id } = running;
-  wordsUpTo(2, input, { takes: 'An address, and a user', remedy: 'Run it once for each.' });
+  wordsUpTo(2, input, { takes: 'Pass one address and one user', remedy: 'Run it once for each.' });
   const url = await askUrl(session, input, running);
   const user = await givenOrAsked(session, {
     ...{ id: 'user', given: input.words[1] ?? (session.attended ? undefined : ''), code: 'usage.user', remedy: 'Name another one.' },
-    label: 'As which user?',
+    label: 'User',
     initial: '',
-    help: 'Empty for somebody who is not logged in.',
-    check: (text) => (/^(?:[\p{L}\p{N}][^\s,]*)?$/u.test(text.trim()) ? undefined : 'That is no name of a user.'),
+    help: 'Leave empty to test without a login.',
+    check: (text) => (/^(?:[\p{L}\p{N}][^\s,]*)?$/u.test(text.trim()) ? undefined : 'Not a user name.'),
   });
   const groups = user === '' ? [] : await groupsOf(session, running, user);
   const { method = 'GET', from = '' } = input.options;
   if (typeof method !== 'string' || !methods.includes(method.toUpperCase()))
-    throw new Fault('usage.method', 'That is no method of a request.', `One of ${methods.join(', ')}.`);
+    throw new Fault('usage.method', 'Not a request method.', `One of ${methods.join(', ')}.`);
   const asked = { url: url.href, method: method.toUpperCase(), user, groups, from: String(from) };
   const words = await portal.checkPolicy(asked, session.signal);
   const result = readPolicyCheck(words);
-  const who = `${user === '' ? 'nobody who is logged in' : user}${groups.length > 0 ? ` (${groups.join(', ')})` : ''}`;
+  const who = `${user === '' ? 'not logged in' : user}${groups.length > 0 ? ` (${groups.join(', ')})` : ''}`;
   session.show({
     kind: 'table',
     title: `${asked.method} ${url.href} by ${who}`,
@@ -190,8 +190,8 @@ async function askUrl(session: Session, input: FlowInput, { config }: RunningPor
   const domain = config.domains[0]?.domain;
   const written = await givenOrAsked(session, {
     ...{ id: 'url', given: input.words[0], code: 'usage.url', remedy: 'For example https://media.example.org/' },
-    label: 'Which address?',
-    help: 'As it stands in the browser.',
+    label: 'Address',
+    help: 'As in the browser.',
     initial: domain === undefined ? 'https://' : `https://media.${domain}/`,
     check: urlProblem,
   });
@@ -204,9 +204,9 @@ function withScheme(text: string): string {
 
 function urlProblem(text: string): string | undefined {
   const written = withScheme(text);
-  if (!URL.canParse(written) || !/^(?:https?|wss?):$/.test(new URL(written).protocol)) return 'That is no address of a page.';
+  if (!URL.canParse(written) || !/^(?:https?|wss?):$/.test(new URL(written).protocol)) return 'Not a web address.';
   const { username, password } = new URL(written);
-  return username || password ? 'Leave the login out of the address.' : undefined;
+  return username || password ? 'Remove the credentials from the address.' : undefined;
 }
 
 async function groupsOf(session: Session, { config, id, ...running }: RunningPortal, user: string): Promise<readonly string[]> {
@@ -216,6 +216,6 @@ async function groupsOf(session: Session, { config, id, ...running }: RunningPor
   }
   const file = new MountedFile(running, config.usersFile);
   const found = new UsersFile((await file.read(session.signal)) ?? 'users: {}', file.shown).user(user);
-  if (!found) session.show({ kind: 'text', text: `There is no user ${cleanLine(user)} in the file: tested without groups.` });
+  if (!found) session.show({ kind: 'text', text: `User ${cleanLine(user)} is not in the file: tested without groups.` });
   return found?.groups.filter((group) => !/[,"]/.test(group)).map(cleanLine) ?? [];
 }

@@ -112,13 +112,13 @@ test('a lost second factor of both kinds, killed at each act: both are forgotten
   });
   const { acts, tries } = await breakOffs(played, {
     // The portal does not report who has codes; deleting them twice does no harm.
-    'codes/after': { says: /^Forgotten of mara: 2 security keys\./, end: 'same' },
+    'codes/after': { says: /^Deleted for mara: 2 security keys\./, end: 'same' },
   });
   expect(tries.map(({ said }) => said.slice(0, said.indexOf('.')))).toEqual([
-    'Forgotten of mara: the one-time codes and 2 security keys',
-    'Forgotten of mara: 2 security keys',
-    'Forgotten of mara: the one-time codes and 2 security keys',
-    'Forgotten of mara: the one-time codes',
+    'Deleted for mara: the one-time codes and 2 security keys',
+    'Deleted for mara: 2 security keys',
+    'Deleted for mara: the one-time codes and 2 security keys',
+    'Deleted for mara: the one-time codes',
   ]);
   expect(acts).toEqual(['codes', 'keys']);
   expect(problems(tries)).toEqual([]);

@@ -34,8 +34,8 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
       title: `Forget the one-time codes of ${user}`,
       request: `authelia storage user totp delete ${user}`,
       consequences: [
-        `${user} has to register a new authenticator at the next login.`,
-        'Until then rules with two_factor let them through nowhere. Make sure that it is really them who asks.',
+        `${user} must register a new authenticator at the next login.`,
+        'Until then, rules with two_factor deny access. Verify that the request is from the user.',
       ],
       done: async () => before.includes(oneTimeCodes),
       run: (grant) => portal.forgetOneTimeCodes(grant, user),
@@ -51,7 +51,7 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
       right: 'destroy',
       title: `Forget the security keys of ${user}`,
       request: `authelia storage user webauthn delete ${user} --all`,
-      consequences: [`Gone are: ${keys.join(', ')}.`, `${user} has to register a new one.`],
+      consequences: [`Gone are: ${keys.join(', ')}.`, `${user} must register a new one.`],
       done: async () => (await portal.securityKeys(user, session.signal)).length === 0,
       run: (grant) => portal.forgetSecurityKeys(grant, user).then(() => true),
     });
@@ -61,7 +61,7 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
   const message =
     gone.length === 0
       ? `${user} has no second factor of that kind now.`
-      : `Forgotten of ${user}: ${gone.join(' and ')}. At the next login the portal asks for a new one.`;
+      : `Deleted for ${user}: ${gone.join(' and ')}. The portal prompts for a new one at the next login.`;
   return { message, data: { user, forgotten: gone } };
 };
 
@@ -75,14 +75,14 @@ async function whose(session: Session, input: FlowInput, context: FlowContext, {
   return givenOrAsked(session, {
     ...{ id: 'user', label: 'Who?', help: 'The name to log in with.' },
     ...{ given: word, code: 'usage.user', remedy: 'Name another one.' },
-    check: (name) => (/^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : 'That is no name of a user.'),
+    check: (name) => (/^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : 'Not a user name.'),
   });
 }
 
 async function askWhich(session: Session, input: FlowInput, user: string): Promise<Which> {
   const question = {
     id: 'which',
-    label: `What has ${user} lost?`,
+    label: `What to delete for ${user}`,
     choices: [
       { value: 'codes', label: 'The authenticator with the one-time codes' },
       { value: 'keys', label: 'Security keys and passkeys' },
@@ -92,23 +92,23 @@ async function askWhich(session: Session, input: FlowInput, user: string): Promi
   };
   const which = optionOf(input, 'which') ?? (await session.ask.choice(question));
   if (which === 'codes' || which === 'keys' || which === 'both') return which;
-  throw new Fault('usage.which', `"${cleanLine(which)}" is no second factor.`, 'Say --which codes, keys or both.');
+  throw new Fault('usage.which', `"${cleanLine(which)}" is not a second factor.`, 'Use --which codes, keys or both.');
 }
 
 export const ssoUnban: Procedure = async (session, input, context) => {
   const { id, portal } = await portalOf(session, input, context);
   const bans = await portal.bans(session.signal);
   const banned = bans.map(({ kind, whom, expires }) => ({ kind, whom, expires }));
-  if (bans.length === 0) return { message: `${id} bans nobody at the moment.`, data: { banned } };
-  const end = bans.length === 1 ? 'it ends by itself' : 'they end by themselves';
+  if (bans.length === 0) return { message: `${id} has no bans.`, data: { banned } };
+  const end = bans.length === 1 ? 'it ends automatically' : 'they end by themselves';
   const left = {
     message: `No ban was lifted: ${end} at the time that is shown.`,
-    remedy: `Come back any time: quarterdeck sso unban ${id}`,
+    remedy: `To lift a ban later: quarterdeck sso unban ${id}`,
   };
   const chosen = await unlessCancelled(session, left, () => choose(session, input, bans));
   if (chosen.length === 0) {
     const others = [...new Set(bans.map(({ whom }) => whom))].join(', ');
-    const whom = cleanLine(input.words[0] ?? 'Whoever was chosen');
+    const whom = cleanLine(input.words[0] ?? 'Selected');
     return { message: `${whom} is not banned at ${id}. Banned are: ${others}.`, data: { banned } };
   }
   for (const ban of chosen) {
@@ -120,7 +120,7 @@ export const ssoUnban: Procedure = async (session, input, context) => {
       run: (grant) => portal.lift(grant, ban),
     });
   }
-  if (session.dryRun) return { message: 'Dry run: every ban stands.' };
+  if (session.dryRun) return { message: 'Dry run: no ban was lifted.' };
   const names = [...new Set(chosen.map(({ whom }) => whom))].join(', ');
   return { message: `${names} may log in again at ${id}.`, data: { lifted: chosen.map(({ kind, whom }) => ({ kind, whom })) } };
 };
@@ -133,7 +133,7 @@ async function choose(session: Session, input: FlowInput, bans: readonly PortalB
   const kinds = new Map(bans.map((ban) => [keyOf(ban), ban]));
   const key = await session.ask.choice({
     id: 'whom',
-    label: 'Whose ban is lifted?',
+    label: 'Ban to lift',
     choices: [...kinds].map(([value, { whom, kind, expires, reason }]) => ({
       value,
       label: whom,

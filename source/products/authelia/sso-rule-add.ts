@@ -30,7 +30,7 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
   if (isRuleAt(before, rule, position)) {
     await seeLastThrough(one.facts);
     return {
-      message: `Rule ${position} of ${id} says that already: ${cleanLine(rule.domain)} has the policy ${rule.policy}.`,
+      message: `Rule ${position} of ${id} already exists: ${cleanLine(rule.domain)} has the policy ${rule.policy}.`,
       data: { position, rule },
     };
   }
@@ -54,7 +54,7 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
   if (choice !== 'apply') throw cancelled(left);
   const { run, component } = await applyPlans([ready]);
   return {
-    message: `${cleanLine(rule.domain)} has the policy ${rule.policy} as rule ${position}; ${id} is ${component?.state.label ?? 'not seen yet'}. See what it does: quarterdeck sso test ${id}`,
+    message: `${cleanLine(rule.domain)} has the policy ${rule.policy} as rule ${position}; ${id} is ${component?.state.label ?? 'state unknown'}. Test it: quarterdeck sso test ${id}`,
     data: { run, position, rule },
   };
 };
@@ -64,15 +64,15 @@ async function askRule(session: Session, input: FlowInput, { config }: RunningPo
   const known = config.domains.map(({ domain }) => domain);
   const domain = await givenOrAsked(session, {
     ...{ id: 'domain', given: word, code: 'usage.rule', remedy: unchanged, check: ruleDomainProblem },
-    label: 'Which name does it protect?',
-    help: `As browsers ask for it, or *.${known[0] ?? 'example.org'} for all below. The portal knows ${known.join(', ') || 'no domain'}.`,
+    label: 'Host name',
+    help: `As in browsers, or *.${known[0] ?? 'example.org'} for all subdomains. Domains of the portal: ${known.join(', ') || 'none'}.`,
   });
   const question = {
     id: 'policy',
-    label: 'Who gets through?',
+    label: 'Policy',
     choices: [
-      { value: 'two_factor', label: 'Who logs in with a second factor' },
-      { value: 'one_factor', label: 'Who logs in with a password' },
+      { value: 'two_factor', label: 'Users who log in with a second factor' },
+      { value: 'one_factor', label: 'Users who log in with a password' },
       { value: 'bypass', label: 'Everybody', detail: 'without any login' },
       { value: 'deny', label: 'Nobody' },
     ],
@@ -86,8 +86,8 @@ async function askRule(session: Session, input: FlowInput, { config }: RunningPo
   if (policy === 'bypass' && subjects.length > 0) {
     throw new Fault(
       'usage.rule',
-      'A rule that lets everybody through without a login cannot be for some people alone: nobody knows yet who asks.',
-      'Take one_factor for them, or leave the subjects out.',
+      'A bypass rule cannot be limited to users or groups: they are unknown without a login.',
+      'Use one_factor, or omit the subjects.',
     );
   }
   const resources = optionsOf(input, 'resource') ?? [];
@@ -98,9 +98,9 @@ async function askRule(session: Session, input: FlowInput, { config }: RunningPo
 async function askSubjects(session: Session): Promise<readonly string[]> {
   const question = {
     id: 'subjects',
-    label: 'For whom alone? user:NAME or group:NAME, with commas between them',
+    label: 'Users and groups (user:NAME or group:NAME, comma-separated)',
     initial: '',
-    help: 'Empty for everybody who can log in.',
+    help: 'Leave empty for all users who can log in.',
     check: (text: string) => partsOf(text).map(subjectProblem).find(Boolean),
   };
   return partsOf(await session.ask.text(question));
@@ -116,7 +116,7 @@ async function askPosition(session: Session, input: FlowInput, rules: RunningPor
   if (!session.attended || rules.length === 0) return 1;
   const chosen = await session.ask.choice({
     id: 'before',
-    label: 'Before which rule?',
+    label: 'Insert before rule',
     help: 'The first that matches wins.',
     choices: [
       ...rules.map(({ domains, policy }, index) => ({
@@ -136,7 +136,7 @@ function patternProblem(pattern: string): string | undefined {
     new RegExp(pattern, 'u');
     return undefined;
   } catch {
-    return `"${cleanLine(pattern)}" is no regular expression.`;
+    return `"${cleanLine(pattern)}" is not a regular expression.`;
   }
 }
 

@@ -18,17 +18,17 @@ export const ssoAdd: Procedure = async (session, input, context) => {
   const left = `Nothing was written: the users of ${open.id} are as before.`;
   const person = await unlessCancelled(session, left, () => askPerson(session, input, open));
   if (session.dryRun) {
-    const would = `ask for the password of ${person.name}, and add them to ${open.file.shown}.`;
+    const would = `prompt for the password of ${person.name}, and add the user to ${open.file.shown}.`;
     return dryRunOf(session, would, `${open.id} has the same users as before.`);
   }
   const there = open.users.user(person.name);
-  const label = there ? `${person.name} is in the file already. The password that it was to be` : `Password of ${person.name}`;
+  const label = there ? `${person.name} is already in the file. The new password` : `Password of ${person.name}`;
   const password = await unlessCancelled(session, left, () => askNewPassword(session, label, `Its hash goes into ${open.file.shown}.`));
   if (there && !(await matchesDigest(there.digest, password.value))) {
     throw new Fault(
       'usage.user',
-      `There is a user ${person.name} already, with another password.`,
-      `Name somebody else, or reset it: quarterdeck sso password ${open.id} ${person.name}`,
+      `User ${person.name} already exists, with another password.`,
+      `Use another name, or reset the password: quarterdeck sso password ${open.id} ${person.name}`,
     );
   }
   const digest = await makeDigest(password.value, open.config.digestCost);
@@ -45,7 +45,7 @@ export const ssoAdd: Procedure = async (session, input, context) => {
   });
   await showMadeUp(session, person.name, password);
   const title = `Have ${person.name} log in and register a second factor`;
-  const detail = 'Rules with two_factor let nobody through without one.';
+  const detail = 'Rules with two_factor deny access without one.';
   return {
     message: `${person.name} is a user of ${open.id}. ${how ?? ''}`.trim(),
     data: { user: person.name, groups: person.groups },
@@ -60,7 +60,7 @@ async function askPerson(
 ): Promise<Omit<PortalUser, 'disabled' | 'digest'>> {
   const [word] = wordsUpTo(1, input, { takes: 'One user at a time', remedy: 'Run it once for each.' });
   const name = await givenOrAsked(session, {
-    ...{ id: 'user', label: 'Name to log in with', help: `There are: ${users.users.map((one) => cleanLine(one.name)).join(', ')}.` },
+    ...{ id: 'user', label: 'Name to log in with', help: `Users: ${users.users.map((one) => cleanLine(one.name)).join(', ')}.` },
     ...{ given: word, code: 'usage.user', remedy: 'Name another one.' },
     check: (text) => userNameProblem(text.trim(), config.userRules),
   });
@@ -68,13 +68,13 @@ async function askPerson(
   // A resumed run reads the remaining answers from the file.
   if (there) return there;
   const displayName = await givenOrAsked(session, {
-    ...{ id: 'name', label: 'How they are called on screens', initial: name },
-    ...{ given: optionOf(input, 'name'), code: 'usage.user', remedy: 'Give a name: --name' },
+    ...{ id: 'name', label: 'Display name', initial: name },
+    ...{ given: optionOf(input, 'name'), code: 'usage.user', remedy: 'Pass --name NAME.' },
     check: (text) => (text.trim() === '' ? 'The portal refuses a user without one.' : undefined),
   });
   const email = await givenOrAsked(session, {
-    ...{ id: 'email', label: 'Mail address', help: 'Links for a new password and a second factor go there.' },
-    ...{ given: optionOf(input, 'email'), code: 'usage.user', remedy: 'Give another address: --email' },
+    ...{ id: 'email', label: 'Mail address', help: 'Receives links for a new password and a second factor.' },
+    ...{ given: optionOf(input, 'email'), code: 'usage.user', remedy: 'Pass another address: --email ADDRESS.' },
     check: (text) => emailProblem(text.trim(), { users, config }),
   });
   const known = users.users.flatMap((one) => one.groups);
@@ -82,9 +82,9 @@ async function askPerson(
 }
 
 function emailProblem(email: string, { users, config }: Pick<OpenUsers, 'users' | 'config'>): string | undefined {
-  if (!/^[^\s@]+@[^\s@]+$/.test(email)) return 'That is no mail address.';
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) return 'Not an email address.';
   const same = config.userRules.byEmail && users.users.find((one) => one.email.toLowerCase() === email.toLowerCase());
-  return same ? `${cleanLine(same.name)} has that address, and this portal wants each once.` : undefined;
+  return same ? `${cleanLine(same.name)} already has that address, which this portal requires to be unique.` : undefined;
 }
 
 async function askGroups(session: Session, input: FlowInput, known: readonly string[]): Promise<readonly string[]> {
@@ -95,7 +95,7 @@ async function askGroups(session: Session, input: FlowInput, known: readonly str
     id: 'groups',
     label: 'Groups, with commas between them',
     initial: '',
-    help: there.length === 0 ? 'Empty for none.' : `Empty for none. In use: ${there.map(cleanLine).join(', ')}.`,
+    help: there.length === 0 ? 'Empty for none.' : `Leave empty for none. Existing groups: ${there.map(cleanLine).join(', ')}.`,
   };
   return partsOf(await session.ask.text(question));
 }
@@ -110,8 +110,8 @@ function setDisabled(wanted: boolean, verb: string): Procedure {
     if (wanted && !disabled && ableUsers(open.users.users).every((one) => one.name === name)) {
       throw new Fault(
         'refused.lastUser',
-        `${name} is the last one who can log in: behind the portal nobody would get in any more.`,
-        `Add somebody else first: quarterdeck sso add ${open.id}`,
+        `${name} is the last user who can log in.`,
+        `Add another user first: quarterdeck sso add ${open.id}`,
       );
     }
     const how = await changeUsers(open, {
@@ -121,7 +121,7 @@ function setDisabled(wanted: boolean, verb: string): Procedure {
     });
     if (how === undefined) return { message: `Dry run: ${name} ${wanted ? 'can still log in' : 'is still disabled'}.` };
     if (!wanted) return { message: `${name} can log in again. ${how}` };
-    return { message: `${name} can no longer log in. ${how} A session that is open goes on until the portal asks again.` };
+    return { message: `${name} can no longer log in. ${how} Open sessions stay valid until the portal checks them again.` };
   };
 }
 
@@ -129,7 +129,7 @@ export const ssoPassword: Procedure = async (session, input, context) => {
   const open = await openUsers(session, input, context);
   const { name, disabled } = await chooseUser(session, input, open.users.users, () => true);
   if (session.dryRun) {
-    const would = `ask for the new password of ${name}, and write its hash into ${open.file.shown}.`;
+    const would = `prompt for the new password of ${name}, and write its hash to ${open.file.shown}.`;
     return dryRunOf(session, would, `${name} has the same password as before.`);
   }
   const password = await unlessCancelled(session, `Nothing was written: ${name} has the same password as before.`, () =>
@@ -144,7 +144,7 @@ export const ssoPassword: Procedure = async (session, input, context) => {
     isDone: async (users) => (await matchesDigest(users.user(name)?.digest ?? '', password.value)) === true,
   });
   await showMadeUp(session, name, password);
-  return { message: `${name} has a new password. ${how ?? ''}${disabled ? ' They are disabled, and cannot log in with it.' : ''}` };
+  return { message: `${name} has a new password. ${how ?? ''}${disabled ? ' The user is disabled and cannot log in with it.' : ''}` };
 };
 
 export async function chooseUser(
@@ -161,15 +161,15 @@ export async function chooseUser(
     throw new Fault(
       'usage.user',
       `The name ${cleanLine(found.name)} holds characters that cannot be shown.`,
-      'Write the name anew in the file.',
+      'Rename the user in the file.',
     );
   }
   if (found) return found;
-  throw new Fault('usage.user', `There is no user "${cleanLine(named)}" in the file.`, nameRemedy(named, names, 'It has no users.'));
+  throw new Fault('usage.user', `User "${cleanLine(named)}" is not in the file.`, nameRemedy(named, names, 'It has no users.'));
 }
 
 async function askUser(session: Session, users: readonly PortalUser[]): Promise<string> {
-  if (users.length === 0) throw new Fault('usage.user', 'There is nobody for whom that would do anything.', 'Nothing has to be done.');
+  if (users.length === 0) throw new Fault('usage.user', 'No user needs this change.', 'Nothing to do.');
   const choices = users.map(({ name, displayName, groups, disabled }) => ({
     value: name,
     label: cleanLine(name),

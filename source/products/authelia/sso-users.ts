@@ -49,7 +49,7 @@ export async function openUsers(session: Session, input: FlowInput, context: Flo
     throw new Fault(
       'refused.directory',
       `The users of ${id} are in a directory (${cleanLine(config.directory ?? '')}), not in a file.`,
-      `Change them in that directory.${known && !other ? ` To add one to ${known.id}: quarterdeck ldap add ${known.id}` : ''}`,
+      `Change users in that directory.${known && !other ? ` To add one to ${known.id}: quarterdeck ldap add ${known.id}` : ''}`,
     );
   }
   const file = new MountedFile(running, config.usersFile);
@@ -57,8 +57,8 @@ export async function openUsers(session: Session, input: FlowInput, context: Flo
   if (text === undefined) {
     throw new Fault(
       'failed.users',
-      `There is no users file at ${file.shown}.`,
-      'Look at the volumes of the component, and at authentication_backend.file.path.',
+      `${file.shown} does not exist.`,
+      'Check the volumes of the component, and authentication_backend.file.path.',
     );
   }
   return { ...running, file, text, users: new UsersFile(text, file.shown) };
@@ -89,12 +89,12 @@ export async function changeUsers(open: OpenUsers, { id, what = id, change, isDo
   const written = await session.act({
     id,
     right: 'operate',
-    request: `${what} in ${file.shown}, and keep what is there in ${kept}`,
+    request: `${what} in ${file.shown}, and keep the previous file as ${kept}`,
     done: async () => isDone(new UsersFile((await file.read(session.signal)) ?? 'users: {}', file.shown)),
     run: async (grant) => {
       if ((await file.read(grant.signal)) !== text) {
-        const message = `${file.shown} was changed meanwhile, by somebody else or by the portal itself. Nothing was written.`;
-        throw new Fault('failed.changed', message, 'Do it again: it begins with what stands there now.');
+        const message = `${file.shown} was changed in the meantime. Nothing was written.`;
+        throw new Fault('failed.changed', message, 'Run the command again; it uses the current content.');
       }
       await file.keep(grant, kept, text);
       await file.write(grant, after);
@@ -115,7 +115,7 @@ async function reloaded(open: OpenUsers, { id, stampBefore, after }: { id: strin
     await session.act({
       id: `${id} again`,
       right: 'operate',
-      request: `write ${file.shown} once more: the portal did not say that it read it`,
+      request: `write ${file.shown} again: the portal did not report that it loaded it`,
       run: (grant) => file.write(grant, after),
     });
     word = await reloadWord(open, stampBefore, reloadLimitMs);
@@ -123,18 +123,18 @@ async function reloaded(open: OpenUsers, { id, stampBefore, after }: { id: strin
   session.progress({ id: 'reload', label: word === 'read' ? 'The portal has read the file' : 'Waited for the portal', done: true });
   if (word === 'read') return 'The portal has read it.';
   if (word === undefined) {
-    return `Its log does not tell whether it has read it. If it does not work: quarterdeck restart ${open.id}`;
+    return `Its log does not show whether it has loaded the file. If the change has no effect: quarterdeck restart ${open.id}`;
   }
   await session.act({
     id: `${id} back`,
     right: 'operate',
-    request: `put back what was in ${file.shown}: the portal refused the new one`,
+    request: `restore ${file.shown}: the portal rejected the new one`,
     run: (grant) => file.write(grant, before),
   });
   throw new Fault(
     'failed.users',
-    `The portal refused the file, and goes on with the users of before: ${word.refused}.`,
-    `What was there is put back. Look at ${file.shown}.`,
+    `The portal rejected the file and keeps the previous users: ${word.refused}.`,
+    `The previous file is restored. Check ${file.shown}.`,
   );
 }
 
@@ -142,11 +142,11 @@ async function reloaded(open: OpenUsers, { id, stampBefore, after }: { id: strin
 async function readLast(open: OpenUsers): Promise<string> {
   const lines = open.config.tellsReloads ? await logLines(open, { sinceMs: open.container.startedMs }) : [];
   const word = wordIn(lines);
-  if (word === undefined || word === 'read') return 'It was in the file already.';
+  if (word === undefined || word === 'read') return 'It was already in the file.';
   throw new Fault(
     'failed.users',
-    `It is in the file already, but the portal refused the file when it read it last: ${word.refused}.`,
-    `Mend ${open.file.shown}; what was there before is kept beside the stack. What it says then: quarterdeck logs ${open.id}`,
+    `It is already in the file, but the portal rejected the file when it last loaded it: ${word.refused}.`,
+    `Fix ${open.file.shown}; earlier versions are kept beside the stack. Then check its log: quarterdeck logs ${open.id}`,
   );
 }
 
@@ -189,21 +189,21 @@ async function restarted(open: OpenUsers): Promise<string> {
   const again = await session.act({
     id: `restart ${container.name}`,
     right: 'operate',
-    request: `POST /containers/${container.name}/restart: this portal reads its users at its start alone`,
+    request: `POST /containers/${container.name}/restart: this portal loads its users only at start`,
     done: async () => (before ?? 0) > ((await file.writtenMs(session.signal)) ?? Infinity),
     run: async (grant) => {
       await context.fleet.whileStopping(container.id, () => engine.writer(grant).restart(container.id));
       return true;
     },
   });
-  if (!again) return 'It was in the file already, and the portal has started since.';
+  if (!again) return 'It was already in the file, and the portal has been restarted since.';
   const seen = await watchContainer(
     { engine, signal: session.signal },
     container,
     (detail) => detail === undefined || detail.startedMs !== before,
     {
       limitMs: startLimitMs,
-      otherwise: 'was not seen to start anew',
+      otherwise: 'did not restart',
     },
   );
   session.progress({ id: 'restart', label: 'Waiting until the portal answers again' });
@@ -211,7 +211,7 @@ async function restarted(open: OpenUsers): Promise<string> {
     throw new Fault(
       'failed.users',
       `The file is written, and ${id} does not answer after its restart.`,
-      `Look at its log: quarterdeck logs ${id}`,
+      `Check its log: quarterdeck logs ${id}`,
     );
   }
   session.progress({ id: 'restart', label: 'The portal answers again', done: true });

@@ -122,7 +122,7 @@ describe('changing users', () => {
   test('gone on with after the file was written: it is seen to be there already', async () => {
     const asked = answering({ user: ['noor'], password: [secret], 'password-again': [secret] });
     const { message } = await fixture.run('sso-add', id, {}, { operator: asked });
-    expect(message).toMatch(/^noor is a user.*in the file already/);
+    expect(message).toMatch(/^noor is a user.*already in the file/);
     const other = answering({ user: ['noor'], password: ['quite another one'], 'password-again': ['quite another one'] });
     await expect(fixture.run('sso-add', id, {}, { operator: other })).rejects.toMatchObject({ code: 'usage.user' });
   });
@@ -148,7 +148,7 @@ describe('a second factor', () => {
   test('the codes are forgotten after a confirmation that says what it means; the keys stay', async () => {
     const asked = answering({ which: ['codes'] });
     const { message } = await fixture.run('sso-second-factor', id, { words: ['mara'] }, { operator: asked });
-    expect(message).toMatch(/^Forgotten of mara: the one-time codes\./);
+    expect(message).toMatch(/^Deleted for mara: the one-time codes\./);
     expect(asked.confirmations.map(({ request }) => request)).toEqual(['authelia storage user totp delete mara']);
     const again = await fixture.run('sso-second-factor', id, { words: ['mara'] }, { operator: answering({ which: ['codes'] }) });
     expect(again.message).toBe('mara has no second factor of that kind now.');
@@ -171,7 +171,7 @@ describe('a second factor', () => {
 describe('a ban', () => {
   test('is listed with its end, and lifted', async () => {
     const none = await fixture.run('sso-unban', id);
-    expect(none.message).toBe(`${id} bans nobody at the moment.`);
+    expect(none.message).toBe(`${id} has no bans.`);
     for (let time = 0; time < 3; time++) await logIn('jonas', 'wrong');
     const asked = answering({ whom: ['user:jonas'] });
     const { message } = await fixture.run('sso-unban', id, {}, { operator: asked });
@@ -181,7 +181,7 @@ describe('a ban', () => {
       label: 'jonas',
       detail: expect.stringMatching(/^user · until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d/),
     });
-    expect((await fixture.run('sso-unban', id)).message).toBe(`${id} bans nobody at the moment.`);
+    expect((await fixture.run('sso-unban', id)).message).toBe(`${id} has no bans.`);
   });
 });
 
@@ -230,7 +230,7 @@ describe('rules of access control', () => {
 
 describe('how a name is protected (R36)', () => {
   test.each([
-    ['https://media.home.example.org/', /protected, people are sent to the portal/, [302, 401]],
+    ['https://media.home.example.org/', /protected: users are redirected to the portal/, [302, 401]],
     ['https://public.home.example.org/', /everybody gets through, without a login/, [200, 200]],
     ['https://elsewhere.org/', /does not know this domain/, [400, 400]],
     ['http://media.home.example.org/', /refuses to protect plain http/, [400, 400]],

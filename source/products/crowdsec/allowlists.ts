@@ -32,14 +32,15 @@ export const allowlistsList = onHostsThatHaveIt(async ({ crowdsec }, session) =>
     })),
   };
   return {
-    message: lists.length === 0 ? 'There is no allowlist: quarterdeck allowlists create NAME' : `${countText(lists.length, 'allowlist')}.`,
+    message:
+      lists.length === 0 ? 'No allowlists. Create one: quarterdeck allowlists create NAME' : `${countText(lists.length, 'allowlist')}.`,
     data,
   };
 });
 
 export const allowlistsCheck = onPrevention(async ({ crowdsec }, session, input) => {
   const [value] = await valuesOf(session, input.words.slice(0, 1));
-  if (value === undefined) throw new Error('at least one is asked for');
+  if (value === undefined) throw new Error('at least one is required');
   const found = await allowlisting(crowdsec, value, session.signal);
   const data = { value, allowlisted: found !== undefined, by: found === undefined ? null : cleanLine(found) };
   return { message: found === undefined ? `No allowlist has ${value}.` : `${value} is on an allowlist: ${cleanLine(found)}.`, data };
@@ -50,13 +51,13 @@ export const allowlistsCreate = onPrevention(async (prevention, session, input) 
     const chosen = await nameOf(session, input, { id: 'name', label: 'Name of the allowlist', help: 'Sends cscli allowlists create.' });
     return {
       name: chosen,
-      description: (await remarkOf(session, input, { flag: 'description', label: 'What is it for?', otherwise: chosen })) || chosen,
+      description: (await remarkOf(session, input, { flag: 'description', label: 'Description', otherwise: chosen })) || chosen,
     };
   });
   const done = async () => (await allowlistsOf(prevention.crowdsec, session.signal)).some((list) => list.name === name);
   await create(session, prevention, name, description, done);
   if (session.dryRun) return { message: 'Dry run: no allowlist was created.' };
-  return { message: `There is the allowlist ${name}. Put addresses on it: quarterdeck allowlists add ${name} ADDRESS`, data: { name } };
+  return { message: `Created allowlist ${name}. Add addresses: quarterdeck allowlists add ${name} ADDRESS`, data: { name } };
 });
 
 async function create(session: Session, prevention: Prevention, name: string, description: string, done?: () => Promise<boolean>) {
@@ -67,13 +68,13 @@ async function create(session: Session, prevention: Prevention, name: string, de
 export const allowlistsAdd = onPrevention(async (prevention, session, input) => {
   const { crowdsec } = prevention;
   const seconds = flagSeconds(input);
-  const left = 'Nothing was put on an allowlist.';
+  const left = 'Nothing was added to an allowlist.';
   let lists = await allowlistsOf(crowdsec, session.signal);
   if (lists.length === 0 && input.words.length === 0 && session.attended && !session.dryRun) {
     const first = await unlessCancelled(session, left, () =>
       nameOf(session, input, {
         id: 'first',
-        label: 'There is no allowlist yet. What is the first one called?',
+        label: 'Name of the first allowlist',
         help: 'For example own. Sends cscli allowlists create.',
       }),
     );
@@ -83,7 +84,7 @@ export const allowlistsAdd = onPrevention(async (prevention, session, input) => 
   const { name, values, comment } = await unlessCancelled(session, left, async () => ({
     name: (await listOf(session, input, lists)).name,
     values: await valuesOf(session, input.words.slice(1)),
-    comment: await remarkOf(session, input, { flag: 'comment', label: 'Whose are they?', otherwise: '' }),
+    comment: await remarkOf(session, input, { flag: 'comment', label: 'Comment', otherwise: '' }),
   }));
   const shown = values.join(', ');
   const missing = async () => values.filter(await isOff(crowdsec, name, session.signal));
@@ -92,10 +93,10 @@ export const allowlistsAdd = onPrevention(async (prevention, session, input) => 
   await changeOver(session, prevention, {
     id: 'add',
     words: ['allowlists', 'add', name, ...values, ...remark, ...expiration],
-    what: `put ${shown} on the allowlist ${name}`,
+    what: `add ${shown} to the allowlist ${name}`,
     done: async () => (await missing()).length === 0,
   });
-  if (session.dryRun) return { message: 'Dry run: nothing was put on an allowlist.' };
+  if (session.dryRun) return { message: 'Dry run: nothing was added to an allowlist.' };
   if ((await missing()).length > 0) throw notSeen(`${name} does not have ${shown}`);
   const stillBanned = await stillOut(crowdsec, values, session.signal);
   const out = stillBanned.length > 0 ? ` Still shut out until that is lifted: ${stillBanned.join(', ')} (quarterdeck unban).` : '';
@@ -108,7 +109,7 @@ export const allowlistsAdd = onPrevention(async (prevention, session, input) => 
 export const allowlistsRemove = onPrevention(async (prevention, session, input) => {
   const { crowdsec } = prevention;
   const lists = await allowlistsOf(crowdsec, session.signal);
-  const { name, values } = await unlessCancelled(session, 'Nothing was taken off an allowlist.', async () => {
+  const { name, values } = await unlessCancelled(session, 'Nothing was removed from an allowlist.', async () => {
     const list = await listOf(session, input, lists);
     const noted = session.noted('values').at(-1)?.split(' ') ?? [];
     const given = input.words.length > 1 ? input.words.slice(1) : noted;
@@ -116,23 +117,23 @@ export const allowlistsRemove = onPrevention(async (prevention, session, input) 
     const question = {
       id: 'values',
       fresh: true as const,
-      label: `What is taken off ${list.name}?`,
+      label: `Remove from ${list.name}`,
       help: 'Sends cscli allowlists remove.',
       choices: list.items.map(({ value, description }) => ({ value, label: value, detail: description })),
     };
     return { name: list.name, values: await session.ask.several(question) };
   });
-  if (values.length === 0) return { message: 'Nothing was taken off.', data: { name, values } };
+  if (values.length === 0) return { message: 'Nothing was removed.', data: { name, values } };
   await session.note('values', values.join(' '));
   const shown = values.join(', ');
   const isGone = async () => values.every(await isOff(crowdsec, name, session.signal));
   await changeOver(session, prevention, {
     id: 'remove',
     words: ['allowlists', 'remove', name, ...values],
-    what: `take ${shown} off the allowlist ${name}`,
+    what: `remove ${shown} from the allowlist ${name}`,
     done: isGone,
   });
-  if (session.dryRun) return { message: 'Dry run: nothing was taken off.' };
+  if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
   if (!(await isGone())) throw notSeen(`${name} still has ${shown}`);
   return { message: `${shown} ${values.length === 1 ? 'is' : 'are'} off ${name}.`, data: { name, values } };
 });
@@ -155,8 +156,8 @@ function refuseManaged({ name, managed }: Allowlist): void {
   if (!managed) return;
   throw new Fault(
     'refused.managed',
-    `${name} is kept in CrowdSec's console on the web, and can be changed there alone.`,
-    'Change it there, or use a list of your own.',
+    `${name} is managed in CrowdSec's web console and can be changed only there.`,
+    'Change it there, or use a local allowlist.',
   );
 }
 
@@ -177,7 +178,7 @@ function valuesProblem(words: readonly string[]): string | undefined {
   for (const word of words) {
     const target = parseBanTarget(word);
     if (typeof target === 'string') return target;
-    if (target.scope === 'Country') return `Allowlists take addresses and ranges, and ${target.value} is a country.`;
+    if (target.scope === 'Country') return `Allowlists accept addresses and ranges, but ${target.value} is a country.`;
   }
   return undefined;
 }
@@ -204,5 +205,5 @@ async function stillOut(crowdsec: Crowdsec, values: readonly string[], signal: A
 }
 
 function notSeen(what: string): Fault {
-  return new Fault('failed.crowdsec', `CrowdSec said that it did it, and yet ${what}.`, 'Look at its log.');
+  return new Fault('failed.crowdsec', `CrowdSec reported success, but ${what}.`, 'Check its log.');
 }

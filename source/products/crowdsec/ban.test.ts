@@ -258,8 +258,8 @@ describe('what is refused', () => {
     ['fd12:3456::7', /the network of containers proxy_default/],
     ['127.1.2.3', /loopback/],
     ['::1', /loopback/],
-    ['0.0.0.0/0', /shuts out/],
-    ['::/0', /shuts out/],
+    ['0.0.0.0/0', /includes/],
+    ['::/0', /includes/],
     ['::ffff:192.168.1.254', /a gateway/],
   ])('%s', async (target, why) => {
     await open({ around });
@@ -411,7 +411,7 @@ describe('what is refused', () => {
 
 describe('leaving and breaking off', () => {
   test.each([
-    ['target', 'Nobody was banned.'],
+    ['target', 'Nothing was banned.'],
     ['duration', '203.0.113.7 was not banned.'],
     ['reason', '203.0.113.7 was not banned.'],
   ])('Esc at the question for %s says what remains', async (step, sentence) => {
@@ -455,7 +455,7 @@ describe('what the list says', () => {
     await open({ blocklist: 5 });
     const [first] = ((await fixture.run('decisions', [], { options: { all: true } })).data as { decisions: { value: string }[] }).decisions;
     const { message } = await fixture.run('unban', [first?.value ?? ''], { operator: new Nobody() });
-    expect(message).toMatch(/is free again\. A shared list has it: it comes back/);
+    expect(message).toMatch(/is free again\. It is in a shared list: it returns/);
   });
 
   test('an alert by its number, and alerts as they came', async () => {

@@ -38,13 +38,13 @@ const wideAddresses = { 4: 1n << 16n, 6: 1n << 96n } as const;
 export const ban = onPrevention(async (prevention, session, input, context) => {
   const { engineName } = input;
   const { crowdsec, target: about } = prevention;
-  session.progress({ id: 'look', label: 'Looking who must not be locked out' });
+  session.progress({ id: 'look', label: 'Checking for lockouts' });
   const guards = await guardsOf(context, engineName, crowdsec, session.signal);
   session.progress({ id: 'look', label: '', done: true });
   let target: BanTarget | undefined;
   const order = await unlessCancelled(
     session,
-    () => (target ? `${target.shown} was not banned.` : 'Nobody was banned.'),
+    () => (target ? `${target.shown} was not banned.` : 'Nothing was banned.'),
     async (): Promise<BanOrder> => {
       target = await chooseTarget(session, input, guards);
       return orderFor(session, input, target);
@@ -93,7 +93,7 @@ async function chooseTarget(session: Session, input: FlowInput, guards: readonly
   const answer = await session.ask.text({
     id: 'target',
     label: 'Address, range or country',
-    help: 'For example 192.0.2.7, 192.0.2.0/24, 2001:db8::/32 or FR. What would lock you out is refused.',
+    help: 'For example 192.0.2.7, 192.0.2.0/24, 2001:db8::/32 or FR. Bans that would lock you out are refused.',
     check: (text) => {
       const parsed = parseBanTarget(text);
       if (typeof parsed === 'string') return parsed;
@@ -113,12 +113,12 @@ async function oneOf(session: Session, among: readonly BanTarget[], guards: read
   const [first, second] = free;
   if (!first) {
     for (const target of among) refuseLockOut(target, guards);
-    throw new Error('one of them would lock somebody out');
+    throw new Error('one of them would lock out one of your hosts or connections');
   }
   if (!second) return first;
   const chosen = await session.ask.choice({
     id: 'target',
-    label: 'Which of the addresses in this line?',
+    label: 'Address in this line',
     choices: free.slice(0, 20).map(({ value }) => ({ value, label: value })),
     initial: first.value,
   });
@@ -137,7 +137,7 @@ async function orderFor(session: Session, input: FlowInput, target: BanTarget): 
   const sends = (...more: string[]) => `Sends ${requestText(['decisions', 'add', ...targetWords(target)])} ${more.join(' ')}`;
   const duration = {
     id: 'duration',
-    label: `For how long is ${target.shown} ${type === 'ban' ? 'banned' : 'asked for a captcha'}?`,
+    label: `Duration of the ${type === 'ban' ? 'ban' : 'captcha'} for ${target.shown}`,
     help: `Minutes, hours or days: 30m, 4h, 7d. ${sends('--duration ...')}`,
     initial: usualDuration,
     check: spanProblem,
@@ -148,7 +148,7 @@ async function orderFor(session: Session, input: FlowInput, target: BanTarget): 
     flag: 'reason',
     code: 'usage.reason',
     label: 'Why?',
-    help: `Stands in the list, and may stay empty. ${sends('--duration', goDurationText(seconds), '--reason ...')}`,
+    help: `Shown in the list. Optional. ${sends('--duration', goDurationText(seconds), '--reason ...')}`,
     otherwise: cleanLine(optionOf(input, 'because') ?? '').slice(0, 120),
   });
   return { target, seconds, reason: reason.trim(), type, bypassAllowlist: options['bypass-allowlist'] === true };
@@ -185,18 +185,18 @@ async function replacesLonger(session: Session, { options }: FlowInput, order: B
 function consequencesOf(target: BanTarget, guards: readonly Guarded[]): string[] {
   if (target.scope === 'Country') {
     const addresses = publicAddresses(guards);
-    const from = `You come from ${addresses.join(', ')}. Nobody can tell from here in which country that is: if it is this one, you lock yourself out.`;
+    const from = `You connect from ${addresses.join(', ')}. Its country is unknown: if it is this one, you lock yourself out.`;
     return [
-      `Everybody whose address is said to be in ${target.shown} is shut out.`,
+      `All addresses located in ${target.shown} are blocked.`,
       ...(addresses.length > 0 ? [from] : []),
-      'Bouncers of firewalls know addresses and ranges alone; those of web servers may know countries.',
+      'Firewall bouncers support only addresses and ranges; those of web servers may support countries.',
     ];
   }
   const { family, first, last } = target.span;
   const count = last - first + 1n;
   const doubts = lockOutDoubts(target, guards);
   if (isOneAddress(target.span) || count <= wideAddresses[family]) return doubts;
-  const all = family === 4 ? `${numberText(Number(count))} addresses` : 'whole networks of many people';
+  const all = family === 4 ? `${numberText(Number(count))} addresses` : 'entire networks';
   return [...doubts, `All of ${target.shown} is shut out: ${all}.`];
 }
 
@@ -222,7 +222,7 @@ async function lastingDecisions(crowdsec: Crowdsec, order: BanOrder, signal: Abo
 /** Returns `203.0.113.7 is already banned until 2026-11-25 04:06 UTC (23h59m left).` */
 function alreadyText({ target, type }: BanOrder, { endsMs }: Decision): string {
   const left = leftText(endsMs - Date.now() + 30_000);
-  return `${target.shown} is already ${type === 'ban' ? 'banned' : 'asked for a captcha'} until ${dateText(endsMs)} (${left} left).`;
+  return `${target.shown} is already ${type === 'ban' ? 'banned' : 'given a captcha'} until ${dateText(endsMs)} (${left} left).`;
 }
 
 async function reported(session: Session, crowdsec: Crowdsec, order: BanOrder, sent: boolean) {
@@ -235,7 +235,7 @@ async function reported(session: Session, crowdsec: Crowdsec, order: BanOrder, s
   const data = { ...(await dataOf(session, crowdsec, order, decision)), sent };
   if (!sent) return { message: alreadyText(order, decision), data };
   return {
-    message: `${target.shown} ${type === 'ban' ? 'is banned' : 'is asked for a captcha'} for ${leftText(decision.endsMs - Date.now() + 30_000)}.`,
+    message: `${target.shown} ${type === 'ban' ? 'is banned' : 'is given a captcha'} for ${leftText(decision.endsMs - Date.now() + 30_000)}.`,
     data,
   };
 }
@@ -265,7 +265,7 @@ function doubtOf(asking: readonly Bouncer[]): string | undefined {
   if (asking.some(({ lastPullMs }) => lastPullMs !== undefined && now - lastPullMs <= silentMs)) return undefined;
   const each = asking.map(
     ({ name, lastPullMs }) =>
-      `${name} ${lastPullMs === undefined ? 'has never asked for decisions' : `asked last ${agoText(now - lastPullMs)}`}`,
+      `${name} ${lastPullMs === undefined ? 'has never pulled decisions' : `last pulled ${agoText(now - lastPullMs)}`}`,
   );
-  return `It may not be enforced: ${each.join(', ')}. Look whether the bouncer runs.`;
+  return `It may not be enforced: ${each.join(', ')}. Check that the bouncer is running.`;
 }

@@ -118,7 +118,7 @@ describe('allowlists', () => {
     await fixture.cscli('allowlists', 'create', 'own', '-d', 'own');
     await expect(fixture.run('allowlists-add', ['own'], { operator: answering() })).rejects.toMatchObject({
       code: 'interrupted.cancelled',
-      message: 'Nothing was put on an allowlist.',
+      message: 'Nothing was added to an allowlist.',
     });
   });
 });
@@ -159,7 +159,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('bouncers and machines of %s', (versi
     const { data } = await fixture.run('machines-list');
     expect(data).toMatchObject({ machines: expect.arrayContaining([expect.objectContaining({ name: 'edge', validated: false })]) });
     expect((await fixture.run('machines-validate', [], { operator: answering({ name: 'edge' }) })).data).toEqual({ validated: 'edge' });
-    expect((await fixture.run('machines-validate')).message).toBe('No machine waits to be let in.');
+    expect((await fixture.run('machines-validate')).message).toBe('No machine is waiting for validation.');
     await fixture.run('machines-delete', ['edge']);
     expect((await fixture.run('machines-list')).data).not.toMatchObject({
       machines: expect.arrayContaining([expect.objectContaining({ name: 'edge' })]),
@@ -178,7 +178,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('the hub of %s', (version) => {
     const list = (await fixture.run('collections-list')).data as { items: { name: string }[] };
     expect(list.items.map(({ name }) => name)).toContain('crowdsecurity/caddy');
     expect((await fixture.run('collections-install', ['crowdsecurity/caddy'], { operator: nobody() })).message).toBe(
-      'crowdsecurity/caddy is installed already.',
+      'crowdsecurity/caddy is already installed.',
     );
     await fixture.run('collections-remove', ['crowdsecurity/caddy'], { options: { later: true } });
     expect(fixture.engine.requests).toHaveLength(1);
@@ -194,7 +194,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('the hub of %s', (version) => {
     expect(message).toMatch(/^Upgraded .*sshd-logs.*takes effect with the next reload/);
     expect(data).toMatchObject({ reloaded: false, left: [] });
     expect(fixture.changes()).toEqual(['hub update', 'hub upgrade']);
-    expect((await fixture.run('hub-upgrade', [], { operator: nobody() })).message).toBe('What is installed is up to date.');
+    expect((await fixture.run('hub-upgrade', [], { operator: nobody() })).message).toBe('All installed items are up to date.');
   });
 
   test('broken off at any act and run again, it comes to its end: nothing twice, and the reload is not forgotten', async () => {
@@ -211,7 +211,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('the hub of %s', (version) => {
     // The upgraded file is newer than the process that has to read it.
     fixture.engine.changedMs = 5_000_000;
     const { message, data } = await fixture.run('hub-upgrade', [], { operator: nobody() });
-    expect(message).toBe('What is installed is up to date. CrowdSec was reloaded.');
+    expect(message).toBe('All installed items are up to date. CrowdSec was reloaded.');
     expect(data).toMatchObject({ reloaded: true });
     // The count includes the attempt that failed.
     expect(fixture.changes().filter((words) => words === 'hub upgrade')).toHaveLength(2);

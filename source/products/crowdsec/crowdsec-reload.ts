@@ -65,10 +65,10 @@ async function reload(
   if (input.options['later'] === true) return false;
   const { signal } = session;
   const request = container ? `POST /containers/${container.name}/restart` : 'systemctl reload crowdsec';
-  const when = await choiceOr(session, 'It is done, and takes effect with the next reload or restart of CrowdSec.', {
+  const when = await choiceOr(session, 'Done. It takes effect with the next reload or restart of CrowdSec.', {
     id: 'reload',
     label: 'It takes effect after a reload.',
-    help: `Sends ${request}. Bouncers keep what they have meanwhile.`,
+    help: `Sends ${request}. Bouncers keep their decisions meanwhile.`,
     choices: [
       { value: 'now', label: 'Reload now' },
       { value: 'later', label: 'Later' },
@@ -90,7 +90,7 @@ async function reload(
       container,
       (detail) => detail?.state === 'running' && detail.startedMs !== before,
       {
-        ...{ limitMs: startLimitMs, otherwise: 'was not seen to start anew' },
+        ...{ limitMs: startLimitMs, otherwise: 'did not restart' },
       },
     );
     context.fleet.refresh(container.key);
@@ -101,7 +101,7 @@ async function reload(
       throw new Fault(
         'failed.reload',
         'CrowdSec was reloaded, and its local API does not answer.',
-        'Look at its log: what came from the hub may not fit this version.',
+        'Check its log: items from the hub may not be compatible with this version.',
       );
     }
     await pauseFor(againMs, signal);
@@ -119,6 +119,6 @@ async function reloadOnMachine(grant: Grant, host: Host): Promise<void> {
   throw new Fault(
     'failed.reload',
     `CrowdSec was not reloaded: ${refusalWords({ exitCode, stdout: out ?? '', stderr: error ?? '' })}.`,
-    'What was changed is there, and takes effect when it is reloaded or restarted.',
+    'The change is saved and takes effect when CrowdSec is reloaded or restarted.',
   );
 }

@@ -36,7 +36,7 @@ export const decisions = onHostsThatHaveIt(async ({ crowdsec }, session, input) 
   };
   showList(session, found, columns, { right: ['ID', 'LEFT'] });
   const count = countText(found.length, 'decision').replace(/^\d+/, numberText(found.length));
-  const inForce = `${count} in force${originsText(found)}`;
+  const inForce = `${count} active${originsText(found)}`;
   const message = target
     ? found.length === 0
       ? `${target.shown} is not shut out.`
@@ -84,14 +84,14 @@ function originsText(found: readonly Decision[]): string {
 
 function idOf(written: string): number {
   if (/^\d{1,15}$/.test(written)) return Number(written);
-  throw new Fault('usage.alert', `"${cleanLine(written)}" is no number of an alert.`, 'quarterdeck alerts lists them with their numbers.');
+  throw new Fault('usage.alert', `"${cleanLine(written)}" is not an alert number.`, 'quarterdeck alerts lists them with their numbers.');
 }
 
 function limitOf({ options }: FlowInput): number {
   const { limit } = options;
   if (limit === undefined) return usualAlerts;
   if (typeof limit === 'string' && /^[1-9]\d{0,4}$/.test(limit)) return Number(limit);
-  throw new Fault('usage.limit', '--limit takes a number from 1 to 99999.', 'For example: --limit 200');
+  throw new Fault('usage.limit', '--limit must be between 1 and 99999.', 'For example: --limit 200');
 }
 
 /** Cleans the texts of a record, which are from outside. */
@@ -129,7 +129,7 @@ export const unban = onPrevention(async (prevention, session, input) => {
   for (const { id } of shared) await endDecision(session, prevention, id);
   if (shared.length > 0) left = await crowdsec.decisionsAbout(target, session.signal);
   const isListed = before.some(isShared) || shared.length > 0;
-  const back = ' A shared list has it: it comes back with the next pull, unless an allowlist has it (quarterdeck allowlists add).';
+  const back = ' It is in a shared list: it returns with the next pull, unless it is on an allowlist (quarterdeck allowlists add).';
   const ranges = [...new Set(around.map(({ value }) => value))].filter((value) => !left.some((decision) => decision.value === value));
   const [bans, were] = ranges.length > 1 ? ['bans', 'were'] : ['ban', 'was'];
   const lifted = ranges.length > 0 ? ` The ${bans} of ${ranges.map(cleanLine).join(', ')} ${were} lifted with it.` : '';
@@ -145,7 +145,7 @@ async function chooseBanned(session: Session, input: FlowInput, crowdsec: Crowds
   const banned = (await crowdsec.decisions({ shared: false }, session.signal)).filter(
     ({ value }) => typeof parseBanTarget(value) !== 'string',
   );
-  const question = { id: 'target', label: 'Whose ban is lifted?' };
+  const question = { id: 'target', label: 'Ban to lift' };
   if (session.attended && banned.length > 0 && banned.length <= choicesAtMost) {
     const byValue = [...new Map(banned.map((decision) => [decision.value, decision])).values()];
     const choices = byValue.map(({ value, reason }) => ({ value, label: cleanLine(value), detail: cleanLine(reason) }));
@@ -170,7 +170,7 @@ async function leavesRanges(session: Session, target: BanTarget, around: readonl
     label: `${target.shown} is also part of ${ranges}, which is banned.`,
     choices: [
       { value: 'all', label: `Lift both: ${target.shown} is free`, detail: 'the whole range comes in again' },
-      { value: 'own', label: `Lift its own ban alone`, detail: 'it stays shut out with the range' },
+      { value: 'own', label: `Lift only its own ban`, detail: 'it stays shut out with the range' },
     ],
     initial: 'all',
   });

@@ -4,26 +4,26 @@ const shared: Partial<FlowMeta> & Pick<FlowMeta, 'about'> = {
   about: 'host',
   offeredOn: (components, ports) =>
     components.some(({ speaks }) => speaks === 'crowdsec') || ports.some(({ owner }) => owner === 'crowdsec'),
-  flags: { component: { meaning: 'which CrowdSec, where a host has several', value: 'ID' } },
+  flags: { component: { meaning: 'CrowdSec to use, if a host has several', value: 'ID' } },
 };
 
 const change = resumable('operate');
 const removal = { ...resumable('destroy'), usage: '[NAME]' } as const;
-const reload = { later: { meaning: 'leave the reload that it needs for later' } } as const;
+const reload = { later: { meaning: 'skip the reload that it requires' } } as const;
 
 export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'ban',
     title: 'Ban an address, a range or a country',
     summary:
-      'Has CrowdSec shut out an address, a range or a whole country for a while. What would lock you out is refused: where you come from, your hosts, gateways, the private networks that the host is in and those of containers, and for IPv6 the whole /64. Other private addresses are confirmed.',
+      'Bans an address, a range or a country for a limited time. Refuses bans that would lock you out: your own address, your hosts, gateways, private networks of the host and of containers, and for IPv6 the whole /64. Other private addresses require confirmation.',
     ...change,
     usage: '[ADDRESS|RANGE|COUNTRY]',
     flags: {
-      for: { meaning: 'how long: 30m, 4h, 7d (default: 4h)', value: 'DURATION' },
-      reason: { meaning: 'why, for whoever reads the list', value: 'TEXT' },
-      captcha: { meaning: 'ask for a captcha instead, where the bouncer can' },
-      replace: { meaning: 'end a longer ban of it that is in force' },
+      for: { meaning: 'duration: 30m, 4h, 7d (default: 4h)', value: 'DURATION' },
+      reason: { meaning: 'reason, shown in the list', value: 'TEXT' },
+      captcha: { meaning: 'require a captcha instead, if the bouncer supports it' },
+      replace: { meaning: 'replace a longer active ban' },
       'bypass-allowlist': { meaning: 'also where an allowlist has it (CrowdSec from 1.6.6)' },
     },
     load: async () => (await import('./ban.ts')).ban,
@@ -32,7 +32,7 @@ export const crowdsecFlows = lazyFlows(shared, [
     verb: 'unban',
     title: 'Lift a ban',
     summary:
-      'Ends all decisions about an address, a range or a country, and says what is left. Decisions of shared lists come back with the next pull, unless an allowlist has the address.',
+      'Deletes all decisions for an address, a range or a country, and lists the remaining ones. Decisions of shared lists return with the next pull, unless the address is on an allowlist.',
     ...change,
     usage: '[ADDRESS|RANGE|COUNTRY]',
     load: async () => (await import('./decisions.ts')).unban,
@@ -40,32 +40,32 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'decisions',
     title: 'List decisions',
-    summary: 'Who is shut out now, why, and for how long.',
+    summary: 'Lists the active bans with reason and remaining time.',
     right: 'read',
     usage: '[ADDRESS|RANGE|COUNTRY]',
-    flags: { all: { meaning: 'with the shared lists, which can have very many' } },
+    flags: { all: { meaning: 'include shared lists, which can be very long' } },
     load: async () => (await import('./decisions.ts')).decisions,
   },
   {
     verb: 'alerts',
     title: 'List alerts',
-    summary: 'What CrowdSec noticed, the newest first; with a number the whole alert.',
+    summary: 'Lists the alerts of CrowdSec, newest first, or shows one alert.',
     right: 'read',
     usage: '[ID]',
-    flags: { limit: { meaning: 'how many (default: 50)', value: 'COUNT' } },
+    flags: { limit: { meaning: 'number of alerts (default: 50)', value: 'COUNT' } },
     load: async () => (await import('./decisions.ts')).alerts,
   },
   {
     verb: 'allowlists list',
     title: 'List allowlists',
-    summary: 'Addresses that CrowdSec never bans by itself, list by list (from 1.6.6).',
+    summary: 'Lists the allowlists and their addresses, which CrowdSec never bans automatically (from 1.6.6).',
     right: 'read',
     load: async () => (await import('./allowlists.ts')).allowlistsList,
   },
   {
     verb: 'allowlists check',
-    title: 'Look whether an allowlist has an address',
-    summary: 'Says which allowlist has an address or a range, if any.',
+    title: 'Check whether an address is allowlisted',
+    summary: 'Shows which allowlist contains an address or a range, if any.',
     right: 'read',
     usage: 'ADDRESS',
     load: async () => (await import('./allowlists.ts')).allowlistsCheck,
@@ -73,28 +73,28 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'allowlists create',
     title: 'Create an allowlist',
-    summary: 'Makes an empty allowlist.',
+    summary: 'Creates an empty allowlist.',
     ...change,
     usage: '[NAME]',
-    flags: { description: { meaning: 'what it is for', value: 'TEXT' } },
+    flags: { description: { meaning: 'description', value: 'TEXT' } },
     load: async () => (await import('./allowlists.ts')).allowlistsCreate,
   },
   {
     verb: 'allowlists add',
-    title: 'Put addresses on an allowlist',
-    summary: 'Puts addresses or ranges on an allowlist. From CrowdSec 1.6.9 on that also ends what decisions there are about them.',
+    title: 'Add addresses to an allowlist',
+    summary: 'Adds addresses or ranges to an allowlist. From CrowdSec 1.6.9 on, this also deletes existing decisions for them.',
     ...change,
     usage: '[NAME] [ADDRESS...]',
     flags: {
-      comment: { meaning: 'whose they are', value: 'TEXT' },
-      for: { meaning: 'how long: 4h, 7d (default: for good)', value: 'DURATION' },
+      comment: { meaning: 'comment', value: 'TEXT' },
+      for: { meaning: 'duration: 4h, 7d (default: permanent)', value: 'DURATION' },
     },
     load: async () => (await import('./allowlists.ts')).allowlistsAdd,
   },
   {
     verb: 'allowlists remove',
-    title: 'Take addresses off an allowlist',
-    summary: 'Takes addresses or ranges off an allowlist. They can be banned again from then on.',
+    title: 'Remove addresses from an allowlist',
+    summary: 'Removes addresses or ranges from an allowlist. They can be banned again.',
     ...change,
     usage: '[NAME] [ADDRESS...]',
     load: async () => (await import('./allowlists.ts')).allowlistsRemove,
@@ -109,37 +109,37 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'bouncers list',
     title: 'List bouncers',
-    summary: 'Who enforces the decisions, and when each asked for them last.',
+    summary: 'Lists the bouncers, which enforce decisions, and when each last pulled them.',
     right: 'read',
     load: async () => (await import('./registrations.ts')).bouncersList,
   },
   {
     verb: 'bouncers add',
     title: 'Add a bouncer',
-    summary: 'Registers a bouncer and shows its key, this once: CrowdSec keeps only a hash of it.',
+    summary: 'Registers a bouncer and shows its key once: CrowdSec stores only a hash of it.',
     ...resumable('reveal'),
     usage: '[NAME]',
-    flags: { plain: { meaning: 'write the key alone, also into a pipe' } },
+    flags: { plain: { meaning: 'print only the key, also to a pipe' } },
     load: async () => (await import('./registrations.ts')).bouncersAdd,
   },
   {
     verb: 'bouncers delete',
     title: 'Delete a bouncer',
-    summary: 'Takes a bouncer its key away: what it enforced, it keeps or drops as it likes, and learns nothing new.',
+    summary: 'Deletes the key of a bouncer. It receives no new decisions; whether it keeps enforcing old ones depends on the bouncer.',
     ...removal,
     load: async () => (await import('./registrations.ts')).bouncersDelete,
   },
   {
     verb: 'machines list',
     title: 'List machines of CrowdSec',
-    summary: 'Who reads logs and reports to this CrowdSec.',
+    summary: 'Lists the machines that read logs and report to this CrowdSec.',
     right: 'read',
     load: async () => (await import('./registrations.ts')).machinesList,
   },
   {
     verb: 'machines validate',
-    title: 'Let a machine of CrowdSec in',
-    summary: 'Lets a machine that has registered itself log in and report.',
+    title: 'Validate a CrowdSec machine',
+    summary: 'Allows a machine that has registered itself to log in and report.',
     ...change,
     usage: '[NAME]',
     load: async () => (await import('./registrations.ts')).machinesValidate,
@@ -147,17 +147,18 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'machines delete',
     title: 'Delete a machine of CrowdSec',
-    summary: 'Takes a machine its login away: it reports nothing any more.',
+    summary: 'Deletes the login of a machine; it can no longer report alerts.',
     ...removal,
     load: async () => (await import('./registrations.ts')).machinesDelete,
   },
   {
     verb: 'collections list',
     title: 'List collections',
-    summary: 'What is installed from the hub: collections, and with --kind parsers, scenarios and the rest. --all shows what the hub has.',
+    summary:
+      'Lists installed hub items: collections, or with --kind parsers, scenarios and others. --all also lists items that are not installed.',
     right: 'read',
     flags: {
-      all: { meaning: 'also what is not installed' },
+      all: { meaning: 'also items that are not installed' },
       kind: { meaning: 'collections, parsers, scenarios, postoverflows, or "all" (default: collections)', value: 'KIND' },
     },
     load: async () => (await import('./hub.ts')).collectionsList,
@@ -165,7 +166,7 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'collections install',
     title: 'Install a collection',
-    summary: 'Installs a collection of the hub, and reloads CrowdSec, which it needs to take effect.',
+    summary: 'Installs a collection from the hub and reloads CrowdSec to apply it.',
     ...change,
     usage: '[NAME]',
     flags: reload,
@@ -174,7 +175,7 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'collections remove',
     title: 'Remove a collection',
-    summary: 'Removes a collection with the parsers and scenarios that came with it alone, and reloads CrowdSec.',
+    summary: 'Removes a collection with the parsers and scenarios that only it uses, and reloads CrowdSec.',
     ...removal,
     flags: reload,
     load: async () => (await import('./hub.ts')).collectionsRemove,
@@ -182,15 +183,15 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'hub update',
     title: "Fetch the hub's index",
-    summary: 'Fetches what the hub has to offer. Nothing that is installed changes.',
+    summary: 'Updates the index of the hub. Installed items do not change.',
     right: 'operate',
     load: async () => (await import('./hub.ts')).hubUpdate,
   },
   {
     verb: 'hub upgrade',
-    title: 'Upgrade what came from the hub',
+    title: 'Upgrade hub items',
     summary:
-      'Fetches the index of the hub, shows what would be renewed, renews it, and reloads CrowdSec, which it needs to take effect. What was changed by hand is left alone.',
+      'Updates the index of the hub, shows the items to upgrade, upgrades them, and reloads CrowdSec to apply them. Skips manually changed items.',
     ...change,
     flags: reload,
     load: async () => (await import('./hub.ts')).hubUpgrade,
@@ -198,7 +199,7 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'metrics',
     title: 'Show metrics of CrowdSec',
-    summary: 'What it read, parsed and poured into buckets, and who asked its local API.',
+    summary: 'Shows lines read and parsed, buckets, and requests to its local API.',
     right: 'read',
     load: async () => (await import('./hub.ts')).metrics,
   },

@@ -19,14 +19,14 @@ export const collectionsList = onHostsThatHaveIt(async ({ crowdsec }, session, i
   const kinds = [...new Set(all.map(({ kind }) => kind))];
   const items = all.filter(({ kind }) => wanted === 'all' || kind === wanted);
   if (items.length === 0 && wanted !== 'all' && wanted !== 'collections' && !kinds.includes(wanted)) {
-    throw new Fault('usage.kind', `The hub has no kind "${cleanLine(wanted)}".`, `There is: ${[...kinds, 'all'].join(', ')}.`);
+    throw new Fault('usage.kind', `The hub has no kind "${cleanLine(wanted)}".`, `Use one of: ${[...kinds, 'all'].join(', ')}.`);
   }
   showList(session, items, {
     ...(wanted === 'all' && { KIND: ({ kind }) => kind }),
     NAME: ({ name }) => name,
     VERSION: ({ version }) => version,
     STATE: stateOf,
-    'WHAT IT IS': ({ description }) => description,
+    DESCRIPTION: ({ description }) => description,
   });
   return {
     message:
@@ -52,13 +52,13 @@ export const collectionsInstall = onPrevention(async (prevention, session, input
   const known = items.filter(({ kind }) => kind === 'collections');
   const offered = known.filter(({ enabled }) => !enabled);
   const name = await unlessCancelled(session, 'Nothing was installed.', () =>
-    collectionOf(session, input, offered, 'Which collection is installed?'),
+    collectionOf(session, input, offered, 'Collection to install'),
   );
   if (known.length > 0 && !known.some((item) => item.name === name)) {
     throw new Fault(
       'usage.collection',
       `The hub has no collection "${cleanLine(name)}".`,
-      'quarterdeck collections list --all shows what it has; quarterdeck hub update fetches its newest index.',
+      'List all: quarterdeck collections list --all. Update the index: quarterdeck hub update',
     );
   }
   const done = () => isInstalled(crowdsec, name, session.signal);
@@ -69,9 +69,9 @@ export const collectionsInstall = onPrevention(async (prevention, session, input
   await changeOver(session, prevention, { id: 'install', words, what: `install ${name}`, limitMs: fetchLimitMs, done });
   if (session.dryRun) return { message: `Dry run: ${name} was not installed.` };
   if (was && !isOld && !(await reloadIsDue(prevention, items, session.signal)))
-    return { message: `${name} is installed already.`, data: { name, reloaded: false } };
+    return { message: `${name} is already installed.`, data: { name, reloaded: false } };
   const outcome = await reloadedOutcome(session, input, context, prevention, `${name} is installed.`, { name });
-  const kept = container ? ` For a new container, COLLECTIONS has to name it too: quarterdeck edit ${container.name}.` : '';
+  const kept = container ? ` To keep it in new containers, also add it to COLLECTIONS: quarterdeck edit ${container.name}` : '';
   return { ...outcome, message: `${outcome.message}${kept}` };
 });
 
@@ -79,7 +79,7 @@ export const collectionsRemove = onPrevention(async (prevention, session, input,
   const { crowdsec } = prevention;
   const installed = (await itemsOf(crowdsec, session.signal)).filter(({ kind }) => kind === 'collections');
   const name = await unlessCancelled(session, 'Nothing was removed.', () =>
-    collectionOf(session, input, installed, 'Which collection is removed?'),
+    collectionOf(session, input, installed, 'Collection to remove'),
   );
   const isOld = await isNotStartedSince(session, prevention);
   const removed = () => reloadedOutcome(session, input, context, prevention, `${name} is removed.`, { name });
@@ -94,7 +94,7 @@ export const collectionsRemove = onPrevention(async (prevention, session, input,
     title: `Remove the collection ${name}`,
     words: ['collections', 'remove', name],
     what: `remove ${name}`,
-    consequences: ['Its scenarios notice nothing any more. Bans that they led to stay until they are over.'],
+    consequences: ['Its scenarios no longer detect anything. Existing bans stay until they expire.'],
     limitMs: fetchLimitMs,
   });
   if (session.dryRun) return { message: `Dry run: ${name} was not removed.` };
@@ -112,10 +112,9 @@ async function collectionOf(
   const given = input.words[0] ?? notedName(session);
   if (given !== undefined) {
     if (/^[A-Za-z0-9][\w.-]*(?:\/[\w.-]+)?$/.test(given)) return given;
-    throw new Fault('usage.collection', `"${cleanLine(given)}" is no name of a collection.`, 'For example: crowdsecurity/caddy');
+    throw new Fault('usage.collection', `"${cleanLine(given)}" is not a collection name.`, 'For example: crowdsecurity/caddy');
   }
-  if (offered.length === 0)
-    throw new Fault('usage.collection', 'There is none to choose from.', 'Fetch the index first: quarterdeck hub update');
+  if (offered.length === 0) throw new Fault('usage.collection', 'None available.', 'Fetch the index first: quarterdeck hub update');
   return session.ask.choice({
     id: 'name',
     label,
@@ -137,7 +136,7 @@ export const hubUpdate = onPrevention(async (prevention, session) => {
   if (session.dryRun) return { message: 'Dry run: the index was not fetched.' };
   const behind = (await itemsOf(prevention.crowdsec, session.signal)).filter((item) => item.behind);
   const newer =
-    behind.length === 0 ? 'What is installed is up to date.' : `The hub has newer ones of ${namesOf(behind)}: quarterdeck hub upgrade`;
+    behind.length === 0 ? 'All installed items are up to date.' : `The hub has newer ones of ${namesOf(behind)}: quarterdeck hub upgrade`;
   return { message: `The index of the hub is here. ${newer}`, data: { behind: kindsAndNames(behind) } };
 });
 
@@ -149,12 +148,12 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
   for (const { kind, name } of before.filter((item) => item.tainted))
     session.show({
       kind: 'text',
-      text: `Left alone, it was changed by hand: ${name} (${kind}). To have the hub's again: cscli ${kind} upgrade --force ${name}`,
+      text: `Skipped, changed manually: ${name} (${kind}). To restore the hub version: cscli ${kind} upgrade --force ${name}`,
     });
   const isOld = !session.dryRun && (await isNotStartedSince(session, prevention));
   const none = { upgraded: [], left: [] };
   if (behind.length === 0) {
-    const message = 'What is installed is up to date.';
+    const message = 'All installed items are up to date.';
     const due = isOld || (!session.dryRun && (await reloadIsDue(prevention, before, session.signal)));
     return due ? reloadedOutcome(session, input, context, prevention, message, none) : { message, data: { ...none, reloaded: false } };
   }
@@ -163,7 +162,7 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
   const left = 'Nothing was upgraded; the index of the hub is the new one.';
   const go = await choiceOr(session, left, {
     id: 'upgrade',
-    label: `Upgrade ${countText(behind.length, 'item')}?`,
+    label: `Upgrade ${countText(behind.length, 'item')}`,
     help: 'Sends cscli hub upgrade. CrowdSec is reloaded afterwards.',
     choices: [
       { value: 'yes', label: 'Upgrade' },
@@ -176,7 +175,7 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
   await changeOver(session, prevention, {
     id: 'upgrade',
     words: ['hub', 'upgrade'],
-    what: 'upgrade what came from the hub',
+    what: 'upgrade hub items',
     limitMs: fetchLimitMs,
     done: async () => (await outdated()).length === 0,
   });

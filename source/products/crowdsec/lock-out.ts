@@ -49,7 +49,7 @@ export function lockOutReason(target: BanTarget, guards: readonly Guarded[]): st
   const text = hit.span.text;
   if (isOneAddress(span) && isOneAddress(hit.span)) return `${span.text} is ${hit.what}.`;
   if (isWithin(span, hit.span)) return `${span.text} belongs to ${text}: ${hit.what}.`;
-  return `${span.text} shuts out ${text}: ${hit.what}.`;
+  return `${span.text} includes ${text}: ${hit.what}.`;
 }
 
 export function refuseLockOut(target: BanTarget, guards: readonly Guarded[]): void {
@@ -58,7 +58,7 @@ export function refuseLockOut(target: BanTarget, guards: readonly Guarded[]): vo
   throw new Fault(
     'refused.lockOut',
     `Not banned, it could lock you out: ${reason}`,
-    `${target.scope === 'Ip' ? '' : 'Ban something narrower. '}Who means it all the same does it with cscli on the machine, with another way in at hand.`,
+    `${target.scope === 'Ip' ? '' : 'Ban something narrower. '}To ban it anyway, use cscli on the host, and keep another way to log in.`,
   );
 }
 
@@ -135,7 +135,7 @@ async function ownMachine(context: FlowContext, engineName: string, signal: Abor
     ];
   });
   const sessions = addressesIn(part('who')).flatMap(({ text }) =>
-    guarded(text, `where somebody is logged in to ${name} from`, { operator: true }),
+    guarded(text, `an address from which a user is logged in to ${name}`, { operator: true }),
   );
   const peers = parsePeers(part('tcp')).flatMap((text) => guarded(text, `has an SSH connection to ${name} open`, { maybe: true }));
   // In tmux SSH_CONNECTION is from an earlier login: it identifies the operator among the peers only with an open connection.
@@ -144,7 +144,7 @@ async function ownMachine(context: FlowContext, engineName: string, signal: Abor
   if (host.link && comes.length + connections.length === 0) {
     throw new Fault(
       'refused.unseen',
-      `${name} does not tell where you come from, so nobody can see whether this locks you out.`,
+      `${name} does not show where you connect from, so this ban might lock you out.`,
       'Its sshd sets no SSH_CONNECTION; do it with cscli on the machine, with another way in at hand.',
     );
   }
@@ -227,7 +227,7 @@ async function listedHosts(context: FlowContext, engineName: string, signal: Abo
     const hops = await jumpHosts({ program: book.program, env: book.env, destination: ssh }, signal).catch(() => []);
     signal.throwIfAborted();
     const each = hops.map(async (hop, at) => {
-      const what = at === 0 ? `your host ${cleanLine(name)}` : `what ssh jumps over to your host ${cleanLine(name)}`;
+      const what = at === 0 ? `your host ${cleanLine(name)}` : `the jump host of your host ${cleanLine(name)}`;
       const addresses = spanOf(hop)
         ? [hop]
         : [...(await addressesOfName(hop, signal)), ...(await resolvedThere(context.hostOf(engineName), hop, signal))];
@@ -253,8 +253,8 @@ async function resolvedThere(host: Host, name: string, signal: AbortSignal): Pro
 async function readersOf(crowdsec: Crowdsec, signal: AbortSignal): Promise<Guarded[]> {
   const [bouncers, machines] = await Promise.all([bouncersOf(crowdsec, signal), machinesOf(crowdsec, signal)]);
   return [
-    ...bouncers.flatMap(({ name, address }) => guarded(address, `where the bouncer ${name} comes from`)),
-    ...machines.flatMap(({ name, address }) => guarded(address, `where the machine ${name} reports from`)),
+    ...bouncers.flatMap(({ name, address }) => guarded(address, `the address of the bouncer ${name}`)),
+    ...machines.flatMap(({ name, address }) => guarded(address, `the address of the machine ${name}`)),
   ];
 }
 

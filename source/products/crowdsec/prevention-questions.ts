@@ -35,7 +35,7 @@ export async function remarkOf(
 ): Promise<string> {
   const given = optionOf(input, flag);
   const problem = given === undefined ? undefined : remarkProblem(given);
-  if (problem !== undefined) throw new Fault(code, `--${flag}: ${problem}`, 'Say it shorter.');
+  if (problem !== undefined) throw new Fault(code, `--${flag}: ${problem}`, 'The text is too long.');
   const ask = () => session.ask.text({ id: flag, initial: otherwise, check: remarkProblem, ...question });
   return given ?? (await answerOr(ask, otherwise)).trim();
 }
@@ -47,7 +47,7 @@ export function spanProblem(text: string): string | undefined {
   const problem = durationProblem(text);
   if (problem !== undefined) return problem;
   const seconds = parseDuration(text) ?? 0;
-  if (seconds < leastSeconds) return 'Bouncers ask every few seconds: a minute is the least that makes sense.';
+  if (seconds < leastSeconds) return 'Use at least one minute: bouncers pull only every few seconds.';
   return seconds > mostSeconds ? 'Five years are the most.' : undefined;
 }
 
@@ -62,8 +62,8 @@ export function flagSeconds(input: FlowInput): number | undefined {
 /** Returns undefined if the text can be a name: `cscli` must not parse it as an option. */
 function nameProblem(text: string, given: string | undefined): string | undefined {
   if (/^[A-Za-z0-9_][\w.@:-]{0,127}$/.test(text.trim())) return undefined;
-  const rule = 'Take letters, digits, and . _ - @ : between them; it begins with a letter or a digit.';
-  return given === undefined ? rule : `"${cleanLine(given)}" is no name. ${rule}`;
+  const rule = 'Use letters, digits and . _ - @ : and start with a letter or a digit.';
+  return given === undefined ? rule : `"${cleanLine(given)}" is not a valid name. ${rule}`;
 }
 
 function remarkProblem(text: string): string | undefined {
@@ -81,7 +81,7 @@ export const notedName = (session: Session) => session.noted('name').at(-1);
 export function nameOf(session: Session, { words }: FlowInput, question: { id: string; label: string; help?: string }): Promise<string> {
   const [given] = words;
   const code = 'usage.name';
-  const remedy = 'Give another name.';
+  const remedy = 'Use another name.';
   return givenOrAsked(session, { ...question, given, code, remedy, check: (text) => nameProblem(text, given) });
 }
 
@@ -135,7 +135,7 @@ export function oneNamed<T extends { name: string; description?: string }>(
     ...{ noun, step: 'name', word: input.words[0] ?? notedName(session) ?? only, code: isList ? 'usage.allowlist' : 'usage.name' },
     idOf: ({ name }) => name,
     ...(isList && { detailOf: ({ description = '' }) => description }),
-    whenNone: isList ? 'Create one: quarterdeck allowlists create NAME' : `quarterdeck ${noun}s list shows what there is.`,
+    whenNone: isList ? 'Create one: quarterdeck allowlists create NAME' : `List them: quarterdeck ${noun}s list`,
   });
 }
 
@@ -156,7 +156,7 @@ export function deleteNamed<T extends { name: string; description?: string }>(
         const run = (grant: Grant) => crowdsec.change(grant, words, `delete the ${noun} ${one.name}`);
         return { request: requestText(words), target, consequences: consequences(one, all), run };
       },
-      stillThere: { code: 'failed.crowdsec', remedy: 'Look at the log of CrowdSec.' },
+      stillThere: { code: 'failed.crowdsec', remedy: 'Check the log of CrowdSec.' },
     }),
   );
 }

@@ -63,8 +63,8 @@ export async function preventionOf(
   const chosen = named ?? (up.length > 1 ? await looking.ask?.choice(whichOf(up)) : undefined);
   const component = chosen === undefined ? (up[0] ?? found[0]) : found.find(({ id, key, project }) => [id, key, project].includes(chosen));
   if (named !== undefined && !component) {
-    const message = `There is no CrowdSec called ${cleanLine(named)} on ${cleanLine(engineName)}.`;
-    const remedy = found.length === 0 ? 'Leave --component away.' : `There is: ${found.map(({ id }) => cleanLine(id)).join(', ')}.`;
+    const message = `${cleanLine(engineName)} has no CrowdSec named ${cleanLine(named)}.`;
+    const remedy = found.length === 0 ? 'Omit --component.' : `Use one of: ${found.map(({ id }) => cleanLine(id)).join(', ')}.`;
     throw new Fault('usage.component', message, remedy);
   }
   return component ? inContainer(context, component, looking) : onHost(context, engineName, looking);
@@ -72,7 +72,7 @@ export async function preventionOf(
 
 const whichOf = (components: readonly ComponentView[]) => ({
   id: 'component',
-  label: 'Which CrowdSec?',
+  label: 'CrowdSec',
   choices: components.map(({ id, detail }) => ({ value: id, label: id, detail })),
 });
 
@@ -84,7 +84,7 @@ async function inContainer(context: FlowContext, component: ComponentView, looki
   const view = component.services.find(({ main }) => main) ?? component.services[0];
   const container = view?.containerId === undefined ? undefined : await engine.inspect(view.containerId, looking.signal);
   if (!entry || service === undefined || container?.state !== 'running') {
-    const message = `${id} is not running, and nothing can be asked of it or told to it.`;
+    const message = `${id} is not running.`;
     throw new Fault('unreachable.component', message, `Start it: quarterdeck start ${id}`);
   }
   const cscli = cscliInContainer(engine, { containerId: container.id, shown: id, readOnly: looking.readOnly });
@@ -103,7 +103,7 @@ async function onHost(context: FlowContext, engineName: string, looking: Looking
   if (context.practice || (await search())?.exitCode !== 0)
     throw new Fault(
       'refused.noCrowdsec',
-      `There is no CrowdSec on ${cleanLine(engineName)}: no container of it, and no cscli on the machine itself.`,
+      `${cleanLine(engineName)} has no CrowdSec: neither a container nor cscli on the host.`,
       'Deploy it: quarterdeck deploy intrusion-prevention',
     );
   const { uid } = await host.facts(signal);

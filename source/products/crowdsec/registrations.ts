@@ -16,7 +16,7 @@ export const bouncersList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
     TYPE: ({ type }) => type,
     VERSION: ({ version }) => version,
     FROM: ({ address }) => address,
-    'ASKED LAST': ({ lastPullMs }) => (lastPullMs === undefined ? 'never' : agoText(Date.now() - lastPullMs)),
+    'LAST PULL': ({ lastPullMs }) => (lastPullMs === undefined ? 'never' : agoText(Date.now() - lastPullMs)),
     '': ({ revoked }) => (revoked ? 'revoked' : ''),
   });
   return {
@@ -44,16 +44,16 @@ export const bouncersAdd = onPrevention(async (prevention, session, input) => {
   if (there && !isLost) {
     throw new Fault(
       'usage.bouncer',
-      `There is a bouncer ${name} already, and its key is told to nobody again.`,
-      `Take another name, or delete that one: quarterdeck bouncers delete ${name}`,
+      `Bouncer ${name} already exists, and its key cannot be shown again.`,
+      `Use another name, or delete it: quarterdeck bouncers delete ${name}`,
     );
   }
   const plain = input.options['plain'] === true;
   if (!session.attended && !plain && !session.dryRun) {
     throw new Fault(
       'refused.unattended',
-      'Nobody is there to see the key, and it is told this once.',
-      'Run it in a terminal, or add --plain to have the key alone written to the pipe.',
+      'The key is shown only once and requires a terminal.',
+      'Run it in a terminal, or add --plain to print only the key.',
     );
   }
   if (isLost)
@@ -61,7 +61,7 @@ export const bouncersAdd = onPrevention(async (prevention, session, input) => {
       id: 'take-back',
       words: ['bouncers', 'delete', name],
       what: `delete the bouncer ${name}`,
-      why: 'an interrupted run added it, and nobody has its key',
+      why: 'an interrupted run added it, and its key is lost',
     });
   await noteName(session, name);
   const key = await session.act({
@@ -75,13 +75,13 @@ export const bouncersAdd = onPrevention(async (prevention, session, input) => {
   session.hide(key);
   showSecret(session, input, { label: `Key of ${name}`, value: key, secondsLeft: secretSeconds });
   return {
-    message: `The bouncer ${name} is registered. Put its key into its configuration; whoever loses it deletes the bouncer and adds it again.`,
+    message: `The bouncer ${name} is registered. Add its key to its configuration. If the key is lost, delete the bouncer and add it again.`,
     data: { name },
   };
 });
 
 export const bouncersDelete = deleteNamed<Bouncer>('bouncer', bouncersOf, (bouncer, bouncers) => [
-  'Its key opens nothing any more. What it enforces now it may keep or drop; it learns of no new decision.',
+  'Its key stops working. It may keep enforcing current decisions, but receives no new ones.',
   ...(bouncers.every(({ name, revoked }) => name === bouncer.name || revoked)
     ? ['It is the last one: nothing enforces the decisions then.']
     : []),
@@ -94,7 +94,7 @@ export const machinesList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
     VERSION: ({ version }) => version,
     FROM: ({ address }) => address,
     'HEARD OF LAST': ({ lastHeartbeatMs }) => (lastHeartbeatMs === undefined ? 'never' : agoText(Date.now() - lastHeartbeatMs)),
-    '': ({ validated }) => (validated ? '' : 'waits to be let in'),
+    '': ({ validated }) => (validated ? '' : 'not validated'),
   });
   return {
     message: machines.length === 0 ? 'No machine is registered: no log is analysed.' : `${countText(machines.length, 'machine')}.`,
@@ -108,22 +108,22 @@ export const machinesValidate = onPrevention(async (prevention, session, input) 
   const machines = await machinesOf(prevention.crowdsec, session.signal);
   const waiting = machines.filter(({ validated }) => !validated);
   const isNamed = (input.words[0] ?? notedName(session)) !== undefined;
-  if (!isNamed && waiting.length === 0) return { message: 'No machine waits to be let in.', data: { validated: null } };
-  const { name } = await unlessCancelled(session, 'No machine was let in.', () =>
+  if (!isNamed && waiting.length === 0) return { message: 'No machine is waiting for validation.', data: { validated: null } };
+  const { name } = await unlessCancelled(session, 'No machine was validated.', () =>
     oneNamed(session, input, 'machine', isNamed ? machines : waiting),
   );
   await noteName(session, name);
   await changeOver(session, prevention, {
     id: 'validate',
     words: ['machines', 'validate', name],
-    what: `let the machine ${name} in`,
+    what: `validate the machine ${name}`,
     done: async () => (await machinesOf(prevention.crowdsec, session.signal)).some((one) => one.name === name && one.validated),
   });
-  if (session.dryRun) return { message: 'Dry run: no machine was let in.' };
+  if (session.dryRun) return { message: 'Dry run: no machine was validated.' };
   return { message: `The machine ${name} may log in and report.`, data: { validated: name } };
 });
 
 export const machinesDelete = deleteNamed<Machine>('machine', machinesOf, (_, machines) => [
-  'What it reads leads to no decision any more, until it is registered anew.',
+  'Its alerts are no longer accepted until it is registered again.',
   ...(machines.length === 1 ? ['It is the only one: nothing is analysed then, and cscli here loses its own login with it.'] : []),
 ]);

@@ -4,27 +4,27 @@ import { lazyFlows, resumable } from '../../flows/flow.ts';
 export const newKeySeconds = 120;
 
 const expiration = (usual: string) => ({
-  expiration: { meaning: `how long it is valid: 12h, 30d (default: ${usual})`, value: 'DURATION' },
+  expiration: { meaning: `validity: 12h, 30d (default: ${usual})`, value: 'DURATION' },
 });
 
 const change = resumable('operate');
 const removal = resumable('destroy');
-const plain = { plain: { meaning: 'the key alone, into a pipe' } };
+const plain = { plain: { meaning: 'print only the key, to a pipe' } };
 
 export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale' }, [
   {
     verb: 'key',
-    title: 'Make a pre-auth key for a node',
+    title: 'Create a pre-auth key for a node',
     summary:
-      'Makes a key with which a node joins the mesh, and shows it once: as the line to run on the node, and as a code for a camera. It is kept among the secrets until it is removed there, unless you say otherwise.',
+      'Creates a key that a node can use to join the mesh, and shows it once: as a command for the node and as a QR code. Stores it in the secrets until you remove it, unless you pass --no-keep.',
     ...resumable('reveal'),
     flags: {
       user: { meaning: 'whom the node will belong to; "none" for a key that belongs to its tags', value: 'NAME' },
       tags: { meaning: 'tags that the node gets: tag:server,tag:media', value: 'TAGS' },
       reusable: { meaning: 'more than one node may join with it' },
-      ephemeral: { meaning: 'nodes that joined with it are removed when they go away' },
+      ephemeral: { meaning: 'remove nodes that joined with it when they go offline' },
       ...expiration('30d'),
-      'no-keep': { meaning: 'do not keep it among the secrets' },
+      'no-keep': { meaning: 'do not store it in the secrets' },
       ...plain,
     },
     load: async () => (await import('./mesh-key.ts')).key,
@@ -32,8 +32,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   {
     verb: 'mesh nodes',
     title: 'List the nodes of the mesh',
-    summary:
-      'Lists every node: whether it is there, whose it is, its addresses and tags, when it has to log in again, and routes that wait for approval.',
+    summary: 'Lists every node with its state, user, addresses, tags, login expiry, and routes that wait for approval.',
     right: 'read',
     load: async () => (await import('./mesh-lists.ts')).meshNodes,
   },
@@ -41,7 +40,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'mesh node',
     title: 'Change a node: routes, tags, expiry, delete',
     summary:
-      'Goes through the nodes of the mesh and does with one what is needed: approve its routes, tag it, expire it, set when it expires, rename it, delete it. NODE is a name or a number; ACTION one of routes, tags, expire, expires, keep, rename, delete.',
+      'Manages the nodes of the mesh: approve routes, set tags, expire, set the expiry, rename, delete. NODE is a name or a number; ACTION one of routes, tags, expire, expires, keep, rename, delete.',
     ...removal,
     usage: '[NODE [ACTION [VALUE]]]',
     load: async () => (await import('./mesh-node.ts')).meshNode,
@@ -50,10 +49,10 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'mesh register',
     title: 'Register a node that waits',
     summary:
-      'Lets in a node that was told to log in: takes what its client shows (the address, the command, or the key alone), and whose it is to be.',
+      'Registers a node that waits for login. Requires what its client shows (the address, the command, or only the key) and the user it belongs to.',
     ...change,
     usage: '[KEY]',
-    flags: { user: { meaning: 'whose node it will be', value: 'NAME' } },
+    flags: { user: { meaning: 'user of the node', value: 'NAME' } },
     load: async () => (await import('./mesh-node.ts')).meshRegister,
   },
   {
@@ -75,7 +74,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   {
     verb: 'mesh keys',
     title: 'List the pre-auth keys of the mesh',
-    summary: 'Lists every pre-auth key without its secret part: whose it is, what it may, whether it is valid, used or expired.',
+    summary: 'Lists every pre-auth key without its secret part: user, permissions, and whether it is valid, used or expired.',
     right: 'read',
     load: async () => (await import('./mesh-lists.ts')).meshKeys,
   },
@@ -90,8 +89,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   {
     verb: 'mesh policy',
     title: 'Show and check the policy of the mesh',
-    summary:
-      'Shows the policy in force with its comments, and what can be said of it: mistakes with line and column, and what is denied because no rule accepts it.',
+    summary: 'Shows the current policy with its comments, errors with line and column, and what is denied because no rule accepts it.',
     right: 'read',
     load: async () => (await import('./mesh-policy.ts')).meshPolicy,
   },
@@ -99,20 +97,20 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'mesh edit-policy',
     title: 'Edit the policy of the mesh',
     summary:
-      'Opens the policy in your editor, comments and all, checks what you wrote, shows what would change, sets it, and reads it back. With --stdin the new policy is piped in.',
+      'Opens the policy in your editor with its comments, checks your changes, shows the difference, sets it, and reads it back. With --stdin, reads the new policy from standard input.',
     ...change,
-    flags: { stdin: { meaning: 'take the new policy from a pipe' } },
+    flags: { stdin: { meaning: 'read the new policy from standard input' } },
     load: async () => (await import('./mesh-policy.ts')).meshEditPolicy,
   },
   {
     verb: 'mesh access',
-    title: 'Let this console into the mesh control server',
+    title: 'Set up access to the mesh control server',
     summary:
-      'Makes an API key for this console with the command of the server, in its container, tries it, and keeps it among the secrets. One that it had before is expired. With --give it takes a key that you have.',
+      'Creates an API key for this console with the command of the server, in its container, tests it, and stores it in the secrets. Expires the previous one. With --give, uses a key that you provide.',
     ...change,
     flags: {
-      give: { meaning: 'take a key that you have: typed, or piped in as an answer' },
-      renew: { meaning: 'make a new one although the old one is still good' },
+      give: { meaning: 'use an existing key: typed, or passed as an answer' },
+      renew: { meaning: 'create a new key even if the old one is still valid' },
       ...expiration('90d'),
     },
     load: async () => (await import('./mesh-api-key.ts')).meshAccess,
@@ -126,9 +124,9 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   },
   {
     verb: 'mesh api-key',
-    title: 'Make or expire an API key of the mesh control server',
+    title: 'Create or expire an API key of the mesh control server',
     summary:
-      'Makes an API key for a program or the web page and shows it once (create), or expires one (expire ID). Whoever has one may change everything in the mesh.',
+      'Creates an API key for a program or the web page and shows it once (create), or expires one (expire ID). An API key allows any change in the mesh.',
     ...removal,
     usage: '[create|expire [ID]]',
     flags: { ...expiration('90d'), ...plain },

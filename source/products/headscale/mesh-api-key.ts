@@ -31,10 +31,10 @@ export const meshAccess: Procedure = async (session, input, context) => {
   const before = kept === undefined ? undefined : await enterWith(target, kept, session.signal);
   const { give, renew } = input.options;
   if (before && give !== true && renew !== true)
-    return outcomeOf(before, `This console is let in already, until ${dateText(before.ownKey?.expiryMs)}.`);
+    return outcomeOf(before, `This console already has access until ${dateText(before.ownKey?.expiryMs)}.`);
   if (session.dryRun) {
-    const what = give === true ? 'ask for an API key' : 'make an API key in the container';
-    return dryRunOf(session, `${what}, try it, and keep it in ${entrance.vault.where}.`, 'nothing was made.');
+    const what = give === true ? 'prompt for an API key' : 'create an API key in the container';
+    return dryRunOf(session, `${what}, test it, and store it in ${entrance.vault.where}.`, 'nothing was created.');
   }
   const [earlier] = session.noted('own-key');
   if (earlier === undefined) await session.note('own-key', before?.ownKey?.id ?? '');
@@ -42,7 +42,7 @@ export const meshAccess: Procedure = async (session, input, context) => {
   const isNew = before !== undefined && earlier !== undefined && before.ownKey !== undefined && before.ownKey.id !== earlier;
   const access = isNew
     ? before
-    : await unlessCancelled(session, 'Nothing was made, and nothing was kept.', () =>
+    : await unlessCancelled(session, 'Nothing was created or stored.', () =>
         // The command has its own duration units; all its versions accept minutes.
         give === true ? giveAccess(session, entrance) : makeAccess(session, entrance, `${Math.ceil(seconds / 60)}m`),
       );
@@ -51,7 +51,7 @@ export const meshAccess: Procedure = async (session, input, context) => {
     const done = async () => isPast((await oldKeyOf(session, access, old.id))?.expiryMs, Date.now());
     await dropApiKey(session, access, old, { id: 'expire-old', why: 'which this console had before', done });
   }
-  return outcomeOf(access, `This console is let in, until ${dateText(access.ownKey?.expiryMs)}.`);
+  return outcomeOf(access, `This console has access until ${dateText(access.ownKey?.expiryMs)}.`);
 };
 
 async function oldKeyOf(session: Session, { client }: MeshAccess, id: string | undefined): Promise<MeshApiKey | undefined> {
@@ -71,9 +71,9 @@ export const meshApiKey = onMesh((access, session, input) => {
       written ??
       (await session.ask.choice({
         id: 'action',
-        label: 'What is to be done?',
+        label: 'Action',
         choices: [
-          { value: 'create', label: 'Make an API key', detail: 'for a program, or for the web page' },
+          { value: 'create', label: 'Create an API key', detail: 'for a program, or for the web page' },
           { value: 'expire', label: 'Expire an API key' },
         ],
       }));
@@ -88,7 +88,7 @@ async function create(session: Session, input: FlowInput, access: MeshAccess): P
   const seconds = expirationOf(input, '90d');
   const { plain } = input.options;
   if (!session.attended && plain !== true && !session.dryRun) {
-    throw new Fault('refused.unattended', 'Nobody would see the key: it is shown once.', 'Add --plain for the key alone, into a pipe.');
+    throw new Fault('refused.unattended', 'The key is shown only once and requires a terminal.', 'Add --plain to print only the key.');
   }
   const times = session.noted('expires').map(Number);
   const isLost = (one: MeshApiKey) => one.id !== ownKey?.id && isOneOf(one.expiryMs, times) && apiKeyStatus(one, Date.now()) === 'valid';
@@ -105,17 +105,17 @@ async function create(session: Session, input: FlowInput, access: MeshAccess): P
       return made;
     },
   });
-  if (key === undefined) return { message: 'Dry run: no API key was made.' };
+  if (key === undefined) return { message: 'Dry run: no API key was created.' };
   try {
     showSecret(session, input, { label: 'API key (shown this once)', value: key, secondsLeft: newKeySeconds });
   } catch (thrown) {
     // If the key cannot be shown, it is expired, because no one could use it.
     const listed = (await client.apiKeys(session.signal)).find(({ prefix }) => prefix.includes(apiKeyPrefix(key) ?? key));
-    if (listed) await dropApiKey(session, access, listed, { id: 'take-back', why: 'which nobody saw' });
+    if (listed) await dropApiKey(session, access, listed, { id: 'take-back', why: 'which was not shown' });
     throw thrown;
   }
   return {
-    message: `The API key is valid until ${dateText(expiryMs)}. Whoever has it may change everything in the mesh.`,
+    message: `The API key is valid until ${dateText(expiryMs)}. It allows any change in the mesh.`,
     data: { expiresAt: new Date(expiryMs).toISOString() },
   };
 }
@@ -126,13 +126,13 @@ async function expire(session: Session, access: MeshAccess, written: string | un
   const keys = await client.apiKeys(session.signal);
   const others = keys.filter((key) => key.id !== ownKey?.id && apiKeyStatus(key, now) === 'valid');
   if (written === undefined && others.length === 0 && session.noted('api-key').length === 0)
-    return { message: 'No other API key is valid: there is nothing to expire.' };
+    return { message: 'No other valid API key to expire.' };
   const wanted =
     written ??
     session.noted('api-key').at(-1) ??
     (await session.ask.choice({
       id: 'api-key-id',
-      label: 'Which API key?',
+      label: 'API key',
       fresh: true,
       help: 'The one of this console is not among them: "mesh access --renew" replaces it.',
       choices: others.map((key) => ({
@@ -142,8 +142,7 @@ async function expire(session: Session, access: MeshAccess, written: string | un
       })),
     }));
   const key = keys.find(({ id, prefix }) => id === wanted || prefix === wanted);
-  if (!key)
-    throw new Fault('usage.key', `There is no API key "${cleanLine(wanted)}".`, `There are ${keys.map(({ id }) => id).join(', ')}.`);
+  if (!key) throw new Fault('usage.key', `No API key "${cleanLine(wanted)}".`, `Use one of: ${keys.map(({ id }) => id).join(', ')}.`);
   if (key.id === ownKey?.id) {
     throw new Fault(
       'refused.lockOut',
@@ -158,10 +157,8 @@ async function expire(session: Session, access: MeshAccess, written: string | un
     title: `Expire the API key ${key.prefix}`,
     request: `POST /api/v1/apikey/expire: ${key.prefix}`,
     consequences: [
-      'Whoever logs in with it, a program or the web page, is locked out at once.',
-      key.lastSeenMs === undefined
-        ? 'It was never used, as far as the server says.'
-        : `It was last used ${untilText(key.lastSeenMs, now)}.`,
+      'Programs and web pages that use it lose access immediately.',
+      key.lastSeenMs === undefined ? 'According to the server, it was never used.' : `It was last used ${untilText(key.lastSeenMs, now)}.`,
     ],
     done: async () =>
       (await client.apiKeys(session.signal)).some((one) => one.id === key.id && apiKeyStatus(one, Date.now()) === 'expired'),

@@ -45,7 +45,7 @@ describe('what comes in between', () => {
 
   test('a node that vanished meanwhile, and one whose registration was forgotten by a restart', async () => {
     const deleted = run('mesh-node', ['galley-tablet', 'expire'], { meanwhile: () => fixture.aside('DELETE', 'node/2') });
-    await expect(deleted).rejects.toMatchObject({ code: 'failed.mesh', message: expect.stringMatching(/no such node/) });
+    await expect(deleted).rejects.toMatchObject({ code: 'failed.mesh', message: expect.stringMatching(/the node does not exist/) });
     const key = `hskey-authreq-${'w'.repeat(24)}`;
     await fixture.aside('POST', 'debug/node', { user: 'guest', key, name: 'visitor', routes: [] });
     await run('restart');
@@ -62,7 +62,7 @@ describe('what comes in between', () => {
     await fixture.aside('POST', 'apikey/expire', { id: own?.['id'] });
     await expect(run('mesh-users', [], { kind: 'unattended' })).rejects.toMatchObject({ code: 'refused.apiKey' });
     const { operator, data } = await run('mesh-users', [], { answers: { access: ['make'] } });
-    expect(operator.asked[0]?.label).toBe('It does not take the API key of this console any more');
+    expect(operator.asked[0]?.label).toBe('It no longer accepts the API key of this console');
     expect(data.users).toHaveLength(3);
   });
 });

@@ -34,19 +34,19 @@ interface NewKey {
 export const key = onMesh(async (access, session, input, context) => {
   const { target } = access;
   const { id } = target.component;
-  const wish = await unlessCancelled(session, 'No key was made.', async () => wishOf(session, input, access));
+  const wish = await unlessCancelled(session, 'No key was created.', async () => wishOf(session, input, access));
   const { user, tags, reusable, ephemeral } = wish;
   throwIfNobodySees(session, input, wish, id);
   const server = await loginServerOf(target);
   const before = await earlierKey(session, context, access);
   const made = before ?? (await makeKey(session, access, wish));
-  if (!made) return { message: 'Dry run: no key was made.' };
+  if (!made) return { message: 'Dry run: no key was created.' };
   if (!before && wish.keep) await keep(session, context, access, made);
   const kept = before !== undefined || wish.keep;
   const isSeen = await showOnce(session, input, access, made, { server, kept });
   const { listed } = made;
   const once = reusable ? '' : ', for one node';
-  const rest = `${kept ? ' It is kept among the secrets.' : ''}${isSeen ? '' : ` It was not shown: quarterdeck secrets reveal ${id}.join KEY`}`;
+  const rest = `${kept ? ' It is stored in the secrets.' : ''}${isSeen ? '' : ` It was not shown: quarterdeck secrets reveal ${id}.join KEY`}`;
   return {
     message: `Key ${listed.id} for ${user?.name ?? tags.join(' ')} is valid until ${dateText(listed.expiryMs)}${once}.${rest}`,
     data: {
@@ -86,7 +86,7 @@ async function earlierKey(session: Session, context: FlowContext, access: MeshAc
     await actOn(session, access, {
       id: `take-back-${key.id}`,
       right: 'operate',
-      request: `POST /api/v1/preauthkey/expire: key ${key.id}, which a run that broke off made, and nobody has`,
+      request: `POST /api/v1/preauthkey/expire: key ${key.id}, created by an interrupted run`,
       run: (grant) => client.expireKey(grant, key.id),
     });
   }
@@ -106,7 +106,7 @@ async function wishOf(session: Session, input: FlowInput, access: MeshAccess) {
         'The control server has no user yet, and a key belongs to one.',
         `Create the first one: quarterdeck mesh user ${access.target.component.id} create NAME`,
       );
-    await createUser(session, access, { label: 'There is no user yet. What is the first one called?' });
+    await createUser(session, access, { label: 'Name of the first user' });
     users = await client.users(session.signal);
   }
   const values = await session.fill(formOf(input, access, users));
@@ -146,7 +146,7 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
       {
         ...common,
         id: 'user',
-        label: 'Whose node',
+        label: 'User',
         kind: 'choice',
         // The owner of the node must not be guessed.
         value: text('user', choices.length === 1 ? (choices[0]?.value ?? '') : ''),
@@ -160,7 +160,7 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
         kind: 'text',
         value: text('tags', ''),
         required: false,
-        help: 'Tags that the node gets, with commas: tag:server,tag:media. The policy has to know them under tagOwners.',
+        help: 'Tags of the node, comma-separated: tag:server,tag:media. The policy must list them under tagOwners.',
         check: (value) => tagsOf(value).map(tagProblem).find(Boolean),
       },
       {
@@ -182,17 +182,16 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
         'ephemeral',
         'Ephemeral nodes',
         options.ephemeral === true,
-        'Nodes that joined with it are removed by themselves when they have been away for a while: for what comes and goes.',
+        'Nodes that joined with it are removed automatically after they have been offline for a while.',
       ),
       yesNo(
         'keep',
-        'Keep among secrets',
+        'Store in secrets',
         options['no-keep'] !== true,
-        'The server never shows it again. Kept, it can be revealed here until it is removed: quarterdeck secrets reveal.',
+        'The server never shows it again. A stored key can be revealed until it is removed: quarterdeck secrets reveal.',
       ),
     ],
-    check: ({ user, tags }) =>
-      user === nobody && tagsOf(tags ?? '').length === 0 ? { tags: 'A key that belongs to nobody needs a tag.' } : {},
+    check: ({ user, tags }) => (user === nobody && tagsOf(tags ?? '').length === 0 ? { tags: 'A key without a user requires a tag.' } : {}),
   };
 }
 
@@ -201,8 +200,8 @@ function throwIfNobodySees(session: Session, { options }: FlowInput, wish: Wish,
   if (session.attended || options.plain === true || wish.keep || session.dryRun) return;
   throw new Fault(
     'refused.unattended',
-    'Nobody would see the key, and it would be kept nowhere.',
-    `Add --plain for the key alone, into a pipe, or leave --no-keep away: quarterdeck key ${id}`,
+    'The key would be neither shown nor stored.',
+    `Add --plain to print only the key, or omit --no-keep: quarterdeck key ${id}`,
   );
 }
 
@@ -216,7 +215,7 @@ async function keep(session: Session, context: FlowContext, access: MeshAccess, 
   await actOn(session, access, {
     id: 'keep-key',
     right: 'operate',
-    request: `keep pre-auth key ${listed.id} of ${id} in ${vault.where}`,
+    request: `store pre-auth key ${listed.id} of ${id} in ${vault.where}`,
     run: (grant) => vault.write(grant, secretOf(host, id), secret, `key ${listed.id}, valid until ${dateText(listed.expiryMs)},`),
   });
 }
@@ -231,12 +230,15 @@ async function showOnce(
 ): Promise<boolean> {
   if (!session.attended && options.plain !== true) return false;
   if (server !== undefined && namesLoopback(server) && options.plain !== true)
-    tellAside(session, `Nodes are told ${server}, which leads to this machine alone. Set server_url to the https address first.`);
+    tellAside(
+      session,
+      `Nodes would connect to ${server}, which is reachable only on this machine. Set server_url to the https address first.`,
+    );
   const line = `tailscale up --login-server ${server ?? 'https://ADDRESS-OF-THE-CONTROL-SERVER'} --auth-key ${secret}`;
   try {
     session.show({
       kind: 'secret',
-      label: `On the node (shown this once); the QR code holds the key alone`,
+      label: `Run on the node (shown once); the QR code contains only the key`,
       value: options.plain === true ? secret : line,
       secondsLeft: newKeySeconds,
       ...(options.plain === true ? { plain: true } : { code: qrCode(secret) }),
@@ -247,7 +249,7 @@ async function showOnce(
     await actOn(session, access, {
       id: 'take-back',
       right: 'operate',
-      request: `POST /api/v1/preauthkey/expire: key ${listed.id}, which nobody saw`,
+      request: `POST /api/v1/preauthkey/expire: key ${listed.id}, which was not shown`,
       run: (grant) => access.client.expireKey(grant, listed.id),
     });
     throw thrown;
@@ -264,21 +266,21 @@ export const meshExpireKey = onMesh(async (access, session, input) => {
   const keys = await client.keys(session.signal);
   const valid = keys.filter((key) => keyStatus(key, Date.now()) === 'valid');
   const written = wordsOf(input)[0] ?? session.noted('key').at(-1);
-  if (written === undefined && valid.length === 0) return { message: 'No pre-auth key is valid: there is nothing to expire.' };
+  if (written === undefined && valid.length === 0) return { message: 'No valid pre-auth key to expire.' };
   return unlessCancelled(session, 'No key was expired.', async () => {
     const wanted =
       written ??
       (await session.ask.choice({
         id: 'key',
         fresh: true,
-        label: 'Which key?',
+        label: 'Key',
         choices: valid.map((key) => ({ value: key.id, label: labelOf(key) })),
       }));
     const key = keys.find(({ id }) => id === wanted);
     if (!key) {
       throw new Fault(
         'usage.key',
-        `There is no pre-auth key "${cleanLine(wanted)}".`,
+        `No pre-auth key "${cleanLine(wanted)}".`,
         valid.length > 0 ? `Valid ones: ${valid.map(({ id }) => id).join(', ')}.` : 'None is valid.',
       );
     }
@@ -290,14 +292,14 @@ export const meshExpireKey = onMesh(async (access, session, input) => {
       right: 'destroy',
       title: `Expire pre-auth key ${key.id} of ${ownerText(key)}`,
       request: `POST /api/v1/preauthkey/expire: ${key.id} (${key.masked})`,
-      consequences: ['No node joins with it any more, and it cannot be made valid again.', 'Nodes that joined with it stay.'],
+      consequences: ['Nodes can no longer join with it, and it cannot be made valid again.', 'Nodes that joined with it stay.'],
       done: isOver,
       run: (grant) => client.expireKey(grant, key.id),
     });
     if (session.dryRun) return { message: `Dry run: key ${key.id} is as before.` };
     if (!(await isOver())) {
-      const message = `The control server was asked to expire key ${key.id}, and still lists it as valid.`;
-      throw new Fault('failed.mesh', message, 'Look at its log.');
+      const message = `The control server still lists key ${key.id} as valid.`;
+      throw new Fault('failed.mesh', message, 'Check its log.');
     }
     return { message: `Pre-auth key ${key.id} of ${ownerText(key)} is expired.`, data: { id: key.id } };
   });

@@ -22,7 +22,7 @@ export const meshNodes = onMesh(async ({ client, target }, session) => {
 });
 
 function nodesSentence(id: string, nodes: readonly MeshNode[], now: number): string {
-  if (nodes.length === 0) return `The mesh has no nodes yet. A key lets the first one in: quarterdeck key ${id}`;
+  if (nodes.length === 0) return `The mesh has no nodes yet. Create a key for the first one: quarterdeck key ${id}`;
   const online = nodes.filter(({ online: isOnline }) => isOnline).length;
   const expired = nodes.filter(({ expiryMs }) => isPast(expiryMs, now)).length;
   const waiting = nodes.filter((node) => waitingRoutes(node).length > 0).length;
@@ -70,7 +70,7 @@ export const meshUsers = onMesh(async ({ client, target }, session) => {
   return {
     message:
       users.length === 0
-        ? `There are no users yet. Create the first one: quarterdeck mesh user ${target.component.id} create NAME`
+        ? `No users yet. Create the first one: quarterdeck mesh user ${target.component.id} create NAME`
         : `${countText(users.length, 'user')}.`,
     data: {
       users: reported.map(({ user: { createdMs, ...user }, nodes: own, keys: open }) => ({
@@ -97,7 +97,7 @@ export const meshKeys = onMesh(async ({ client, target }, session) => {
   showList(session, keys, columns, { title: `Pre-auth keys of ${target.component.id}`, right: ['NUMBER'] });
   const valid = keys.filter((key) => keyStatus(key, now) === 'valid').length;
   return {
-    message: keys.length === 0 ? 'There are no pre-auth keys.' : `${countText(keys.length, 'pre-auth key')}, ${valid} valid.`,
+    message: keys.length === 0 ? 'No pre-auth keys.' : `${countText(keys.length, 'pre-auth key')}, ${valid} valid.`,
     data: { keys: keys.map((key) => keyData(key, now)) },
   };
 });

@@ -56,20 +56,20 @@ export async function expireNode(step: NodeStep): Promise<string> {
     title: `Expire ${node.name}`,
     request: `POST /api/v1/node/${node.id}/expire`,
     consequences: [
-      `${node.name} is cut off at once, until somebody logs it in again on the machine itself.`,
-      ...(node.routes && node.routes.serving.length > 0 ? [`What it leads to is out of reach: ${node.routes.serving.join(', ')}`] : []),
+      `${node.name} loses its connection immediately, until it is logged in again on the node itself.`,
+      ...(node.routes && node.routes.serving.length > 0 ? [`Its routes become unreachable: ${node.routes.serving.join(', ')}`] : []),
     ],
     done: async () => isPast((await now(step))?.expiryMs, Date.now()),
     run: (grant) => access.client.expireNode(grant, node),
   });
-  return `${node.name} is expired: it has to log in again.`;
+  return `${node.name} is expired and must log in again.`;
 }
 
 export async function setExpiry(step: NodeStep): Promise<string> {
   const { session, access, node } = step;
   const written = await textFor(step, {
     id: 'expires',
-    label: `For how long is ${node.name} to stay logged in?`,
+    label: `Login validity of ${node.name}`,
     help: `Sends POST /api/v1/node/${node.id}/expire with a day to come. 30d, 26w.`,
     initial: '180d',
     check: expirationProblem,
@@ -90,7 +90,7 @@ export async function setExpiry(step: NodeStep): Promise<string> {
   if (!session.dryRun && !isSet(seen)) {
     throw new Fault(
       'failed.mesh',
-      `The control server was told ${dateText(atMs)}, and says that ${node.name} expires ${dateText(seen?.expiryMs)}.`,
+      `${node.name} was set to expire ${dateText(atMs)}, but the control server reports ${dateText(seen?.expiryMs)}.`,
       'Set it with its own command: headscale nodes expire --help',
     );
   }
@@ -108,7 +108,7 @@ export async function keepNode(step: NodeStep): Promise<string> {
     },
     run: (grant) => access.client.keepNode(grant, node),
   });
-  return `${node.name} never has to log in again.`;
+  return `${node.name} never expires.`;
 }
 
 export async function renameNode(step: NodeStep): Promise<string> {
@@ -116,8 +116,8 @@ export async function renameNode(step: NodeStep): Promise<string> {
   const isName = (text: string) => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text.trim());
   const wanted = await textFor(step, {
     id: 'name',
-    label: `What is ${node.name} to be called?`,
-    help: 'Others reach it under this name. What the machine calls itself stays.',
+    label: `New name of ${node.name}`,
+    help: 'Other nodes reach it under this name. Its own host name does not change.',
     initial: node.name,
     check: (text) => (isName(text) ? undefined : 'Letters, digits and hyphens, 63 at most: it is a name in DNS.'),
     ...{ code: 'usage.name', remedy: 'Choose another name.' },
@@ -128,7 +128,7 @@ export async function renameNode(step: NodeStep): Promise<string> {
     done: async () => (await now(step))?.name === wanted,
     run: (grant) => access.client.renameNode(grant, node, wanted),
   });
-  return `${node.name} is called ${wanted} now.`;
+  return `Renamed ${node.name} to ${wanted}.`;
 }
 
 export async function tagNode(step: NodeStep): Promise<string> {
@@ -137,15 +137,16 @@ export async function tagNode(step: NodeStep): Promise<string> {
   const known = policy ? tagsDefined(policy.text) : [];
   const check = (text: string) => {
     const tags = tagsOf(text);
-    if (tags.length === 0) return 'Name a tag: a node that has tags keeps at least one.';
+    if (tags.length === 0) return 'A tag is required: a tagged node must keep at least one.';
     const strange = tags.find((tag) => !known.includes(tag));
     return tags.map(tagProblem).find(Boolean) ?? (strange !== undefined ? `The policy has no ${strange} under tagOwners.` : undefined);
   };
   const help =
     known.length > 0
-      ? `The policy knows ${known.join(' ')}. All that it is to have, with commas.`
-      : 'The policy knows no tags yet: add them under tagOwners first.';
-  const remedy = known.length > 0 ? `It knows ${known.join(', ')}.` : `Add it: quarterdeck mesh edit-policy ${access.target.component.id}`;
+      ? `All tags of the node, comma-separated. Tags of the policy: ${known.join(' ')}.`
+      : 'The policy has no tags yet: add them under tagOwners first.';
+  const remedy =
+    known.length > 0 ? `Use one of: ${known.join(', ')}.` : `Add it: quarterdeck mesh edit-policy ${access.target.component.id}`;
   const question = { id: 'tags', label: `Tags of ${node.name}`, help, initial: node.tags.join(','), check };
   const written = await textFor(step, { ...question, code: 'usage.tags', remedy });
   const tags = tagsOf(written);
@@ -154,9 +155,7 @@ export async function tagNode(step: NodeStep): Promise<string> {
     title: `Tag ${node.name}: ${tags.join(' ')}`,
     request: `POST /api/v1/node/${node.id}/tags: ${tags.join(' ')}`,
     ...(node.owner !== '' && {
-      consequences: [
-        `${node.name} belongs to its tags from then on, and no more to ${node.owner}: rules for ${node.owner} do not hold for it.`,
-      ],
+      consequences: [`${node.name} will belong to its tags instead of ${node.owner}: rules for ${node.owner} no longer apply to it.`],
     }),
     done: async () => isSameSet((await now(step))?.tags ?? [], tags),
     run: (grant) => access.client.setTags(grant, node, tags),
@@ -171,8 +170,7 @@ export async function routeNode(step: NodeStep): Promise<string> {
   // The two exit routes belong together: the server approves the second with the first.
   const exit = exitRoutes.find((route) => offered.includes(route));
   const plain = offered.filter((route) => !exitRoutes.includes(route));
-  const detail = (route: string) =>
-    !available.includes(route) ? 'it does not offer that any more' : approved.includes(route) ? 'approved' : 'waits';
+  const detail = (route: string) => (!available.includes(route) ? 'no longer advertised' : approved.includes(route) ? 'approved' : 'waits');
   const choices: Choice[] = plain.map((route) => ({ value: route, label: route, detail: detail(route) }));
   if (exit !== undefined) choices.push({ value: 'exit', label: 'Way out to everywhere (0.0.0.0/0 and ::/0)', detail: detail(exit) });
   // Before 0.26 each route requires its own request.
@@ -184,8 +182,8 @@ export async function routeNode(step: NodeStep): Promise<string> {
       ? await session.ask.several({
           id: stepped(step, 'routes'),
           fresh: true,
-          label: `Which routes of ${node.name} are approved?`,
-          help: `All that are marked lead through it afterwards, the others do not. Sends ${sends}.`,
+          label: `Approved routes of ${node.name}`,
+          help: `Selected routes are approved, all others are not. Sends ${sends}.`,
           choices,
           initial: choices.map(({ value }) => value).filter((value) => value === 'exit' || available.includes(value)),
         })
@@ -195,7 +193,7 @@ export async function routeNode(step: NodeStep): Promise<string> {
   if (unheard !== undefined) {
     throw new Fault(
       'refused.version',
-      `${node.name} does not offer ${unheard}. Before 0.26 only what a node offers can be approved.`,
+      `${node.name} does not advertise ${unheard}. Before 0.26 only advertised routes can be approved.`,
       `It offers ${available.join(', ') || 'nothing'}.`,
     );
   }
@@ -205,13 +203,13 @@ export async function routeNode(step: NodeStep): Promise<string> {
     right: dropped.length > 0 ? 'destroy' : 'operate',
     title: `Routes of ${node.name}: ${wanted.join(', ') || 'none'}`,
     request: `${paths.join(', ')}: ${wanted.join(', ') || 'none'}`,
-    ...(dropped.length > 0 && { consequences: [`What is reached through ${node.name} no more: ${dropped.join(', ')}`] }),
+    ...(dropped.length > 0 && { consequences: [`No longer reachable through ${node.name}: ${dropped.join(', ')}`] }),
     done: async () => isSameSet((await now(step))?.routes?.approved ?? approved, wanted),
     run: (grant) => client.approveRoutes(grant, node, wanted),
   });
   const everywhere = wanted.some((route) => exitRoutes.includes(route)) ? ['everywhere'] : [];
   const led = [...wanted.filter((route) => !exitRoutes.includes(route)), ...everywhere];
-  return led.length === 0 ? `${node.name} leads nowhere any more.` : `${node.name} leads to ${led.join(', ')}.`;
+  return led.length === 0 ? `${node.name} has no approved routes.` : `${node.name} routes to ${led.join(', ')}.`;
 }
 
 export async function deleteNode(step: NodeStep): Promise<string> {
@@ -222,8 +220,8 @@ export async function deleteNode(step: NodeStep): Promise<string> {
     title: `Delete ${node.name}`,
     request: `DELETE /api/v1/node/${node.id}`,
     consequences: [
-      `${node.name} leaves the mesh at once, and loses its addresses: ${node.addresses.join(', ')}`,
-      'To come back it joins anew, with a key or registered by hand.',
+      `${node.name} leaves the mesh immediately and loses its addresses: ${node.addresses.join(', ')}`,
+      'To return, it must join again, with a key or by registration.',
     ],
     done: async () => (await now(step)) === undefined,
     run: (grant) => access.client.deleteNode(grant, node),
@@ -242,7 +240,7 @@ function routesWritten(written: string, offered: readonly string[], name: string
   if (strange !== undefined) {
     throw new Fault(
       'usage.route',
-      `"${cleanLine(strange)}" is no route.`,
+      `"${cleanLine(strange)}" is not a route.`,
       `${name} offers ${offered.join(', ')}; all, none and exit can be written too.`,
     );
   }

@@ -32,13 +32,13 @@ const actions: readonly NodeAction[] = [
   { id: 'tags', label: 'Tag it', detail: ({ tags }) => tags.join(' '), does: tagNode },
   {
     id: 'expires',
-    label: 'Set when it has to log in again',
+    label: 'Set when its login expires',
     detail: ({ expiryMs }) => untilText(expiryMs, Date.now()),
     does: setExpiry,
   },
   {
     id: 'keep',
-    label: 'Let it never expire',
+    label: 'Never expire',
     offered: ({ expiryMs }, minor) => expiryMs !== undefined && minor >= 29,
     does: keepNode,
   },
@@ -46,11 +46,11 @@ const actions: readonly NodeAction[] = [
   {
     id: 'expire',
     label: 'Expire it now',
-    detail: () => 'it is cut off until somebody logs it in again',
+    detail: () => 'disconnected until it logs in again',
     offered: ({ expiryMs }) => !isPast(expiryMs, Date.now()),
     does: expireNode,
   },
-  { id: 'delete', label: 'Delete it', detail: () => 'it has to join anew', does: deleteNode },
+  { id: 'delete', label: 'Delete it', detail: () => 'it must join again', does: deleteNode },
 ];
 
 export const meshNode = onMesh(async (access, session, input) => {
@@ -64,7 +64,7 @@ export const meshNode = onMesh(async (access, session, input) => {
     if (!node) {
       const name = before?.name ?? written;
       if (action === 'delete') return { message: `${name} is gone from the mesh.`, data: { id: before?.id, name, action } };
-      throw new Fault('usage.node', `${name} has left the mesh meanwhile.`, 'There is nothing to go on with.');
+      throw new Fault('usage.node', `${name} has left the mesh in the meantime.`, 'Choose another node.');
     }
     if (!before) await session.note('node', JSON.stringify({ id: node.id, name: node.name }));
     const value = values.length > 0 ? values.join(',') : undefined;
@@ -88,7 +88,7 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
   for (let time = 1; ; time++) {
     const nodes = await client.nodes(session.signal);
     if (nodes.length === 0)
-      return { message: `The mesh has no nodes yet. A key lets the first one in: quarterdeck key ${target.component.id}` };
+      return { message: `The mesh has no nodes yet. Create a key for the first one: quarterdeck key ${target.component.id}` };
     const step = time === 1 ? '' : `-${time}`;
     const chosen =
       wanted ??
@@ -137,7 +137,7 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
 
 function ended(done: readonly string[]): FlowOutcome {
   const [only = 'No node was changed.'] = done;
-  return { message: done.length > 1 ? `${countText(done.length, 'change')} made in the mesh.` : only, data: { done } };
+  return { message: done.length > 1 ? `${countText(done.length, 'change')} applied to the mesh.` : only, data: { done } };
 }
 
 async function leftWith(session: Session, asked: Promise<string>): Promise<string | undefined> {
@@ -149,7 +149,7 @@ async function leftWith(session: Session, asked: Promise<string>): Promise<strin
 
 function labelOfList(nodes: readonly MeshNode[]): string {
   const waiting = nodes.filter((node) => waitingRoutes(node).length > 0).map(({ name }) => name);
-  return waiting.length > 0 ? `Which node? Routes wait for approval: ${waiting.join(', ')}` : 'Which node?';
+  return waiting.length > 0 ? `Node (routes wait for approval: ${waiting.join(', ')}` : 'Node';
 }
 
 function choicesOf(nodes: readonly MeshNode[]): readonly Choice[] {
@@ -168,7 +168,7 @@ function detailsOf({ hostname, joined, createdMs, lastSeenMs, routes }: MeshNode
     ...(hostname !== '' ? [`calls itself ${hostname}`] : []),
     ...(joined !== '' ? [`joined by ${joined.replace(/^by /, '')}${createdMs === undefined ? '' : ` ${untilText(createdMs, now)}`}`] : []),
     ...(lastSeenMs !== undefined ? [`last seen ${untilText(lastSeenMs, now)}`] : []),
-    ...(routes && routes.serving.length > 0 ? [`leads to ${routes.serving.join(', ')}`] : []),
+    ...(routes && routes.serving.length > 0 ? [`routes to ${routes.serving.join(', ')}`] : []),
   ];
   return parts.join('; ');
 }
@@ -202,7 +202,7 @@ function namedAction({ target, client }: MeshAccess, written: string, node: Mesh
   if (action.id === 'keep' && client.version.minor < 29) {
     throw new Fault(
       'refused.version',
-      'That a node never expires can be said from Headscale 0.29 on.',
+      'Nodes that never expire require Headscale 0.29 or later.',
       `Set a late day instead: quarterdeck mesh node ${target.component.id} ${node.name} expires 3650d`,
     );
   }
@@ -212,7 +212,7 @@ function namedAction({ target, client }: MeshAccess, written: string, node: Mesh
 /** Lets in a node that was told to log in. */
 export const meshRegister = onMesh((access, session, input) => {
   const { client } = access;
-  return unlessCancelled(session, 'No node was let in. It goes on waiting for a while.', async () => {
+  return unlessCancelled(session, 'No node was registered. It keeps waiting for a while.', async () => {
     const key = await askKey(session, wordsOf(input));
     const user = await askUser(session, access, optionOf(input, 'user'));
     const [before] = session.noted('nodes');
@@ -231,7 +231,7 @@ export const meshRegister = onMesh((access, session, input) => {
       run: (grant) => client.register(grant, key, user),
     });
     const node = made ?? came;
-    if (!node) return { message: 'Dry run: no node was let in.' };
+    if (!node) return { message: 'Dry run: no node was registered.' };
     const address = node.addresses[0];
     return {
       message: `${node.name} is in the mesh${address === undefined ? '' : ` as ${address}`}, and belongs to ${user.name}.`,
@@ -243,19 +243,19 @@ export const meshRegister = onMesh((access, session, input) => {
 async function askKey(session: Session, words: readonly string[]): Promise<string> {
   const question = {
     id: 'key',
-    label: 'What does the client show?',
-    help: 'The address that it names, the command of the page behind that, or the key alone. On the node: tailscale up --login-server ...',
+    label: 'Registration shown by the client',
+    help: 'The address, the command on that page, or only the key. On the node: tailscale up --login-server ...',
     check: registrationProblem,
   };
   const written = words.length > 0 ? words.join(' ') : await session.ask.text(question);
   const key = registrationKeyOf(written);
   if (key !== undefined) return key;
-  throw new Fault('usage.key', registrationProblem(written) ?? 'There is no key in that.', 'Copy it again.');
+  throw new Fault('usage.key', registrationProblem(written) ?? 'No key found.', 'Copy it again.');
 }
 
 async function askUser(session: Session, access: MeshAccess, named: string | undefined): Promise<MeshUser> {
   const users = await access.client.users(session.signal);
   const isFirst = users.length === 0 && session.attended && !session.dryRun && named === undefined;
-  const name = isFirst ? await createUser(session, access, { label: 'There is no user yet. What is the first one called?' }) : named;
+  const name = isFirst ? await createUser(session, access, { label: 'Name of the first user' }) : named;
   return chosenUser(session, access, name ?? (users.length === 1 ? users[0]?.id : undefined));
 }

@@ -15,7 +15,7 @@ describe('the policy (R62)', () => {
   test('is shown with its comments, and what can be said of it', async () => {
     const { message, operator, data } = await run('mesh-policy');
     expect(operator.texts()[0]).toMatch(/^\/\/ Who reaches what/);
-    expect(message).toMatch(/^The policy in force: /);
+    expect(message).toMatch(/^Current policy: /);
     expect(data.findings).toEqual(expect.any(Array));
   });
 
@@ -23,7 +23,7 @@ describe('the policy (R62)', () => {
     const before = await policyText();
     const after = before.replace('"dst": ["tag:media:8096"]', '"dst": ["tag:media:8096,8920"]');
     const { message, operator } = await run('mesh-edit-policy', [], { stdin: after });
-    expect(message).toBe('The policy is in force and reads back as written (1 line new, 1 gone).');
+    expect(message).toBe('The policy is in effect, verified by reading it back (1 line new, 1 gone).');
     const lines = operator.reviews[0]?.sections[0]?.lines ?? [];
     expect(
       lines

@@ -59,7 +59,7 @@ export const meshPolicy = onMesh(async (access, session) => {
   const said =
     findings.length === 0 ? 'nothing is wrong with it' : errors > 0 ? countText(errors, 'mistake') : countText(findings.length, 'remark');
   return {
-    message: `The policy in force: ${said}.`,
+    message: `Current policy: ${said}.`,
     data: { policy: policy.text, updatedAt: jsonTime(policy.updatedMs), findings },
   };
 });
@@ -67,7 +67,7 @@ export const meshPolicy = onMesh(async (access, session) => {
 export const meshEditPolicy = onMesh(async (access, session, input) => {
   await throwIfFile(access);
   const before = await access.client.policy(session.signal);
-  const left = { message: 'The policy is as before.', remedy: 'Go on with what you wrote: quarterdeck run' };
+  const left = { message: 'The policy is as before.', remedy: 'Resume your edit: quarterdeck run' };
   return unlessCancelled(session, left, () => rounds(session, input, access, before?.text));
 });
 
@@ -85,7 +85,7 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
   const { client, target } = access;
   const draft = session.noted(draftStep).at(-1);
   if (draft !== undefined && draft === before && !input.stdin)
-    return { message: 'The policy is in force and reads back as written.', data: { changed: true } };
+    return { message: 'The policy is in effect, verified by reading it back.', data: { changed: true } };
   let text = draft ?? before ?? policyTemplate;
   for (let round = 1; ; round++) {
     text = input.stdin ? piped(input.stdin) : await editedText(session, name, text, 'policy');
@@ -112,12 +112,12 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
     if (after?.text !== text) {
       throw new Fault(
         'failed.policy',
-        'The policy was set, and what the control server reads back is another one.',
-        `Look at it: quarterdeck mesh policy ${target.component.id}`,
+        'The policy was set, but the control server returns a different one.',
+        `Check it: quarterdeck mesh policy ${target.component.id}`,
       );
     }
     return {
-      message: `The policy is in force and reads back as written (${changeText(before, text)}).`,
+      message: `The policy is in effect, verified by reading it back (${changeText(before, text)}).`,
       data: { changed: true, updatedAt: jsonTime(after.updatedMs), findings: judgement.findings },
     };
   }
@@ -136,8 +136,10 @@ export async function connectionFindings(access: MeshAccess, text: string): Prom
   if (!connection) return [];
   const own = `Your own connection goes over the mesh (${connection.node.name})`;
   const finding = { id: 'way-0', advice: 'A connection that is cut off cannot mend the policy.' };
-  if (deniesAll(text)) return [{ ...finding, level: 'blocking', message: `${own}, and this policy lets nobody reach anybody.` }];
-  return [{ ...finding, level: 'warning', message: `${own}: see to it that a rule lets you in, or have another way at hand.` }];
+  if (deniesAll(text)) return [{ ...finding, level: 'blocking', message: `${own}, and this policy allows no connections.` }];
+  return [
+    { ...finding, level: 'warning', message: `${own}: make sure that a rule allows your connection, or have another way to log in.` },
+  ];
 }
 
 interface Reviewed {
@@ -152,7 +154,7 @@ interface Reviewed {
 function reviewOf({ before, text, judgement, warnings, isPiped, minor }: Reviewed): Omit<Review, 'id'> {
   const findings = [...judgement.findings.map(findingOf), ...warnings];
   const mistakes = findings.filter(({ level }) => level === 'blocking').length;
-  const unasked = { text: `Headscale 0.${minor} cannot be asked before: it checks the policy when it is set.` };
+  const unasked = { text: `Headscale 0.${minor} checks the policy only when it is set.` };
   const change = changeText(before, text);
   return {
     title: before === undefined ? 'Set the first policy of the mesh' : 'Change the policy of the mesh',
@@ -161,11 +163,11 @@ function reviewOf({ before, text, judgement, warnings, isPiped, minor }: Reviewe
       ...(judgement.server === undefined ? [{ title: 'Not checked by the server', lines: [unasked] }] : []),
     ],
     findings,
-    summary: judgement.server === 'takes it' ? `The control server takes it; ${change}.` : `Changes the policy: ${change}.`,
+    summary: judgement.server === 'takes it' ? `Accepted by the control server; ${change}.` : `Changes the policy: ${change}.`,
     actions: [
       { id: 'set', label: 'Set it', ...(mistakes > 0 && { blocked: `${countText(mistakes, 'mistake')} to mend first` }) },
       ...(isPiped ? [] : [{ id: 'edit', label: 'Edit it again' }]),
-      { id: 'cancel', label: 'Leave it as before' },
+      { id: 'cancel', label: 'Discard the change' },
     ],
   };
 }
@@ -175,7 +177,7 @@ function findingOf({ level, message, line, column }: PolicyFinding, at: number):
     id: `policy-${at}`,
     level: level === 'error' ? 'blocking' : 'warning',
     message: `Line ${line}, column ${column}: ${message}`,
-    advice: level === 'error' ? 'Mend that, and set it again.' : 'Look whether that is meant.',
+    advice: level === 'error' ? 'Mend that, and set it again.' : 'Check whether this is intended.',
   };
 }
 
@@ -188,7 +190,7 @@ function changeText(before: string | undefined, after: string): string {
 function overtaken(id: string): Fault {
   return new Fault(
     'refused.overtaken',
-    'Somebody else changed the policy while you were editing: yours was not set.',
-    `Look at theirs, then edit again: quarterdeck mesh policy ${id}`,
+    'The policy was changed while you were editing: your version was not set.',
+    `Review the current policy, then edit again: quarterdeck mesh policy ${id}`,
   );
 }

@@ -54,7 +54,7 @@ test.each([23, 25])('before 0.26 each route is approved by its number, and both 
   expect(out.request).toMatch(/^POST \/api\/v1\/routes\/\d+\/enable: 0\.0\.0\.0\/0, ::\/0$/);
   expect((await node('engine-room')).routes?.approved).toEqual(['0.0.0.0/0', '::/0']);
   const none = await approve('nas', 'none');
-  expect(none.message).toBe('nas leads nowhere any more.');
+  expect(none.message).toBe('nas has no approved routes.');
   expect(none.request).toMatch(/^POST \/api\/v1\/routes\/\d+\/disable: none$/);
   expect((await node('nas')).routes?.approved).toEqual([]);
   await approve('nas', 'all');
@@ -65,7 +65,7 @@ test('before 0.26 what a node does not offer cannot be approved, and nothing is 
   const { approve, fixture } = await open(25);
   await expect(approve('nas', '10.9.0.0/16')).rejects.toMatchObject({
     code: 'refused.version',
-    message: expect.stringMatching(/nas does not offer 10\.9\.0\.0\/16/),
+    message: expect.stringMatching(/nas does not advertise 10\.9\.0\.0\/16/),
   });
   expect(await fixture.audited()).toMatchObject([{ outcome: 'refused', act: 'mesh-node' }]);
 });

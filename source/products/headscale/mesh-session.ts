@@ -39,7 +39,7 @@ export async function dropApiKey(
 
 /** Expires API keys that were never delivered: an interrupted run created them and could not show or store them. */
 export async function takeBackApiKeys(session: Session, access: MeshAccess, keys: readonly MeshApiKey[]): Promise<void> {
-  const why = 'which a run that broke off made, and nobody has';
+  const why = 'created by an interrupted run';
   for (const key of keys) await dropApiKey(session, access, key, { id: `take-back-${key.id}`, why });
 }
 
@@ -85,10 +85,10 @@ async function meshOf(session: Session, input: FlowInput, context: FlowContext):
   if (!session.attended || session.readOnly || session.dryRun) throw noAccess(entrance);
   const chosen = await session.ask.choice({
     id: 'access',
-    label: entrance.kept === undefined ? 'This console has no API key for it yet' : 'It does not take the API key of this console any more',
-    help: `With one it may ask and change everything there. A new one is made in the container: headscale apikeys create --expiration ${usualKeyDays}d`,
+    label: entrance.kept === undefined ? 'This console has no API key for it yet' : 'It no longer accepts the API key of this console',
+    help: `An API key allows any query and change. A new one is created in the container: headscale apikeys create --expiration ${usualKeyDays}d`,
     choices: [
-      { value: 'make', label: 'Make one', detail: `valid for ${usualKeyDays} days, kept among the secrets` },
+      { value: 'make', label: 'Create one', detail: `valid for ${usualKeyDays} days, stored in the secrets` },
       { value: 'give', label: 'Type one that I have' },
     ],
     initial: 'make',
@@ -106,7 +106,7 @@ export async function makeAccess(session: Session, entrance: MeshEntrance, expir
   const access = await actOn(session, entrance, {
     id: 'make-api-key',
     right: 'operate',
-    request: `run in ${target.container.name}: ${argv.join(' ')}; keep the key in ${vault.where}`,
+    request: `run in ${target.container.name}: ${argv.join(' ')}; store the key in ${vault.where}`,
     run: async (grant) => {
       const { exitCode, stdout, stderr } = await target.engine.writer(grant).exec(target.container.id, argv);
       const key = keyIn(new TextDecoder().decode(stdout));
@@ -116,8 +116,8 @@ export async function makeAccess(session: Session, entrance: MeshEntrance, expir
       if (!tried) {
         throw new Fault(
           'failed.access',
-          `A key was made in ${target.container.name}, and the server on ${target.endpoint.shown} does not take it.`,
-          'Look whether both are the same server.',
+          `A key was created in ${target.container.name}, but the server at ${target.endpoint.shown} rejects it.`,
+          'Check that both are the same server.',
         );
       }
       await vault.write(grant, name, key, 'generated');
@@ -161,7 +161,7 @@ export async function giveAccess(session: Session, entrance: MeshEntrance): Prom
     await session.ask.secret({
       id: 'api-key',
       label: `API key of ${target.component.id}`,
-      help: 'It goes into a header of GET /api/v1/apikey, and is kept among the secrets where the server takes it.',
+      help: 'It is sent in a header of GET /api/v1/apikey, and stored in the secrets if the server accepts it.',
       check: apiKeyProblem,
     })
   ).trim();
@@ -169,14 +169,14 @@ export async function giveAccess(session: Session, entrance: MeshEntrance): Prom
   if (!access) {
     throw new Fault(
       'refused.apiKey',
-      `${target.component.id} does not take that API key. Nothing was kept.`,
-      `Make one instead: quarterdeck mesh access ${target.component.id}`,
+      `${target.component.id} rejects that API key. Nothing was stored.`,
+      `Create one instead: quarterdeck mesh access ${target.component.id}`,
     );
   }
   await actOn(session, entrance, {
     id: 'keep-api-key',
     right: 'operate',
-    request: `keep the API key of ${target.component.id} in ${vault.where}`,
+    request: `store the API key of ${target.component.id} in ${vault.where}`,
     run: (grant) => vault.write(grant, name, key, 'given'),
   });
   return access;
@@ -192,18 +192,18 @@ function keyIn(stdout: string): string | undefined {
 
 function notMade({ container }: MeshTarget, exitCode: number, stderr: string): Fault {
   if (exitCode === 126 || exitCode === 127) {
-    const remedy = 'Make a key where the server is (headscale apikeys create), and type it: quarterdeck mesh access COMPONENT --give';
-    return new Fault('failed.access', `There is no command "headscale" in ${container.name}.`, remedy);
+    const remedy = 'Create a key on the server (headscale apikeys create), and type it: quarterdeck mesh access COMPONENT --give';
+    return new Fault('failed.access', `${container.name} has no command "headscale".`, remedy);
   }
   const reported = /"error"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(stderr)?.[1] ?? stderr.trim().split('\n').at(-1) ?? '';
   const words = cleanLine(reported).replace(/\.$/, '') || `the command ended with ${exitCode}`;
-  return new Fault('failed.access', `No API key was made in ${container.name}: ${words}.`, 'Look at its log.');
+  return new Fault('failed.access', `No API key was created in ${container.name}: ${words}.`, 'Check its log.');
 }
 
 function noAccess({ target }: Pick<MeshEntrance, 'target'>): Fault {
   return new Fault(
     'refused.apiKey',
-    `This console has no API key that ${target.component.id} takes.`,
-    `Let it in once: quarterdeck mesh access ${target.component.id}`,
+    `This console has no valid API key for ${target.component.id}.`,
+    `Create one: quarterdeck mesh access ${target.component.id}`,
   );
 }

@@ -18,16 +18,16 @@ const actions = [
 export const meshUser = onMesh((access, session, input) => {
   const [written, name, newName] = wordsOf(input);
   const outcome = (done: string, message: string, data: object) => ({
-    message: session.dryRun ? `Dry run: nobody was ${done}.` : message,
+    message: session.dryRun ? `Dry run: no user was ${done}.` : message,
     data,
   });
   return unlessCancelled(session, 'No user was changed.', async () => {
-    const action = written ?? (await session.ask.choice({ id: 'action', label: 'What is to be done?', choices: actions }));
+    const action = written ?? (await session.ask.choice({ id: 'action', label: 'Action', choices: actions }));
     const known: readonly string[] = actions.map(({ value }) => value);
     if (!known.includes(action)) throw unknownAction(action, 'a user', known);
     if (action === 'create') {
       const made = await createUser(session, access, name === undefined ? {} : { name });
-      const message = `There is a user ${made}. A key lets their nodes in: quarterdeck key ${access.target.component.id}`;
+      const message = `Created user ${made}. Create a key for their nodes: quarterdeck key ${access.target.component.id}`;
       return outcome('created', message, { user: made });
     }
     // The user may have been renamed or deleted meanwhile: a resumed run continues with the same user.
@@ -36,7 +36,7 @@ export const meshUser = onMesh((access, session, input) => {
     if (begun === undefined) await session.note('user', JSON.stringify(user));
     if (action === 'rename') {
       const wanted = await renameUser(session, access, user, newName);
-      return outcome('renamed', `${user.name} is called ${wanted} now.`, { user: wanted, before: user.name });
+      return outcome('renamed', `Renamed ${user.name} to ${wanted}.`, { user: wanted, before: user.name });
     }
     await deleteUser(session, access, user);
     return outcome('deleted', `The user ${user.name} is gone.`, { user: user.name });
@@ -50,8 +50,8 @@ export async function chosenUser(session: Session, { client }: MeshAccess, writt
     label: user.name,
     ...(user.displayName !== '' && { detail: user.displayName }),
   }));
-  const wanted = written ?? (await session.ask.choice({ id: 'user', label: 'Which user?', choices }));
-  const words = { noun: 'user', none: 'There are no users yet.' } as const;
+  const wanted = written ?? (await session.ask.choice({ id: 'user', label: 'User', choices }));
+  const words = { noun: 'user', none: 'No users yet.' } as const;
   return itemNamed(users, wanted, words, ({ name }) => [`${name}@`]);
 }
 
@@ -61,7 +61,7 @@ function userNameProblem(name: string, users: readonly MeshUser[]): string | und
   if (text.length < 2) return 'A name has at least two characters.';
   if (!/^[A-Za-z][A-Za-z0-9._@-]*$/.test(text) || (text.match(/@/g) ?? []).length > 1)
     return 'Letters, digits, dots, hyphens, underscores and one @, a letter first.';
-  return users.some((user) => user.name === text) ? `There is a user ${text} already.` : undefined;
+  return users.some((user) => user.name === text) ? `User ${text} already exists.` : undefined;
 }
 
 /** Throws `usage.user` if the name exists, unless an interrupted run created it: `isDone`. */
@@ -81,7 +81,7 @@ async function userName(
 export async function createUser(
   session: Session,
   access: MeshAccess,
-  { name, label = 'What is the user called?' }: { name?: string; label?: string },
+  { name, label = 'Name of the user' }: { name?: string; label?: string },
 ): Promise<string> {
   const { client } = access;
   const users = await client.users(session.signal);
@@ -103,7 +103,7 @@ async function throwIfNamed(session: Session, { client, target }: MeshAccess, us
   if (!policy || !namesUser(policy.text, user)) return;
   throw new Fault(
     'refused.policyNames',
-    `The policy names ${user.name}: with the user ${what} it would make no sense, and the control server might not start again.`,
+    `The policy refers to ${user.name}: with the user ${what} it would be invalid, and the control server might not start again.`,
     `Change the policy first: quarterdeck mesh edit-policy ${target.component.id}`,
   );
 }
@@ -113,7 +113,7 @@ async function renameUser(session: Session, access: MeshAccess, user: MeshUser, 
   await throwIfNamed(session, access, user, 'renamed');
   const users = await client.users(session.signal);
   const isIn = (list: readonly MeshUser[], wanted: string) => list.some((one) => one.id === user.id && one.name === wanted);
-  const question = { id: 'new-name', label: `What is ${user.name} to be called?`, initial: user.name };
+  const question = { id: 'new-name', label: `New name of ${user.name}`, initial: user.name };
   const wanted = await userName(session, question, { name, users, isDone: (text) => isIn(users, text) });
   await actOn(session, access, {
     id: 'rename-user',
@@ -144,7 +144,7 @@ async function deleteUser(session: Session, access: MeshAccess, user: MeshUser):
     title: `Delete the user ${user.name}`,
     request: `DELETE /api/v1/user/${user.id}`,
     consequences: [
-      `The user ${user.name} is gone, and nobody logs in as ${user.name} any more.`,
+      `The user ${user.name} is deleted and can no longer log in.`,
       open.length > 0
         ? `${countText(open.length, 'pre-auth key')} that nodes could still join with are gone too.`
         : 'No pre-auth key is lost that is still valid.',

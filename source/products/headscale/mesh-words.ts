@@ -60,7 +60,7 @@ export function expirationProblem(text: string): string | undefined {
   const seconds = parseDuration(text);
   if (seconds === undefined) return durationProblem(text);
   if (seconds < 60) return 'That is less than a minute: write 12h or 30d.';
-  return seconds > tenYearsSeconds ? 'That is more than ten years: whoever finds the key later comes in with it.' : undefined;
+  return seconds > tenYearsSeconds ? 'More than ten years is not allowed: a lost key would stay valid.' : undefined;
 }
 
 export function expirationOf({ options }: FlowInput, usual: string): number {
@@ -76,8 +76,8 @@ export function tellAside(session: Session, text: string): void {
 }
 
 export function unknownAction(written: string, what: string, known: readonly string[]): Fault {
-  const remedy = `One of ${known.join(', ')}.`;
-  return new Fault('usage.action', `"${cleanLine(written)}" is nothing that is done with ${what}.`, remedy);
+  const remedy = `Use one of: ${known.join(', ')}.`;
+  return new Fault('usage.action', `"${cleanLine(written)}" is not an action for ${what}.`, remedy);
 }
 
 export function wordsOf({ words }: FlowInput): readonly string[] {
@@ -101,7 +101,7 @@ export function itemNamed<T extends { id: string; name: string }>(
     throw new Fault(`usage.${noun}`, `Several ${noun}s are called ${cleanLine(written)}.`, remedy);
   }
   const names = items.map(({ name }) => name);
-  throw new Fault(`usage.${noun}`, `There is no ${noun} "${cleanLine(written)}".`, nameRemedy(written, names, none));
+  throw new Fault(`usage.${noun}`, `No ${noun} "${cleanLine(written)}".`, nameRemedy(written, names, none));
 }
 
 /** Returns the value of a choice: the name, or the id if the name is not unique. */

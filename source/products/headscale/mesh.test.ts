@@ -16,7 +16,7 @@ describe('the way in', () => {
   test('without a key a flow says how this console is let in, and asks nobody who is not there', async () => {
     await expect(run('mesh-nodes', [], { kind: 'unattended' })).rejects.toMatchObject({
       code: 'refused.apiKey',
-      remedy: `Let it in once: quarterdeck mesh access ${id}`,
+      remedy: `Create one: quarterdeck mesh access ${id}`,
     });
     await expect(run('mesh-nodes')).rejects.toMatchObject({ code: 'interrupted.cancelled' });
   });
@@ -26,7 +26,7 @@ describe('the way in', () => {
     expect(data.nodes).toHaveLength(6);
     expect(operator.asked[0]).toMatchObject({ help: expect.stringMatching(/headscale apikeys create --expiration 90d/) });
     const again = await run('mesh-access', [], { kind: 'unattended' });
-    expect(again.message).toMatch(/^This console is let in already, until \d{4}-\d\d-\d\d\.$/);
+    expect(again.message).toMatch(/^This console already has access until \d{4}-\d\d-\d\d\.$/);
     expect(again.data).toMatchObject({ version: '0.29.2', apiKey: expect.stringMatching(/^hskey-api-.{12}-\*\*\*$/) });
   });
 
@@ -39,9 +39,9 @@ describe('the way in', () => {
     expect(keys.filter(({ thisConsole }) => thisConsole)).toMatchObject([{ prefix: data.apiKey, state: 'valid' }]);
     const wrong = `hskey-api-${'x'.repeat(12)}-${'y'.repeat(64)}`;
     const refused = run('mesh-access', [], { options: { give: true }, answers: { 'api-key': [wrong] } });
-    await expect(refused).rejects.toMatchObject({ code: 'refused.apiKey', message: expect.stringMatching(/Nothing was kept/) });
+    await expect(refused).rejects.toMatchObject({ code: 'refused.apiKey', message: expect.stringMatching(/Nothing was stored/) });
     await expect(run('mesh-access', [], { options: { give: true } })).rejects.toMatchObject({
-      message: 'Nothing was made, and nothing was kept.',
+      message: 'Nothing was created or stored.',
     });
     const given = fixture.practice.access.facts.apiKeys[id] ?? '';
     await run('mesh-access', [], { options: { give: true }, answers: { 'api-key': [given] } });
@@ -58,7 +58,7 @@ describe('the way in', () => {
     const made = (await run('mesh-api-keys')).data.keys.at(-1);
     const { message, operator: asked } = await run('mesh-api-key', ['expire', String(made?.['id'])]);
     expect(message).toMatch(/is expired/);
-    expect(asked.confirmations[0]?.consequences.join(' ')).toMatch(/locked out at once/);
+    expect(asked.confirmations[0]?.consequences.join(' ')).toMatch(/lose access immediately/);
     await expect(run('mesh-api-key', ['create'], { kind: 'unattended' })).rejects.toMatchObject({ code: 'refused.unattended' });
   });
 });
@@ -178,8 +178,8 @@ describe('nodes', () => {
         'name-3': ['store'],
       },
     });
-    expect(message).toBe('2 changes made in the mesh.');
-    expect(operator.asked[0]).toMatchObject({ label: 'Which node? Routes wait for approval: engine-room' });
+    expect(message).toBe('2 changes applied to the mesh.');
+    expect(operator.asked[0]).toMatchObject({ label: 'Node (routes wait for approval: engine-room' });
     expect(await nodeNamed('engine-room')).toMatchObject({ routes: { approved: ['0.0.0.0/0', '::/0'], waiting: [] } });
     await run('mesh-node', ['store', 'rename', 'nas']);
     expect(await nodeNamed('nas')).toBeDefined();
@@ -189,7 +189,7 @@ describe('nodes', () => {
     const { operator } = await run('mesh-node', ['guest-phone', 'expire']);
     expect(operator.confirmations[0]).toMatchObject({
       title: 'Expire guest-phone',
-      consequences: [expect.stringMatching(/cut off at once/)],
+      consequences: [expect.stringMatching(/loses its connection immediately/)],
     });
     expect(await nodeNamed('guest-phone')).toMatchObject({ expired: true });
     expect((await run('mesh-node', ['guest-phone', 'expire'])).operator.confirmations).toEqual([]);
@@ -220,11 +220,11 @@ describe('nodes', () => {
   });
 
   test('one that waits is let in by what its client shows', async () => {
-    await expect(run('mesh-register')).rejects.toMatchObject({ message: expect.stringMatching(/goes on waiting/) });
+    await expect(run('mesh-register')).rejects.toMatchObject({ message: expect.stringMatching(/keeps waiting/) });
     await expect(run('mesh-register', ['nonsense'])).rejects.toMatchObject({ code: 'usage.key' });
     const unknown = `https://mesh.home.example.org/register/hskey-authreq-${'x'.repeat(24)}`;
     await expect(run('mesh-register', [unknown], { options: { user: 'guest' } })).rejects.toMatchObject({
-      message: expect.stringMatching(/nobody waits under that key/),
+      message: expect.stringMatching(/no node is waiting with that key/),
     });
   });
 });

@@ -125,7 +125,7 @@ function inspect(what: string) {
 }
 
 describe('issuing a certificate', () => {
-  test('the key is made on the host, for its owner alone, and never leaves it', async () => {
+  test('the key is made on the host, readable only by its owner, and never leaves it', async () => {
     const { message } = await issue(['nas.lan', '192.168.1.10']);
     expect(message).toMatch(/^nas\.lan has a certificate until .*out\/nas\.lan\.crt/);
     const key = readFileSync(join(engineName(), 'nas.lan.key'), 'utf8');
@@ -139,7 +139,7 @@ describe('issuing a certificate', () => {
   test('gone on with, or asked again soon: what is there is not made anew', async () => {
     const before = readFileSync(join(engineName(), 'nas.lan.crt'), 'utf8');
     const { message } = await issue(['nas.lan', '192.168.1.10']);
-    expect(message).toMatch(/is there, for these names, and valid/);
+    expect(message).toMatch(/already exists and is valid for these names/);
     expect(readFileSync(join(engineName(), 'nas.lan.crt'), 'utf8')).toBe(before);
   });
 
@@ -170,7 +170,7 @@ describe('issuing a certificate', () => {
   test('what the authority refuses is told with its reason, and no certificate is written', async () => {
     await expect(issue(['long.lan'], { days: '400' })).rejects.toMatchObject({
       code: 'failed.authority',
-      message: expect.stringContaining('does not make certificates for so long'),
+      message: expect.stringContaining('does not issue certificates with that validity'),
     });
     expect(existsSync(join(engineName(), 'long.lan.crt'))).toBe(false);
   });
@@ -204,7 +204,7 @@ describe('issuing a certificate', () => {
 describe('inspecting a certificate', () => {
   test('one of the authority in a file', async () => {
     const { message, data } = await inspect(join(engineName(), 'nas.lan.crt'));
-    expect(message).toBe(`The certificate of nas.lan is right, and ${id} stands behind it.`);
+    expect(message).toBe(`The certificate of nas.lan is valid and issued by ${id}.`);
     expect(data).toMatchObject({
       items: [{ evidence: 'nas.lan, 192.168.1.10' }, { state: 'ok' }, { evidence: 'Home Intermediate CA, Home Root CA' }, { state: 'ok' }],
     });
@@ -213,7 +213,7 @@ describe('inspecting a certificate', () => {
   test('one that signed itself is refused, with the reason', async () => {
     await expect(inspect(join(folder, 'stranger.crt'))).rejects.toMatchObject({
       code: 'failed.certificate',
-      message: expect.stringContaining('stranger.lan, which signed itself'),
+      message: expect.stringContaining('stranger.lan, self-signed'),
     });
   });
 

@@ -32,7 +32,7 @@ export const caIssue: Procedure = async (session, input, context) => {
   const authority = await authorityOf(session, input, context);
   const { id } = authority;
   const host = context.hostOf(input.engineName);
-  const left = 'No certificate was made.';
+  const left = 'No certificate was created.';
   const { names, folder, days } = await unlessCancelled(session, left, () => askOrder(session, input));
   const [first = ''] = names;
   const base = posix.join(folder, first.replace(/^\*\./, 'any.'));
@@ -41,24 +41,25 @@ export const caIssue: Procedure = async (session, input, context) => {
   const made = await session.act({
     id: `issue ${first}`,
     right: 'operate',
-    request: `make a key in ${keyFile} on ${input.engineName}, have ${id} sign a certificate for ${names.join(', ')} (${days} days), write it to ${file}`,
+    request: `create a key in ${keyFile} on ${input.engineName}, have ${id} sign a certificate for ${names.join(', ')} (${days} days), write it to ${file}`,
     done: async () => isThere(host, file, names, session.signal),
     run: async (grant) => {
       await host.files.makeFolder(grant, folder, { mode: 0o755 });
       const pem = await signRequest(grant, authority, await requestFor(grant, host, keyFile, names), days * 24);
       const [certificate] = await certificatesIn(pem);
-      if (!certificate) throw new Fault('failed.authority', 'What came back is no certificate.', `Look at the log of ${id}.`);
+      if (!certificate) throw new Fault('failed.authority', 'The response is not a certificate.', `Check the log of ${id}.`);
       const wrong = wrongText(checkCertificate(certificate, { authorities: roots, chain: [...chain, ...(await certificatesIn(pem))] }));
-      if (wrong !== '') throw new Fault('failed.authority', `What came back is not right: ${wrong}.`, 'Nothing was written but the key.');
+      if (wrong !== '')
+        throw new Fault('failed.authority', `The issued certificate is not valid: ${wrong}.`, 'Nothing was written but the key.');
       await host.files.write(grant, file, Buffer.from(pem), { mode: 0o644 });
       return certificate.validTo;
     },
   });
-  if (session.dryRun) return { message: 'Dry run: no certificate was made.' };
+  if (session.dryRun) return { message: 'Dry run: no certificate was created.' };
   if (made === undefined)
-    return { message: `${file} is there, for these names, and valid.`, data: { certificate: file, key: keyFile, names } };
+    return { message: `${file} already exists and is valid for these names.`, data: { certificate: file, key: keyFile, names } };
   return {
-    message: `${first} has a certificate until ${cleanLine(made)}: ${file}, its key ${keyFile}. Renew it before: the same command again.`,
+    message: `${first} has a certificate until ${cleanLine(made)}: ${file}, its key ${keyFile}. To renew it, run the same command before then.`,
     data: { certificate: file, key: keyFile, names, until: made },
   };
 };
@@ -79,9 +80,9 @@ async function requestFor(grant: Grant, host: Host, keyFile: string, names: read
   throw new Fault(
     'failed.key',
     /not found/.test(words)
-      ? 'That host has no openssl, which makes the key there.'
-      : `No key was made in ${keyFile}: ${words.replace(/\.$/, '')}.`,
-    /not found/.test(words) ? 'Install openssl there.' : 'Look at who may write there.',
+      ? 'The host has no openssl, which is required to create the key.'
+      : `No key was created in ${keyFile}: ${words.replace(/\.$/, '')}.`,
+    /not found/.test(words) ? 'Install openssl on the host.' : 'Check its permissions.',
   );
 }
 
@@ -101,7 +102,7 @@ async function askOrder(session: Session, input: FlowInput): Promise<{ names: re
     given: input.words.length > 0 ? input.words.join(',') : undefined,
     code: 'usage.name',
     remedy: 'For example nas.lan',
-    label: 'For which names? With commas between them',
+    label: 'Names (comma-separated)',
     help: 'Names of hosts and IP addresses, the first one names the file. *.lan is for all below.',
     check: (text) => partsOf(text).map(nameProblem).find(Boolean) ?? (partsOf(text).length === 0 ? 'Type a name.' : undefined),
   });
@@ -110,7 +111,7 @@ async function askOrder(session: Session, input: FlowInput): Promise<{ names: re
     given: optionOf(input, 'folder'),
     code: 'usage.folder',
     remedy: 'For example --folder /etc/ssl/quarterdeck',
-    label: 'Where do certificate and key go, on the host?',
+    label: 'Path of the certificate on the host',
     initial: '/etc/ssl/quarterdeck',
     check: folderProblem,
   });
@@ -146,7 +147,7 @@ export const caInspect: Procedure = async (session, input, context) => {
     name === undefined
       ? await inFile(host, written, session.signal)
       : await behind(host, { name, port: Number(port), shown: written }, session.signal);
-  if (!certificate) throw new Fault('usage.certificate', 'There is no certificate in it.', 'Name a file in PEM.');
+  if (!certificate) throw new Fault('usage.certificate', 'It contains no certificate.', 'Name a file in PEM.');
   const items = checkCertificate(certificate, { authorities: roots, chain: [...above, ...intermediate], name });
   for (const item of items) session.show({ kind: 'item', ...item });
   const wrong = wrongText(items);
@@ -157,23 +158,23 @@ export const caInspect: Procedure = async (session, input, context) => {
     items,
   };
   const shown = commonName(certificate.subject) || written;
-  if (wrong === '') return { message: `The certificate of ${shown} is right, and ${id} stands behind it.`, data };
+  if (wrong === '') return { message: `The certificate of ${shown} is valid and issued by ${id}.`, data };
   throw new Fault(
     'failed.certificate',
-    `Who trusts ${id} refuses the certificate of ${shown}: ${wrong}.`,
-    `Have one made: quarterdeck ca issue ${id}`,
+    `Clients that trust ${id} reject the certificate of ${shown}: ${wrong}.`,
+    `Issue one: quarterdeck ca issue ${id}`,
   );
 };
 
 function askWhich(session: Session, input: FlowInput): Promise<string> {
   const [given] = wordsUpTo(1, input, { takes: 'One certificate at a time', remedy: 'Run it once for each.' });
-  return unlessCancelled(session, 'No certificate was looked at.', () =>
+  return unlessCancelled(session, 'No certificate was checked.', () =>
     givenOrAsked(session, {
       id: 'what',
       given,
       code: 'usage.certificate',
       remedy: 'For example nas.lan:443 or /etc/ssl/nas.lan.crt',
-      label: 'Which certificate?',
+      label: 'Certificate',
       help: 'A file on the host, or name:port of something that speaks TLS.',
       check: (text) => (text.startsWith('/') || addressed.test(text) ? undefined : 'An absolute path, or name:port.'),
     }),
@@ -184,7 +185,7 @@ const addressed = /^(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::(\d{1,5}))?$/i;
 
 async function inFile(host: Host, path: string, signal: AbortSignal): Promise<X509Certificate[]> {
   const bytes = await host.files.read(path, { signal, limitBytes: 1024 * 1024 });
-  if (!bytes) throw new Fault('usage.certificate', `There is no file ${cleanLine(path)} on that host.`, 'Name another one.');
+  if (!bytes) throw new Fault('usage.certificate', `${cleanLine(path)} does not exist on the host.`, 'Name another one.');
   return certificatesIn(new TextDecoder().decode(bytes));
 }
 
@@ -200,7 +201,7 @@ async function behind(host: Host, { name, port, shown }: { name: string; port: n
     throw new Fault(
       'unreachable.page',
       `${cleanLine(shown)} shows no certificate: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`,
-      'Check name and port, and whether TLS is spoken there.',
+      'Check the name, the port, and that it uses TLS.',
       { cause: thrown },
     );
   }

@@ -13,27 +13,27 @@ export const firstAdmin: Procedure = async (session, input, context) => {
   const withPage = component.setupTasks.filter(({ page }) => page !== undefined);
   const task = setupTasksLeft(component).find(({ page }) => page !== undefined);
   if (withPage.length === 0) {
-    const message = `The catalog knows no page for the first account of ${id}.`;
-    throw new Fault('usage.setupTask', message, `What is left to do: quarterdeck status ${id}`);
+    const message = `The catalog has no page for the first account of ${id}.`;
+    throw new Fault('usage.setupTask', message, `See its setup tasks: quarterdeck status ${id}`);
   }
   if (!task) return { message: `${id}: "${withPage[0]?.title ?? ''}" is done.`, data: { done: true } };
   const address = `${component.url?.replace(/\/$/, '') ?? ''}${task.page ?? ''}`;
   const stays = {
-    message: `Left to do at ${cleanLine(address)}: ${task.title.replace(/\.$/, '')}.`,
-    remedy: `Go on any time: quarterdeck first-admin ${id}`,
+    message: `To do at ${cleanLine(address)}: ${task.title.replace(/\.$/, '')}.`,
+    remedy: `To resume: quarterdeck first-admin ${id}`,
   };
   const asks = task.by === 'hand' && session.attended;
   for (const line of guideOf(component, address, { title: asks ? '' : task.title, detail: task.detail }))
     session.show({ kind: 'text', text: line });
   const data = { address, done: false };
-  if (task.by === 'observed') return { message: `${stays.message} It goes from the list by itself when it is done.`, data };
+  if (task.by === 'observed') return { message: `${stays.message} It disappears from the list when it is done.`, data };
   if (!session.attended) return { message: `${stays.message} Then: quarterdeck tasks ${id} ${task.id}`, data };
   const chosen = await unlessCancelled(session, stays, () =>
     session.ask.choice({
       id: 'done',
-      label: `${task.title.replace(/\.$/, '')}: is it done?`,
+      label: `${task.title.replace(/\.$/, '')}`,
       choices: [
-        { value: 'yes', label: 'It is done' },
+        { value: 'yes', label: 'Done' },
         { value: 'later', label: 'Later', detail: 'it stays on the list' },
       ],
     }),
@@ -50,8 +50,7 @@ function guideOf(
   address: string,
   { title, detail }: { title: string; detail: string },
 ): string[] {
-  if (url === undefined)
-    return [title, detail, 'Its page is published nowhere: give it a host in the reverse proxy, or a port.'].filter(Boolean);
+  if (url === undefined) return [title, detail, 'Its page is not published: set a site at the reverse proxy, or a port.'].filter(Boolean);
   const tunnel = `From another machine: quarterdeck tunnel ${id}`;
   const plain = speaks === 'vaultwarden' ? `Browsers refuse its encryption on plain http, unless it is localhost. ${tunnel}` : tunnel;
   return [title, detail, `Open ${cleanLine(address)}`, url.startsWith('https://') ? '' : plain].filter(Boolean);

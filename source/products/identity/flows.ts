@@ -5,9 +5,9 @@ import { lazyFlows, resumable } from '../../flows/flow.ts';
 export const identityFlows = lazyFlows({ about: 'component' }, [
   {
     verb: 'first-admin',
-    title: 'Make the first account',
+    title: 'Create the first account',
     summary:
-      'Names the page where the first account or administrator is made, says what to do there and what closes the door behind them, and notes that it is done.',
+      'Shows the page where the first account or administrator is created, what to do there and how to close registration afterwards, and records that it is done.',
     ...resumable('operate'),
     ours: true,
     offered: (component) => mainRuns(component) && setupTasksLeft(component).some(({ page }) => page !== undefined),
@@ -18,7 +18,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     title: 'Check the OIDC discovery',
     speaks: 'oidc',
     summary:
-      'Reads the discovery document as a client does, and its keys: whether the issuer is the address that clients use, every endpoint is on https, and nothing is offered that no client should use.',
+      'Checks the discovery document and its keys as a client would: that the issuer is the address that clients use, that every endpoint uses https, and that nothing insecure is offered.',
     right: 'read',
     usage: '[REALM|APPLICATION]',
     load: async () => (await import('./oidc.ts')).oidcCheck,
@@ -28,37 +28,37 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     title: 'Inspect a token',
     id: 'token',
     summary:
-      'Says what a JSON web token claims, and whether it may be believed: the signature against the keys of its issuer, when it ends, for whom it is. Refuses "alg: none" and what has expired. The token is typed or piped in, and kept nowhere.',
+      'Shows the claims of a JSON web token and whether it is valid: its signature, expiry and audience. Rejects "alg: none" and expired tokens. The token is typed or piped in, and not stored.',
     right: 'read',
     about: 'host',
     offline: true,
     flags: {
-      issuer: { meaning: 'who must have made it; its keys are fetched from there', value: 'URL' },
+      issuer: { meaning: 'expected issuer; its keys are fetched from it', value: 'URL' },
       audience: { meaning: 'for whom it must be', value: 'NAME' },
-      keys: { meaning: 'where its keys are (JWKS), where the issuer does not tell', value: 'URL' },
+      keys: { meaning: 'address of its keys (JWKS), if the issuer does not provide it', value: 'URL' },
     },
     load: async () => (await import('./oidc.ts')).tokenInspect,
   },
   {
     verb: 'ldap users',
-    title: 'List the people of the directory',
+    title: 'List the users of the directory',
     speaks: 'ldap',
-    summary: 'Who is in the directory, with their addresses. Asks for the password of whoever may look.',
+    summary: 'Lists the users in the directory with their addresses. Prompts for the password of a user with read access.',
     right: 'read',
     usage: '[BIND-DN]',
     load: async () => (await import('./ldap-people.ts')).ldapUsers,
   },
   {
     verb: 'ldap add',
-    title: 'Add somebody to the directory',
+    title: 'Add a user to the directory',
     speaks: 'ldap',
     summary:
-      'Makes an entry for somebody below the people of the directory, then sets their password with the operation made for that, so that the directory hashes it, and sees the login work.',
+      'Creates an entry for a user, sets the password with the password modify operation, so that the directory hashes it, and verifies the login.',
     ...resumable('operate'),
     usage: '[USER]',
     flags: {
-      bind: { meaning: 'DN of who may add people; the administrator where nothing is said', value: 'DN' },
-      name: { meaning: 'how they are called', value: 'TEXT' },
+      bind: { meaning: 'DN of a user with write access (default: the administrator)', value: 'DN' },
+      name: { meaning: 'full name', value: 'TEXT' },
       email: { meaning: 'their mail address', value: 'ADDRESS' },
     },
     load: async () => (await import('./ldap-people.ts')).ldapAdd,
@@ -68,12 +68,12 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     title: 'Issue a certificate',
     speaks: 'step-ca',
     summary:
-      'Has the internal authority issue a certificate for one or more names. The key is made on the host that uses it, never leaves it, and is readable by its owner alone.',
+      'Issues a certificate from the internal authority for one or more names. The key is created on the host that uses it, never leaves it, and is readable only by its owner.',
     ...resumable('operate'),
     usage: '[NAME...]',
     flags: {
-      folder: { meaning: 'where certificate and key go on the host, absolute', value: 'FOLDER' },
-      days: { meaning: 'how long it is to be valid; the authority has the last word', value: 'DAYS' },
+      folder: { meaning: 'absolute path of the certificate and key on the host', value: 'FOLDER' },
+      days: { meaning: 'validity; limited by the authority', value: 'DAYS' },
     },
     load: async () => (await import('./ca.ts')).caIssue,
   },
@@ -82,7 +82,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     title: 'Inspect a certificate',
     speaks: 'step-ca',
     summary:
-      'Says of a certificate in a file or behind an address for which names it is, who signed it, when it ends and whether the internal authority stands behind it.',
+      'Shows the names, the issuer and the expiry of a certificate in a file or at an address, and whether the internal authority issued it.',
     right: 'read',
     usage: '[FILE|HOST:PORT]',
     load: async () => (await import('./ca.ts')).caInspect,

@@ -22,7 +22,7 @@ import { Directory, type NewPerson } from './client/directory.ts';
 const passwordVariable = 'LLDAP_LDAP_USER_PASS';
 
 export const ldapUsers: Procedure = async (session, input, context) => {
-  const { id, directory, base } = await unlessCancelled(session, 'Nobody was logged in, and nobody is listed.', () =>
+  const { id, directory, base } = await unlessCancelled(session, 'Not logged in; nothing was listed.', () =>
     openDirectory(session, input, context, input.words[0]),
   );
   try {
@@ -36,14 +36,14 @@ export const ldapUsers: Procedure = async (session, input, context) => {
 
 export const ldapAdd: Procedure = async (session, input, context) => {
   const { id } = componentOf(input);
-  const left = `Nobody was added to ${id}.`;
+  const left = `No user was added to ${id}.`;
   const person = await unlessCancelled(session, left, () => askPerson(session, input));
   const open = await unlessCancelled(session, left, () => openDirectory(session, input, context, optionOf(input, 'bind')));
   const { directory, base, endpoint } = open;
   const dn = `uid=${person.uid},ou=people,${base}`;
   try {
     if (session.dryRun) {
-      return dryRunOf(session, `add ${dn}, and set a password that is asked for.`, `${id} has the same people as before.`);
+      return dryRunOf(session, `add ${dn}, and set a password that is prompted for.`, `the users of ${id} were not changed.`);
     }
     const password = await unlessCancelled(session, left, () =>
       askNewPassword(session, `Password of ${person.uid}`, `Sends LDAP add ${dn}, then password modify (RFC 3062).`),
@@ -66,7 +66,7 @@ export const ldapAdd: Procedure = async (session, input, context) => {
       throw new Fault(
         'failed.directory',
         `${person.uid} is in ${id}, and cannot log in with the password that was set.`,
-        'Look at the log of the directory, and set another one.',
+        'Check the log of the directory, and set another one.',
       );
     }
     await showMadeUp(session, person.uid, password);
@@ -90,7 +90,7 @@ async function openDirectory(session: Session, input: FlowInput, context: FlowCo
     const env = new Map([...target.containers.values()].flatMap((container) => container.env));
     const base = env.get('LLDAP_LDAP_BASE_DN') ?? (await directory.base());
     if (base === undefined) {
-      throw new Fault('failed.directory', `${id} does not tell its base DN.`, 'Set the base DN of the component.');
+      throw new Fault('failed.directory', `${id} does not report its base DN.`, 'Set the base DN of the component.');
     }
     const admin = `uid=${env.get('LLDAP_LDAP_USER_DN') ?? 'admin'},ou=people,${base}`;
     const dn = bind ?? admin;
@@ -101,10 +101,10 @@ async function openDirectory(session: Session, input: FlowInput, context: FlowCo
     if (await directory.logIn(dn, password)) return open;
     throw new Fault(
       'refused.login',
-      `${id} does not let ${cleanLine(dn)} in with ${isKept ? 'the password that is kept: it was changed since' : 'that password'}.`,
+      `${id} rejects the ${isKept ? 'stored password' : 'password'} of ${cleanLine(dn)}${isKept ? ': it was changed since' : ''}.`,
       isKept
-        ? 'Type the one of now; the kept one is what the directory was first started with.'
-        : 'Directories lock accounts after a few tries: look the password up before the next one.',
+        ? 'Type the current one; the stored one is the initial password of the directory.'
+        : 'Directories lock accounts after a few attempts: check the password before the next one.',
     );
   } catch (thrown) {
     await directory.close();
@@ -126,8 +126,9 @@ async function askBindPassword(
   const typed = await session.ask.secret({
     id: 'bind-password',
     label: `Password of ${cleanLine(dn)}`,
-    help: name === undefined ? 'Of whoever may do this.' : 'Empty takes the one that is kept with the secrets. --bind names somebody else.',
-    check: (text) => (text === '' && name === undefined ? 'Type it, or leave with Esc.' : undefined),
+    help:
+      name === undefined ? 'Password of a user with this permission.' : 'Leave empty to use the stored one. To use another user: --bind.',
+    check: (text) => (text === '' && name === undefined ? 'Type it, or press Esc to cancel.' : undefined),
   });
   if (typed !== '' || name === undefined) return { password: typed, isKept: false };
   const kept = await (await context.vault(session)).read(name, session.signal);
@@ -137,26 +138,26 @@ async function askBindPassword(
   }
   throw new Fault(
     'usage.answer',
-    `No password of ${cleanLine(dn)} is kept.`,
-    `Type it, or keep it: quarterdeck secrets set ${name.split('/').slice(1).join(' ')}`,
+    `No password of ${cleanLine(dn)} is stored.`,
+    `Type it, or store it: quarterdeck secrets set ${name.split('/').slice(1).join(' ')}`,
   );
 }
 
 async function askPerson(session: Session, input: FlowInput): Promise<Omit<NewPerson, 'dn'>> {
-  const [word] = wordsUpTo(1, input, { takes: 'One person at a time', remedy: 'Run it once for each.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Add one user at a time', remedy: 'Run it once for each.' });
   const uid = await givenOrAsked(session, {
     ...{ id: 'user', label: 'Name to log in with', given: word, check: uidProblem },
     ...{ code: 'usage.user', remedy: 'Name another one.' },
   });
   const displayName = await givenOrAsked(session, {
-    ...{ id: 'name', label: 'How they are called', given: optionOf(input, 'name'), initial: uid },
+    ...{ id: 'name', label: 'Full name', given: optionOf(input, 'name'), initial: uid },
     check: (text) => (text.trim() === '' ? 'Everybody has a name.' : undefined),
-    ...{ code: 'usage.user', remedy: 'Give another name: --name' },
+    ...{ code: 'usage.user', remedy: 'Pass another name: --name NAME.' },
   });
   const mail = await givenOrAsked(session, {
     ...{ id: 'email', label: 'Mail address', given: optionOf(input, 'email') },
-    check: (text) => (/^[^\s@]+@[^\s@]+$/.test(text.trim()) ? undefined : 'That is no mail address.'),
-    ...{ code: 'usage.user', remedy: 'Give another address: --email' },
+    check: (text) => (/^[^\s@]+@[^\s@]+$/.test(text.trim()) ? undefined : 'Not an email address.'),
+    ...{ code: 'usage.user', remedy: 'Pass another address: --email ADDRESS.' },
   });
   const [givenName = '', ...rest] = displayName.split(/\s+/);
   return { uid, displayName, mail, givenName: rest.length > 0 ? givenName : '', surname: rest.length > 0 ? rest.join(' ') : displayName };

@@ -42,7 +42,7 @@ export const oidcCheck: Procedure = async (session, input, context) => {
     message:
       odd.length === 0
         ? `The discovery of ${component.id} is right.`
-        : `The discovery of ${component.id} works; worth a look: ${odd.map(({ title }) => title.toLowerCase()).join(', ')}.`,
+        : `The discovery of ${component.id} works; check: ${odd.map(({ title }) => title.toLowerCase()).join(', ')}.`,
     data,
   };
 };
@@ -61,18 +61,14 @@ async function documentPath(session: Session, entry: CatalogEntry, word: string 
       given: word,
       code: 'usage.name',
       remedy: 'Name another one.',
-      label: `Which ${inputName}?`,
+      label: `${inputName}`,
       help: named.inputs[inputName]?.description ?? '',
       check: (text) => (/^[\w.-]+$/.test(text) ? undefined : 'Letters, digits, dots and dashes only.'),
     });
     return (named.http?.path ?? '').replace(`<${inputName}>`, encodeURIComponent(given));
   }
   if (plain?.http) return plain.http.path;
-  throw new Fault(
-    'usage.component',
-    `The catalog does not say where ${entry.id} has its discovery document.`,
-    'Add the call to its component.yaml.',
-  );
+  throw new Fault('usage.component', `The catalog has no discovery document for ${entry.id}.`, 'Add the call to its component.yaml.');
 }
 
 /** Sends the headers of the reverse proxy: products build addresses from them. */
@@ -83,7 +79,7 @@ async function readBehindProxy(endpoint: HttpEndpoint, path: string, site: URL |
   if (status === 404)
     throw new Fault(
       'failed.discovery',
-      `There is nothing at ${cleanLine(path)}.`,
+      `Nothing found at ${cleanLine(path)}.`,
       'Name the realm or the application: it may be another one.',
     );
   const document = objectOf(json);
@@ -91,7 +87,7 @@ async function readBehindProxy(endpoint: HttpEndpoint, path: string, site: URL |
   throw new Fault(
     'failed.discovery',
     `${endpoint.shown} answers ${cleanLine(path)} with status ${status}, and not with a JSON document.`,
-    'Look at its log.',
+    'Check its log.',
   );
 }
 
@@ -100,15 +96,15 @@ export const tokenInspect: Procedure = async (session, input, context) => {
     throw new Fault(
       'usage.token',
       'A token does not belong on a command line: everybody on the machine can read that.',
-      'Type it when it is asked for, or pipe it in: --answers - takes {"token": "..."}.',
+      'Type it when prompted, or pipe it in: --answers - accepts {"token": "..."}.',
     );
   }
-  const typed = await unlessCancelled(session, 'No token was looked at.', () =>
+  const typed = await unlessCancelled(session, 'No token was checked.', () =>
     session.ask.secret({
       id: 'token',
       label: 'The token',
-      help: 'Three parts with dots between them. It is looked at here, sent nowhere, and forgotten.',
-      check: (text) => (text.trim() === '' ? 'Paste a token, or leave with Esc.' : undefined),
+      help: 'Three parts separated by dots. It is checked locally, not sent and not stored.',
+      check: (text) => (text.trim() === '' ? 'Paste a token, or press Esc to cancel.' : undefined),
     }),
   );
   const token = typed.trim().replace(/^bearer\s+/i, '');
@@ -121,13 +117,13 @@ export const tokenInspect: Procedure = async (session, input, context) => {
   session.show({ kind: 'table', columns: ['CLAIM', 'VALUE', 'MEANING'], rows: claimRows(seen.claims) });
   for (const item of seen.items) session.show({ kind: 'item', ...item });
   if (seen.verdict === 'refused') {
-    throw new Fault('refused.token', `This token is not to be believed: ${wrongText(seen.items)}.`, 'Ask for a new one at its issuer.');
+    throw new Fault('refused.token', `This token is not to be believed: ${wrongText(seen.items)}.`, 'Request a new one from its issuer.');
   }
   return {
     message:
       seen.verdict === 'valid'
         ? 'The token is right: signed by its issuer, and not expired.'
-        : 'Nothing is wrong with the token, but nobody has looked at its signature: do not believe it yet.',
+        : 'The token has no problems, but its signature was not verified: do not trust it yet.',
     data: { verdict: seen.verdict, header: seen.header, claims: seen.claims, items: seen.items },
   };
 };
@@ -142,10 +138,10 @@ async function keysOf(
   const direct = optionOf(input, 'keys');
   if (direct !== undefined) return { keys: await fetchKeys(host, direct, session.signal) };
   const issuer = optionOf(input, 'issuer') ?? (await trusted(session, named));
-  if (issuer === undefined) return { withoutKeys: 'nobody said where the keys of its issuer are (--issuer or --keys)' };
+  if (issuer === undefined) return { withoutKeys: 'the keys of its issuer are unknown (--issuer or --keys)' };
   const document = objectOf(await fetchJson(host, `${issuer.replace(/\/$/, '')}${discoverySuffix}`, session.signal));
   const at = document?.['jwks_uri'];
-  if (typeof at !== 'string') return { withoutKeys: 'its issuer does not say where its keys are (no jwks_uri)' };
+  if (typeof at !== 'string') return { withoutKeys: 'its issuer does not list its keys (no jwks_uri)' };
   return { keys: await fetchKeys(host, at, session.signal) };
 }
 
@@ -153,11 +149,11 @@ async function trusted(session: Session, named: string | undefined): Promise<str
   if (named === undefined || !named.startsWith('https://') || !session.attended || session.dryRun) return undefined;
   const chosen = await session.ask.choice({
     id: 'fetch',
-    label: `Ask ${cleanLine(named)} for its keys?`,
-    help: 'The token names it itself, and anybody can write a token. Asking tells that server that somebody looks at it.',
+    label: `Fetch the keys from ${cleanLine(named)}`,
+    help: 'The address is from the token itself, which anyone could have created. That server will see the request.',
     choices: [
-      { value: 'no', label: 'No, look at the rest' },
-      { value: 'yes', label: 'Yes, I know it', detail: `GET ${cleanLine(named)}${discoverySuffix}` },
+      { value: 'no', label: 'No, check without the signature' },
+      { value: 'yes', label: 'Yes, I trust it', detail: `GET ${cleanLine(named)}${discoverySuffix}` },
     ],
     initial: 'no',
   });
@@ -168,7 +164,7 @@ async function trusted(session: Session, named: string | undefined): Promise<str
 async function fetchJson(host: Host, address: string, signal: AbortSignal): Promise<unknown> {
   const endpoint = httpEndpointAt(host, address);
   if (!endpoint || !(endpoint.tls || endpoint.address.near)) {
-    throw new Fault('usage.url', `${cleanLine(address)} is no https address.`, 'For example https://auth.example.org');
+    throw new Fault('usage.url', `${cleanLine(address)} is not an https address.`, 'For example https://auth.example.org');
   }
   const { url, shown } = endpoint;
   const http = new HttpClient(endpoint, {
@@ -180,12 +176,12 @@ async function fetchJson(host: Host, address: string, signal: AbortSignal): Prom
   const refused = (why: string) => new Fault('failed.page', `${cleanLine(url.href)} answered with ${why}.`, 'Check the address.');
   if (answer.status !== 200 || !answer.whole) throw refused(`status ${answer.status}${answer.whole ? '' : ', and more than is read'}`);
   const document = parsedJson(answer.text);
-  if (document === undefined) throw refused('something that is no JSON');
+  if (document === undefined) throw refused('a response that is not JSON');
   return document;
 }
 
 async function fetchKeys(host: Host, at: string, signal: AbortSignal): Promise<JSONWebKeySet> {
   const keys = objectOf(await fetchJson(host, at, signal))?.['keys'];
   if (Array.isArray(keys)) return { keys };
-  throw new Fault('failed.page', `There are no keys at ${cleanLine(at)}.`, 'Name the address of the key set: --keys URL');
+  throw new Fault('failed.page', `No keys at ${cleanLine(at)}.`, 'Name the address of the key set: --keys URL');
 }

@@ -33,11 +33,11 @@ export interface ClusterChecklist {
 }
 
 export const sections = {
-  where: 'Where it is',
-  health: 'How it is',
-  api: 'What the next release takes away',
+  where: 'Current state',
+  health: 'Health',
+  api: 'Removed in the next release',
   safety: 'The way back',
-  drains: 'What a drain would meet',
+  drains: 'Effects of a drain',
   steps: 'The upgrade',
 } as const;
 

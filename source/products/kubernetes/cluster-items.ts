@@ -54,8 +54,8 @@ async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
     if (distribution.kind !== 'kubeadm') return skipped(ownCertificates(distribution));
     if (nodeExec) return checkCertificates(nodeExec, signal);
     return warning(
-      `Not looked at: there is no way to ${first?.name ?? 'the control plane'} from here`,
-      'Run it there: kubeadm certs check-expiration',
+      `Not checked: ${first?.name ?? 'the control plane'} is not reachable from this machine`,
+      'Run it on the node: kubeadm certs check-expiration',
     );
   };
   const readPods: Look = () =>
@@ -107,18 +107,18 @@ export async function observe(checklist: ClusterChecklist): Promise<void> {
 const ownCertificates = (distribution: Distribution) =>
   distribution.isOneProgram
     ? `${distribution.name} renews its own when it is restarted, within the last 90 days of them`
-    : `${distribution.name} looks after its own`;
+    : `${distribution.name} manages its own`;
 
 /** If the counters may not be read and no program checked the deployed objects, nothing was checked (R73). */
 async function checkUse({ api, target, session }: ClusterChecklist, checked: () => Promise<CheckResult>): Promise<CheckResult> {
   const used = await looked(() => checkDeprecated(api, target.minor, session.signal));
   if (!used.unseen || !(await checked()).unseen) return used;
-  return { ...used, state: 'blocked', advice: `${used.advice} Or have pluto or kubent on this host, which look at what is deployed.` };
+  return { ...used, state: 'blocked', advice: `${used.advice} Or install pluto or kubent on this host to check the deployed objects.` };
 }
 
 function withoutRelease(minors: readonly number[]): CheckResult {
   return warning(
-    `Nodes go through ${namesText(minors.map((minor) => `1.${minor}`))}, and no release of ${minors.length === 1 ? 'it' : 'them'} is known here`,
+    `Nodes go through ${namesText(minors.map((minor) => `1.${minor}`))}, of which no release is known`,
     `Pass one for each: ${viaText(minors)}`,
   );
 }
@@ -150,7 +150,7 @@ async function runCheckers({ flowContext, input, context, kubeconfig, target, se
     const reported = { ...worstOne, evidence: results.flatMap(({ summary, evidence = [] }) => [summary, ...evidence]) };
     return worstOne.state === 'blocked' ? reported : inSightOf(reported, await blindSpots(api, session.signal));
   }
-  const advice = `What lies in files and charts the API server does not know: pluto detect-files -d DIR --target-versions k8s=${target.text}`;
+  const advice = `The API server cannot check files and charts. To check them: pluto detect-files -d DIR --target-versions k8s=${target.text}`;
   return { ...warning('neither pluto nor kubent is on this host', advice), unseen: true };
 }
 
@@ -162,7 +162,7 @@ function addons({ facts, target }: ClusterChecklist): CheckResult {
   if (facts.addons.length === 0) return warning(facts.unseen ?? 'none seen in kube-system', undefined, evidence);
   return warning(
     `${countText(facts.addons.length, 'add-on')}: ${facts.addons.map(({ name }) => name).join(', ')}`,
-    `Nothing reports whether they fit 1.${target.minor}: read their notes (network, storage, ingress, certificates).`,
+    `Their compatibility with 1.${target.minor} is unknown: read their release notes (network, storage, ingress, certificates).`,
     evidence,
   );
 }
@@ -172,16 +172,16 @@ async function dryRunResult({ api, session, facts }: ClusterChecklist, node: str
   const refused = (await dryRunDrain(api, plan.evicted, session.signal)).map(({ pod, why }) => `${pod}: ${why}`);
   const lost = [
     ...lossesOf(plan),
-    ...(facts.nodes.length === 1 && plan.evicted.length > 0 ? ['there is no other node: nothing runs until this one is back'] : []),
+    ...(facts.nodes.length === 1 && plan.evicted.length > 0 ? ['no other node: nothing runs until this one is back'] : []),
   ];
   const evidence = [...refused, ...lost];
   const moved = `${countText(plan.evicted.length, 'pod')} to move`;
   if (refused.length > 0)
     return blocked(
       `${moved}; ${refused.join('; ')}`,
-      'Give the budget more room (another replica, maxUnavailable) before this node is drained.',
+      'Relax the disruption budget (another replica, maxUnavailable) before this node is drained.',
       evidence,
     );
-  if (lost.length > 0) return warning(`${moved}; ${lost.join('; ')}`, 'Save what must not be lost.', evidence);
+  if (lost.length > 0) return warning(`${moved}; ${lost.join('; ')}`, 'Save any data that must not be lost.', evidence);
   return ok(moved);
 }

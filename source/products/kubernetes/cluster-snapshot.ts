@@ -29,7 +29,7 @@ export async function canSnapshot(checklist: ClusterChecklist): Promise<boolean>
 /** Checks for a snapshot of the last hour that its own program can read (R73). */
 export async function observeSnapshot(checklist: ClusterChecklist): Promise<CheckResult> {
   const { distribution } = checklist.facts;
-  if (distribution.managed) return skipped(`not applicable: ${distribution.name} keeps etcd itself`);
+  if (distribution.managed) return skipped(`not applicable: ${distribution.name} manages etcd itself`);
   return snapshotMethods[storageOf(checklist)].observe(checklist, await sourceOf(checklist));
 }
 
@@ -42,8 +42,8 @@ export async function lookAtSnapshot(checklist: ClusterChecklist): Promise<void>
 export async function snapshotNow(checklist: ClusterChecklist): Promise<void> {
   const { session, list } = checklist;
   const { name, nodeExec } = await sourceOf(checklist);
-  if (!nodeExec) throw new Fault('refused.noWay', 'There is no way to the control plane from here.', etcdByHand);
-  await list.set('snapshot', { state: 'running', summary: `taken on ${name}, ${nodeExec.shown}` });
+  if (!nodeExec) throw new Fault('refused.noWay', 'The control plane is not reachable from this machine.', etcdByHand);
+  await list.set('snapshot', { state: 'running', summary: `created on ${name}, ${nodeExec.shown}` });
   await snapshotMethods[storageOf(checklist)].take(checklist, { name, nodeExec });
   if (session.dryRun) await list.set('snapshot', { state: 'todo', summary: 'dry-run' });
   // The snapshot is verified, not trusted.

@@ -17,7 +17,7 @@ async function contextOf(session: Session, config: Kubeconfig, named: string | u
   if (!second) return first.name;
   return session.ask.choice({
     id: 'cluster',
-    label: 'Which cluster?',
+    label: 'Cluster',
     choices: config.contexts.map(({ name, server, user }) => ({
       value: name,
       label: name,
@@ -55,10 +55,10 @@ async function askPlugin(session: Session, { engineName }: FlowInput, flowContex
   if (session.attended) {
     const answer = await session.ask.choice({
       id: 'plugin',
-      label: `Context ${login.context} logs in with a program. Run it?`,
+      label: `Context ${login.context} logs in with a program`,
       help: `Runs: ${command}`,
       choices: [
-        { value: 'run', label: 'Run it', detail: 'as the kubeconfig says' },
+        { value: 'run', label: 'Run it', detail: 'as set in the kubeconfig' },
         { value: 'leave', label: 'Leave' },
       ],
       initial: 'run',

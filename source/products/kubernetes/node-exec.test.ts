@@ -106,7 +106,7 @@ describe('a way to a node', () => {
   test('is none where sudo asks or the host is away, and that is said', async () => {
     const asks = findNodeExecs(flowContext(machine('desk', { hostname: 'cp-1', uid: 1000, sudo: false }).host), 'local', signal);
     expect(await asks.to(node('cp-1'))).toBeUndefined();
-    expect(asks.why(node('cp-1'))).toBe('sudo asks for a password on this machine');
+    expect(asks.why(node('cp-1'))).toBe('sudo prompts for a password on this machine');
     const away = findNodeExecs(
       flowContext(machine('desk').host, { nas: { ssh: 'cp-1', host: machine('nas', { away: true }).host } }),
       'local',
@@ -114,7 +114,7 @@ describe('a way to a node', () => {
     );
     expect(await away.to(node('cp-1'))).toBeUndefined();
     expect(away.why(node('cp-1'))).toBe('nas cannot be reached now: nas does not answer.');
-    expect(away.why(node('worker-1'))).toBe('there is no way to it from here');
+    expect(away.why(node('worker-1'))).toBe('not reachable from this machine');
   });
 
   test('is a container that kind made, and no other one of that name', async () => {

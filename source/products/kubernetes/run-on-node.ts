@@ -41,7 +41,7 @@ export async function runCommands(checklist: ClusterChecklist, node: ClusterNode
         const outcome = await nodeExec.run(grant, words);
         for (const line of lastLines(outcome.stdout)) session.progress({ id: 'command', label: line, output: true });
         if (outcome.exitCode === 0) continue;
-        const remedy = `Look at it on ${node.name}; what was done stays, and the walk goes on from there.`;
+        const remedy = `Check it on ${node.name}, then resume; completed steps are kept.`;
         throw new Fault('failed.node', failureText(`${command} on ${node.name}`, outcome), remedy);
       }
     },
@@ -53,22 +53,22 @@ async function runByHand(checklist: ClusterChecklist, node: ClusterNode, { what,
   const { session, nodeExecs } = checklist;
   if (await seen()) return;
   const isTalos = checklist.facts.distribution.kind === 'talos';
-  const why = commands.hand ?? (checklist.hand ? 'as you said' : nodeExecs.why(node));
+  const why = commands.hand ?? (checklist.hand ? 'as confirmed' : nodeExecs.why(node));
   const heading = `To be run ${isTalos ? 'where talosctl is' : `on ${node.name}, as root`} (by hand: ${why}):`;
   session.show({ kind: 'text', text: commandList(heading, commands) });
   if (session.dryRun) return;
   const answer = await session.ask.choice({
     id: `ran ${what}`,
-    label: isTalos ? 'Have they been run?' : `Have they been run on ${node.name}?`,
+    label: isTalos ? 'Confirm that the commands were run' : `Confirm that the commands were run on ${node.name}`,
     help: commandText(commands),
     choices: [
-      { value: 'done', label: 'Yes, go on', detail: 'what they did is looked at' },
-      { value: 'leave', label: 'Leave it here' },
+      { value: 'done', label: 'Done, continue', detail: 'their result is checked' },
+      { value: 'leave', label: 'Pause' },
     ],
     initial: 'done',
     fresh: true,
   });
-  if (answer === 'leave') throw new Fault('interrupted.cancelled', `Left before ${what}.`, 'Go on whenever you like.');
+  if (answer === 'leave') throw new Fault('interrupted.cancelled', `Paused before ${what}.`, 'Run the command again to resume.');
 }
 
 const lastLines = (text: string): string[] => text.trim().split('\n').slice(-3).map(cleanLine).filter(Boolean);
@@ -96,7 +96,7 @@ export async function untilSeen(
         throw new Fault(
           'failed.node',
           `${label}: ${waiting}, for ${Math.round(pace.backMs / 60_000)} minutes.`,
-          `The node says why (${whereItLogs(checklist.facts.distribution, controlPlane)}). The walk goes on from there.`,
+          `Check its log (${whereItLogs(checklist.facts.distribution, controlPlane)}), then resume.`,
         );
       await pauseFor(pace.lookMs, session.signal);
     }

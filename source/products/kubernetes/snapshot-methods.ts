@@ -93,20 +93,20 @@ async function observeFile(
   byHand: string,
   look: (nodeExec: NodeExec, kept: Record<'file' | 'age' | 'by', string>) => Promise<CheckResult>,
 ): Promise<CheckResult> {
-  const advice = nodeExec ? 'Take one from here.' : byHand;
+  const advice = nodeExec ? 'Create one here.' : byHand;
   const note = list.note('snapshot');
   const { file, takenMs } = note?.data ?? {};
   if (note?.kind !== 'done' || typeof file !== 'string' || typeof takenMs !== 'number') return blocked('none of the last hour', advice);
   const ageMs = Date.now() - takenMs;
   const age = agoText(ageMs);
   if (ageMs > freshMs) return blocked(`${file} is of ${age}: older than an hour`, advice);
-  if (!nodeExec) return warning(`${file} of ${age}, by ${note.by}; not looked at again`);
+  if (!nodeExec) return warning(`${file} from ${age}, by ${note.by}; not verified again`);
   return look(nodeExec, { file, age, by: note.by });
 }
 
 /* etcd beside the control plane, as kubeadm configures it. */
 
-export const etcdByHand = `ETCDCTL_API=3 ${etcdctl(kubeadmEtcd, 'snapshot', 'save', 'FILE').join(' ')}, then etcdutl snapshot status FILE; then skip this item and say where it is.`;
+export const etcdByHand = `ETCDCTL_API=3 ${etcdctl(kubeadmEtcd, 'snapshot', 'save', 'FILE').join(' ')}, then etcdutl snapshot status FILE; then skip this item with its location as the reason.`;
 
 const contentText = ({ file, keys, sizeBytes }: Snapshot, verifier: string) =>
   `${file} (${keys} keys, ${bytesText(sizeBytes)}), read by ${verifier}`;
@@ -118,10 +118,10 @@ const evidenceOf = (node: string, { file, hash, revision, keys, sizeBytes }: Sna
 
 function observeEtcd(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSource): Promise<CheckResult> {
   const { signal } = checklist.session;
-  const byHand = `Take one on ${name || 'a control-plane node'}: ${etcdByHand}`;
+  const byHand = `Create one on ${name || 'a control-plane node'}: ${etcdByHand}`;
   return observeFile(checklist, nodeExec, byHand, async (reached, { file, age }) => {
     const tools = await findEtcdTools(reached, signal);
-    if (!tools) return warning(`${file} of ${age}; its program is gone, so it was not looked at again`);
+    if (!tools) return warning(`${file} from ${age}; not verified again, as its program is missing`);
     const snapshot = await verifySnapshot(reached, tools, file, signal);
     return ok(`${contentText(snapshot, tools.verifier)}, ${age}`, evidenceOf(name, snapshot, tools));
   });
@@ -130,7 +130,7 @@ function observeEtcd(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSo
 async function takeEtcd(checklist: ClusterChecklist, { name, nodeExec }: ReachedSource): Promise<void> {
   const tools = await findEtcdTools(nodeExec, checklist.session.signal);
   if (!tools)
-    throw new Fault('failed.snapshot', `There is no etcdctl on ${name}, neither on the node nor in a running etcd container.`, etcdByHand);
+    throw new Fault('failed.snapshot', `${name} has no etcdctl, neither on the node nor in a running etcd container.`, etcdByHand);
   const commandsFor = (file: string) => snapshotCommands(tools, kubeadmEtcd, file);
   await takeFile(checklist, name, tools.folder, commandsFor, async (grant, file) => {
     const snapshot = await takeSnapshot(grant, nodeExec, tools, kubeadmEtcd, file);
@@ -146,7 +146,7 @@ const kindOf = ({ facts }: ClusterChecklist) => (facts.distribution.kind === 'rk
 /** Checks for snapshots that the product's own program lists as complete. */
 async function observeBuiltIn(checklist: ClusterChecklist): Promise<CheckResult> {
   const kind = kindOf(checklist);
-  const keepToken = `Keep /var/lib/rancher/${kind}/server/token with it: without it nothing is restored.`;
+  const keepToken = `Keep /var/lib/rancher/${kind}/server/token with it: a restore requires it.`;
   const [newest] = await builtInSnapshots(checklist.api, kind, checklist.session.signal);
   const advice = `On a server node: ${kind} etcd-snapshot save --name before-upgrade. ${keepToken}`;
   if (!newest) return blocked('none that is ready', advice);
@@ -158,7 +158,7 @@ async function observeBuiltIn(checklist: ClusterChecklist): Promise<CheckResult>
 
 async function takeBuiltIn(checklist: ClusterChecklist, { name, nodeExec }: ReachedSource): Promise<void> {
   const argv = [kindOf(checklist), 'etcd-snapshot', 'save', '--name', 'before-upgrade'];
-  const remedy = 'Look at its log on that node, and take the snapshot again.';
+  const remedy = 'Check its log on that node, and create the snapshot again.';
   await actSnapshot(checklist, name, [argv], (grant) =>
     runSnapshot(grant, nodeExec, [argv], remedy, (_, outcome) => failureText(`${argv.join(' ')} on ${name}`, outcome)),
   );
@@ -193,7 +193,7 @@ async function verifyCopy(nodeExec: NodeExec, file: string, signal: AbortSignal)
   const rows = Number(count);
   if (outcome.exitCode === 0 && verdict === 'ok' && rows > 0) return rows;
   const why = cleanLine(outcome.exitCode === 0 && verdict !== 'ok' ? verdict : lastWords(outcome)) || 'it holds nothing';
-  throw new Fault('failed.snapshot', `The copy ${cleanLine(file)} is not whole: ${why}.`, 'Take it again.');
+  throw new Fault('failed.snapshot', `The copy ${cleanLine(file)} is not whole: ${why}.`, 'Create it again.');
 }
 
 const copyEvidence = (node: string, file: string) => [
@@ -205,12 +205,12 @@ const copyEvidence = (node: string, file: string) => [
 async function observeState(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSource): Promise<CheckResult> {
   const { signal } = checklist.session;
   const { database, token } = sqliteState;
-  const byHand = `With k3s stopped on ${name || 'the server'}, copy ${database.replace('/state.db', '')} and ${token}, or save the database elsewhere that it uses; then skip this item and say where it is.`;
+  const byHand = `With k3s stopped on ${name || 'the server'}, copy ${database.replace('/state.db', '')} and ${token}, or back up its external database; then skip this item with the location as the reason.`;
   if (!nodeExec) return blocked('not seen from here: its state is in SQLite, or in a database elsewhere', byHand);
   if (!(await hasSqlite(nodeExec, signal)))
     return blocked(
-      `there is no ${database} on ${name}: its state is in a database elsewhere`,
-      `Save that database, and ${token}; then skip this item and say where they are.`,
+      `${name} has no ${database}: it uses an external database`,
+      `Back up that database and ${token}; then skip this item with their location as the reason.`,
     );
   return observeFile(checklist, nodeExec, byHand, async (reached, { file, age }) =>
     ok(`${file} (${await verifyCopy(reached, file, signal)} rows), read by sqlite3, ${age}`, copyEvidence(name, file)),
@@ -222,7 +222,7 @@ async function takeState(checklist: ClusterChecklist, { name, nodeExec }: Reache
     'Install sqlite3 there (apt-get install sqlite3), or stop k3s, copy /var/lib/rancher/k3s/server/db and its token, and start it again.';
   await takeFile(checklist, name, sqliteState.folder, copyCommands, async (grant, file) => {
     await runSnapshot(grant, nodeExec, copyCommands(file), remedy, ([program = ''], outcome) =>
-      outcome.exitCode === 127 ? `There is no ${program} on that node.` : failureText(program, outcome),
+      outcome.exitCode === 127 ? `That node has no ${program}.` : failureText(program, outcome),
     );
     await verifyCopy(nodeExec, file, grant.signal);
     return { evidence: copyEvidence(name, file) };
@@ -232,10 +232,10 @@ async function takeState(checklist: ClusterChecklist, { name, nodeExec }: Reache
 /* etcd of Talos: talosctl downloads the snapshot to the operated host and verifies it there. */
 
 function observeTalos(checklist: ClusterChecklist, { nodeExec }: SnapshotSource): Promise<CheckResult> {
-  const byHand = `Take one: talosctl -n ${planeAddress(checklist.facts) ?? 'NODE'} etcd snapshot etcd.db, then skip this item and say where it is.`;
+  const byHand = `Create one: talosctl -n ${planeAddress(checklist.facts) ?? 'NODE'} etcd snapshot etcd.db, then skip this item and say where it is.`;
   return observeFile(checklist, nodeExec, byHand, async (reached, { file, age, by }) => {
     const { exitCode } = await reached.read(['test', '-s', file], checklist.session.signal);
-    if (exitCode !== 0) return blocked(`${file} is not there any more`, 'Take one from here.');
+    if (exitCode !== 0) return blocked(`${file} no longer exists`, 'Create one here.');
     return ok(`${file}, ${age}, by ${by}`, checklist.list.note('snapshot')?.evidence ?? []);
   });
 }
@@ -254,7 +254,7 @@ async function takeTalos(checklist: ClusterChecklist, { nodeExec }: ReachedSourc
     return {
       evidence: [
         `on ${input.engineName}: ${contentText(snapshot, 'talosctl')}; hash ${snapshot.hash}, revision ${snapshot.revision}`,
-        'It holds every secret of the cluster: keep it where only you can read it.',
+        'It contains every secret of the cluster: store it where only you can read it.',
       ],
     };
   });
@@ -267,8 +267,8 @@ function talosSnapshot(file: string, reported: string): Snapshot {
   if (Number(keys) <= 0 || Number(size) <= 0)
     throw new Fault(
       'failed.snapshot',
-      `talosctl says nothing about what is in the snapshot ${cleanLine(file)}, or that it is empty.`,
-      'Look at its file, and take it again.',
+      `talosctl reports no content for the snapshot ${cleanLine(file)}.`,
+      'Check the file, and create it again.',
     );
   return { file, hash, revision: Number(revision), keys: Number(keys), sizeBytes: Number(size) };
 }

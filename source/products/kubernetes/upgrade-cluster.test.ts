@@ -78,9 +78,9 @@ describe('looking (R73)', () => {
       'node worker-2': 'todo',
       'node worker-3': 'todo',
     });
-    expect(items['webhooks']?.summary).toMatch(/nobody is behind policy\/policy-webhook/);
+    expect(items['webhooks']?.summary).toMatch(/policy\/policy-webhook has no endpoints/);
     expect(items['deprecated']?.summary).toMatch(/^gone in 1\.32, and still used: flowschemas of flowcontrol\.apiserver\.k8s\.io\/v1beta3/);
-    expect(items['stored']?.summary).toMatch(/issuers\.cert\.example\.com is stored as v1alpha2, which is served no more/);
+    expect(items['stored']?.summary).toMatch(/issuers\.cert\.example\.com is stored as v1alpha2, which is no longer served/);
     expect(items['certificates']?.summary).toMatch(/front-proxy-client \(19 days\)/);
     expect(items['pods']?.evidence.join(' ')).toMatch(/web\/report-.*CrashLoopBackOff, 412 restarts/);
     expect(items['drain worker-3']?.evidence).toEqual(
@@ -90,7 +90,7 @@ describe('looking (R73)', () => {
       ]),
     );
     expect(items['drain worker-2']?.evidence).toEqual(
-      expect.arrayContaining([expect.stringMatching(/cache.*emptyDir/), expect.stringMatching(/debug-shell is not made anew/)]),
+      expect.arrayContaining([expect.stringMatching(/cache.*emptyDir/), expect.stringMatching(/debug-shell is not recreated/)]),
     );
     expect(items['backups']?.summary).toMatch(/PartiallyFailed with 2 errors; the last complete one is of 32 hours ago$/);
     // A check changes nothing.
@@ -167,7 +167,7 @@ describe('looking (R73)', () => {
     test('where nodes go through no other release is refused, as are two of one minor (R73)', async () => {
       await expect(fixture.run(['practice'], { to: '1.31.8', via: ['1.30.1', '1.30.2'], check: true })).rejects.toMatchObject({
         code: 'usage.release',
-        message: '--via is given two releases of 1.30: 1.30.1 and 1.30.2.',
+        message: '--via has two releases of 1.30: 1.30.1 and 1.30.2.',
       });
       for (const name of ['worker-2', 'worker-3']) fixture.setKubelet(name, 'v1.31.6');
       await expect(fixture.run(['practice'], { to: '1.32.1', via: ['1.31.9'], check: true })).rejects.toMatchObject({
@@ -198,9 +198,9 @@ describe('looking (R73)', () => {
     test.each([
       ['v1.31.2', 'ok', /^v1\.31\.2$/],
       ['v1.30.9', 'warning', /^kubectl is v1\.30\.9, and too old for v1\.32\.4\.$/],
-      ['v1.33.1', 'warning', /^kubectl is v1\.33\.1, more than one minor away from the API server \(v1\.31\.6\)\.$/],
+      ['v1.33.1', 'warning', /^kubectl is v1\.33\.1, more than one minor from the API server \(v1\.31\.6\)\.$/],
       ['garbage', 'warning', /^kubectl on this host does not report its version$/],
-      ['v1.28.0', 'warning', /^kubectl is v1\.28\.0, more than one minor away from the API server \(v1\.31\.6\)\.$/],
+      ['v1.28.0', 'warning', /^kubectl is v1\.28\.0, more than one minor from the API server \(v1\.31\.6\)\.$/],
     ])('%s is judged: %s (R73)', async (gitVersion, state, summary) => {
       fixture.checker = (argv) =>
         argv[0] === 'kubectl' ? { exitCode: 0, stdout: JSON.stringify({ clientVersion: { gitVersion } }) } : undefined;
@@ -306,7 +306,7 @@ describe('looking (R73)', () => {
         for (const older of ['1.31.9', '1.32.3'])
           await expect(fixture.run(['practice'], { to: older, check: true })).rejects.toMatchObject({
             code: 'usage.release',
-            message: expect.stringMatching(/^It is at v1\.32\.4 already, and there is no way back/),
+            message: expect.stringMatching(/^It already runs v1\.32\.4\. The only way back/),
             remedy: expect.stringMatching(/--to 1\.32\.4\./),
           });
       },
@@ -399,7 +399,7 @@ describe('looking (R73)', () => {
     fixture.metrics = 403;
     expect(itemsOf((await fixture.run(['practice'], { to, check: true })).data)['deprecated']).toMatchObject({
       state: 'blocked',
-      summary: expect.stringMatching(/^Not looked at: The right to get \/metrics is missing/),
+      summary: expect.stringMatching(/^Not checked: The right to get \/metrics is missing/),
     });
   });
 
@@ -473,7 +473,7 @@ describe('looking (R73)', () => {
     const { data } = await fixture.run(['practice'], { to, check: true });
     const items = itemsOf(data);
     for (const id of ['backups', 'stored', 'webhooks'])
-      expect(items[id]).toMatchObject({ state: 'warning', summary: expect.stringMatching(/^Not looked at: .*away \(503\)/) });
+      expect(items[id]).toMatchObject({ state: 'warning', summary: expect.stringMatching(/^Not checked: .*unavailable \(503\)/) });
     expect(items['deprecated']?.state).toBe('blocked');
   });
 
@@ -523,7 +523,7 @@ describe('walking', () => {
     const report = await readFile(join(fixture.folder, 'report.md'), 'utf8');
     expect(report).toMatch(/^# Upgrade of practice to v1\.32\.4\n/);
     expect(report).toMatch(/- \[-\] \*\*Webhooks\*\*: skipped\..*\n {2}- Skipped because: off for the night/);
-    expect(report).toMatch(/- \[x\] \*\*worker-3\*\*: ok\. at v1\.32\.4, ready, takes pods again/);
+    expect(report).toMatch(/- \[x\] \*\*worker-3\*\*: ok\. at v1\.32\.4, ready, accepts pods again/);
     const acts = (await fixture.audited()).filter(({ phase }) => phase === 'after').map(({ act, outcome }) => `${act}: ${outcome}`);
     expect(acts).toEqual(
       expect.arrayContaining(['snapshot: done', 'cordon worker-1: done', 'drain worker-1: done', 'uncordon worker-3: done']),
@@ -603,7 +603,7 @@ describe('walking', () => {
     fixture.operator = somebody({}, 'unattended');
     // Neither the release nor the reasons are entered again.
     const { message, data } = await fixture.run(['practice']);
-    expect(fixture.operator.texts().join(' ')).toMatch(/Goes on with the walk to v1\.32\.4 that ada@desk began/);
+    expect(fixture.operator.texts().join(' ')).toMatch(/Resumes the upgrade to v1\.32\.4 that ada@desk started/);
     expect(message).toMatch(/^practice is at v1\.32\.4/);
     expect(fixture.ran.filter((line) => /upgrade apply|worker-1: apt-get install/.test(line))).toEqual([]);
     expect(itemsOf(data)['webhooks']).toMatchObject({ state: 'skipped', by: 'ada@desk' });
@@ -752,7 +752,7 @@ describe('walking', () => {
     };
     await expect(fixture.run(['practice'], { to, skip: skips })).rejects.toMatchObject({
       code: 'refused.oneAtATime',
-      message: expect.stringMatching(/worker-2 is cordoned already: worker-1 is not drained beside it/),
+      message: expect.stringMatching(/worker-2 is already cordoned, so worker-1 is not drained/),
     });
     expect((await fixture.nodes())['worker-1']).toEqual({ kubelet: 'v1.31.6', cordoned: false });
   });
@@ -767,7 +767,7 @@ describe('walking', () => {
     expect(operator.asked.map(({ id }) => id)).toEqual(['to', 'checklist']);
   });
 
-  test('by hand: commands are shown, and what they did is looked at', async () => {
+  test('by hand: commands are shown, and their result is checked', async () => {
     await makeRoom();
     fixture.reached = false;
     const byHand = somebody();
@@ -781,7 +781,7 @@ describe('walking', () => {
     fixture.operator = byHand;
     const { message } = await fixture.run(['practice'], { to, skip: [...skips, 'snapshot=taken by hand, nas:/srv/etcd.db'] });
     expect(message).toMatch(/^practice is at v1\.32\.4/);
-    expect(byHand.texts().join('\n')).toMatch(/To be run on worker-1, as root \(by hand: there is no way to it from here\):\n {2}sed -i/);
+    expect(byHand.texts().join('\n')).toMatch(/To be run on worker-1, as root \(by hand: not reachable from this machine\):\n {2}sed -i/);
     expect(fixture.ran).toEqual([]);
   });
 

@@ -70,13 +70,13 @@ function showWhere(session: Session, facts: ClusterFacts): void {
         .join(', '),
     ]),
   ];
-  session.show({ kind: 'table', title: 'Where it is', columns: ['WHAT', 'RELEASE', ''], rows });
+  session.show({ kind: 'table', title: 'Current state', columns: ['WHAT', 'RELEASE', ''], rows });
 }
 
 /** Returns the path to the newest known release: one checklist covers one minor. */
 function pathLine({ apiServer, nodes }: ClusterFacts): string {
   const newest = newestMinorAt(Date.now());
-  if (apiServer.minor >= newest) return `It is at ${minorText(apiServer)}, the newest minor that is known here.`;
+  if (apiServer.minor >= newest) return `It runs ${minorText(apiServer)}, the newest known minor.`;
   const reported = `The path to the newest: ${pathText(apiServer.minor, newest)}, one walk for each.`;
   // The skew check reports a kubelet that is newer than the API server; it would have to go back first.
   if (nodes.some(({ kubelet }) => kubelet.minor > apiServer.minor)) return reported;
@@ -91,7 +91,7 @@ export async function upgradeCluster(
   named: string | undefined,
   pace = checklistPace,
 ): Promise<FlowOutcome> {
-  session.progress({ id: 'look', label: 'Asking the cluster' });
+  session.progress({ id: 'look', label: 'Querying the cluster' });
   const { api, context, config } = await openCluster(session, input, flowContext, named);
   const facts = await readCluster(api, session.signal);
   session.progress({ id: 'look', label: 'Asked', done: true });
@@ -106,7 +106,7 @@ export async function upgradeCluster(
   // A checklist whose release the cluster has meanwhile passed is obsolete.
   const target = await chooseTarget(session, input, facts, begun?.facts['to'], nodeExec);
   if (begun?.facts['to'] === target.text)
-    session.show({ kind: 'text', text: `Goes on with the walk to ${target.text} that ${begun.startedBy} began.` });
+    session.show({ kind: 'text', text: `Resumes the upgrade to ${target.text} that ${begun.startedBy} started.` });
   const list = await Checklist.open({
     file: own ?? join(folder, `cluster-${safeName(context)}-${safeName(target.text)}.json`),
     title: `Upgrade of ${context} to ${target.text}`,
@@ -152,7 +152,7 @@ async function checklistThrough(checklist: ClusterChecklist): Promise<FlowOutcom
     const { facts } = checklist;
     const path = isPlaneAt(facts, target) ? `of the nodes to ${target.text}` : `from ${fromTo(oldestApiServer(facts), target)}`;
     const message = complete ? `Nothing is in the way ${path}.` : inTheWay(blocked);
-    return checklistOutcome(session, input, list, { outcome: 'Only looked.', message, complete });
+    return checklistOutcome(session, input, list, { outcome: 'Checked only.', message, complete });
   }
   await untilClear(checklist);
   // Nodes that would be too old are upgraded first, to the current release of the control plane.
@@ -198,9 +198,9 @@ function order(checklist: ClusterChecklist): string[] {
 }
 
 function goText({ facts, target }: ClusterChecklist): string {
-  if (facts.distribution.kind === 'talos') return 'Go on: all nodes together, as talosctl does it';
+  if (facts.distribution.kind === 'talos') return 'Continue: all nodes together, with talosctl';
   const first = facts.distribution.isOneProgram ? 'one server after the other first, then' : 'the control plane first, then';
-  return `Go on: ${isPlaneAt(facts, target) ? '' : `${first} `}one node after the other`;
+  return `Continue: ${isPlaneAt(facts, target) ? '' : `${first} `}one node after the other`;
 }
 
 async function untilClear(checklist: ClusterChecklist): Promise<void> {
@@ -210,8 +210,8 @@ async function untilClear(checklist: ClusterChecklist): Promise<void> {
     const answer = await askChecklist(session, list, {
       id: 'checklist',
       label: isPlaneAt(checklist.facts, target)
-        ? `Go on with the nodes of ${checklist.context}, to ${target.text}?`
-        : `Upgrade ${checklist.context} from ${fromTo(oldestApiServer(checklist.facts), target)}?`,
+        ? `Upgrade the nodes of ${checklist.context} to ${target.text}`
+        : `Upgrade ${checklist.context} from ${fromTo(oldestApiServer(checklist.facts), target)}`,
       go: goText(checklist),
       actions: isMissing ? [snapshotAction(checklist)] : [],
     });
@@ -230,7 +230,7 @@ async function untilClear(checklist: ClusterChecklist): Promise<void> {
 
 function snapshotAction(checklist: ClusterChecklist): ChecklistAction {
   const what = storageOf(checklist) === 'state' ? 'a copy of its state' : 'an etcd snapshot';
-  return { value: 'snapshot', label: `Take ${what} now`, detail: 'and verify it', first: true };
+  return { value: 'snapshot', label: `Create ${what} now`, detail: 'and verify it', first: true };
 }
 
 async function finish(checklist: ClusterChecklist): Promise<FlowOutcome> {
@@ -282,14 +282,14 @@ async function leftFault(checklist: ClusterChecklist, thrown: unknown, report: s
   return new Fault(
     thrown.code,
     `${thrown.message.replace(/([^.!?])$/, '$1.')} ${where}${report ? ` Report: ${report}` : ''}`,
-    `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}Go on, you or somebody else: quarterdeck upgrade ${context}${typeof input.options.checklist === 'string' ? ` --checklist ${input.options.checklist}` : ''}`,
+    `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}Anyone can resume it: quarterdeck upgrade ${context}${typeof input.options.checklist === 'string' ? ` --checklist ${input.options.checklist}` : ''}`,
     { cause: thrown },
   );
 }
 
 /** An argument that is the name of a component selects it; any other is a context of the kubeconfig. */
 export const upgrade: Procedure = async (session, input, flowContext) => {
-  const [named] = wordsUpTo(1, input, { takes: 'One context or component at a time', remedy: 'Walk through one after the other.' });
+  const [named] = wordsUpTo(1, input, { takes: 'Upgrade one context or component at a time', remedy: 'Run it once for each.' });
   const component = named === undefined ? undefined : componentNamed(flowContext, input, named);
   const checklist = (chosen: ComponentView) =>
     upgradeComponent(session, { ...input, engineName: chosen.host, component: chosen, words: [] }, flowContext);
@@ -299,7 +299,7 @@ export const upgrade: Procedure = async (session, input, flowContext) => {
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code !== 'usage.kubeconfig') throw thrown;
     if (named !== undefined) {
-      const message = `There is no component "${cleanLine(named)}" here, and no cluster either. ${thrown.message}`;
+      const message = `No component or cluster "${cleanLine(named)}". ${thrown.message}`;
       throw new Fault('usage.component', message, `quarterdeck status lists the components. ${thrown.remedy}`, { cause: thrown });
     }
     return checklist(await chooseComponent(session, flowContext, thrown));
@@ -312,7 +312,7 @@ async function chooseComponent(session: Session, { fleet, practice }: FlowContex
   if (!session.attended || known.length === 0) throw cause;
   const key = await session.ask.choice({
     id: 'component',
-    label: 'Which component?',
+    label: 'Component',
     help: `${cause.message} ${cause.remedy}`,
     choices: known.map((one) => ({ value: one.key, label: one.id, detail: `${one.product}, ${one.state.label}` })),
   });

@@ -63,8 +63,8 @@ export async function upgradeControlPlane(checklist: ClusterChecklist): Promise<
       commands,
       seen: at,
       destroys: [
-        `There is no way back from ${target.text} but restoring etcd${typeof snapshot === 'string' ? ` from ${snapshot}` : ''}.`,
-        'The API server restarts: for a moment nothing can be asked or changed.',
+        `The only way back from ${target.text} is to restore etcd${typeof snapshot === 'string' ? ` from ${snapshot}` : ''}.`,
+        'The API server restarts and is briefly unavailable.',
       ],
     });
     await untilSeen(checklist, node, `Control plane on ${node.name}`, async () => {
@@ -94,7 +94,7 @@ async function managedControlPlane(checklist: ClusterChecklist): Promise<void> {
         commands: { ...commands, hand: commands.hand ?? 'its nodes are not seen' },
         seen: at,
       });
-    await untilSeen(checklist, { controlPlane: true }, 'Control plane', async () => ((await at()) ? undefined : 'not there yet'));
+    await untilSeen(checklist, { controlPlane: true }, 'Control plane', async () => ((await at()) ? undefined : 'missing'));
   }
   if (!session.dryRun) await list.set('control-plane', { ...item, state: 'ok', summary: `at ${target.text}` });
 }

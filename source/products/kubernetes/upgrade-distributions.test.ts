@@ -172,7 +172,7 @@ describe('RKE2 (R73)', () => {
       ]),
     );
     expect(itemsOf(data)['after']).toMatchObject({ state: 'ok' });
-    const where = desk.shown.find((view) => view.kind === 'table' && view.title === 'Where it is');
+    const where = desk.shown.find((view) => view.kind === 'table' && view.title === 'Current state');
     expect(JSON.stringify(where)).toMatch(/"API server","v1\.31\.6\+rke2r1","RKE2"/);
     expect(JSON.stringify(where)).toMatch(/kube-scheduler-cp-1","v1\.31\.6-rke2r1-build20250214"/);
   });
@@ -308,7 +308,7 @@ test('continued by somebody on another machine who was handed the checklist; the
   fixture.operator = new AtTheDesk('terminal');
   const report = join(fixture.folder, 'morning.md');
   await fixture.run(['practice'], { checklist: handed, report });
-  expect(fixture.operator.texts().join('\n')).toMatch(/Goes on with the walk to v1\.32\.4\+k3s1 that ada@desk began/);
+  expect(fixture.operator.texts().join('\n')).toMatch(/Resumes the upgrade to v1\.32\.4\+k3s1 that ada@desk started/);
   const text = await readFile(report, 'utf8');
   expect(text).toMatch(/ada@desk/);
   expect(text).toMatch(/grace@laptop/);

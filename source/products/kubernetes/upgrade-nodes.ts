@@ -66,9 +66,9 @@ async function afterStall(checklist: ClusterChecklist, name: string, fault: Faul
     label: fault.message,
     help: fault.remedy,
     choices: [
-      { value: 'again', label: 'Try again', detail: 'when its budget has room' },
-      ...(refused.length > 0 ? [{ value: 'delete', label: 'Delete them without asking their budgets', detail: names.join(', ') }] : []),
-      { value: 'leave', label: 'Leave it here', detail: `${name} stays cordoned` },
+      { value: 'again', label: 'Try again', detail: 'when its disruption budget allows it' },
+      ...(refused.length > 0 ? [{ value: 'delete', label: 'Delete them regardless of disruption budgets', detail: names.join(', ') }] : []),
+      { value: 'leave', label: 'Pause', detail: `${name} stays cordoned` },
     ],
     initial: 'again',
     fresh: true,
@@ -100,7 +100,7 @@ function throwIfAhead({ session }: ClusterChecklist, facts: ClusterFacts, name: 
   throw new Fault(
     'refused.controlPlane',
     `The control plane${pending.length > 0 ? ` on ${namesText(pending)}` : ''} is not at ${goal.text} (${oldest.text}): ${name} is not upgraded before it.`,
-    'Upgrade the control plane first, by hand where you skipped it: a kubelet must not be newer than any API server.',
+    'Upgrade the control plane first, manually if you skipped it: a kubelet must not be newer than any API server.',
   );
 }
 
@@ -114,8 +114,8 @@ function throwIfAnother(checklist: ClusterChecklist, { nodes }: ClusterFacts, na
   if (others.length === 0) return;
   throw new Fault(
     'refused.oneAtATime',
-    `${others.join(' and ')} ${others.length === 1 ? 'is' : 'are'} cordoned already: ${name} is not drained beside ${others.length === 1 ? 'it' : 'them'}. Nodes go one at a time.`,
-    `Let pods in again, when it is well: kubectl uncordon ${others[0]}`,
+    `${others.join(' and ')} ${others.length === 1 ? 'is' : 'are'} already cordoned, so ${name} is not drained: nodes are upgraded one at a time.`,
+    `When it is healthy, run: kubectl uncordon ${others[0]}`,
   );
 }
 
@@ -202,5 +202,5 @@ export async function upgradeNode(checklist: ClusterChecklist, name: string, onl
   const after = await readNode(api, name, session.signal);
   const at = `at ${after?.kubelet.text ?? goal.text}`;
   await list.keep(id, { kind: 'done', summary: at, data: { cordoned: 0 } });
-  await set('ok', `${at}, ready${after?.cordoned ? ', cordoned as before' : ', takes pods again'}`);
+  await set('ok', `${at}, ready${after?.cordoned ? ', cordoned as before' : ', accepts pods again'}`);
 }

@@ -21,15 +21,15 @@ function targetProblem(facts: ClusterFacts, typed: string): { code: FaultCode; m
   if (isPrerelease(typed)) return problem(`${cleanLine(typed)} is a pre-release. Use a final one, such as ${example}.`);
   if (!isOurs(facts, wanted.vendor))
     return problem(`${cleanLine(typed)} is not a release for this cluster (${facts.distribution.name}), such as ${example}.`);
-  if (wanted.major !== oldest.major) return problem(`Kubernetes ${wanted.major} is none that is known here.`);
+  if (wanted.major !== oldest.major) return problem(`Kubernetes ${wanted.major} is not a known release.`);
   if (wanted.minor > oldest.minor + 1) {
     return problem(
-      `From ${minorText(oldest)} to ${minorText(wanted)} skips ${wanted.minor - oldest.minor === 2 ? `1.${oldest.minor + 1}` : `1.${oldest.minor + 1} to 1.${wanted.minor - 1}`}, and no minor is skipped. The path: ${pathText(oldest.minor, wanted.minor)}. Go to 1.${oldest.minor + 1} first.`,
+      `From ${minorText(oldest)} to ${minorText(wanted)} skips ${wanted.minor - oldest.minor === 2 ? `1.${oldest.minor + 1}` : `1.${oldest.minor + 1} to 1.${wanted.minor - 1}`}, but minors must not be skipped. The path: ${pathText(oldest.minor, wanted.minor)}. Go to 1.${oldest.minor + 1} first.`,
       'refused.skip',
     );
   }
   if (wanted.minor < newest.minor || (wanted.patch !== undefined && wanted.minor === newest.minor && wanted.patch < newest.patch))
-    return problem(`It is at ${newest.text} already, and there is no way back but restoring etcd.`);
+    return problem(`It already runs ${newest.text}. The only way back is to restore etcd.`);
   return undefined;
 }
 
@@ -82,7 +82,7 @@ export async function chooseTarget(
     given ??
     (await session.ask.text({
       id: 'to',
-      label: 'To which release?',
+      label: 'Target release',
       help: `It is at ${apiServer.text}; the newest is about 1.${newestMinorAt(Date.now())}. One minor at a time: 1.${oldest.minor + 1}, or a newer 1.${newestApiServer(facts).minor}.${behind.length > 0 ? ` ${behind.map(({ name, kubelet }) => `${name} (${minorText(kubelet)})`).join(', ')} can be brought to ${apiServer.text} first.` : ''}`,
       initial: await suggest(),
       check: (text) => targetProblem(facts, text)?.message,
@@ -100,7 +100,7 @@ export async function chooseTarget(
   const first = wanted?.minor === newest.minor ? newest.text : `${cleanLine(typed)}.0`;
   throw new Fault(
     'usage.release',
-    `${cleanLine(typed)} is a minor, and its newest patch release is not known here.`,
+    `${cleanLine(typed)} is a minor whose newest patch release is unknown.`,
     `Pass a whole release, such as --to ${first.replace(/^v/, '')}. ${newestPatches}`,
   );
 }
@@ -140,7 +140,7 @@ export async function releasesBetween(
   if (missing.length > 0 && !session.attended)
     throw new Fault(
       'usage.unanswered',
-      `Nodes go through ${missing.map((minor) => `1.${minor}`).join(', ')}, and no release of ${missing.length === 1 ? 'it' : 'them'} is known here.`,
+      `Nodes go through ${missing.map((minor) => `1.${minor}`).join(', ')}, of which no release is known.`,
       `Pass one for each: ${viaText(missing)}. ${newestPatches}`,
     );
   for (const minor of missing) between.set(minor, await askBetween(session, facts, minor));
@@ -171,7 +171,7 @@ function givenBetween(input: FlowInput, facts: ClusterFacts, target: Release, ke
     }
     const other = given.find(({ minor }) => minor === release.minor);
     if (other && other.text !== release.text)
-      throw fault(`--via is given two releases of ${minorText(release)}: ${other.text.slice(1)} and ${release.text.slice(1)}.`);
+      throw fault(`--via has two releases of ${minorText(release)}: ${other.text.slice(1)} and ${release.text.slice(1)}.`);
     given.push(release);
   }
   return given;
@@ -187,7 +187,7 @@ async function askBetween(session: Session, facts: ClusterFacts, minor: number):
   };
   const typed = await session.ask.text({
     id: `via 1.${minor}`,
-    label: `Which release of 1.${minor} do ${waiting.join(', ')} go through?`,
+    label: `Release of 1.${minor} for ${waiting.join(', ')}`,
     help: `No minor is skipped, and no node runs that one. On the command line: --via 1.${minor}.0`,
     initial: `v1.${minor}.0`,
     check: (text) => (wholeOf(text) ? undefined : `A release of 1.${minor}, whole: 1.${minor}.0`),

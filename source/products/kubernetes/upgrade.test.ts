@@ -42,7 +42,7 @@ describe('what is upgraded', () => {
     await expect(upgrade(['practice', 'password-vault'])).rejects.toMatchObject({ code: 'usage.words' });
     await expect(upgrade(['nobody'], { kubeconfig: '/nowhere/config' })).rejects.toMatchObject({
       code: 'usage.component',
-      message: expect.stringMatching(/^There is no component "nobody" here, and no cluster either\. There is no kubeconfig/),
+      message: expect.stringMatching(/^No component or cluster "nobody"\. No kubeconfig found/),
     });
   });
 
@@ -55,7 +55,7 @@ describe('what is upgraded', () => {
   test('a dry run of a component shows what an update would do, and does nothing', async () => {
     const before = await fixture.containers('rss-reader');
     const { message } = await upgrade(['rss-reader'], {}, {}, true);
-    expect(message).toBe('Dry run: rss-reader is as it was.');
+    expect(message).toBe('Dry run: rss-reader was not changed.');
     expect(await fixture.containers('rss-reader')).toEqual(before);
   });
 

@@ -3,48 +3,49 @@ import { lazyFlows, resumable } from '../../flows/flow.ts';
 export const nebulaFlows = lazyFlows({ about: 'host' }, [
   {
     verb: 'overlay ca',
-    title: 'Make the authority of the overlay mesh',
+    title: 'Create the authority of the overlay mesh',
     summary:
-      'Makes the authority that signs the certificates of an overlay mesh (nebula), with nebula-cert on this machine. Its private key goes into the vault, and nowhere else.',
+      'Creates the authority that signs the certificates of an overlay mesh (nebula), with nebula-cert on this machine. Its private key is stored only in the secret store.',
     ...resumable('operate'),
     usage: '[NAME]',
-    flags: { for: { meaning: 'how long it is good: 1095d', value: 'DURATION' } },
+    flags: { for: { meaning: 'validity: 1095d', value: 'DURATION' } },
     load: async () => (await import('./overlay.ts')).overlayCa,
   },
   {
     verb: 'overlay sign',
     title: 'Sign a node of the overlay mesh',
     summary:
-      'Makes a key for a node of the overlay mesh and signs its certificate. The key goes into the vault; a node of the same name gets a new one, which is how a certificate is renewed.',
+      'Creates a key for a node of the overlay mesh and signs its certificate. The key is stored in the secret store. To renew a certificate, sign the same name again.',
     ...resumable('reveal'),
     usage: '[NAME]',
     flags: {
       ip: { meaning: 'its address in the mesh, with the prefix: 10.1.0.2/24', value: 'NETWORK' },
-      groups: { meaning: 'what firewall rules call it, with commas', value: 'LIST' },
+      groups: { meaning: 'groups for firewall rules, comma-separated', value: 'LIST' },
       subnets: { meaning: 'networks behind it, with commas', value: 'LIST' },
-      for: { meaning: "how long it is good; without it as long as the authority's", value: 'DURATION' },
+      for: { meaning: 'validity (default: that of the authority)', value: 'DURATION' },
       out: {
-        meaning: 'write ca.crt, NAME.crt and NAME.key into this folder of this machine, the key for its owner alone',
+        meaning: 'write ca.crt, NAME.crt and NAME.key into this folder of this machine, the key readable only by its owner',
         value: 'FOLDER',
       },
-      install: { meaning: 'put them where the overlay mesh of this host finds them, deployed or not yet' },
+      install: { meaning: 'install them for the overlay mesh of this host, deployed or not yet' },
     },
     load: async () => (await import('./overlay.ts')).overlaySign,
   },
   {
     verb: 'overlay list',
     title: 'List the certificates of the overlay mesh',
-    summary: 'Lists the authority and every node that was signed from here, and when each certificate ends. Ends with 1 where one is over.',
+    summary:
+      'Lists the authority and every node signed by Quarterdeck with the expiry of each certificate. Exits with 1 if one has expired.',
     right: 'read',
     load: async () => (await import('./overlay-mesh.ts')).overlayList,
   },
   {
     verb: 'overlay inspect',
-    title: 'Look at a certificate of an overlay mesh',
-    summary: 'Says what a certificate is good for, until when, and whether the authority of this mesh signed it.',
+    title: 'Check a certificate of an overlay mesh',
+    summary: 'Shows the names and expiry of a certificate, and whether the authority of this mesh signed it.',
     right: 'read',
     usage: '[FILE]',
-    flags: { stdin: { meaning: 'take the certificate from what is piped in' } },
+    flags: { stdin: { meaning: 'read the certificate from standard input' } },
     load: async () => (await import('./overlay-mesh.ts')).overlayInspect,
   },
 ]);

@@ -19,7 +19,7 @@ export function bookOf({ dataFolder }: FlowContext, engineName: string): Overlay
 export async function meshOf(book: OverlayBook): Promise<OverlayMesh> {
   const mesh = await book.read();
   if (mesh) return mesh;
-  throw new Fault('failed.overlay', 'This mesh has no authority yet.', 'Make one: quarterdeck overlay ca');
+  throw new Fault('failed.overlay', 'This mesh has no authority yet.', 'Create one: quarterdeck overlay ca');
 }
 
 export function dayText(ms: number): string {
@@ -58,7 +58,7 @@ export const overlayList: Procedure = async (session, input, context) => {
       over > 0
         ? `${over} of ${all.length} certificates are over.`
         : soon > 0
-          ? `${soon} of ${all.length} certificates end within 30 days: sign them anew.`
+          ? `${soon} of ${all.length} certificates expire within 30 days: sign them again.`
           : 'All certificates are good for more than 30 days.',
     data: {
       authority: { name: authority.name, until: new Date(authority.untilMs).toISOString() },
@@ -111,12 +111,12 @@ function showCertificate(session: Session, one: OverlayCertificate, at: number, 
     ].filter(([, value]) => value !== ''),
   });
   if (!isOver(one, nowMs)) return;
-  const evidence = one.fromMs > nowMs ? 'It is not good yet: look at the clock.' : 'It is over: sign it anew.';
+  const evidence = one.fromMs > nowMs ? 'It is not valid yet: check the clock.' : 'It has expired: sign it again.';
   session.show({ kind: 'item', id: `end-${at + 1}`, title: one.name, state: 'blocked', evidence });
 }
 
 async function certificateFile(session: Session, { words: [word], stdin }: FlowInput): Promise<{ text: string; file: string }> {
   if (stdin) return { text: new TextDecoder().decode(stdin), file: 'the input' };
-  const written = await fileWord(session, word, { label: 'Which certificate?', help: 'A file of this machine.' });
+  const written = await fileWord(session, word, { label: 'Certificate', help: 'A file of this machine.' });
   return readNamedFile(session, written, 'Name a certificate of nebula.');
 }

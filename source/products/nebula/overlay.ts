@@ -28,19 +28,18 @@ export const overlayCa: Procedure = async (session, input, context) => {
     throw new Fault(
       'refused.authority',
       `The mesh of ${input.engineName} has an authority: ${cleanLine(before.authority.name)}, ${endText(before.authority.untilMs, Date.now())}.`,
-      'Certificates of another one would be worth nothing to its nodes. Move its file away to begin a new mesh.',
+      'Its nodes would reject certificates of another authority. To start a new mesh, move its file.',
     );
   }
-  const name = await wordOr(session, input, { id: 'name', label: 'What is the mesh called?', initial: 'home mesh' });
+  const name = await wordOr(session, input, { id: 'name', label: 'Name of the mesh', initial: 'home mesh' });
   const help = 'When it ends, every node needs a new certificate at once.';
-  const seconds =
-    forOption(input) ?? (await session.ask.duration({ id: 'for', label: 'How long is it good?', initial: usualAuthority, help }));
+  const seconds = forOption(input) ?? (await session.ask.duration({ id: 'for', label: 'Validity', initial: usualAuthority, help }));
   const vault = await context.vault(session);
   if (!isOurs) await session.note('authority', name);
   const signed = await session.act({
     id: 'authority',
     right: 'operate',
-    request: `nebula-cert ca -name ${name} -duration ${seconds}s; keep its key as ${input.engineName}/${component}/CA_KEY`,
+    request: `nebula-cert ca -name ${name} -duration ${seconds}s; store its key as ${input.engineName}/${component}/CA_KEY`,
     target: { host: input.engineName, component },
     done: async () => (await book.read()) !== undefined,
     run: async (grant) => {
@@ -54,9 +53,9 @@ export const overlayCa: Procedure = async (session, input, context) => {
     },
   });
   const made = await thisOrEarlier(session, signed, async () => (await meshOf(book)).authority.certificate);
-  if (!made) return { message: 'Dry run: no authority was made.' };
+  if (!made) return { message: 'Dry run: no authority was created.' };
   return {
-    message: `${name} can sign nodes, and ends ${dayText(made.untilMs)}. Its key is in the vault: back it up (quarterdeck secrets export). Sign a node: quarterdeck overlay sign NAME`,
+    message: `Created ${name}, valid until ${dayText(made.untilMs)}. Its key is in the secret store: back it up (quarterdeck secrets export). To sign a node: quarterdeck overlay sign NAME`,
     data: { authority: jsonOf(made) },
   };
 };
@@ -70,8 +69,8 @@ export const overlaySign: Procedure = async (session, input, context) => {
   if (authority.untilMs < nowMs)
     throw new Fault(
       'refused.authority',
-      `The authority ${cleanLine(authority.name)} ended ${dayText(authority.untilMs)}: nobody takes what it signs.`,
-      'Move its file away, make a new one, and sign every node anew.',
+      `The authority ${cleanLine(authority.name)} expired ${dayText(authority.untilMs)}: nodes reject what it signs.`,
+      'Move its file, create a new one, and sign every node again.',
     );
   const wanted = await nodeOf(session, input, mesh);
   const asked = await askWhere(session, input, wanted.name);
@@ -95,7 +94,7 @@ export const overlaySign: Procedure = async (session, input, context) => {
     id: 'sign',
     right: 'reveal',
     request: [
-      `nebula-cert sign -name ${wanted.name} -ip ${wanted.network}${wanted.groups.length > 0 ? ` -groups ${wanted.groups.join(',')}` : ''}; keep its key as ${nodeKeyName}`,
+      `nebula-cert sign -name ${wanted.name} -ip ${wanted.network}${wanted.groups.length > 0 ? ` -groups ${wanted.groups.join(',')}` : ''}; store its key as ${nodeKeyName}`,
       out === undefined ? '' : `write ca.crt, ${wanted.name}.crt and ${wanted.name}.key into ${cleanLine(out)}`,
       installed === undefined ? '' : `write ca.crt, host.crt and host.key into ${cleanLine(installed.folder)}`,
     ]
@@ -128,12 +127,12 @@ export const overlaySign: Procedure = async (session, input, context) => {
   if (!made) return { message: `Dry run: ${wanted.name} was not signed.` };
   const next =
     installed !== undefined
-      ? ` It is in ${cleanLine(installed.folder)}: ${installed.deployed ? `restart ${component} to put it in force` : `quarterdeck deploy ${component} finds it there`}.`
+      ? ` It is in ${cleanLine(installed.folder)}: ${installed.deployed ? `restart ${component} to apply it` : `quarterdeck deploy ${component} uses it`}.`
       : out !== undefined
         ? ` It is in ${cleanLine(out)}: carry it to the node, then remove it here.`
-        : ' Its key is in the vault alone; --out or --install bring it to the node.';
+        : ' Its key is only in the secret store; export it with --out or --install.';
   return {
-    message: `${wanted.name} is signed, and ends ${dayText(made.untilMs)}.${next}`,
+    message: `Signed ${wanted.name}, valid until ${dayText(made.untilMs)}.${next}`,
     data: { certificate: jsonOf(made), ...(out !== undefined && { folder: out }) },
   };
 };
@@ -159,10 +158,10 @@ async function offerAuthority(session: Session, input: FlowInput, context: FlowC
   if (!session.attended || session.dryRun || (await bookOf(context, input.engineName).read())) return;
   const name = await session.ask.text({
     id: 'mesh',
-    label: 'What is the mesh called?',
-    help: `It has no authority yet: one is made first, which is good for three years (quarterdeck overlay ca).`,
+    label: 'Name of the mesh',
+    help: `It has no authority yet: one is created first, valid for three years (quarterdeck overlay ca).`,
     initial: 'home mesh',
-    check: (text) => (text.trim() === '' ? 'Give it a name.' : undefined),
+    check: (text) => (text.trim() === '' ? 'A name is required.' : undefined),
   });
   const { message } = await overlayCa(session, { ...input, words: [name.trim()], options: { for: usualAuthority } }, context);
   session.show({ kind: 'text', text: message });
@@ -175,19 +174,19 @@ async function askWhere(session: Session, { options, engineName }: FlowInput, na
   if (given !== undefined || install || !session.attended) return { out: given, install };
   const where = await session.ask.choice({
     id: 'where',
-    label: `Where do certificate and key of ${name} go?`,
-    help: 'The key rests in the vault besides. Nothing is signed before this is answered.',
+    label: `Target for the certificate and key of ${name}`,
+    help: 'The key is also kept in the secret store.',
     choices: [
       { value: 'folder', label: 'Into a folder of this machine', detail: 'to be carried to the node' },
-      { value: 'install', label: `Into ${component} of ${engineName}`, detail: 'deployed there already, or next' },
-      { value: 'vault', label: 'Into the vault alone' },
+      { value: 'install', label: `Into ${component} of ${engineName}`, detail: 'already deployed, or deployed next' },
+      { value: 'vault', label: 'Secret store only' },
     ],
   });
   if (where !== 'folder') return { out: undefined, install: where === 'install' };
   const out = await session.ask.text({
     id: 'folder',
-    label: 'Into which folder?',
-    help: `ca.crt, ${name}.crt and ${name}.key are written there, the key for its owner alone.`,
+    label: 'Folder',
+    help: `ca.crt, ${name}.crt and ${name}.key are written to it, the key readable only by its owner.`,
     initial: `./${name}`,
     check: (text) => (text.trim() === '' ? 'Name a folder.' : undefined),
   });
@@ -205,9 +204,9 @@ async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Pr
   const names = mesh.nodes.map((node) => node.name);
   const name = await wordOr(session, input, {
     id: 'name',
-    label: 'Which node?',
+    label: 'Node',
     help:
-      names.length > 0 ? `Signed already: ${names.slice(0, 8).join(', ')}. The same name renews.` : 'What it is called in the mesh: nas.',
+      names.length > 0 ? `Already signed: ${names.slice(0, 8).join(', ')}. Use the same name to renew.` : 'Its name in the mesh, e.g. nas.',
   });
   const before = mesh.nodes.find((node) => node.name === name);
   const networkProblem = (text: string) => {
@@ -223,13 +222,14 @@ async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Pr
   const groups = await groupsOf(session, input, before?.groups ?? []);
   const subnetsGiven = optionOf(input, 'subnets');
   const subnets = subnetsGiven === undefined ? (before?.subnets ?? []) : wordsOf(subnetsGiven);
-  for (const one of subnets) throwIf('--subnets', one.includes('/') && isNetwork(one) ? undefined : `"${cleanLine(one)}" is no network.`);
+  for (const one of subnets)
+    throwIf('--subnets', one.includes('/') && isNetwork(one) ? undefined : `"${cleanLine(one)}" is not a network.`);
   const seconds = forOption(input);
   if (seconds !== undefined && Date.now() + seconds * 1000 > mesh.authority.untilMs)
     throw new Fault(
       'usage.duration',
-      `None can be good for longer than the authority, which ends ${dayText(mesh.authority.untilMs)}.`,
-      'Leave --for away: it is then good as long.',
+      `It cannot be valid longer than the authority, which expires ${dayText(mesh.authority.untilMs)}.`,
+      'Omit --for to use the validity of the authority.',
     );
   return { name, network: network.trim(), groups, subnets, seconds };
 }
@@ -251,10 +251,10 @@ async function wordOr(
   { words }: FlowInput,
   question: { id: string; label: string; help?: string; initial?: string },
 ): Promise<string> {
-  const [word] = wordsUpTo(1, { words }, { takes: 'One at a time', remedy: 'Put a name with spaces into quotes.' });
+  const [word] = wordsUpTo(1, { words }, { takes: 'One at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
     /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'A name has up to 60 letters, digits, dots and dashes.';
-  return givenOrAsked(session, { ...question, check, given: word, code: 'usage.overlay', remedy: 'Look: quarterdeck overlay sign --help' });
+  return givenOrAsked(session, { ...question, check, given: word, code: 'usage.overlay', remedy: 'See: quarterdeck overlay sign --help' });
 }
 
 async function groupsOf(session: Session, input: FlowInput, before: readonly string[]): Promise<readonly string[]> {
@@ -263,7 +263,7 @@ async function groupsOf(session: Session, input: FlowInput, before: readonly str
   const given = optionOf(input, 'groups');
   if (given !== undefined) throwIf('--groups', check(given));
   if (given === undefined && !session.attended) return before;
-  const help = 'What firewall rules call it, with commas: servers. May be empty.';
+  const help = 'Groups for firewall rules, comma-separated, e.g. servers. Optional.';
   return wordsOf(given ?? (await session.ask.text({ id: 'groups', label: 'Groups', help, initial: before.join(', '), check })));
 }
 
@@ -276,5 +276,5 @@ function forOption(input: FlowInput): number | undefined {
 }
 
 function throwIf(what: string, problem: string | undefined): void {
-  if (problem !== undefined) throw new Fault('usage.overlay', `${what}: ${problem}`, 'Look: quarterdeck overlay sign --help');
+  if (problem !== undefined) throw new Fault('usage.overlay', `${what}: ${problem}`, 'See: quarterdeck overlay sign --help');
 }

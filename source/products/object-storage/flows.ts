@@ -3,24 +3,24 @@ import { lazyFlows, resumable } from '../../flows/flow.ts';
 const about = { about: 'component', speaks: 's3' } as const;
 
 const keyFlags = {
-  'access-key': { meaning: 'of another user than the one that it was deployed with; the secret key is asked for', value: 'NAME' },
+  'access-key': { meaning: 'access key of another user than the one it was deployed with; prompts for the secret key', value: 'NAME' },
   region: { meaning: 'that it was set up with (default: us-east-1)', value: 'NAME' },
 } as const;
 
 export const objectStorageFlows = lazyFlows(about, [
   {
     verb: 'objects list',
-    title: 'List buckets, or what is in one',
-    summary: 'Lists the buckets of the object storage, or the objects of one whose names begin as you say, with size and age.',
+    title: 'List buckets or objects',
+    summary: 'Lists the buckets of the object storage, or the objects of a bucket that match a prefix, with size and age.',
     right: 'read',
     usage: '[BUCKET[/PREFIX]]',
-    flags: { ...keyFlags, all: { meaning: 'all of them, not the first 1,000 alone' } },
+    flags: { ...keyFlags, all: { meaning: 'all objects, not only the first 1,000' } },
     load: async () => (await import('./objects.ts')).objectsList,
   },
   {
     verb: 'objects get',
     title: 'Fetch an object into a file',
-    summary: 'Fetches an object of the object storage into a file of this machine. The file is there once all of it has come.',
+    summary: 'Downloads an object from the object storage to a file on this machine. The file appears when the download is complete.',
     right: 'operate',
     usage: 'BUCKET/KEY [FILE]',
     flags: keyFlags,
@@ -30,7 +30,7 @@ export const objectStorageFlows = lazyFlows(about, [
     verb: 'objects put',
     title: 'Store a file as an object',
     summary:
-      'Stores a file of this machine in the object storage, over 100 MB in parts. What breaks off leaves nothing there. What is replaced is told before.',
+      'Uploads a file from this machine to the object storage, over 100 MB in parts. An interrupted upload leaves nothing behind. Shows what would be replaced first.',
     ...resumable('operate'),
     usage: 'FILE BUCKET/[KEY]',
     flags: keyFlags,
@@ -39,7 +39,7 @@ export const objectStorageFlows = lazyFlows(about, [
   {
     verb: 'objects remove',
     title: 'Remove an object',
-    summary: 'Removes an object from the object storage, after it has said what is lost.',
+    summary: 'Removes an object from the object storage, after showing what is lost.',
     right: 'destroy',
     usage: 'BUCKET/KEY',
     flags: keyFlags,
@@ -47,25 +47,25 @@ export const objectStorageFlows = lazyFlows(about, [
   },
   {
     verb: 'objects link',
-    title: 'Make a link to an object',
-    summary: 'Makes a link with which everybody who has it may read one object without keys, for as long as you say, seven days at most.',
+    title: 'Create a link to an object',
+    summary: 'Creates a link that allows anyone who has it to read one object without keys, for at most seven days.',
     right: 'reveal',
     usage: 'BUCKET/KEY',
     flags: {
       ...keyFlags,
-      for: { meaning: 'how long it holds (default: 1h)', value: 'DURATION' },
-      base: { meaning: 'address at which others find the server, https://s3.example.org', value: 'URL' },
-      plain: { meaning: 'the link alone, into a pipe' },
+      for: { meaning: 'validity (default: 1h)', value: 'DURATION' },
+      base: { meaning: 'address of the server for others, e.g. https://s3.example.org', value: 'URL' },
+      plain: { meaning: 'print only the link, to a pipe' },
     },
     load: async () => (await import('./objects-link.ts')).objectsLink,
   },
   {
     verb: 'objects check',
-    title: 'Check whether a link still holds',
+    title: 'Check whether a link is valid',
     summary:
-      'Says how long a link to an object holds, and asks the server whether it lets one in. The link is asked for, or piped in with --stdin. Ends with 1 where it does not hold.',
+      'Shows how long a link to an object is valid and checks it with the server. Prompts for the link, or reads it from standard input with --stdin. Exits with 1 if it is not valid.',
     right: 'read',
-    flags: { stdin: { meaning: 'take the link from what is piped in' } },
+    flags: { stdin: { meaning: 'read the link from standard input' } },
     load: async () => (await import('./objects-link.ts')).objectsCheck,
   },
 ]);

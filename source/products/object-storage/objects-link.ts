@@ -33,22 +33,22 @@ export const objectsLink: Procedure = async (session, input, context) => {
       return { untilMs };
     },
   });
-  if (!made) return { message: 'Dry run: no link was made.' };
+  if (!made) return { message: 'Dry run: no link was created.' };
   const until = new Date(made.untilMs).toISOString();
-  const near = ` It leads to ${own.host}, which is ${input.engineName} alone: --base names the address that others use.`;
+  const near = ` It uses ${own.host}, which is reachable only on ${input.engineName}: set the address for others with --base.`;
   return {
-    message: `Whoever has the link may read ${shown(name)} until ${until}.${base === undefined && address.near ? near : ''}`,
+    message: `Anyone with the link can read ${shown(name)} until ${until}.${base === undefined && address.near ? near : ''}`,
     data: { ...name, until },
   };
 };
 
 export const objectsCheck: Procedure = async (session, input, context) => {
-  const help = 'Whoever has it gets in: it is neither shown nor kept.';
-  const ask = () => session.ask.secret({ id: 'link', label: 'Which link?', help, check: linkProblem });
+  const help = 'Anyone with the link has access: it is neither shown nor stored.';
+  const ask = () => session.ask.secret({ id: 'link', label: 'Link', help, check: linkProblem });
   const written = (input.stdin ? new TextDecoder().decode(input.stdin) : await ask()).trim();
   session.hide(written);
   const problem = linkProblem(written);
-  if (problem !== undefined) throw new Fault('usage.link', problem, 'Take the whole link, with all that stands behind the question mark.');
+  if (problem !== undefined) throw new Fault('usage.link', problem, 'Use the whole link, including everything after the question mark.');
   const url = new URL(written);
   session.hide(url.searchParams.get('X-Amz-Signature') ?? written);
   const window = linkWindow(url);
@@ -65,7 +65,11 @@ export const objectsCheck: Procedure = async (session, input, context) => {
   const { endpoint } = await readEndpoint(session, input, context);
   const refused = await tryLink(endpoint, url, session.signal);
   if (refused?.code === 'refused.expired')
-    return said(`The link to ${path} has expired, says the server${window ? '; by this clock it would hold still' : ''}.`, false, true);
+    return said(
+      `The link to ${path} has expired according to the server${window ? ', but not according to this clock' : ''}.`,
+      false,
+      true,
+    );
   if (refused) throw refused;
   return said(`The link to ${path} holds${window ? ` for another ${durationText(window.untilMs - nowMs)}` : ''}.`, true, true);
 };
@@ -80,14 +84,14 @@ function decoded(path: string): string {
 
 function linkProblem(text: string): string | undefined {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
-  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'That is no link: it begins with http:// or https://.';
-  return url.searchParams.has('X-Amz-Signature') ? undefined : 'That link has no signature: it is none that lets one in.';
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'Not a link: links start with http:// or https://.';
+  return url.searchParams.has('X-Amz-Signature') ? undefined : 'The link has no signature and gives no access.';
 }
 
 function secondsOf(written: string | undefined): number {
   const seconds = written === undefined ? usualSeconds : parseDuration(written);
   if (seconds !== undefined && seconds >= 1 && seconds <= longestLinkSeconds) return seconds;
-  throw new Fault('usage.for', `--for takes a duration up to 7d, not "${cleanLine(written ?? '')}".`, 'For example: --for 10m');
+  throw new Fault('usage.for', `--for must be a duration up to 7d, not "${cleanLine(written ?? '')}".`, 'For example: --for 10m');
 }
 
 function baseOf(written: string | undefined): URL | undefined {
@@ -97,7 +101,7 @@ function baseOf(written: string | undefined): URL | undefined {
     return url;
   throw new Fault(
     'usage.base',
-    `--base takes an address without a path, not "${cleanLine(written)}": with a path in front signatures are wrong.`,
+    `--base must be an address without a path, not "${cleanLine(written)}": a path invalidates the signature.`,
     'For example: --base https://s3.example.org',
   );
 }

@@ -56,9 +56,9 @@ const uploadStep = 'upload';
 export const objectsPut: Procedure = async (session, input, context) => {
   const [file, to] = wordsUpTo(2, input, { takes: 'One file at a time', remedy: `quarterdeck ${putUsage}` });
   const check = (text: string) => (text.trim() === '' ? 'Name a file.' : undefined);
-  const written = file ?? (await session.ask.text({ id: 'file', label: 'Which file of this machine?', check }));
+  const written = file ?? (await session.ask.text({ id: 'file', label: 'File on this machine', check }));
   const source = await openLocalSource(fileOf(written));
-  const word = to ?? (await askObject(session, 'As which object?', 'BUCKET/KEY, or BUCKET/ for the name of the file'));
+  const word = to ?? (await askObject(session, 'Object', 'BUCKET/KEY, or BUCKET/ for the name of the file'));
   // The target is a folder or a bucket: the object is named after the file.
   const name = objectNamed(
     word.endsWith('/') || !word.includes('/') ? `${word.replace(/\/$/, '')}/${basename(source.path)}` : word,
@@ -108,7 +108,7 @@ export const objectsPut: Procedure = async (session, input, context) => {
 async function giveUpEarlier(session: Session, store: ObjectStore, name: ObjectName): Promise<void> {
   for (const upload of new Set(session.noted(uploadStep)))
     await session.act({
-      id: `give up ${upload}`,
+      id: `abort ${upload}`,
       right: 'operate',
       request: `DELETE the parts of ${shown(name)} that came before`,
       run: (grant) => store.giveUp(grant, name, upload),
@@ -118,8 +118,8 @@ async function giveUpEarlier(session: Session, store: ObjectStore, name: ObjectN
 function replaced({ sizeBytes, changedMs, versioned }: StoredObject): string {
   const age = changedMs === undefined ? '' : `, stored ${agoText(Date.now() - changedMs)}`;
   return versioned
-    ? `What is there now (${bytesText(sizeBytes)}${age}) is kept by the bucket as an earlier version.`
-    : `What is there now is lost: ${bytesText(sizeBytes)}${age}.`;
+    ? `The current object (${bytesText(sizeBytes)}${age}) is kept by the bucket as an earlier version.`
+    : `The current object is lost: ${bytesText(sizeBytes)}${age}.`;
 }
 
 async function throwUnlessWhole(store: ObjectStore, name: ObjectName, sizeBytes: number, signal: AbortSignal): Promise<void> {
@@ -128,7 +128,7 @@ async function throwUnlessWhole(store: ObjectStore, name: ObjectName, sizeBytes:
   throw new Fault(
     'failed.objects',
     `${shown(name)} is ${found ? `${bytesText(found.sizeBytes)} there, and not ${bytesText(sizeBytes)}` : 'not there'}.`,
-    'Somebody else may write it too. Store it again.',
+    'Another client may have changed it. Upload it again.',
   );
 }
 
@@ -156,7 +156,7 @@ export const objectsRemove: Procedure = async (session, input, context) => {
     throw new Fault(
       'failed.objects',
       `${shown(name)} is still there.`,
-      'Somebody else may write it too, or the bucket locks what is in it.',
+      'Another client may have written it, or the bucket locks its objects.',
     );
   return { message: `${shown(name)} is removed.`, data: name };
 };

@@ -81,7 +81,7 @@ describe('objects of the object storage (R40)', () => {
     await run(objectsPut, [await file('b.txt', 'other'), 'crate/a.txt']);
     expect(fixture.operator.confirmations[0]).toMatchObject({
       title: 'Replace crate/a.txt',
-      consequences: [expect.stringMatching(/^What is there now is lost: 5 B, stored /)],
+      consequences: [expect.stringMatching(/^The current object is lost: 5 B, stored /)],
     });
     expect((await run(objectsRemove, ['crate/a.txt'])).message).toBe('crate/a.txt is removed.');
     expect(fixture.operator.confirmations[0]).toMatchObject({ title: 'Remove crate/a.txt' });
@@ -171,7 +171,7 @@ describe('links (R40)', () => {
 
   test('a link lets in for as long as it was said, and is kept nowhere', async () => {
     const { message, data } = await run(objectsLink, ['crate/a.txt'], { for: '10m' });
-    expect(message).toMatch(/^Whoever has the link may read crate\/a\.txt until .* --base names the address that others use\.$/);
+    expect(message).toMatch(/^Anyone with the link can read crate\/a\.txt until .* set the address for others with --base\.$/);
     expect(Date.parse((data as { until: string }).until) - Date.now()).toBeGreaterThan(9 * 60_000);
     const link = linkOf();
     expect(await (await fetch(link)).text()).toBe('hello');
@@ -201,7 +201,7 @@ describe('links (R40)', () => {
     server.now = () => Date.now() + 61_000;
     expect(await check(link)).toMatchObject({
       exitCode: 1,
-      message: 'The link to crate/a.txt has expired, says the server; by this clock it would hold still.',
+      message: 'The link to crate/a.txt has expired according to the server, but not according to this clock.',
     });
   });
 

@@ -37,7 +37,7 @@ export async function openObjects(session: Session, input: FlowInput, context: F
     (await session.ask.secret({
       id: 'secret-key',
       label: `Secret key of ${cleanLine(accessKey)}`,
-      help: 'Requests are signed with it. It is not sent, and not kept.',
+      help: 'Requests are signed with it. It is neither sent nor stored.',
       check: filled('secret key'),
     }));
   session.hide(secretKey);
@@ -47,10 +47,10 @@ export async function openObjects(session: Session, input: FlowInput, context: F
   };
 }
 
-const filled = (what: string) => (text: string) => (text.trim() === '' ? `Type the ${what}.` : undefined);
+const filled = (what: string) => (text: string) => (text.trim() === '' ? `The ${what} is required.` : undefined);
 
 export async function objectAsked(session: Session, word: string | undefined, usage: string): Promise<ObjectName> {
-  return objectNamed(word ?? (await askObject(session, 'Which object?', 'BUCKET/KEY')), usage);
+  return objectNamed(word ?? (await askObject(session, 'Object', 'BUCKET/KEY')), usage);
 }
 
 export function askObject(session: Session, label: string, help: string): Promise<string> {
@@ -62,7 +62,7 @@ export async function factsOf(store: ObjectStore, name: ObjectName, signal: Abor
   if (facts) return facts;
   throw new Fault(
     'usage.object',
-    `There is no object ${shown(name)}.`,
+    `No object ${shown(name)}.`,
     `"quarterdeck objects list COMPONENT ${name.bucket}" lists those that exist.`,
   );
 }
@@ -118,7 +118,7 @@ export const objectsList: Procedure = async (session, input, context) => {
   const where = prefix === '' ? bucket : `${bucket} that begin with ${cleanLine(prefix)}`;
   return {
     message: more
-      ? `The first ${countText(objects.length, 'object')} of ${where}, ${size}; there are more${input.options['all'] === true ? '' : ': --all'}.`
+      ? `The first ${countText(objects.length, 'object')} of ${where}, ${size}; more exist${input.options['all'] === true ? '' : ': --all'}.`
       : `${countText(objects.length, 'object')} in ${where}${objects.length === 0 ? '' : `, ${size}`}.`,
     data: { bucket, objects: objects.map(({ key, sizeBytes, changedMs }) => ({ key, sizeBytes, stored: timeText(changedMs) })), more },
   };

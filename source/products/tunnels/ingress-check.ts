@@ -26,7 +26,7 @@ export const ingressCheck: Procedure = async (session, input, context) => {
     RULE: ({ at }) => (at === undefined ? '' : String(at + 1)),
     NAME: ({ rule }) => (rule ? cleanLine(rule.hostname || 'every name') : 'no address'),
     PATH: ({ rule }) => (rule ? cleanLine(rule.path || 'every path') : ''),
-    'LEADS TO': ({ rule }) => cleanLine(rule?.service ?? ''),
+    TARGET: ({ rule }) => cleanLine(rule?.service ?? ''),
   };
   const all = rules.map((rule, at) => ({ address: '', rule, at }));
   if (addresses.length > 0) showList(session, matches, columns, { right: ['RULE'] });
@@ -59,13 +59,13 @@ async function configFile(
   const bytes = await context.hostOf(input.engineName).files.read(path, { signal: session.signal, limitBytes });
   if (!bytes && session.attended) {
     const help = `A file of this machine, as cloudflared reads it. On ${input.engineName} no outbound tunnel is deployed.`;
-    const written = await fileWord(session, undefined, { label: 'Which configuration?', help });
+    const written = await fileWord(session, undefined, { label: 'Configuration', help });
     return { ...(await readNamedFile(session, written, remedy)), addresses: words };
   }
   if (!bytes)
     throw new Fault(
       'usage.file',
-      `No outbound tunnel is deployed there: ${cleanLine(path)} is missing.`,
+      `No outbound tunnel is deployed on this host: ${cleanLine(path)} is missing.`,
       'Name the file of its configuration: quarterdeck ingress check config.yml',
     );
   return { text: new TextDecoder().decode(bytes), file: cleanLine(path), addresses: isAddress ? [word, ...addresses] : addresses };

@@ -54,15 +54,15 @@ describe.each([13, 15] as const)('devices of release %i', (release) => {
       data: { clients: [{ name: 'alice', enabled: true, address: '10.8.0.2', receivedBytes: 1000 }] },
     });
     const { message } = await run('clients-add', ['bob-phone'], {}, answers());
-    expect(message).toBe('bob-phone is let in, as 10.8.0.3.');
+    expect(message).toBe('Added bob-phone with address 10.8.0.3.');
     const bob = server.clients[1];
     expect(secrets()).toMatchObject([
       { label: 'Configuration of bob-phone', value: expect.stringContaining(bob?.privateKey ?? '-'), code: expect.anything() },
     ]);
-    expect((await run('clients-disable', ['bob-phone'], {}, answers())).message).toBe('bob-phone is kept out.');
+    expect((await run('clients-disable', ['bob-phone'], {}, answers())).message).toBe('bob-phone is disabled.');
     expect(server.clients[1]?.enabled).toBe(false);
-    expect((await run('clients-disable', ['bob-phone'], {}, answers())).message).toBe('bob-phone is kept out already.');
-    expect((await run('clients-enable', ['bob-phone'], {}, answers())).message).toBe('bob-phone is let in.');
+    expect((await run('clients-disable', ['bob-phone'], {}, answers())).message).toBe('bob-phone is already disabled.');
+    expect((await run('clients-enable', ['bob-phone'], {}, answers())).message).toBe('bob-phone is enabled.');
     expect((await run('clients-remove', ['bob-phone'], {}, answers())).message).toBe('Removed device bob-phone.');
     expect(server.clients.map(({ name }) => name)).toEqual(['alice']);
     const kept = JSON.stringify(await fixture.audited());

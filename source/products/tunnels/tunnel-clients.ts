@@ -28,7 +28,7 @@ export const clientsList = onTunnelUi(async ({ ui, component }, session) => {
     DEVICE: ({ name }) => name,
     STATE: ({ enabled }) => (enabled ? 'enabled' : 'disabled'),
     ADDRESS: ({ address }) => address,
-    'LAST THERE': ({ lastHandshakeMs }) => (lastHandshakeMs === undefined ? 'never' : agoText(nowMs - lastHandshakeMs)),
+    'LAST SEEN': ({ lastHandshakeMs }) => (lastHandshakeMs === undefined ? 'never' : agoText(nowMs - lastHandshakeMs)),
     RECEIVED: ({ receivedBytes }) => bytesText(receivedBytes),
     SENT: ({ sentBytes }) => bytesText(sentBytes),
   };
@@ -53,7 +53,7 @@ export const clientsAdd = onTunnelUi(async (open, session, input) => {
     run: (grant) => ui.add(grant, name),
   });
   const made = (await ui.clients(session.signal)).find((one) => one.name === name);
-  if (!made) throw new Fault('failed.tunnelUi', `${component.id} took ${name}, and does not list it.`, 'Look at its log.');
+  if (!made) throw new Fault('failed.tunnelUi', `${component.id} took ${name}, and does not list it.`, 'Check its log.');
   try {
     await reveal(session, input, open, made);
   } catch (thrown) {
@@ -61,13 +61,13 @@ export const clientsAdd = onTunnelUi(async (open, session, input) => {
     if (!(thrown instanceof Fault) || (thrown.code !== 'refused.pipe' && thrown.kind !== 'interrupted')) throw thrown;
     throw new Fault(
       thrown.code as 'refused.pipe',
-      `${name} is made (${made.address}), and nobody has seen its configuration: ${thrown.message}`,
+      `${name} was created (${made.address}), but its configuration could not be shown: ${thrown.message}`,
       `quarterdeck clients show ${component.id} ${name} shows it.`,
       { cause: thrown },
     );
   }
   return {
-    message: `${name} is let in, as ${made.address}.`,
+    message: `Added ${name} with address ${made.address}.`,
     data: { component: component.id, host: component.host, client: jsonOf(made) },
   };
 });
@@ -93,12 +93,12 @@ export const clientsRemove = onTunnelUi(({ ui, component, target }, session, inp
       request: `DELETE /api/wireguard/client/${id}`,
       consequences: [
         `The keys of ${name}: its configuration is worth nothing afterwards.`,
-        `Its address ${address}, which another device may get.`,
+        `Its address ${address}, which may be reused for another device.`,
       ],
       target,
       run: (grant) => ui.remove(grant, id),
     }),
-    stillThere: { code: 'failed.tunnelUi', remedy: 'Look at its log.' },
+    stillThere: { code: 'failed.tunnelUi', remedy: 'Check its log.' },
     data: ({ name }) => ({ component: component.id, name }),
   }),
 );
@@ -110,9 +110,9 @@ function setEnabled(enabled: boolean): Procedure {
       isLikely: (one) => one.enabled !== enabled,
       sends: `POST /api/wireguard/client/ID/${enabled ? 'enable' : 'disable'}: its keys and its address stay.`,
     });
-    const word = enabled ? 'let in' : 'kept out';
+    const word = enabled ? 'enabled' : 'disabled';
     if (client.enabled === enabled)
-      return { message: `${client.name} is ${word} already.`, data: { component: component.id, client: jsonOf(client) } };
+      return { message: `${client.name} is already ${word}.`, data: { component: component.id, client: jsonOf(client) } };
     const find = async (signal: AbortSignal) => (await ui.clients(signal)).find(({ id }) => id === client.id);
     await session.act({
       id: enabled ? 'enable' : 'disable',
@@ -124,7 +124,7 @@ function setEnabled(enabled: boolean): Procedure {
     });
     const now = await find(session.signal);
     if (now?.enabled !== enabled)
-      throw new Fault('failed.tunnelUi', `${component.id} took it, and ${client.name} is as before.`, 'Look at its log.');
+      throw new Fault('failed.tunnelUi', `${component.id} took it, and ${client.name} is as before.`, 'Check its log.');
     return { message: `${client.name} is ${word}.`, data: { component: component.id, client: jsonOf(now) } };
   });
 }
@@ -156,7 +156,7 @@ function jsonOf({ lastHandshakeMs, ...client }: TunnelClient): object {
   return { ...client, ...(lastHandshakeMs !== undefined && { lastHandshake: new Date(lastHandshakeMs).toISOString() }) };
 }
 
-const oneWord = { takes: 'One device at a time', remedy: 'Put a name with spaces into quotes.' };
+const oneWord = { takes: 'One device at a time', remedy: 'Quote a name that contains spaces.' };
 
 async function newName(session: Session, input: FlowInput, clients: readonly TunnelClient[]): Promise<string> {
   const [noted] = session.noted(deviceStep);
@@ -164,12 +164,12 @@ async function newName(session: Session, input: FlowInput, clients: readonly Tun
   const check = (text: string) => {
     const name = text.trim();
     if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,39}$/u.test(name)) return 'A name has up to 40 letters, digits, dots and dashes.';
-    return clients.some((one) => one.name === name) ? `${name} is there already.` : undefined;
+    return clients.some((one) => one.name === name) ? `${name} already exists.` : undefined;
   };
   const [given] = wordsUpTo(1, input, oneWord);
-  const question = { id: 'name', label: 'What is the device called?', help: 'alice-phone. Sends POST /api/wireguard/client.', check };
-  const name = await unlessCancelled(session, 'Nobody was let in: the devices are as before.', () =>
-    givenOrAsked(session, { ...question, given, code: 'usage.client', remedy: 'Take another name.' }),
+  const question = { id: 'name', label: 'Name of the device', help: 'alice-phone. Sends POST /api/wireguard/client.', check };
+  const name = await unlessCancelled(session, 'No device was added.', () =>
+    givenOrAsked(session, { ...question, given, code: 'usage.client', remedy: 'Use another name.' }),
   );
   await session.note(deviceStep, name);
   return name;
@@ -191,7 +191,7 @@ async function chosen(
       ...device,
       ...{ word, step: 'client', help: `Sends ${sends}`, code: 'usage.client' },
       detailOf: ({ address, enabled }) => `${address}, ${enabled ? 'enabled' : 'disabled'}`,
-      whenNone: 'Let one in: quarterdeck clients add COMPONENT',
+      whenNone: 'Add one: quarterdeck clients add COMPONENT',
     }),
   );
 }
@@ -210,14 +210,14 @@ function onTunnelUi(run: (open: OpenTunnelUi, ...args: Parameters<Procedure>) =>
     const target = { host: input.engineName, component: component.id };
     // The page supports only plain HTTP.
     const ui = await TunnelUi.greet({ ...httpEndpointOf(found.target, found.api.port ?? ''), tls: false }, session.signal);
-    if (session.dryRun) return { message: `Dry run: would log in to ${component.id}, and ask what it has first.` };
+    if (session.dryRun) return { message: `Dry run: would log in to ${component.id} and list its devices first.` };
     if (ui.isOpen) {
       session.show({
         kind: 'item',
         id: 'open',
-        title: 'The page wants no password',
+        title: 'The web page has no password',
         state: 'warning',
-        evidence: 'Everybody who reaches it can read the keys of all devices: set PASSWORD.',
+        evidence: 'Anyone who can reach it can read the keys of all devices: set PASSWORD.',
       });
       return run({ ui, component, target }, session, input, context);
     }

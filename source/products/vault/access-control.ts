@@ -38,14 +38,14 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
   const question = {
     id: 'name',
     label: 'Name of the policy',
-    help: 'New, or one that is there: "vault policies" lists them.',
+    help: 'New or existing. To list them: quarterdeck vault policies',
     check: (text: string) => (/^[\w.-]{1,128}$/.test(text.trim()) ? undefined : 'Letters, digits, dots and dashes.'),
   };
   const name = (input.words[0] ?? (await session.ask.text(question))).trim();
   const shown = cleanLine(name);
   if (name === 'root') throw new Fault('refused.policy', 'The policy root is built in, and cannot be changed.', 'Write another.');
   if (session.dryRun && !input.stdin) {
-    const would = `ask for a token and for what the policy ${shown} allows, show the difference, and send PUT /v1/sys/policies/acl/${shown}`;
+    const would = `prompt for a token and the permissions of the policy ${shown}, show the difference, and send PUT /v1/sys/policies/acl/${shown}`;
     return dryRunOf(session, would, `the policy ${shown} is as it was.`);
   }
   const { token } = await tokenFor(vault, { may: 'update on sys/policies/acl' });
@@ -53,20 +53,20 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
   const before = await access.policy(name, session.signal);
   if (input.options['remove'] === true) return removePolicy(session, access, name, before);
   const after = input.stdin ? textOfPeople(input.stdin, 'the input', 'usage.policy') : await composed(session, before ?? '');
-  if (after.trim() === (before ?? '').trim()) return { message: `The policy ${shown} is so already.` };
+  if (after.trim() === (before ?? '').trim()) return { message: `The policy ${shown} is up to date.` };
   const answer = await session.review({
     id: 'policy',
     title: before === undefined ? `New policy ${shown}` : `Policy ${shown}`,
-    sections: [{ title: 'What changes', lines: diffLines({ path: `${name}.hcl`, before: before ?? '', after }) }],
+    sections: [{ title: 'Changes', lines: diffLines({ path: `${name}.hcl`, before: before ?? '', after }) }],
     findings: [],
-    summary: `Writes the policy ${shown} of ${vault.component.id}. Whoever has it may do that from then on.`,
+    summary: `Writes the policy ${shown} of ${vault.component.id}. It applies to all tokens with this policy.`,
     actions: [
       { id: 'apply', label: 'Write it' },
       { id: 'cancel', label: 'Cancel' },
     ],
   });
   if (session.dryRun) return { message: `Dry run: the policy ${shown} is as it was.` };
-  if (answer !== 'apply') throw new Fault('interrupted.cancelled', 'The policy was not written.', 'Run it again.');
+  if (answer !== 'apply') throw new Fault('interrupted.cancelled', 'The policy was not written.', 'Run the command again.');
   await session.act({
     id: 'write',
     right: 'operate',
@@ -74,14 +74,14 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
     done: async () => (await access.policy(name, session.signal))?.trim() === after.trim(),
     run: (grant) => access.writePolicy(grant, name, after),
   });
-  return { message: `The policy ${shown} is in force.`, data: { name, created: before === undefined } };
+  return { message: `The policy ${shown} is in effect.`, data: { name, created: before === undefined } };
 };
 
 async function composed(session: Session, before: string): Promise<string> {
   const chosen = await session.ask.choice({
     id: 'allows',
-    label: 'What does it allow?',
-    help: before === '' ? 'There is none of that name yet.' : 'There is one already: the first two are added to it.',
+    label: 'Permissions',
+    help: before === '' ? 'new policy' : 'The policy exists: the first two options add to it.',
     choices: [
       { value: 'read', label: 'Read below a path' },
       { value: 'write', label: 'Read and write below a path' },
@@ -92,8 +92,8 @@ async function composed(session: Session, before: string): Promise<string> {
   if (chosen === 'editor') return session.lend(() => editText(before, { name: 'policy.hcl', env: process.env, signal: session.signal }));
   const path = await session.ask.text({
     id: 'below',
-    label: 'Below which path?',
-    help: 'As an engine of version 2 wants it, with data in it: secret/data/apps. What is allowed ends there.',
+    label: 'Path prefix',
+    help: 'For an engine of version 2, include data: secret/data/apps. Only paths below it are allowed.',
     initial: 'secret/data/',
     check: (text) => (/^[^"\s/]+\/[^"\s]+$/.test(text.trim()) ? undefined : 'An engine, a slash and a path: secret/data/apps'),
   });
@@ -106,13 +106,13 @@ async function composed(session: Session, before: string): Promise<string> {
 }
 
 async function removePolicy(session: Session, access: VaultAccess, name: string, before: string | undefined): Promise<FlowOutcome> {
-  if (before === undefined) return { message: `There is no policy ${cleanLine(name)}.` };
+  if (before === undefined) return { message: `No policy ${cleanLine(name)}.` };
   await session.act({
     id: 'remove',
     right: 'destroy',
     title: `Remove the policy ${cleanLine(name)}`,
     request: `DELETE /v1/sys/policies/acl/${cleanLine(name)}`,
-    consequences: ['Tokens that have it lose at once what it allowed. Its text is not kept.'],
+    consequences: ['Tokens with this policy lose its permissions immediately. Its text is not saved.'],
     done: async () => (await access.policy(name, session.signal)) === undefined,
     run: (grant) => access.removePolicy(grant, name),
   });
@@ -127,15 +127,15 @@ export const vaultApprole: Procedure = async (session, input, context) => {
   const { component, endpoint } = vault;
   const question = {
     id: 'role',
-    label: 'Which program?',
+    label: 'Program',
     help: 'A role of its own for each: new, or one that gets another secret id.',
     check: (text: string) => (/^[\w.-]{1,100}$/.test(text.trim()) ? undefined : 'Letters, digits, dots and dashes: rss-reader'),
   };
   const name = (input.words[0] ?? (await session.ask.text(question))).trim();
   const shown = cleanLine(name);
   if (session.dryRun) {
-    const would = `ask for a token, switch AppRole on where it is off, write the role ${shown}, and make a secret id for it that is shown once`;
-    return dryRunOf(session, would, `there is no new secret id for ${shown}.`);
+    const would = `prompt for a token, enable AppRole if needed, write the role ${shown}, and create a secret ID that is shown once`;
+    return dryRunOf(session, would, `no secret ID was created for ${shown}.`);
   }
   const { token } = await tokenFor(vault, { may: 'update on auth/approle/role, and sudo on sys/auth where AppRole is off' });
   const access = new VaultAccess(endpoint, token);
@@ -173,7 +173,7 @@ async function removeLost(session: Session, access: VaultAccess, mount: string, 
     await session.act({
       id: `remove-lost-${at + 1}`,
       right: 'operate',
-      request: `POST /v1/auth/${mount}/role/${cleanLine(name)}/secret-id-accessor/destroy of the one that the run made before it broke off (${accessor})`,
+      request: `POST /v1/auth/${mount}/role/${cleanLine(name)}/secret-id-accessor/destroy, created by the interrupted run (${accessor})`,
       done: async () => !(await access.hasSecretId(mount, name, accessor, session.signal)),
       run: (grant) => access.removeSecretId(grant, mount, name, accessor),
     });
@@ -204,8 +204,8 @@ async function roleOf(session: Session, access: VaultAccess, mount: string, name
   if (unknown !== undefined) {
     throw new Fault(
       'usage.policy',
-      `There is no policy "${cleanLine(unknown)}": the program could do nothing.`,
-      `Write it first (vault policy), or take one of: ${known.map(cleanLine).join(', ')}.`,
+      `No policy "${cleanLine(unknown)}": the program would have no permissions.`,
+      `Create it first (vault policy), or use one of: ${known.map(cleanLine).join(', ')}.`,
     );
   }
   const ttlSeconds = there?.ttlSeconds || (await askTtl(session));
@@ -227,11 +227,11 @@ function isSame(one: Role | undefined, { policies, ttlSeconds }: Role): boolean 
 async function askPolicies(session: Session, known: readonly string[]): Promise<readonly string[]> {
   const choices = known.filter((name) => name !== 'root' && name !== 'default').map((name) => ({ value: name, label: cleanLine(name) }));
   if (choices.length === 0)
-    throw new Fault('usage.policy', 'There is no policy yet that it could have.', 'Write one first: quarterdeck vault policy COMPONENT.');
-  return session.ask.several({ id: 'policies', label: 'What may it do?', choices });
+    throw new Fault('usage.policy', 'No policies exist yet.', 'Write one first: quarterdeck vault policy COMPONENT.');
+  return session.ask.several({ id: 'policies', label: 'Policies', choices });
 }
 
 async function askTtl(session: Session): Promise<number> {
   if (!session.attended) return 20 * 60;
-  return session.ask.duration({ id: 'ttl', label: 'How long does a login last?', help: 'It logs in anew afterwards.', initial: '20m' });
+  return session.ask.duration({ id: 'ttl', label: 'Login validity', help: 'The program logs in again afterwards.', initial: '20m' });
 }

@@ -17,13 +17,13 @@ const periodSeconds = 32 * 24 * 3600;
 const madeStep = 'made';
 
 export const vaultAdmin: Procedure = async (session, input, context) => {
-  requirePerson(session, 'A token that nobody sees is worse than none: making one needs somebody at a terminal.', 'Run it in a terminal.');
+  requirePerson(session, 'Cannot prompt without a terminal: the new token must be shown.', 'Run it in a terminal.');
   const vault = await openVaultOf(session, input, context);
   const { component, endpoint } = vault;
   const typed = await session.ask.text({
     id: 'name',
-    label: 'Whose token is it?',
-    help: 'The name stands in the audit log of the server, with all that is done with it.',
+    label: 'Holder of the token',
+    help: 'The name appears in the audit log of the server with every use of the token.',
     check: (text) => (/^[\w.@-]{1,60}$/.test(text.trim()) ? undefined : 'A name without spaces: ada'),
   });
   const name = typed.trim();
@@ -49,11 +49,11 @@ export const vaultAdmin: Procedure = async (session, input, context) => {
       return own;
     },
   });
-  if (made === undefined) return { message: `Dry run: no token of ${component.id} was made.` };
+  if (made === undefined) return { message: `Dry run: no token of ${component.id} was created.` };
   const handout = { id: 'token', label: 'Admin token', value: made, whose: name };
-  await handOutToken(vault, handout, 'Nobody has it yet. It is revoked then.');
+  await handOutToken(vault, handout, 'It is not delivered and will be revoked.');
   const facts = await new VaultAccess(endpoint, made).self(session.signal);
-  if (!facts) throw new Fault('failed.admin', 'The server does not take the token that it made.', 'Look at its log.');
+  if (!facts) throw new Fault('failed.admin', 'The server rejects the token that it created.', 'Check its log.');
   const detail = `quarterdeck vault revoke-root ${component.id}: it tries this one first`;
   return {
     message: `${name} has an admin token of ${component.id} (${facts.policies.join(', ')}), tried here. It lasts while it is renewed every ${periodSeconds / 86_400} days.`,
@@ -68,7 +68,7 @@ async function revokeLost(session: Session, access: VaultAccess): Promise<void> 
     await session.act({
       id: `revoke-lost-${at + 1}`,
       right: 'operate',
-      request: `POST /v1/auth/token/revoke-accessor of the token that the run made before it broke off (${accessor})`,
+      request: `POST /v1/auth/token/revoke-accessor of the token created by the interrupted run (${accessor})`,
       done: async () => (await access.behind(accessor, session.signal)) === undefined,
       run: (grant) => access.revokeBehind(grant, accessor),
     });
@@ -78,12 +78,12 @@ async function revokeLost(session: Session, access: VaultAccess): Promise<void> 
 const begunStep = 'begun';
 
 export const vaultRoot: Procedure = async (session, input, context) => {
-  requirePerson(session, 'A root token that nobody sees is worse than none: making one needs somebody at a terminal.');
+  requirePerson(session, 'Cannot prompt without a terminal: the new root token must be shown.');
   const vault = await openVaultOf(session, input, context);
   if (session.dryRun) {
     const { threshold, shares } = vault.status;
-    const would = `begin an attempt, ask for ${threshold} of the ${shares} key shares, and show the root token once: PUT /v1/sys/generate-root-token/attempt, update (or sys/generate-root where the server is older)`;
-    return dryRunOf(session, would, `no root token of ${vault.component.id} was made.`);
+    const would = `start an attempt, prompt for ${threshold} of the ${shares} key shares, and show the root token once: PUT /v1/sys/generate-root-token/attempt, update (or sys/generate-root on older servers)`;
+    return dryRunOf(session, would, `no root token of ${vault.component.id} was created.`);
   }
   const generation = await generationOf(vault);
   const status = await generation.status(session.signal);
@@ -110,11 +110,11 @@ export const vaultRoot: Procedure = async (session, input, context) => {
   const token = decodeRoot(encoded, begun.otp);
   session.hide(token);
   if (!(await new VaultAccess(vault.endpoint, token).self(session.signal)))
-    throw new Fault('failed.root', 'The server does not take the token that it made.', 'Begin anew.');
-  const root = { id: 'root', label: 'Root token', value: token, whose: 'who asked for it' };
-  await handOutToken(vault, root, 'Nobody has it yet. It is revoked then: a root token that lies about is worse than none.');
+    throw new Fault('failed.root', 'The server rejects the token that it created.', 'Start again.');
+  const root = { id: 'root', label: 'Root token', value: token, whose: 'the requester' };
+  await handOutToken(vault, root, 'It is not delivered and will be revoked.');
   return {
-    message: `${vault.component.id} has one more root token, and who asked for it has it.`,
+    message: `${vault.component.id} has a new root token, delivered to the requester.`,
     todo: { component: vault.component.id, items: todoOf(vault.component.id, isUnseen) },
   };
 };
@@ -128,8 +128,8 @@ function todoOf(id: string, isUnseen: boolean): Todo[] {
   };
   const unseen = {
     id: 'unseen-root',
-    title: 'Look for a root token that nobody has',
-    detail: `The run broke off before, perhaps when its token was made already. "vault revoke-root ${id}" counts the others.`,
+    title: 'Check for an undelivered root token',
+    detail: `The run was interrupted, possibly after its token was created. To count root tokens: quarterdeck vault revoke-root ${id}`,
     byHand: true,
   };
   return isUnseen ? [revoke, unseen] : [revoke];
@@ -142,10 +142,10 @@ async function generationOf(vault: FlowVault): Promise<RootGeneration> {
   if (open) return open;
   const { token } = await tokenFor(vault, {
     may: 'sudo on sys/generate-root-token/*',
-    next: 'Then as many key shares are asked for as unseal it.',
+    next: 'Then the key shares required to unseal it are prompted for.',
   });
   const generation = await RootGeneration.open(endpoint, token, session.signal);
-  if (!generation) throw noCalls('make a root token');
+  if (!generation) throw noCalls('create a root token');
   return generation;
 }
 
@@ -153,11 +153,11 @@ async function generationOf(vault: FlowVault): Promise<RootGeneration> {
 function chooseAttempt(session: Session, { progress, required }: CeremonyStatus): Promise<string> {
   return session.ask.choice({
     id: 'attempt',
-    label: `Somebody began to make a root token; ${progress} of ${required} shares were given. What now?`,
-    help: 'Only who began it can read the token. If nobody you know is at it, somebody else may be: cancel it, and look into the audit log of the server.',
+    label: `An attempt to create a root token is in progress; ${progress} of ${required} shares entered`,
+    help: 'Only the user who started it can read the token. If you do not know who that is, cancel it and check the audit log of the server.',
     choices: [
-      { value: 'contribute', label: 'Give a share to it', detail: 'the token goes to who began it' },
-      { value: 'drop', label: 'Cancel it and begin anew', detail: 'the token comes to you' },
+      { value: 'contribute', label: 'Enter a share', detail: 'the token goes to the user who started it' },
+      { value: 'drop', label: 'Cancel it and start again', detail: 'the token comes to you' },
     ],
     initial: 'contribute',
     fresh: true,
@@ -170,8 +170,8 @@ async function collectOwn(vault: FlowVault, generation: RootGeneration, begun: C
   const left = (_: CeremonyStatus, cause: Fault) =>
     new Fault(
       'interrupted.root',
-      'No root token was made; the attempt was cancelled, since only who began it could have read the token.',
-      'Begin anew when enough holders are at hand.',
+      'No root token was created; the attempt was cancelled, since only the user who started it could read the token.',
+      'Start again when enough holders are available.',
       { cause },
     );
   try {
@@ -188,13 +188,13 @@ async function contribute(vault: FlowVault, generation: RootGeneration, status: 
   const left = ({ progress, required }: CeremonyStatus, cause: Fault) =>
     new Fault(
       'interrupted.cancelled',
-      `The attempt stands at ${progress} of ${required} shares, and goes on without you.`,
-      `Others go on with it: quarterdeck vault root ${id}`,
+      `The attempt has ${progress} of ${required} shares and stays open.`,
+      `To resume it: quarterdeck vault root ${id}`,
       { cause },
     );
   const encoded = await collectShares({ vault, ceremony: generation, left }, status);
-  vault.session.show({ kind: 'text', text: `Tell this to who began, who alone can read it: ${encoded}` });
-  return { message: `The last share was given: who began has a root token of ${id} to read.` };
+  vault.session.show({ kind: 'text', text: `Pass this to the user who started it, who alone can decode it: ${encoded}` });
+  return { message: `The last share was entered: the root token of ${id} is ready for the user who started the attempt.` };
 }
 
 /** Shows a new token to its owner. A token that is not accepted is revoked: `interrupted.handout`. */
@@ -206,8 +206,8 @@ async function handOutToken({ session, component, endpoint }: FlowVault, handout
       left: (_, cause) =>
         new Fault(
           'interrupted.handout',
-          `Nobody took the ${handout.label.slice(0, 1).toLowerCase()}${handout.label.slice(1)} of ${component.id}; it was revoked.`,
-          'Make another when somebody is there to take it.',
+          `The ${handout.label.slice(0, 1).toLowerCase()}${handout.label.slice(1)} of ${component.id} was not delivered and was revoked.`,
+          'Run the command again to create another one.',
           { cause },
         ),
     });
@@ -216,7 +216,7 @@ async function handOutToken({ session, component, endpoint }: FlowVault, handout
       await session.act({
         id: 'revoke',
         right: 'operate',
-        request: 'PUT /v1/auth/token/revoke-self of the token that nobody took',
+        request: 'PUT /v1/auth/token/revoke-self of the undelivered token',
         run: (grant) => new VaultAccess(endpoint, handout.value).revokeSelf(grant),
       });
     }

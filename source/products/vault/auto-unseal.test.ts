@@ -25,14 +25,14 @@ describe('a secrets manager that opens itself', () => {
     const holders = new Holders({ token: fixture.token });
     await fixture.run('seal', holders);
     expect(holders.confirmations[0]?.consequences.join(' ')).toContain(
-      'until it is restarted (it opens itself, static), or 3 of the 5 recovery shares',
+      'until it is restarted (auto-unseal, static), or 3 of the 5 recovery shares',
     );
     await expect(fixture.run('unseal', new Holders({ recovery: 'leave' }), {}, 'sealed')).rejects.toMatchObject({
       code: 'interrupted.cancelled',
       remedy: expect.stringMatching(/^Restart it: quarterdeck restart vault.*\(static\) is away/),
     });
     await fixture.server.restart();
-    expect((await fixture.run('unseal', new Holders(), {}, 'healthy')).message).toBe('vault is unsealed already.');
+    expect((await fixture.run('unseal', new Holders(), {}, 'healthy')).message).toBe('vault is already unsealed.');
   });
 
   test('its recovery shares open it where it was sealed by hand; a wrong one drops them all', async () => {
@@ -44,7 +44,7 @@ describe('a secrets manager that opens itself', () => {
     const holders = new Holders({ recovery: 'shares', share: [first, wrong, second, first, second, third] });
     expect((await fixture.run('unseal', holders, {}, 'sealed')).message).toBe('vault is unsealed.');
     expect(holders.asked.filter(({ id }) => id === 'share')[0]?.label).toBe('Recovery share 1 of 3');
-    expect(holders.texts().join(' ')).toMatch(/at least one of them is wrong/);
+    expect(holders.texts().join(' ')).toMatch(/at least one is wrong/);
     expect(await isSealed()).toBe(false);
   });
 
@@ -53,7 +53,7 @@ describe('a secrets manager that opens itself', () => {
     await fixture.ask('PUT', 'sys/seal');
     const holders = new Holders({ share: [...fixture.shares] }, 'unattended');
     expect((await fixture.run('unseal', holders, {}, 'sealed')).message).toBe('vault is unsealed.');
-    expect(holders.texts()[0]).toContain('opens itself (static) when it is started');
+    expect(holders.texts()[0]).toContain('unseals automatically (static) when it starts');
   });
 
   test('new recovery shares, and a snapshot, say what they are for', async () => {
@@ -61,10 +61,10 @@ describe('a secrets manager that opens itself', () => {
     await fixture.server.restart();
     const holders = new Holders({ token: fixture.token, share: [...fixture.shares], shares: '3', threshold: '2' });
     expect((await fixture.run('vault-rotate', holders)).message).toBe(
-      'vault has new recovery shares: 2 of 3 are enough. Those of before are worth nothing any more.',
+      'vault has new recovery shares: 2 of 3 are enough. The previous ones are no longer valid.',
     );
     const words = [join(fixture.fixture.folder, 'taken.snap')];
     const { message } = await fixture.run('vault-snapshot', new Holders({ token: fixture.token }), { words });
-    expect(message).toContain('going back to it takes what opens it now (static).');
+    expect(message).toContain('a restore requires its current auto-unseal (static).');
   });
 });

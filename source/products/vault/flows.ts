@@ -12,7 +12,7 @@ const openStates: ReadonlySet<string> = new Set(['healthy', 'unsealed', 'unseale
 
 const isOpen = ({ state }: ComponentView) => openStates.has(state.id);
 
-const versionFlag = { version: { meaning: 'this version; may be given again', value: 'N', repeats: true } } as const;
+const versionFlag = { version: { meaning: 'version; repeatable', value: 'N', repeats: true } } as const;
 
 export const vaultFlows = [
   ...lazyFlows({ about: 'component', speaks: 'vault', offered: isOpen }, [
@@ -21,7 +21,7 @@ export const vaultFlows = [
       verb: 'init',
       title: 'Initialise the secrets manager',
       summary:
-        'Makes the key shares and the root token of a new secrets manager, and hands them out one at a time: each holder sees their share alone, writes it down, and proves that by typing it. They are shown this once, and kept nowhere. Or each is sealed with the PGP key of its holder.',
+        'Creates the key shares and the root token of a new secrets manager and delivers them one at a time: each holder sees only their share, writes it down, and verifies it by typing it. They are shown once and not stored. Alternatively, seals each share with the PGP key of its holder.',
       ...resumable('reveal'),
       flags: { pgp: { meaning: 'public key of a holder, one for each share in turn', value: 'FILE', repeats: true } },
       offered: ({ state }) => state.id === 'not-initialised',
@@ -31,11 +31,11 @@ export const vaultFlows = [
       verb: 'unseal',
       title: 'Unseal the secrets manager',
       summary:
-        'Takes key shares, one at a time and never shown, until the secrets manager has as many as it needs. Who holds only one of them gives that one and leaves: the others go on, here or at another console. Nodes of one cluster are given the same shares, typed once.',
+        'Prompts for key shares, one at a time and never shown, until the secrets manager is unsealed. A holder of one share can enter it and quit: others can continue, here or on another console. Nodes of one cluster receive the same shares, typed once.',
       ...resumable('operate'),
       flags: {
         also: {
-          meaning: 'the node of the same cluster on this host too (HOST/PROJECT/COMPONENT where it has several); may be given again',
+          meaning: 'also unseal the node of the same cluster on this host (HOST/PROJECT/COMPONENT if it has several); repeatable',
           value: 'HOST',
           repeats: true,
         },
@@ -47,7 +47,7 @@ export const vaultFlows = [
       verb: 'seal',
       title: 'Seal the secrets manager',
       summary:
-        'Closes the secrets manager at once: nobody reads a secret until enough key shares are given again. Asks for a token that may do it.',
+        'Seals the secrets manager immediately: no secret can be read until enough key shares are entered again. Prompts for a token with this permission.',
       ...resumable('destroy'),
       load: async () => (await import('./seal.ts')).seal,
     },
@@ -55,7 +55,7 @@ export const vaultFlows = [
       verb: 'vault login',
       title: 'Log in to the secrets manager',
       summary:
-        'Takes a token, or logs in with AppRole or a password, looks the token up, and keeps it with the other secrets if you say so: what is done afterwards need not ask for it.',
+        'Logs in with a token, AppRole or a password, looks up the token, and optionally stores it in the secrets, so that later commands do not prompt for it.',
       ...resumable('operate'),
       flags: { method: { meaning: 'token, approle or userpass', value: 'METHOD' } },
       load: async () => (await import('./vault-login.ts')).vaultLogin,
@@ -63,20 +63,21 @@ export const vaultFlows = [
     {
       verb: 'vault logout',
       title: 'Log out of the secrets manager',
-      summary: 'Revokes the token that "vault login" keeps, and forgets it. A root token is only forgotten: it may be the last way in.',
+      summary:
+        'Revokes the token stored by "vault login", and deletes it. A root token is only deleted, not revoked: it may be the last way in.',
       ...resumable('operate'),
       load: async () => (await import('./vault-login.ts')).vaultLogout,
     },
     {
       verb: 'vault token',
-      title: 'Look up a token of the secrets manager',
-      summary: 'Shows whose token it is, what it may do, how long it lasts and what made it; the token itself is not shown.',
+      title: 'Show a token of the secrets manager',
+      summary: 'Shows the name, permissions, validity and origin of a token; the token itself is not shown.',
       right: 'read',
       load: async () => (await import('./vault-login.ts')).vaultToken,
     },
     {
       verb: 'vault list',
-      title: 'List what the secrets manager holds',
+      title: 'List paths in the secrets manager',
       summary: 'Lists the key-value engines, or the names below a path; no value is read.',
       right: 'read',
       usage: '[PATH]',
@@ -92,8 +93,8 @@ export const vaultFlows = [
       flags: {
         field: { meaning: 'reveal the value of this key', value: 'KEY' },
         version: { meaning: 'that version, not the newest', value: 'N' },
-        copy: { meaning: 'put the value on the clipboard instead of the screen' },
-        plain: { meaning: 'the value alone, into a pipe' },
+        copy: { meaning: 'copy the value to the clipboard instead of showing it' },
+        plain: { meaning: 'print only the value, to a pipe' },
       },
       load: async () => (await import('./vault-values.ts')).vaultRead,
     },
@@ -101,16 +102,16 @@ export const vaultFlows = [
       verb: 'vault write',
       title: 'Write a path of the secrets manager',
       summary:
-        'Asks for the value of each key, masked and twice, and writes them; other keys of the path stay. Where the engine keeps versions it is refused when somebody else wrote meanwhile.',
+        'Prompts for the value of each key, masked and twice, and writes them; other keys of the path are kept. If the engine keeps versions, refuses to overwrite a change made in the meantime.',
       ...resumable('operate'),
       usage: '[PATH [KEY...]]',
-      flags: { replace: { meaning: 'these keys alone: others of the path go' } },
+      flags: { replace: { meaning: 'write only these keys: delete all others of the path' } },
       load: async () => (await import('./vault-values.ts')).vaultWrite,
     },
     {
       verb: 'vault versions',
       title: 'List the versions of a path of the secrets manager',
-      summary: 'Lists the versions that the engine keeps of a path: when each was written, and whether it was deleted or destroyed.',
+      summary: 'Lists the versions of a path: when each was written, and whether it was deleted or destroyed.',
       right: 'read',
       usage: '[PATH]',
       load: async () => (await import('./vault-versions.ts')).vaultVersions,
@@ -119,7 +120,7 @@ export const vaultFlows = [
       verb: 'vault delete',
       title: 'Delete a path of the secrets manager',
       summary:
-        'Deletes the newest version of a path, or those that are named; "vault undelete" brings them back. In an engine that keeps no versions all keys of the path are lost, which is confirmed.',
+        'Deletes the newest version of a path, or the given ones; "vault undelete" restores them. In an engine without versions all keys of the path are lost, which requires confirmation.',
       ...resumable('operate'),
       usage: '[PATH]',
       flags: versionFlag,
@@ -128,7 +129,7 @@ export const vaultFlows = [
     {
       verb: 'vault undelete',
       title: 'Bring back a deleted path of the secrets manager',
-      summary: 'Brings back the version of a path that was deleted last, or those that are named. What was destroyed does not come back.',
+      summary: 'Restores the last deleted version of a path, or the given ones. Destroyed versions cannot be restored.',
       ...resumable('operate'),
       usage: '[PATH]',
       flags: versionFlag,
@@ -137,8 +138,7 @@ export const vaultFlows = [
     {
       verb: 'vault destroy',
       title: 'Destroy versions of a path of the secrets manager',
-      summary:
-        'Destroys the versions that are named or chosen for good, or with --all the path with every version and all that is known of it.',
+      summary: 'Permanently destroys the given or selected versions, or with --all the path with all of its versions and metadata.',
       ...resumable('destroy'),
       usage: '[PATH]',
       flags: { ...versionFlag, all: { meaning: 'the whole path, with all of its versions' } },
@@ -147,7 +147,7 @@ export const vaultFlows = [
     {
       verb: 'vault policies',
       title: 'Show the policies of the secrets manager',
-      summary: 'Lists the policies, or shows what one of them allows.',
+      summary: 'Lists the policies, or shows one of them.',
       right: 'read',
       usage: '[NAME]',
       load: async () => (await import('./access-control.ts')).vaultPolicies,
@@ -156,23 +156,23 @@ export const vaultFlows = [
       verb: 'vault policy',
       title: 'Write a policy of the secrets manager',
       summary:
-        'Makes a policy, or changes one: read or write below a path, or the whole of it in your editor, or piped in. Shows the difference first. --remove removes it.',
+        'Creates or changes a policy: read or write below a path, or its whole text in your editor or from standard input. Shows the difference first. --remove removes it.',
       ...resumable('operate'),
       usage: '[NAME]',
-      flags: { stdin: { meaning: 'take the policy from what is piped in' }, remove: { meaning: 'remove it' } },
+      flags: { stdin: { meaning: 'read the policy from standard input' }, remove: { meaning: 'remove it' } },
       load: async () => (await import('./access-control.ts')).vaultPolicy,
     },
     {
       verb: 'vault approle',
-      title: 'Let a program log in to the secrets manager',
+      title: 'Set up a program login (AppRole)',
       summary:
-        'Switches AppRole on where it is off, writes a role with its policies, and makes a secret id for it, which is tried and then shown once. Run for a role that is there it makes another secret id.',
+        'Enables AppRole if needed, writes a role with its policies, and creates a secret ID, which is tested and then shown once. For an existing role, creates another secret ID.',
       ...resumable('reveal'),
       usage: '[ROLE]',
       flags: {
-        policy: { meaning: 'what it may do; may be given again', value: 'NAME', repeats: true },
-        copy: { meaning: 'put the secret id on the clipboard instead of the screen' },
-        plain: { meaning: 'the secret id alone, into a pipe' },
+        policy: { meaning: 'policy of the role; repeatable', value: 'NAME', repeats: true },
+        copy: { meaning: 'copy the secret ID to the clipboard instead of showing it' },
+        plain: { meaning: 'print only the secret ID, to a pipe' },
       },
       load: async () => (await import('./access-control.ts')).vaultApprole,
     },
@@ -180,7 +180,7 @@ export const vaultFlows = [
       verb: 'vault snapshot',
       title: 'Save a snapshot of the secrets manager',
       summary:
-        'Takes a snapshot of its integrated storage, checks every sum in it, and saves it to a file that only you may read. It is encrypted, and opens with the key shares of now.',
+        'Creates a snapshot of its integrated storage, verifies its checksums, and saves it to a file readable only by you. It is encrypted and opens with the current key shares.',
       ...resumable('reveal'),
       usage: '[FILE]',
       load: async () => (await import('./vault-snapshot.ts')).vaultSnapshot,
@@ -189,37 +189,37 @@ export const vaultFlows = [
       verb: 'vault restore',
       title: 'Go back to a snapshot of the secrets manager',
       summary:
-        'Looks a snapshot through, saves what is there now to another file first, and puts the snapshot in the place of everything. It has to be open. One that was taken under other key shares needs --force, and opens with those shares afterwards.',
+        'Verifies a snapshot, saves the current state to another file, and replaces everything with the snapshot. Must be unsealed. A snapshot from other key shares requires --force, and opens with those shares afterwards.',
       ...resumable('destroy'),
       usage: '[FILE]',
       flags: {
-        before: { meaning: 'save what is there now to this file first', value: 'FILE' },
-        'without-before': { meaning: 'do not save what is there now' },
-        force: { meaning: 'also a snapshot that was taken under other key shares' },
+        before: { meaning: 'first save the current state to this file', value: 'FILE' },
+        'without-before': { meaning: 'do not save the current state' },
+        force: { meaning: 'accept a snapshot created with other key shares' },
       },
       load: async () => (await import('./vault-snapshot.ts')).vaultRestore,
     },
     {
       verb: 'vault rotate',
-      title: 'Make new key shares',
+      title: 'Rotate the key shares',
       summary:
-        'Takes the key shares in force and makes new ones, as many as you say; each holder sees theirs alone, writes it down and types it again. Until all is proved the shares of before stay in force.',
+        'Prompts for the current key shares and creates new ones. Each holder sees only their share, writes it down and types it again. The previous shares stay valid until all new ones are verified.',
       ...resumable('reveal'),
       load: async () => (await import('./vault-rotate.ts')).vaultRotate,
     },
     {
       verb: 'vault admin',
-      title: 'Make an admin token of the secrets manager',
+      title: 'Create an admin token of the secrets manager',
       summary:
-        'Writes the policy admin where there is none and makes a token with it that outlives the one that made it, shown once to its holder, who types it again. With it the root token can go.',
+        'Creates the policy admin if missing, and an orphan token with it, shown once to its holder, who types it again. It can replace the root token.',
       ...resumable('reveal'),
       load: async () => (await import('./admin-tokens.ts')).vaultAdmin,
     },
     {
       verb: 'vault root',
-      title: 'Make a root token',
+      title: 'Create a root token',
       summary:
-        'Takes as many key shares as open it and makes one more root token, shown once to who asked for it. Left in the middle the attempt is cancelled. Newer servers want a token for this too.',
+        'Prompts for the required key shares and creates a root token, shown once to the requester. An incomplete attempt is cancelled. Newer servers also require a token.',
       ...resumable('reveal'),
       load: async () => (await import('./admin-tokens.ts')).vaultRoot,
     },
@@ -227,7 +227,7 @@ export const vaultFlows = [
       verb: 'vault revoke-root',
       title: 'Revoke a root token',
       summary:
-        'Tries another way in first, and revokes the root token only then: an admin token that is no child of it and lasts, or key shares where they can make a root token without a login.',
+        'First verifies another way in, and only then revokes the root token: a lasting admin token that is not its child, or key shares that can create a root token without a login.',
       ...resumable('destroy'),
       load: async () => (await import('./vault-revoke-root.ts')).vaultRevokeRoot,
     },
@@ -237,11 +237,11 @@ export const vaultFlows = [
       verb: 'secrets export',
       title: 'Export the secrets',
       summary:
-        'Writes all secrets with their versions into an age file, for a public key (--to, may be given again) or a passphrase; or the newest versions to a secrets manager (--manager).',
+        'Writes all secrets with their versions into an age file, for a public key (--to, repeatable) or a passphrase; or the newest versions to a secrets manager (--manager).',
       right: 'reveal',
       usage: '[FILE]',
       flags: {
-        to: { meaning: 'public key of whoever may read it', value: 'AGE1...', repeats: true },
+        to: { meaning: 'public key of the recipient', value: 'AGE1...', repeats: true },
         component: { meaning: 'only those of this component', value: 'ID' },
         ...managerFlags,
       },
@@ -251,7 +251,7 @@ export const vaultFlows = [
       verb: 'secrets import',
       title: 'Import secrets',
       summary:
-        'Takes secrets from an age file that was exported, or from a secrets manager (--manager), and shows first which are new and which would be replaced.',
+        'Imports secrets from an exported age file, or from a secrets manager (--manager), and first shows which are new and which would be replaced.',
       right: 'operate',
       usage: '[FILE]',
       flags: { identity: { meaning: 'file with the secret key that opens it', value: 'FILE' }, ...managerFlags },

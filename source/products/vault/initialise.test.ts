@@ -95,7 +95,7 @@ describe('initialising (R59, R75)', () => {
     expect(await status()).toMatchObject({ sealed: false });
     const self = await fetch(`${server.url}/v1/auth/token/lookup-self`, { headers: { 'X-Vault-Token': holders.seen['Root token'] ?? '' } });
     expect(self.status).toBe(200);
-    expect((await run(new Holders())).message).toBe('vault is initialised already.');
+    expect((await run(new Holders())).message).toBe('vault is already initialised.');
   });
 
   test('other numbers; one share alone', async () => {
@@ -121,7 +121,7 @@ describe('initialising (R59, R75)', () => {
   test('what was written down wrong is not taken; an empty line shows it once more', async () => {
     const holders = new Holders();
     holders.wayward = { 'share-2-proof': () => 'beef' };
-    await expect(run(holders)).rejects.toMatchObject({ code: 'usage.answer', message: expect.stringContaining('That is another one') });
+    await expect(run(holders)).rejects.toMatchObject({ code: 'usage.answer', message: expect.stringContaining('It does not match') });
   });
 
   test('who has not written it down sees it again', async () => {

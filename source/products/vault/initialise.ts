@@ -19,7 +19,7 @@ export const initialise: Procedure = async (session, input, context) => {
   const vault = await vaultOf(session, input, context);
   const { component, manager, status } = vault;
   if (status.initialized) return initialisedAlready(session, component.id);
-  requirePerson(session, 'Shares that nobody sees are lost at once: initialising needs somebody at a terminal.');
+  requirePerson(session, 'Cannot prompt without a terminal: the key shares must be shown.');
   const counts = await askCounts(session);
   const sealing = await askReady(session, input, counts, component.id);
   // For any seal except Shamir's they are recovery shares.
@@ -42,14 +42,14 @@ export const initialise: Procedure = async (session, input, context) => {
   if (!made) return { message: `Dry run: ${component.id} is still without keys.` };
   if (sealing) await handSealedOut(session, sealing, made, counts);
   const handouts = shareHandouts(sealing ? [] : made.shares, labels);
-  const root = { id: 'root', label: rootLabel, value: made.rootToken, whose: 'who sets the secrets manager up' };
+  const root = { id: 'root', label: rootLabel, value: made.rootToken, whose: 'the administrator' };
   await handOut(session, [...handouts, root], {
-    lost: (left) => `Nobody has these yet: ${left.join(', ')}. They are kept nowhere, and cannot be shown again later.`,
-    detail: 'then its data has to be removed, and all begins anew',
+    lost: (left) => `Not delivered yet: ${left.join(', ')}. They are not stored and cannot be shown again later.`,
+    detail: 'its data must then be removed to start again',
     left: (left, cause) =>
       new Fault(
         'failed.handout',
-        `${component.id} is initialised, and nobody has ${left.join(', ')}. They are gone.`,
+        `${component.id} is initialised, but these were not delivered and are lost: ${left.join(', ')}.`,
         `It is new and empty: ${startOverText(component.id)}.`,
         { cause },
       ),
@@ -68,13 +68,13 @@ function initialisedAlready(session: Session, id: string): FlowOutcome {
   const [wanted] = session.noted(toHandOutStep);
   const handed = session.noted(handedOutStep);
   const left = wanted === undefined ? [] : (parseJson(wanted) as string[]).filter((label) => !handed.includes(label));
-  if (left.length === 0) return { message: `${id} is initialised already.` };
+  if (left.length === 0) return { message: `${id} is already initialised.` };
   const [folder] = session.noted(savedInStep);
   const saved = folder === undefined ? '' : ` The sealed shares are in ${cleanLine(folder)}, if it came so far.`;
   throw new Fault(
     'failed.handout',
-    `The run broke off while ${id} was initialised: nobody has ${left.join(', ')}. They are gone.${saved}`,
-    `It is new and empty: ${startOverText(id)}. Have who wrote a share down throw it away.`,
+    `The initialisation of ${id} was interrupted. Not delivered and lost: ${left.join(', ')}.${saved}`,
+    `It is new and empty: ${startOverText(id)}. Destroy shares that were written down.`,
   );
 }
 
@@ -83,16 +83,16 @@ async function askReady(session: Session, input: FlowInput, counts: ShareCounts,
   const named = optionsOf(input, 'pgp') ?? [];
   const chosen = await session.ask.choice({
     id: 'ready',
-    label: `Make ${shares} key shares, ${threshold} of which open it?`,
-    help: 'Each is shown once, to its holder, who writes it down and types it again. Then the root token. Nothing of it is kept: whoever leaves in the middle has to begin anew.',
+    label: `Create ${shares} key shares, of which ${threshold} unseal it`,
+    help: 'Each is shown once to its holder, who writes it down and types it again, then the root token. Nothing is stored: if you quit before the end, you must start again.',
     choices: [
-      { value: 'yes', label: 'Make them', detail: 'the holders are here' },
-      { value: 'pgp', label: 'Make them, sealed with PGP', detail: 'nobody here sees one: each holder opens theirs' },
+      { value: 'yes', label: 'Create', detail: 'the holders are here' },
+      { value: 'pgp', label: 'Create, sealed with PGP', detail: 'shares are not shown: each holder decrypts their own' },
       { value: 'no', label: 'Not now' },
     ],
     initial: named.length > 0 ? 'pgp' : 'yes',
   });
-  if (chosen === 'no') throw new Fault('interrupted.cancelled', 'Nothing was made.', 'Come back when the holders are at hand.');
+  if (chosen === 'no') throw new Fault('interrupted.cancelled', 'Nothing was created.', 'Run it again when the holders are available.');
   return chosen === 'pgp' ? askPgpKeys(session, named, counts, id) : undefined;
 }
 
@@ -104,9 +104,9 @@ async function afterNoAnswer({ session, manager, component: { id } }: FlowVault,
   throw new Fault(
     'failed.handout',
     now
-      ? `${id} was initialised, and its answer was lost on the way: nobody has its keys.`
-      : `${id} was told to initialise itself and went away; if it did, nobody has its keys.`,
-    `Look whether it is initialised. If so, it is empty and its keys are gone: ${startOverText(id)}.`,
+      ? `${id} was initialised, but its response was lost: its keys are lost.`
+      : `${id} stopped responding during initialisation; if it completed, its keys are lost.`,
+    `Check whether it is initialised. If so, it is empty and its keys are lost: ${startOverText(id)}.`,
     { cause: thrown },
   );
 }
@@ -123,7 +123,7 @@ function outcomeOf({ sealed }: SealStatus, { shares, threshold }: ShareCounts, i
         ...(sealed ? [unseal] : []),
         {
           id: 'second-admin',
-          title: 'Make another admin token, try it, then revoke the root token',
+          title: 'Create another admin token, test it, then revoke the root token',
           detail: `quarterdeck vault admin ${id}, then quarterdeck vault revoke-root ${id}. Newer releases have no way to a new root token without a login.`,
           byHand: true,
         },
@@ -150,14 +150,14 @@ async function askPgpKeys(session: Session, named: readonly string[], { shares }
     const question = { id: `pgp-${at + 1}`, label: `File with the public key of holder ${at + 1}`, help: 'As gpg --export writes it.' };
     const path = fileOf(await fileWord(session, named[at], question));
     const content = await localFiles.read(path, { signal: session.signal, limitBytes: keyLimitBytes });
-    const { base64, problem } = content ? pgpPublicKey(content) : { problem: 'There is no such file.' };
-    if (base64 === undefined) throw new Fault('usage.pgp', `${cleanLine(path)}: ${problem}`, 'Nothing was made. Name another file.');
+    const { base64, problem } = content ? pgpPublicKey(content) : { problem: 'The file does not exist.' };
+    if (base64 === undefined) throw new Fault('usage.pgp', `${cleanLine(path)}: ${problem}`, 'Nothing was created. Choose another file.');
     keys.push(base64);
   }
   const folder = await session.ask.text({
     id: 'folder',
-    label: 'Save the sealed shares in which folder of this machine?',
-    help: 'Each opens with the secret key of its holder alone.',
+    label: 'Folder on this machine for the sealed shares',
+    help: 'Each can be decrypted only with the secret key of its holder.',
     initial: `./${id}-shares`,
     check: (text) => (text.trim() === '' ? 'Name a folder.' : undefined),
   });
@@ -219,7 +219,7 @@ async function opened(
     const typed = await session.ask.secret({
       id: `share-${number}-proof`,
       label: `Key share ${number}, opened by its holder`,
-      help: `base64 -d ${cleanLine(file)} | gpg -d, and type what that prints. Empty: later, without proof that it opens.`,
+      help: `base64 -d ${cleanLine(file)} | gpg -d, and type the result. Leave empty to skip this check.`,
       check: (text) => (text.trim() === '' ? undefined : shareProblem(text, counts, proved)),
     });
     return typed.trim();

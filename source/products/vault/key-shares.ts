@@ -27,7 +27,7 @@ export async function collectShares<Result>(collecting: Collecting<Result>, begu
     const step = await session.act({
       id: `share-${turn}`,
       right: 'operate',
-      request: `PUT /v1/${ceremony.path}/update with a key share (${progress} of ${required} were given)`,
+      request: `PUT /v1/${ceremony.path}/update with a key share (${progress} of ${required} entered)`,
       run: (grant) => ceremony.give(grant, share, nonce),
       failure: (one) => failureOf(one, threshold),
     });
@@ -61,7 +61,7 @@ async function askShare<Result>(
     const share = await session.ask.secret({
       id: 'share',
       label: `Key share ${status.progress + 1} of ${status.required}`,
-      help: `${status.progress} of ${status.required} accepted. Sends PUT /v1/${ceremony.path}/update. A wrong share shows only when all are together.`,
+      help: `${status.progress} of ${status.required} accepted. Sends PUT /v1/${ceremony.path}/update. A wrong share is detected only when all are entered.`,
       check: (text) => shareProblem(text, seal, given),
     });
     return share.trim();
@@ -81,13 +81,13 @@ function tellRejection(
   threshold: number,
 ): void {
   if (step.kind === 'gone') {
-    const message = 'Somebody cancelled it meanwhile, or began another; the share was not taken.';
-    throw new Fault('failed.ceremony', message, 'Ask the others, then run it again.');
+    const message = 'It was cancelled or restarted in the meantime; the share was not accepted.';
+    throw new Fault('failed.ceremony', message, 'Check with the other holders, then run the command again.');
   }
   const text =
     step.kind === 'refused'
-      ? `That share was not taken (${step.words}). Nothing was lost: give another one.`
-      : `The ${threshold} shares do not belong together: at least one of them is wrong, or of another time. The server dropped them all and cannot say whose it was. Start over: ask each holder to look at theirs.`;
+      ? `The share was rejected (${step.words}). Nothing was lost: enter another one.`
+      : `The ${threshold} shares do not match: at least one is wrong or outdated. The server discarded them all and cannot tell which one. Start over: each holder should check theirs.`;
   session.show({ kind: 'text', text });
 }
 
@@ -108,7 +108,7 @@ export async function askCounts(session: Session, now?: ShareCounts): Promise<Sh
   const shares = await session.ask.number({
     id: 'shares',
     label: 'Key shares in all',
-    help: 'One for each holder. Each of them alone opens nothing.',
+    help: 'One for each holder. A single share unseals nothing.',
     initial: String(now?.shares || usualShares),
     least: 1,
     most: mostShares,
@@ -116,8 +116,8 @@ export async function askCounts(session: Session, now?: ShareCounts): Promise<Sh
   if (shares === 1) return { shares, threshold: 1 };
   const threshold = await session.ask.number({
     id: 'threshold',
-    label: 'How many of them open it together',
-    help: 'So many holders have to be found after every restart. The others may be lost; one more, and it never opens again.',
+    label: 'Number of shares required to unseal',
+    help: 'This many holders are required after every restart. If more shares than the rest are lost, it can never be unsealed again.',
     initial: String(Math.min(Math.max(now?.threshold || usualThreshold, 2), shares)),
     least: 2,
     most: shares,

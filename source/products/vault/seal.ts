@@ -9,7 +9,7 @@ export const seal: Procedure = async (session, input, context) => {
   const vault = await vaultOf(session, input, context);
   const { component, manager } = vault;
   const { sealed, initialized, threshold, shares, recoverySeal, type } = vault.status;
-  if (sealed) return { message: `${component.id} is ${initialized ? 'sealed' : 'not initialised, and sealed'} already.` };
+  if (sealed) return { message: `${component.id} is already ${initialized ? 'sealed' : 'not initialised, and sealed'}.` };
   const { token } = session.dryRun ? { token: '' } : await tokenFor(vault, { may: 'sudo on sys/seal' });
   await session.act({
     id: 'seal',
@@ -17,10 +17,10 @@ export const seal: Procedure = async (session, input, context) => {
     title: `Seal ${component.id}`,
     request: 'PUT /v1/sys/seal',
     consequences: [
-      'Nobody reads or writes a secret there until it is unsealed.',
+      'Secrets cannot be read or written until it is unsealed.',
       recoverySeal
-        ? `It stays sealed until it is restarted (it opens itself, ${type}), or ${threshold} of the ${shares} recovery shares are given.`
-        : `Unsealing takes ${threshold} of the ${shares} key shares: have their holders at hand.`,
+        ? `It stays sealed until it is restarted (auto-unseal, ${type}), or ${threshold} of the ${shares} recovery shares are entered.`
+        : `Unsealing requires ${threshold} of the ${shares} key shares from their holders.`,
     ],
     done: async () => (await manager.seal(session.signal)).sealed,
     run: (grant) => manager.close(grant, token),
@@ -48,7 +48,7 @@ export async function sealWhenBack(
       return await manager.seal(session.signal);
     } catch (thrown) {
       if (!(thrown instanceof Fault) || !passes(thrown) || session.signal.aborted || performance.now() > endMs) throw thrown;
-      session.progress({ id: unsealStep, label: 'It does not answer; waiting for it to come back' });
+      session.progress({ id: unsealStep, label: 'It does not respond; waiting' });
       await pauseFor(againMs, session.signal);
     }
   }
@@ -75,7 +75,7 @@ export async function sendShare(
   const outcome = await session.act({
     ...act,
     right: 'operate',
-    request: `PUT /v1/sys/unseal with a key share (${before.progress} of ${before.threshold} were given)`,
+    request: `PUT /v1/sys/unseal with a key share (${before.progress} of ${before.threshold} entered)`,
     run: (grant) => manager.give(grant, share),
     failure: (found) => shareFailure(found, before),
   });

@@ -19,14 +19,14 @@ const leastPassphrase = 12;
 export const secretsExport: Procedure = async (session, input, context) => {
   const vault = await context.vault(session);
   const entries = await vault.list(session.signal);
-  if (entries.length === 0) return { message: `No secret is kept in ${vault.where}.` };
+  if (entries.length === 0) return { message: `No secret is stored in ${vault.where}.` };
   const collect = () => bundleOf(session, vault, optionOf(input, 'component'));
   const manager = await openManager(session, input, context);
   return manager ? toManager(session, manager, collect) : toFile(session, input, collect);
 };
 
 async function toFile(session: Session, input: FlowInput, collect: () => Promise<SecretBundle>): Promise<FlowOutcome> {
-  const written = await fileWord(session, input.words[0], { label: 'Export to which file?', initial: './secrets.age' });
+  const written = await fileWord(session, input.words[0], { label: 'Export file', initial: './secrets.age' });
   const path = fileOf(written);
   const replaced = await replacing(path, session.signal);
   const to = await recipientsOf(session, input);
@@ -45,7 +45,11 @@ async function toFile(session: Session, input: FlowInput, collect: () => Promise
   });
   if (!answer) return { message: 'Dry run: nothing was written.' };
   const opens =
-    'passphrase' in to ? 'the passphrase' : to.recipients.length === 1 ? 'the key it was made for' : 'each of the keys it was made for';
+    'passphrase' in to
+      ? 'the passphrase'
+      : to.recipients.length === 1
+        ? 'the key it was encrypted for'
+        : 'each of the keys it was encrypted for';
   return {
     message: `${countText(answer.secrets, 'secret')} in ${cleanLine(path)}, ${bytesText(answer.sizeBytes)}. It opens with ${opens}, here and with age.`,
     data: answer,
@@ -60,8 +64,8 @@ async function recipientsOf(session: Session, input: FlowInput): Promise<AgeFor>
       const secret = /^age-secret-key/i.test(wrong);
       throw new Fault(
         'usage.recipient',
-        secret ? 'That is a secret key: --to takes the public one.' : `"${cleanLine(wrong)}" is no public key of age.`,
-        secret ? 'The shell may have written it down: make another with age-keygen.' : 'It begins with age1; age-keygen -y prints it.',
+        secret ? 'This is a secret key: pass the public key to --to.' : `"${cleanLine(wrong)}" is not an age public key.`,
+        secret ? 'The shell may have saved it: create another one with age-keygen.' : 'It begins with age1; age-keygen -y prints it.',
       );
     }
     return { recipients };
@@ -69,11 +73,11 @@ async function recipientsOf(session: Session, input: FlowInput): Promise<AgeFor>
   const passphrase = await session.ask.secret({
     id: 'passphrase-of-file',
     label: 'Passphrase for the file',
-    help: `Whoever knows it can read all of them: at least ${leastPassphrase} characters. Or run it with --to and a public key.`,
+    help: `Anyone who knows it can read all of them: use at least ${leastPassphrase} characters. Or run it with --to and a public key.`,
     check: (typed) => ([...typed].length < leastPassphrase ? `At least ${leastPassphrase} characters.` : undefined),
   });
-  const again = await session.ask.secret({ id: 'passphrase-again', label: 'The same again' });
-  if (again !== passphrase) throw new Fault('usage.answer', 'The two were not the same.', 'Nothing was written. Run it again.');
+  const again = await session.ask.secret({ id: 'passphrase-again', label: 'Repeat the passphrase' });
+  if (again !== passphrase) throw new Fault('usage.answer', 'The passphrases do not match.', 'Nothing was written. Run the command again.');
   return { passphrase };
 }
 
@@ -82,7 +86,7 @@ async function toManager(session: Session, store: SecretsFolder, collect: () => 
   const answer = await session.act({
     id: 'export',
     right: 'reveal',
-    request: `write the newest version of the secrets to ${cleanLine(origin)}, below ${cleanLine(folder)}/; other keys there stay`,
+    request: `write the newest version of the secrets to ${cleanLine(origin)}, below ${cleanLine(folder)}/; other keys there are kept`,
     run: async (grant) => {
       const { secrets } = await collect();
       const paths = new Map<string, Record<string, string>>();
@@ -105,7 +109,7 @@ async function toManager(session: Session, store: SecretsFolder, collect: () => 
   if (!answer) return { message: 'Dry run: nothing was written.' };
   const { secrets, paths, changed } = answer;
   return {
-    message: `${countText(secrets, 'secret')} in ${countText(paths, 'path')} at ${cleanLine(origin)}; ${changed === 0 ? 'all were there already' : `${changed} written`}.`,
+    message: `${countText(secrets, 'secret')} in ${countText(paths, 'path')} at ${cleanLine(origin)}; ${changed === 0 ? 'all up to date' : `${changed} written`}.`,
     data: answer,
   };
 }
@@ -134,12 +138,12 @@ export const secretsImport: Procedure = async (session, input, context) => {
   const manager = await openManager(session, input, context);
   const bundle = manager ? await fromManager(session, manager) : await fromFile(session, input);
   for (const { versions } of bundle.secrets) for (const { value } of versions) session.hide(value);
-  if (bundle.secrets.length === 0) return { message: 'There is no secret in it.' };
+  if (bundle.secrets.length === 0) return { message: 'It contains no secrets.' };
   const kept = await vault.list(session.signal);
   const sorted = await sort(bundle, kept, vault, session.signal);
   const { added, replaced, same } = sorted;
   if (added.length + replaced.length === 0)
-    return { message: `All ${countText(same.length, 'secret')} are kept here already, with the same values.` };
+    return { message: `All ${countText(same.length, 'secret')} are already stored with the same values.` };
 
   const lines = (secrets: readonly Incoming[], mark: 'added' | 'warning' | 'same') => secrets.map(({ name }) => ({ mark, text: name }));
   const taken = await session.review({
@@ -147,8 +151,8 @@ export const secretsImport: Procedure = async (session, input, context) => {
     title: 'Import secrets',
     sections: [
       { title: 'New here', lines: lines(added, 'added') },
-      { title: 'Kept here with another value: this one becomes the newest', lines: lines(replaced, 'warning') },
-      { title: 'Kept here with the same value: nothing changes', lines: lines(same, 'same') },
+      { title: 'Stored with another value: this one becomes the newest', lines: lines(replaced, 'warning') },
+      { title: 'Stored with the same value: unchanged', lines: lines(same, 'same') },
     ].filter((section) => section.lines.length > 0),
     findings: [],
     actions: [
@@ -163,7 +167,7 @@ export const secretsImport: Procedure = async (session, input, context) => {
   await session.act({
     id: 'import',
     right: 'operate',
-    request: `keep ${[...taking.added, ...taking.replaced].map(({ name }) => cleanLine(name)).join(', ')} in ${vault.where}`,
+    request: `store ${[...taking.added, ...taking.replaced].map(({ name }) => cleanLine(name)).join(', ')} in ${vault.where}`,
     limitMs: 10 * 60_000,
     run: async (grant) => {
       for (const { name, versions } of taking.added) {
@@ -175,7 +179,7 @@ export const secretsImport: Procedure = async (session, input, context) => {
       for (const { name, versions } of taking.replaced) await vault.write(grant, name, versions.at(-1)?.value ?? '', 'imported');
     },
   });
-  const use = taking.replaced.length > 0 ? ' What was replaced is in force with the next deploy.' : '';
+  const use = taking.replaced.length > 0 ? ' Replaced values take effect with the next deploy.' : '';
   return {
     message: `Imported ${countText(taking.added.length, 'new secret')}, replaced ${taking.replaced.length}.${use}`,
     data: {
@@ -198,19 +202,19 @@ async function sort(bundle: SecretBundle, kept: readonly SecretEntry[], vault: S
 }
 
 async function fromFile(session: Session, input: FlowInput): Promise<SecretBundle> {
-  const written = await fileWord(session, input.words[0], { label: 'Import from which file?', initial: './secrets.age' });
+  const written = await fileWord(session, input.words[0], { label: 'Import file', initial: './secrets.age' });
   const path = fileOf(written);
   const file = await readLocal(path, session);
   const { asksPassphrase, openAge } = await import('../../secrets/age-file.ts');
   const asks = await asksPassphrase(file);
   const question = { id: 'passphrase-of-file', label: 'Passphrase of the file' };
   if (asks === undefined)
-    throw new Fault('usage.path', `${cleanLine(path)} is no age file.`, 'Name one that "quarterdeck secrets export" wrote.');
+    throw new Fault('usage.path', `${cleanLine(path)} is not an age file.`, 'Name one that "quarterdeck secrets export" wrote.');
   return openAge(file, asks ? { passphrase: await session.ask.secret(question) } : await identitiesOf(session, input));
 }
 
 async function identitiesOf(session: Session, input: FlowInput): Promise<AgeOpens> {
-  const question = { id: 'identity', label: 'Which file holds the secret key that opens it?', initial: '~/.config/age/keys.txt' };
+  const question = { id: 'identity', label: 'File with the secret key', initial: '~/.config/age/keys.txt' };
   const written = optionOf(input, 'identity') ?? (await session.ask.text(question));
   const text = Buffer.from(await readLocal(fileOf(written), session)).toString('utf8');
   const lines = text.split('\n').map((line) => line.trim());
@@ -241,7 +245,7 @@ async function fromManager(session: Session, store: SecretsFolder): Promise<Secr
 async function readLocal(path: string, session: Session): Promise<Uint8Array> {
   const content = await localFiles.read(path, { signal: session.signal });
   if (content) return content;
-  throw new Fault('usage.path', `There is no file ${path}.`, 'Name another.');
+  throw new Fault('usage.path', `${path} does not exist.`, 'Name another.');
 }
 
 async function pathsBelow(store: SecretsFolder, folder: string, signal: AbortSignal): Promise<string[]> {
@@ -271,7 +275,7 @@ async function openManager(session: Session, input: FlowInput, context: FlowCont
   const named = (name: string, usual: string) => (optionOf(input, name) ?? usual).replace(/^\/|\/$/g, '');
   const mount = named('mount', 'secret');
   const engine = await paths.engineOf(mount, session.signal);
-  if (engine.version !== 2) throw vaultFault(`"${cleanLine(mount)}" is no key-value engine of version 2.`, 'Name another with --mount.');
+  if (engine.version !== 2) throw vaultFault(`"${cleanLine(mount)}" is not a key-value engine of version 2.`, 'Name another with --mount.');
   return { paths, engine, folder: named('folder', 'quarterdeck'), origin: new URL(manager).origin };
 }
 

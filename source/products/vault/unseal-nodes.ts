@@ -33,8 +33,8 @@ export async function chooseNodes(vault: FlowVault, input: FlowInput): Promise<r
   if (nodes.length === 0) return [];
   const chosen = await session.ask.several({
     id: 'nodes',
-    label: 'Give the same key shares to these too?',
-    help: 'Nodes of one cluster open with the same shares, each for itself. Choose none that is not of this cluster: it would be given shares that are not its own.',
+    label: 'Also send the key shares to these nodes',
+    help: 'Nodes of one cluster are unsealed individually with the same shares. Select only nodes of this cluster: others would receive shares that are not their own.',
     choices: nodes.map(({ component, name }) => ({ value: component.key, label: name, detail: component.state.label })),
     initial: nodes.filter(({ component }) => component.id === vault.component.id).map(({ component }) => component.key),
   });
@@ -75,7 +75,7 @@ export async function openNode(node: SealedNode, shares: readonly string[], numb
     // A share that was entered there before may have spoiled the first round, and is dropped now.
     const dropped = (await round(node, shares, `${id}-share`)) && (await round(node, shares, `${id}-again`));
     const { sealed, progress, threshold } = dropped ? await manager.seal(session.signal) : await sealWhenOpened(node);
-    if (dropped) tell(sealed ? 'warning' : 'ok', 'these shares do not open it: is it a node of this cluster?');
+    if (dropped) tell(sealed ? 'warning' : 'ok', 'these shares do not unseal it: it may not be a node of this cluster');
     else tell(sealed ? 'warning' : 'ok', sealed ? `${progress} of ${threshold} key shares accepted` : 'unsealed');
     return { host: component.host, component: component.id, name, sealed, progress: sealed ? progress : threshold, threshold };
   } catch (thrown) {

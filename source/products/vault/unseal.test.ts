@@ -70,7 +70,7 @@ describe('unsealing (R59, R75)', () => {
     expect(fixture.operator.steps.map(({ label }) => label)).toEqual([0, 1, 2, 3].map((given) => `${given} of 3 key shares accepted`));
     expect(await sealStatus()).toMatchObject({ sealed: false });
     const again = await give();
-    expect(again.message).toBe(`${id} is unsealed already.`);
+    expect(again.message).toBe(`${id} is already unsealed.`);
   });
 
   test('who holds one share gives it and leaves; the next one goes on', async () => {
@@ -82,7 +82,7 @@ describe('unsealing (R59, R75)', () => {
     next.answers = { attempt: ['continue'] };
     const { message } = await fixture.run('unseal', id, {}, { operator: next });
     expect(message).toBe(`${id} is unsealed.`);
-    expect(next.asked[0]?.label).toMatch(/^1 of 3 shares were given before you/);
+    expect(next.asked[0]?.label).toMatch(/^1 of 3 shares were already entered/);
   });
 
   test('an attempt that nobody knows is dropped when the operator says so', async () => {
@@ -96,7 +96,7 @@ describe('unsealing (R59, R75)', () => {
   test('a wrong share shows only at the end: all are dropped, that is said, and the round starts anew', async () => {
     const { message } = await give(share(0), wrong(), share(1), share(0), share(1), share(2));
     expect(message).toBe(`${id} is unsealed.`);
-    expect(fixture.operator.texts().join(' ')).toMatch(/at least one of them is wrong.*dropped them all.*cannot say whose/);
+    expect(fixture.operator.texts().join(' ')).toMatch(/at least one is wrong.*discarded them all.*cannot tell which/);
     expect(fixture.operator.texts().join(' ')).not.toMatch(/correct/);
     expect(fixture.operator.asked.map(({ label }) => label)).toEqual([1, 2, 3, 1, 2, 3].map((number) => `Key share ${number} of 3`));
   });
@@ -137,7 +137,9 @@ describe('unsealing (R59, R75)', () => {
   });
 
   test('the same share twice is caught here, and one that another console gave is told', async () => {
-    await expect(give(share(0), share(0))).rejects.toMatchObject({ message: expect.stringMatching(/given already: each one counts once/) });
+    await expect(give(share(0), share(0))).rejects.toMatchObject({
+      message: expect.stringMatching(/already entered: each one counts once/),
+    });
     await aside('PUT', 'sys/unseal', { reset: true });
     const givenElsewhere = async () => {
       await aside('PUT', 'sys/unseal', { key: share(1) });
@@ -145,7 +147,7 @@ describe('unsealing (R59, R75)', () => {
     };
     const { message } = await give(share(0), givenElsewhere, share(2));
     expect(message).toBe(`${id} is unsealed.`);
-    expect(fixture.operator.texts().join(' ')).toMatch(/given before, here or by somebody else/);
+    expect(fixture.operator.texts().join(' ')).toMatch(/already entered, here or elsewhere/);
   });
 
   test('somebody drops the attempt in the middle: it is noticed by its nonce, and the count starts over', async () => {
@@ -160,7 +162,7 @@ describe('unsealing (R59, R75)', () => {
     };
     const { message } = await give(share(0), dropped, droppedAndBegun, share(2));
     expect(message).toBe(`${id} is unsealed.`);
-    expect(fixture.operator.texts().filter((text) => text.includes('dropped the shares'))).toHaveLength(2);
+    expect(fixture.operator.texts().filter((text) => text.includes('were discarded'))).toHaveLength(2);
   });
 
   test('somebody else gives the last share first: ours is not sent', async () => {

@@ -26,14 +26,14 @@ export const unseal: Procedure = async (session, input, context) => {
   if (!first.initialized) {
     throw new Fault(
       'refused.notInitialised',
-      `${component.id} is not initialised: there are no key shares yet.`,
-      'Initialise it: that makes the shares, and shows them once.',
+      `${component.id} is not initialised and has no key shares yet.`,
+      'Initialise it: this creates the shares and shows them once.',
     );
   }
-  if (!first.sealed) return { message: `${component.id} is unsealed already.`, data: dataOf(first) };
+  if (!first.sealed) return { message: `${component.id} is already unsealed.`, data: dataOf(first) };
   if (session.dryRun) {
     const { progress, threshold, shares } = first;
-    const would = `ask for ${countText(threshold - progress, 'key share')} of ${shares} (${progress} of ${threshold} are given) and send each: PUT /v1/sys/unseal`;
+    const would = `prompt for ${countText(threshold - progress, 'key share')} of ${shares} (${progress} of ${threshold} entered) and send each: PUT /v1/sys/unseal`;
     return dryRunOf(session, would, `${component.id} is still sealed.`);
   }
   await chooseRecovery(session, first, component.id);
@@ -67,11 +67,11 @@ async function startOver({ session, manager, status }: Attempt): Promise<SealSta
   if (status.progress === 0 || !session.attended) return status;
   const chosen = await session.ask.choice({
     id: 'attempt',
-    label: `${status.progress} of ${status.threshold} shares were given before you. Go on with them?`,
-    help: 'Other holders may be giving theirs right now. Whoever can reach the port can begin an attempt, so drop one that nobody knows of.',
+    label: `${status.progress} of ${status.threshold} shares were already entered`,
+    help: 'Other holders may be entering theirs now. Anyone who can reach the port can start an attempt, so discard an unknown one.',
     choices: [
-      { value: 'continue', label: 'Go on with them' },
-      { value: 'reset', label: 'Drop them and start over', detail: 'everybody gives theirs again' },
+      { value: 'continue', label: 'Continue' },
+      { value: 'reset', label: 'Drop them and start over', detail: 'all shares must be entered again' },
     ],
     initial: 'continue',
     fresh: true,
@@ -95,12 +95,12 @@ async function giveShares(attempt: Attempt, begun: SealStatus): Promise<SealStat
     if (share === undefined) break;
     const before = await look(attempt);
     if (!before.sealed) {
-      session.show({ kind: 'text', text: 'Somebody else gave the last share meanwhile; yours was not sent.' });
+      session.show({ kind: 'text', text: 'The last share was entered elsewhere in the meantime; yours was not sent.' });
       return before;
     }
     if (isAnother(status, before)) {
       startAnew(attempt);
-      tell(session, 'Somebody dropped the shares that were given: the count starts over.');
+      tell(session, 'The entered shares were discarded: the count starts over.');
     }
     const outcome = await send(attempt, share, before);
     status = await settle(attempt, share, before, outcome);
@@ -116,7 +116,7 @@ async function askShare({ session, component, given, sent }: Attempt, status: Se
     const share = await session.ask.secret({
       id: 'share',
       label: `${recoverySeal ? 'Recovery' : 'Key'} share ${progress + 1} of ${threshold}`,
-      help: `${progress} of ${threshold} accepted, ${shares} exist. Sends PUT /v1/sys/unseal. A wrong share shows only when all are together.`,
+      help: `${progress} of ${threshold} accepted, ${shares} exist. Sends PUT /v1/sys/unseal. A wrong share is detected only when all are entered.`,
       check: (text) => shareProblem(text, status, given),
     });
     return share.trim();
@@ -132,9 +132,9 @@ function leftAt({ progress, threshold }: SealStatus, component: string): Fault {
   return new Fault(
     'interrupted.cancelled',
     progress === 0
-      ? `${component} is still sealed; no share was given.`
-      : `${component} is still sealed, with ${progress} of ${threshold} shares given. They stay until it is unsealed, restarted, or somebody drops them.`,
-    `Go on any time, here or elsewhere: quarterdeck unseal ${component}`,
+      ? `${component} is still sealed; no share was entered.`
+      : `${component} is still sealed, with ${progress} of ${threshold} shares entered. They are kept until it is unsealed, restarted or reset.`,
+    `To resume, here or elsewhere: quarterdeck unseal ${component}`,
   );
 }
 
@@ -159,14 +159,14 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
   const { session, given, held } = attempt;
   if (outcome === 'lost') return afterLoss(attempt, before);
   if (outcome.kind === 'refused') {
-    tell(session, `The server takes that for no share (${outcome.words}). Nothing was lost: give it again.`);
+    tell(session, `The server rejected it as not a share (${outcome.words}). Nothing was lost: enter it again.`);
     return look(attempt);
   }
   if (outcome.kind === 'dropped') {
     startAnew(attempt);
-    const sentence = `The ${before.threshold} shares do not open it together: at least one of them is wrong, or of another time. The server dropped them all and cannot say whose it was.`;
+    const sentence = `The ${before.threshold} shares do not unseal it: at least one is wrong or outdated. The server discarded them all and cannot tell which one.`;
     if (!session.attended) throw new Fault('failed.shares', sentence, 'Start over with other shares.');
-    tell(session, `${sentence} Start over: ask each holder to look at theirs.`);
+    tell(session, `${sentence} Start over: each holder should check theirs.`);
     return look(attempt);
   }
   const { status } = outcome;
@@ -175,15 +175,15 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
   if (isLast) {
     held?.push(share);
     // The reply alone proves nothing: the seal status afterwards decides.
-    const opening = { id: unsealStep, label: 'All shares are given; it is opening its storage' };
+    const opening = { id: unsealStep, label: 'All shares are entered; opening its storage' };
     return status.sealed ? sealWhenOpened(attempt, () => session.progress(opening)) : look(attempt);
   }
   if (isAnother(before, status)) {
     startAnew(attempt);
-    tell(session, 'Somebody dropped the shares while yours was on its way: the count starts over.');
+    tell(session, 'The shares were discarded while yours was being sent: the count starts over.');
   } else if (status.progress <= before.progress) {
-    if (!session.attended) throw new Fault('failed.shares', 'That share was given before: it counts once.', 'Give another one.');
-    tell(session, 'That share was given before, here or by somebody else: it counts once. Give another one.');
+    if (!session.attended) throw new Fault('failed.shares', 'This share was already entered: it counts once.', 'Enter another one.');
+    tell(session, 'This share was already entered, here or elsewhere: it counts once. Enter another one.');
   }
   given.add(shareNumber(share));
   if (!held?.includes(share)) held?.push(share);
@@ -196,8 +196,8 @@ async function afterLoss(attempt: Attempt, before: SealStatus): Promise<SealStat
   tell(
     attempt.session,
     now.sealed
-      ? `It went away while the share was on its way. ${now.progress} of ${now.threshold} are accepted now${now.progress === 0 ? ': a restart drops them all' : ''}.`
-      : 'It went away while the share was on its way, and is unsealed now.',
+      ? `The connection was lost while the share was being sent. ${now.progress} of ${now.threshold} are accepted now${now.progress === 0 ? ': a restart discards them all' : ''}.`
+      : 'The connection was lost while the share was being sent, and it is unsealed now.',
   );
   return now;
 }
@@ -227,17 +227,17 @@ function dataOf({ sealed, progress, threshold, shares, version, type }: SealStat
 /** With auto-unseal, recovery shares unseal a server that was sealed by hand, but not one whose auto-unseal service is unreachable. */
 async function chooseRecovery(session: Session, { recoverySeal, migration, type }: SealStatus, id: string): Promise<void> {
   if (!recoverySeal || migration) return;
-  const sentence = `${id} opens itself (${type}) when it is started. Sealed by hand it can be opened with its recovery shares too; where what opens it is away they open nothing.`;
+  const sentence = `${id} unseals automatically (${type}) when it starts. If sealed by hand, recovery shares can also unseal it, but not if its auto-unseal service is unreachable.`;
   if (!session.attended) {
     session.show({ kind: 'text', text: sentence });
     return;
   }
   const chosen = await session.ask.choice({
     id: 'recovery',
-    label: 'It opens itself. Give its recovery shares all the same?',
+    label: 'It unseals automatically. Enter its recovery shares anyway',
     help: sentence,
     choices: [
-      { value: 'shares', label: 'Give recovery shares', detail: 'it was sealed by hand' },
+      { value: 'shares', label: 'Enter recovery shares', detail: 'it was sealed by hand' },
       { value: 'leave', label: 'Leave, and restart it', detail: `quarterdeck restart ${id}` },
     ],
     initial: 'leave',
@@ -246,7 +246,7 @@ async function chooseRecovery(session: Session, { recoverySeal, migration, type 
   if (chosen === 'shares') return;
   throw new Fault(
     'interrupted.cancelled',
-    `${id} is still sealed; no share was given.`,
-    `Restart it: quarterdeck restart ${id}. If it stays sealed, what opens it (${type}) is away: look at its log.`,
+    `${id} is still sealed; no share was entered.`,
+    `Restart it: quarterdeck restart ${id}. If it stays sealed, its auto-unseal service (${type}) is unreachable: check its log.`,
   );
 }

@@ -43,7 +43,7 @@ describe.each(dialects)('$product $version', (dialect) => {
   test('a wrong share shows when all are together: said, and begun anew without losing the rotation', async () => {
     const holders = new Holders({ ...token(), share: [share(0), foreignShare(fixture.shares), share(1), ...three()] });
     await fixture.run('vault-rotate', holders);
-    expect(holders.texts().join(' ')).toMatch(/at least one of them is wrong.*dropped them all.*cannot say whose/);
+    expect(holders.texts().join(' ')).toMatch(/at least one is wrong.*discarded them all.*cannot tell which/);
     expect(await sealStatus()).toMatchObject({ t: 3, n: 5 });
   });
 
@@ -62,7 +62,7 @@ describe.each(dialects)('$product $version', (dialect) => {
   test('who leaves while the new ones are handed out: the rotation is cancelled, and the old ones open it', async () => {
     const holders = new Holders({ ...token(), share: three(), 'share-2-shown': walkAway, 'leave-share-2': 'leave' });
     await expect(fixture.run('vault-rotate', holders)).rejects.toMatchObject({
-      message: expect.stringMatching(/^The shares of before stay in force/),
+      message: expect.stringMatching(/^The previous shares stay valid/),
     });
     await fixture.ask('PUT', 'sys/seal');
     await fixture.unseal();
@@ -101,7 +101,7 @@ describe.each(dialects)('$product $version', (dialect) => {
   test('a root token is made with the shares, read with the one-time password, and works', async () => {
     const holders = new Holders({ ...token(), share: three() });
     const { message } = await fixture.run('vault-root', holders);
-    expect(message).toContain('one more root token');
+    expect(message).toContain('a new root token');
     const made = holders.seen['Root token'] ?? '';
     expect(await fixture.ask('GET', 'auth/token/lookup-self', undefined, made)).toMatchObject({ data: { policies: ['root'] } });
     expect(holders.asked.some(({ id }) => id === 'token')).toBe(dialect.product === 'openbao');
@@ -125,8 +125,8 @@ describe.each(dialects)('$product $version', (dialect) => {
     const { otp } = (begun['data'] ?? begun) as { otp: string };
     const giver = new Holders({ ...token(), attempt: 'contribute', share: three() });
     const { message } = await fixture.run('vault-root', giver);
-    expect(message).toContain('The last share was given');
-    expect(giver.texts().join(' ')).toMatch(/who alone can read it/);
+    expect(message).toContain('The last share was entered');
+    expect(giver.texts().join(' ')).toMatch(/who alone can decode it/);
     expect(JSON.stringify(giver.shown)).not.toContain(otp);
     await fixture.ask('PUT', `${path}/attempt`, {});
     const other = new Holders({ ...token(), attempt: 'drop', share: three() });
@@ -147,7 +147,7 @@ describe.each(dialects)('$product $version', (dialect) => {
     await expectNoTrace(made);
     const holders = new Holders({ root: fixture.token, other: admin });
     const { message } = await fixture.run('vault-revoke-root', holders);
-    expect(message).toMatch(/opens nothing any more.*ada.*admin/);
+    expect(message).toMatch(/Revoked the root token.*ada.*admin/);
     expect(holders.confirmations[0]?.consequences.join(' ')).toContain('No other root token is left');
     expect(await fixture.ask('GET', 'auth/token/lookup-self')).toMatchObject({ status: 403 });
     expect(await fixture.ask('GET', 'auth/token/lookup-self', undefined, admin)).toMatchObject({ status: 200 });
@@ -176,7 +176,7 @@ describe('never the last way in', () => {
   test('the same token, one that is none, a child of it, and one that may too little are refused', async () => {
     await refusedWith(fixture.token, /same one/);
     await refusedWith('s.none', /does not know it/);
-    await refusedWith(await tokenOf({ policies: ['root'] }), /ends with that/);
+    await refusedWith(await tokenOf({ policies: ['root'] }), /with its parent token/);
     await refusedWith(await tokenOf({ policies: ['apps'], ttl: '1h' }, 'create-orphan'), /may not write policies/);
     await refusedWith(await tokenOf({ policies: ['root'], ttl: '1h', renewable: false }, 'create-orphan'), /cannot be renewed/);
   });
@@ -211,7 +211,7 @@ test('without a login the shares are the way in, where a server makes root token
   fixture = await VaultFixture.open({ dialect: vault });
   await fixture.unseal();
   const { message } = await fixture.run('vault-revoke-root', new Holders({ root: fixture.token, other: '' }));
-  expect(message).toContain('the key shares, which make a root token without a login');
+  expect(message).toContain('the key shares, which can create a root token without a login');
 });
 
 test('a server that makes no root token over its API says how it can be made to', async () => {

@@ -10,7 +10,7 @@ import { logIn, type TokenFacts, VaultAccess } from './client/vault-access.ts';
 import { type FlowVault, forgetToken, keptTokenName, openVaultOf, readKeptToken, tokenFor } from './vault-open.ts';
 
 const methods = [
-  { value: 'token', label: 'A token', detail: 'that somebody made for you' },
+  { value: 'token', label: 'A token', detail: 'created for you' },
   { value: 'approle', label: 'AppRole', detail: 'role id and secret id, as programs do' },
   { value: 'userpass', label: 'User and password' },
 ] as const;
@@ -21,15 +21,15 @@ export const vaultLogin: Procedure = async (session, input, context) => {
   const { component } = vault;
   const method = await methodOf(session, input);
   if (session.dryRun) {
-    const would = `log in (${method}), look the token up and ask whether to keep it`;
-    return dryRunOf(session, would, `nobody was logged in to ${component.id}.`);
+    const would = `log in (${method}), look up the token and prompt whether to store it`;
+    return dryRunOf(session, would, `not logged in to ${component.id}.`);
   }
   const token = method === 'token' ? await typedToken(vault) : await byLogin(vault, method);
   session.hide(token);
   const facts = await factsOf(vault, token, 'Copy the whole of it again; it may have ended, or belong to another server.');
   const isKept = await keep(vault, token, facts);
   return {
-    message: `Logged in to ${component.id} as ${facts.displayName || 'somebody without a name'}${isKept ? '; the token is kept' : '; the token was not kept'}.`,
+    message: `Logged in to ${component.id} as ${facts.displayName || 'unnamed'}${isKept ? '; the token is stored' : '; the token was not stored'}.`,
     data: { ...dataOf(facts), kept: isKept },
   };
 };
@@ -41,11 +41,11 @@ async function methodOf(session: Session, input: FlowInput): Promise<Method> {
   if (written !== undefined) {
     throw new Fault(
       'usage.method',
-      `There is no way to log in by "${cleanLine(written)}" here.`,
-      `Use one of: ${methods.map(({ value }) => value).join(', ')}. For another, log in with the server's own command and give its token.`,
+      `Unsupported login method "${cleanLine(written)}".`,
+      `Use one of: ${methods.map(({ value }) => value).join(', ')}. For other methods, log in with the server's own command and enter its token.`,
     );
   }
-  const chosen = await session.ask.choice({ id: 'method', label: 'Log in with what?', choices: methods, initial: 'token' });
+  const chosen = await session.ask.choice({ id: 'method', label: 'Login method', choices: methods, initial: 'token' });
   return chosen as Method;
 }
 
@@ -57,7 +57,7 @@ async function typedToken({ session, component }: FlowVault): Promise<string> {
 async function byLogin({ session, endpoint }: FlowVault, method: 'approle' | 'userpass'): Promise<string> {
   const mount = await session.ask.text({
     id: 'mount',
-    label: 'Where it is mounted, below auth/',
+    label: 'Mount path below auth/',
     initial: method,
     check: (text) => (/^[\w./-]+$/.test(text.trim()) ? undefined : 'A name such as approle.'),
   });
@@ -85,13 +85,13 @@ async function byLogin({ session, endpoint }: FlowVault, method: 'approle' | 'us
 async function keep({ session, context, component }: FlowVault, token: string, facts: TokenFacts): Promise<boolean> {
   const chosen = await session.ask.choice({
     id: 'keep',
-    label: facts.isRoot ? 'Keep this root token here all the same?' : 'Keep the token, for what is done there next?',
+    label: facts.isRoot ? 'Store this root token' : 'Store the token for later commands',
     help: facts.isRoot
-      ? 'It may do everything and never ends: who gets at what is kept here has all of it. Better an admin token, and the root token revoked.'
-      : 'It rests where the other secrets do, and "vault logout" revokes and forgets it.',
+      ? 'It has all permissions and never expires: anyone with access to the stored secrets has full access. Prefer an admin token, and revoke the root token.'
+      : 'It is stored with the other secrets; "vault logout" revokes and deletes it.',
     choices: [
       { value: 'no', label: 'No', detail: 'it is typed again when it is needed' },
-      { value: 'yes', label: 'Keep it', detail: lifeOf(facts) },
+      { value: 'yes', label: 'Store', detail: lifeOf(facts) },
     ],
     initial: facts.isRoot ? 'no' : 'yes',
   });
@@ -101,7 +101,7 @@ async function keep({ session, context, component }: FlowVault, token: string, f
   await session.act({
     id: 'keep',
     right: 'operate',
-    request: `keep the token as ${name} in ${secrets.where}`,
+    request: `store the token as ${name} in ${secrets.where}`,
     done: async () => (await secrets.read(name, session.signal)) === token,
     run: (grant) => secrets.write(grant, name, token, 'given'),
   });
@@ -112,7 +112,7 @@ export const vaultLogout: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
   const { component, endpoint } = vault;
   const token = await readKeptToken(vault);
-  if (token === undefined) return { message: `No token is kept for ${component.id}.` };
+  if (token === undefined) return { message: `No token is stored for ${component.id}.` };
   const tokens = new VaultAccess(endpoint, token);
   const facts = await tokens.self(session.signal);
   // The root token may be the last one with full access; "vault revoke-root" checks that.
@@ -126,7 +126,7 @@ export const vaultLogout: Procedure = async (session, input, context) => {
     });
   }
   await forgetToken(vault);
-  if (session.dryRun) return { message: `Dry run: the token for ${component.id} is still kept.` };
+  if (session.dryRun) return { message: `Dry run: the token for ${component.id} is still stored.` };
   const message = facts?.isRoot
     ? `The root token of ${component.id} was forgotten here. It was not revoked: quarterdeck vault revoke-root ${component.id}`
     : `Logged out of ${component.id}: the token ${facts ? 'was revoked and' : 'had ended, and was'} forgotten.`;
@@ -145,13 +145,13 @@ export const vaultToken: Procedure = async (session, input, context) => {
 /** Looks a token up and shows its properties. Throws `failed.login` if the server does not accept it. */
 async function factsOf({ session, component, endpoint }: FlowVault, token: string, remedy: string): Promise<TokenFacts> {
   const facts = await new VaultAccess(endpoint, token).self(session.signal);
-  if (!facts) throw new Fault('failed.login', `${component.id} does not take that token.`, remedy);
+  if (!facts) throw new Fault('failed.login', `${component.id} rejects that token.`, remedy);
   const renewal = facts.renewable ? ', can be renewed' : ', cannot be renewed';
   const rows = {
     name: facts.displayName,
     policies: facts.policies.join(', '),
     life: `${lifeOf(facts)}${facts.ttlSeconds > 0 ? renewal : ''}`,
-    'made by': `${facts.path}${facts.orphan ? '' : ', and ends with what made it'}`,
+    'created by': `${facts.path}${facts.orphan ? '' : ', and ends with what made it'}`,
     accessor: facts.accessor,
   };
   showList(session, Object.entries(rows), { TOKEN: ([name]) => name, '': ([, value]) => value });
@@ -166,4 +166,4 @@ function dataOf({ isRoot: _, ...facts }: TokenFacts): object {
   return facts;
 }
 
-const filled = (text: string) => (text.trim() === '' ? 'Type it, or leave with Esc.' : undefined);
+const filled = (text: string) => (text.trim() === '' ? 'Type it, or press Esc to cancel.' : undefined);

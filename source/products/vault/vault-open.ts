@@ -14,7 +14,7 @@ export async function secretsManagerOf(context: FlowContext, component: Componen
   const port = entry?.api?.port;
   if (!entry || !port) {
     const remedy = 'Name one that is: quarterdeck catalog list';
-    throw new Fault('usage.component', `${component.id} is no path-addressed secrets manager.`, remedy);
+    throw new Fault('usage.component', `${component.id} is not a path-based secrets manager.`, remedy);
   }
   const target = await targetOf(context, component.host, entry, signal, component);
   return new SecretsManager(await withProtocol(httpEndpointOf(target, port), signal));
@@ -34,10 +34,9 @@ export async function openVaultOf(session: Session, input: FlowInput, context: F
   const vault = await vaultOf(session, input, context);
   const { initialized, sealed, progress, threshold } = vault.status;
   const { id } = vault.component;
-  if (!initialized)
-    throw new Fault('refused.notInitialised', `${id} is not initialised: there is nothing in it yet.`, `quarterdeck init ${id}`);
+  if (!initialized) throw new Fault('refused.notInitialised', `${id} is not initialised.`, `quarterdeck init ${id}`);
   if (!sealed) return vault;
-  throw new Fault('refused.sealed', `${id} is sealed (${progress} of ${threshold} key shares given).`, `quarterdeck unseal ${id}`);
+  throw new Fault('refused.sealed', `${id} is sealed (${progress} of ${threshold} key shares entered).`, `quarterdeck unseal ${id}`);
 }
 
 /**
@@ -72,7 +71,7 @@ export async function tokenFor(
     typed = await vault.session.ask.secret({
       id,
       label: label ?? `Token for ${name}`,
-      help: `It needs ${may}. It goes into a header, and is not kept here. Empty takes the one that "vault login" keeps.${next === '' ? '' : ` ${next}`}`,
+      help: `It requires ${may}. It is sent in a header and not stored. Leave empty to use the one stored by "vault login".${next === '' ? '' : ` ${next}`}`,
     });
   } catch (thrown) {
     // An unattended session uses the stored token.
@@ -83,12 +82,12 @@ export async function tokenFor(
   const kept = await readKeptToken(vault);
   if (kept !== undefined) return { token: kept, isKept: true };
   if (!unanswered) {
-    throw new Fault('usage.token', `No token is kept for ${name}.`, `Type one, or keep one: quarterdeck vault login ${name}`);
+    throw new Fault('usage.token', `No token is stored for ${name}.`, `Type one, or store one: quarterdeck vault login ${name}`);
   }
   throw new Fault(
     'usage.unanswered',
-    `No token is kept for ${name}, and nobody is there to type one.`,
-    `Keep one: quarterdeck vault login ${name}. Or pipe one in: --answers - takes {"${id}": "..."}.`,
+    `Cannot prompt without a terminal: no token is stored for ${name}.`,
+    `Store one: quarterdeck vault login ${name}. Or pipe one in: --answers - accepts {"${id}": "..."}.`,
     { cause: unanswered },
   );
 }

@@ -16,7 +16,7 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
   const { component, endpoint } = vault;
   if (session.dryRun) {
-    const would = 'ask for the root token and for another admin token, try that one, and only then send PUT /v1/auth/token/revoke-self';
+    const would = 'prompt for the root token and for another admin token, test that one, and only then send PUT /v1/auth/token/revoke-self';
     return dryRunOf(session, would, `the root token of ${component.id} is as it was.`);
   }
   if (session.noted(revokedStep).length > 0) return afterRevoking(vault);
@@ -25,13 +25,13 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
   const facts = await tokens.self(session.signal);
   if (!facts) {
     if (isKept) await forgetToken(vault);
-    return { message: `That token opens nothing any more: it was revoked already${isKept ? ', and is forgotten here' : ''}.` };
+    return { message: `That token was already revoked${isKept ? '; the stored copy is deleted' : ''}.` };
   }
   if (!facts.isRoot) {
     throw new Fault(
       'refused.notRoot',
-      `That is no root token (${facts.policies.join(', ')}).`,
-      `Forget and revoke one that was kept: quarterdeck vault logout ${component.id}`,
+      `Not a root token (${facts.policies.join(', ')}).`,
+      `To revoke and delete a stored token: quarterdeck vault logout ${component.id}`,
     );
   }
   const other = await otherAdmin(vault, facts);
@@ -43,7 +43,7 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
     title: `Revoke this root token of ${component.id}`,
     request: 'PUT /v1/auth/token/revoke-self',
     consequences: [
-      'It opens nothing any more, and what was made with it ends too: tokens that are not orphans, and their leases.',
+      'It stops working, and so do its child tokens that are not orphans, and their leases.',
       `From then on the way in is ${other.evidence}.`,
       ...(roots === undefined
         ? []
@@ -55,17 +55,17 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
       await session.note(revokedStep, facts.accessor);
     },
   });
-  if (await tokens.self(session.signal)) throw new Fault('failed.revoke', 'The server still takes that token.', 'Look at its log.');
+  if (await tokens.self(session.signal)) throw new Fault('failed.revoke', 'The server still accepts that token.', 'Check its log.');
   if (other.token !== undefined && !(await new VaultAccess(endpoint, other.token).self(session.signal))) {
     throw new Fault(
       'failed.revoke',
       'The root token is revoked, and the other token ended with it.',
-      `Make a root token with the key shares while that is possible: quarterdeck vault root ${component.id}`,
+      `Create a root token with the key shares while possible: quarterdeck vault root ${component.id}`,
     );
   }
   if (isKept) await forgetToken(vault);
   return {
-    message: `That root token of ${component.id} opens nothing any more. The way in: ${other.evidence}.`,
+    message: `Revoked the root token of ${component.id}. Remaining access: ${other.evidence}.`,
     data: { otherRoots: roots ?? null },
   };
 };
@@ -77,7 +77,7 @@ async function afterRevoking(vault: FlowVault): Promise<FlowOutcome> {
   const isOver = kept !== undefined && (await new VaultAccess(endpoint, kept).self(session.signal)) === undefined;
   if (isOver) await forgetToken(vault);
   return {
-    message: `The root token of ${component.id} was revoked before the run broke off${isOver ? '; it is forgotten here too' : ''}.`,
+    message: `The root token of ${component.id} was revoked before the run was interrupted${isOver ? '; the stored copy is deleted' : ''}.`,
   };
 }
 
@@ -89,27 +89,27 @@ async function otherAdmin({ session, component, endpoint }: FlowVault, root: Tok
       id: 'other',
       label: 'Token of another admin',
       help: byShares
-        ? 'It is tried before anything is revoked. Empty: the key shares can make a root token here without a login, and that is way enough.'
-        : 'It is tried before anything is revoked. Without a login this server makes no root token: with the last way in gone, nobody ever gets in again.',
-      check: (text) => (text.trim() === '' && !byShares ? 'Type one, or leave with Esc: nothing was revoked.' : undefined),
+        ? 'It is tested before anything is revoked. Leave empty if the key shares, which can create a root token without a login, are enough.'
+        : 'It is tested before anything is revoked. This server creates no root token without a login: without another way in, access is lost permanently.',
+      check: (text) => (text.trim() === '' && !byShares ? 'Type one, or press Esc to cancel: nothing was revoked.' : undefined),
     })
   ).trim();
-  if (token === '') return { evidence: 'the key shares, which make a root token without a login' };
+  if (token === '') return { evidence: 'the key shares, which can create a root token without a login' };
   const tokens = new VaultAccess(endpoint, token);
   const facts = await tokens.self(session.signal);
-  const problem = facts ? await problemOf(facts, root, tokens, session.signal) : 'the server does not know it';
+  const problem = facts ? await problemOf(facts, root, tokens, session.signal) : 'the server rejects it';
   if (facts && problem === undefined)
     return { evidence: `the token of ${facts.displayName || 'another admin'} (${facts.policies.join(', ')})`, token };
   throw new Fault(
     'refused.lastWayIn',
-    `Nothing was revoked: the other token is no lasting way in, ${problem}.`,
-    `Make one that is: quarterdeck vault admin ${component.id}`,
+    `Nothing was revoked: the other token gives no lasting access, ${problem}.`,
+    `Create an admin token: quarterdeck vault admin ${component.id}`,
   );
 }
 
 async function problemOf(facts: TokenFacts, root: TokenFacts, tokens: VaultAccess, signal: AbortSignal): Promise<string | undefined> {
   if (facts.accessor === root.accessor) return 'it is the same one';
-  if (!facts.orphan) return 'since it was made with a token and ends with that';
+  if (!facts.orphan) return 'since it is revoked together with its parent token';
   const isFromLogin = facts.path.startsWith('auth/') && !facts.path.startsWith('auth/token/');
   if (facts.ttlSeconds > 0 && !facts.renewable && !isFromLogin)
     return `since it ends in ${durationText(facts.ttlSeconds * 1000)} and cannot be renewed`;

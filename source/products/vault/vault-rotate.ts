@@ -12,27 +12,27 @@ const begunStep = 'begun';
 const provingStep = 'proving';
 
 export const vaultRotate: Procedure = async (session, input, context) => {
-  requirePerson(session, 'New shares that nobody sees are lost at once: rotating them needs somebody at a terminal.');
+  requirePerson(session, 'Cannot prompt without a terminal: the new shares must be shown.');
   const vault = await openVaultOf(session, input, context);
   const { component, endpoint, manager, status } = vault;
   const recovery = status.recoverySeal;
   if (session.dryRun) {
-    const would = `ask for a token and for ${status.threshold} of the ${status.shares} key shares in force, hand the new ones out, and put them in force once they are proved: PUT /v1/sys/rotate/root/init, update, verify (or sys/rekey where the server is older)`;
+    const would = `prompt for a token and ${status.threshold} of the ${status.shares} current key shares, deliver the new ones, and activate them once verified: PUT /v1/sys/rotate/root/init, update, verify (or sys/rekey on older servers)`;
     return dryRunOf(session, would, `the key shares of ${component.id} are the same.`);
   }
   const { token } = await tokenFor(vault, {
     may: `sudo on sys/rotate/${recovery ? 'recovery' : 'root'}/*`,
-    next: 'Then the shares in force are asked for.',
+    next: 'Then the current shares are prompted for.',
   });
   const rotation = await ShareRotation.open(endpoint, { token, recovery }, session.signal);
   const begun = await beginRotation(vault, rotation);
-  if (begun === 'in force') return inForceAlready(component.id, status);
+  if (begun === 'current') return inForceAlready(component.id, status);
   if (begun === 'proved') return outcomeOf(component.id, await manager.seal(session.signal), recovery);
   const left = ({ progress, required }: CeremonyStatus, cause: Fault) =>
     new Fault(
       'interrupted.cancelled',
-      `The rotation stands at ${progress} of ${required} shares; those of before are in force.`,
-      `Go on with it, or cancel it: quarterdeck vault rotate ${component.id}. Sealing or a restart ends it too.`,
+      `The rotation has ${progress} of ${required} shares; the previous shares are still valid.`,
+      `Resume or cancel it: quarterdeck vault rotate ${component.id}. Sealing or a restart also ends it.`,
       { cause },
     );
   const made = await collectShares({ vault, ceremony: rotation, left }, begun);
@@ -48,23 +48,27 @@ export const vaultRotate: Procedure = async (session, input, context) => {
 async function beginRotation(
   { session, component, status: now }: FlowVault,
   rotation: ShareRotation,
-): Promise<CeremonyStatus | 'proved' | 'in force'> {
+): Promise<CeremonyStatus | 'proved' | 'current'> {
   const status = await rotation.status(session.signal);
-  if (!status.started && session.noted(provingStep).length > 0 && (await isSettled(session))) return 'in force';
+  if (!status.started && session.noted(provingStep).length > 0 && (await isSettled(session))) return 'current';
   if (status.started) {
     const shown = status.verificationNonce !== '';
     const chosen = await session.ask.choice({
       id: 'attempt',
       label: shown
-        ? `A rotation was left when its new shares (${status.threshold} of ${status.shares}) had been made. Do their holders have them?`
-        : `A rotation to ${status.threshold} of ${status.shares} shares is under way, with ${status.progress} of ${status.required} given. Go on with it?`,
-      help: 'The shares of now are in force until the new ones are proved. Others may be giving theirs right now.',
+        ? `A rotation was interrupted after its new shares (${status.threshold} of ${status.shares}) were created`
+        : `A rotation to ${status.threshold} of ${status.shares} shares is in progress, with ${status.progress} of ${status.required} entered`,
+      help: 'The current shares are valid until the new ones are verified. Others may be entering theirs now.',
       choices: [
         shown
-          ? { value: 'prove', label: 'Put them in force', detail: `${status.threshold} holders type their new shares` }
-          : { value: 'continue', label: 'Go on with it' },
-        { value: 'drop', label: 'Cancel it and begin anew', detail: 'nothing is lost but the time of who gave theirs' },
-        { value: 'leave', label: 'Leave it as it is' },
+          ? {
+              value: 'prove',
+              label: 'Activate them, if their holders have them',
+              detail: `${status.threshold} holders type their new shares`,
+            }
+          : { value: 'continue', label: 'Resume' },
+        { value: 'drop', label: 'Cancel it and start again', detail: 'shares already entered must be entered again' },
+        { value: 'leave', label: 'Leave as is' },
       ],
       initial: shown ? initialOf(session, status) : 'continue',
       fresh: true,
@@ -74,14 +78,14 @@ async function beginRotation(
       await proveTyped(session, rotation, status);
       return 'proved';
     }
-    if (chosen === 'leave') throw new Fault('interrupted.cancelled', 'The rotation was left as it is.', 'Ask who began it.');
+    if (chosen === 'leave') throw new Fault('interrupted.cancelled', 'The rotation was not changed.', 'Contact the user who started it.');
     await cancelCeremony(session, rotation, { id: 'drop', nonce: status.nonce });
   }
   const counts = await askCounts(session, now);
   const started = await session.act({
     id: 'start',
     right: 'operate',
-    request: `PUT /v1/${rotation.path}/init: ${counts.shares} shares, ${counts.threshold} of them open ${component.id}, in force once they are proved`,
+    request: `PUT /v1/${rotation.path}/init: ${counts.shares} shares, ${counts.threshold} of them unseal ${component.id}, valid once they are verified`,
     run: async (grant) => {
       const status = await rotation.start(grant, counts);
       await session.note(begunStep, status.nonce);
@@ -102,11 +106,11 @@ function initialOf(session: Session, { threshold }: CeremonyStatus): string {
 async function isSettled(session: Session): Promise<boolean> {
   const chosen = await session.ask.choice({
     id: 'settled',
-    label: 'The run broke off while the new shares were proved, and no rotation is under way any more. How does it go on?',
-    help: 'With the last new share they came into force. If it was sealed or restarted before that, or somebody cancelled the rotation, the shares of before are.',
+    label: 'The run was interrupted while the new shares were verified, and the rotation has ended',
+    help: 'The new shares became valid with the last one entered. If it was sealed, restarted or cancelled before that, the previous shares are valid.',
     choices: [
-      { value: 'in-force', label: 'The new shares are in force', detail: 'nothing more is done' },
-      { value: 'anew', label: 'Rotate once more', detail: 'the holders give the shares that open it now' },
+      { value: 'in-force', label: 'The new shares are valid', detail: 'nothing more is done' },
+      { value: 'anew', label: 'Rotate again', detail: 'holders enter the shares that are valid now' },
     ],
     initial: 'in-force',
     fresh: true,
@@ -121,21 +125,21 @@ async function giveOut({ session, component: { id } }: FlowVault, rotation: Shar
     await handOut(session, handouts, {
       lost: (left) =>
         isInForce
-          ? `They are in force already, and nobody has ${left.join(', ')}. They cannot be shown again.`
-          : `Nobody has ${left.join(', ')} yet. The rotation is cancelled then, and the shares of before stay in force.`,
-      detail: isInForce ? 'then rotate again at once, while it is open' : 'the shares of before stay in force',
+          ? `They are already valid. Not delivered, and cannot be shown again: ${left.join(', ')}.`
+          : `Not delivered yet: ${left.join(', ')}. If you quit, the rotation is cancelled and the previous shares stay valid.`,
+      detail: isInForce ? 'then rotate again at once, while it is open' : 'the previous shares stay valid',
       left: (left, cause) =>
         isInForce
           ? new Fault(
               'failed.handout',
-              `The new shares of ${id} are in force, and nobody has ${left.join(', ')}.`,
+              `The new shares of ${id} are valid, but these were not delivered: ${left.join(', ')}.`,
               `While it is open, rotate again: quarterdeck vault rotate ${id}`,
               { cause },
             )
           : new Fault(
               'interrupted.handout',
-              `The shares of before stay in force: the new ones of ${id} were not all handed out.`,
-              'Have who wrote a new one down throw it away. Rotate again when all holders are at hand.',
+              `The previous shares stay valid: not all new ones of ${id} were delivered.`,
+              'Destroy new shares that were written down. Rotate again when all holders are available.',
               { cause },
             ),
     });
@@ -150,26 +154,26 @@ async function giveOut({ session, component: { id } }: FlowVault, rotation: Shar
 
 function inForceAlready(id: string, { shares, threshold }: ShareCounts): FlowOutcome {
   const title = 'See that the new shares open it';
-  const detail = `quarterdeck vault rotate ${id} takes shares that are in force, and no others`;
+  const detail = `quarterdeck vault rotate ${id} accepts only currently valid shares`;
   return {
-    message: `${id} says ${threshold} of ${shares} key shares open it. Whether those are the new ones shows when it is next unsealed: keep those of before until then.`,
+    message: `${id} reports that ${threshold} of ${shares} key shares unseal it. Whether those are the new ones is known after the next unseal: keep the previous ones until then.`,
     data: { shares, threshold },
     todo: { component: id, items: [{ id: 'try-shares', title, detail, byHand: true }] },
   };
 }
 
 function outcomeOf(id: string, { shares, threshold }: ShareCounts, recovery: boolean): FlowOutcome {
-  const detail = 'They still open snapshots and backups that were taken with them: keep as many of those together as you keep such.';
+  const detail = 'They still open earlier snapshots and backups: keep enough of them as long as you keep those.';
   return {
     message: recovery
-      ? `${id} has new recovery shares: ${threshold} of ${shares} are enough. Those of before are worth nothing any more.`
-      : `${id} has new key shares: ${threshold} of ${shares} open it. Those of before open nothing any more.`,
+      ? `${id} has new recovery shares: ${threshold} of ${shares} are enough. The previous ones are no longer valid.`
+      : `${id} has new key shares: ${threshold} of ${shares} unseal it. The previous ones are no longer valid.`,
     data: { shares, threshold },
     todo: {
       component: id,
       items: [
-        { id: 'old-shares', title: 'Have the old shares thrown away', detail, byHand: true },
-        { id: 'snapshot', title: 'Take a snapshot under the new shares', detail: `quarterdeck vault snapshot ${id}`, byHand: false },
+        { id: 'old-shares', title: 'Destroy the old shares', detail, byHand: true },
+        { id: 'snapshot', title: 'Create a snapshot with the new shares', detail: `quarterdeck vault snapshot ${id}`, byHand: false },
       ],
     },
   };
@@ -188,15 +192,15 @@ async function proveShares(
     done = await session.act({
       id: `prove-${at + 1}`,
       right: 'operate',
-      request: `PUT /v1/${rotation.path}/verify with a new key share (${at} of ${threshold} were given)`,
+      request: `PUT /v1/${rotation.path}/verify with a new key share (${at} of ${threshold} entered)`,
       run: (grant) => rotation.prove(grant, share, nonce),
     });
   }
   if (done) return;
   throw new Fault(
     'failed.rotate',
-    'The new shares were given, and the server does not say that they are in force.',
-    'Keep the shares of before and the new ones, and look at its log.',
+    'The new shares were entered, but the server does not report them as valid.',
+    'Keep the previous and the new shares, and check its log.',
   );
 }
 
@@ -205,21 +209,21 @@ async function proveTyped(session: Session, rotation: ShareRotation, { threshold
   const nonce = await session.act({
     id: 'prove-anew',
     right: 'operate',
-    request: `DELETE /v1/${rotation.path}/verify: the proof begins anew`,
+    request: `DELETE /v1/${rotation.path}/verify: restart the verification`,
     run: (grant) => rotation.proveAnew(grant),
   });
   if (nonce === undefined) throw new Error('an act that is not a dry run has an outcome');
   const given = new Set<number | undefined>();
   const proving = proveShares(session, rotation, { nonce, threshold }, async (at) => {
-    session.progress({ id: 'proof', label: `${at} of ${threshold} new key shares given`, fraction: at / threshold });
+    session.progress({ id: 'proof', label: `${at} of ${threshold} new key shares entered`, fraction: at / threshold });
     const typed = await session.ask.secret({
       id: 'new-share',
       label: `New key share ${at + 1} of ${threshold}`,
-      help: `Sends PUT /v1/${rotation.path}/verify. The shares of before are in force until the last one is given; leave any time with Esc.`,
+      help: `Sends PUT /v1/${rotation.path}/verify. The previous shares are valid until the last one is entered; press Esc to quit.`,
       check: (text) => shareProblem(text, { threshold, shares }, given),
     });
     given.add(shareNumber(typed.trim()));
     return typed.trim();
   });
-  await proving.finally(() => session.progress({ id: 'proof', label: `${given.size} of ${threshold} new key shares given`, done: true }));
+  await proving.finally(() => session.progress({ id: 'proof', label: `${given.size} of ${threshold} new key shares entered`, done: true }));
 }

@@ -65,8 +65,8 @@ test('one of other key shares is refused with the way on; forced, it opens with 
   await expect(run().done).rejects.toMatchObject({ code: 'refused.snapshotKeys', remedy: expect.stringContaining('--force') });
   await rm(before, { force: true });
   const { holders, done } = run({ before, force: true });
-  expect((await done).message).toMatch(/It is sealed: 3 of the 5 key shares of the snapshot open it/);
-  expect(holders.confirmations[0]?.consequences.join(' ')).toContain('opens with the key shares of the snapshot alone');
+  expect((await done).message).toMatch(/It is sealed: 3 of the 5 key shares of the snapshot unseal it/);
+  expect(holders.confirmations[0]?.consequences.join(' ')).toContain('opens only with the key shares of the snapshot');
   expect((await fixture.run('unseal', new Holders({ share: shares }), {}, 'sealed')).message).toBe('vault is unsealed.');
   fixture.token = other.token;
   expect(await value()).toBe('of-the-snapshot');

@@ -21,17 +21,17 @@ const snapshotFile = (name: string) => `./${name}-${new Date().toISOString().sli
 export const vaultSnapshot: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
   const { component, status } = vault;
-  const question = { label: 'Save the snapshot to which file of this machine?', initial: snapshotFile(component.id) };
+  const question = { label: 'File on this machine for the snapshot', initial: snapshotFile(component.id) };
   const path = fileOf(await fileWord(session, input.words[0], question));
   const replaced = await replacing(path, session.signal);
   const { token } = session.dryRun ? { token: 'none' } : await tokenFor(vault, { may: 'read on sys/storage/raft/snapshot' });
   const taken = await save(session, new VaultAccess(vault.endpoint, token), path, { id: 'snapshot', right: 'reveal', ...replaced });
-  if (!taken) return { message: 'Dry run: no snapshot was taken.' };
+  if (!taken) return { message: 'Dry run: no snapshot was created.' };
   const opens = status.recoverySeal
-    ? `what opens it now (${status.type})`
+    ? `its current auto-unseal (${status.type})`
     : `${status.threshold} of the ${status.shares} key shares of now`;
   return {
-    message: `${cleanLine(path)}: ${bytesText(taken.sizeBytes)}, whole, as of index ${taken.index}. What is in it is encrypted: going back to it takes ${opens}.`,
+    message: `${cleanLine(path)}: ${bytesText(taken.sizeBytes)}, complete, as of index ${taken.index}. It is encrypted: a restore requires ${opens}.`,
     data: { file: path, ...taken, threshold: status.threshold, shares: status.shares },
   };
 };
@@ -50,12 +50,12 @@ async function save(
     request: `GET /v1/sys/storage/raft/snapshot into ${shown}`,
     limitMs,
     run: async (grant) => {
-      session.progress({ id: 'snapshot', label: 'Taking it, and looking through it' });
+      session.progress({ id: 'snapshot', label: 'Creating and verifying the snapshot' });
       const { bytes, index, stateBytes } = await takeSnapshot(access, grant.signal);
       await localFiles.write(grant, path, bytes, { mode: 0o600 });
       const sizeBytes = bytes.length;
       if ((await localFiles.facts(path, grant.signal))?.sizeBytes !== sizeBytes)
-        throw new Fault('failed.snapshot', `${shown} is not what was written.`, 'Look at the disk, and take it again.');
+        throw new Fault('failed.snapshot', `${shown} differs from what was written.`, 'Check the disk, and create it again.');
       await saved?.();
       return { index, stateBytes, sizeBytes };
     },
@@ -71,21 +71,21 @@ const savedStep = 'saved';
 
 export const vaultRestore: Procedure = async (session, input, context) => {
   const written = await fileWord(session, input.words[0], {
-    label: 'Which snapshot, a file of this machine?',
-    help: 'It is looked through before anything is sent.',
+    label: 'Snapshot file on this machine',
+    help: 'It is verified before anything is sent.',
   });
   const file = fileOf(written);
   const shown = cleanLine(file);
   const bytes = await localFiles.read(file, { signal: session.signal, limitBytes: snapshotLimitBytes });
-  if (!bytes) throw new Fault('usage.path', `There is no file ${shown}.`, 'Name a snapshot that was taken.');
+  if (!bytes) throw new Fault('usage.path', `${shown} does not exist.`, 'Choose an existing snapshot.');
   const { index, stateBytes } = await readSnapshot(Buffer.from(bytes), session.signal);
   const evidence = `whole, as of index ${index}, ${bytesText(stateBytes)} of state`;
   session.show({ kind: 'item', id: 'snapshot', title: shown, state: 'ok', evidence });
-  if (session.noted(restoredStep).length > 0) return { message: `${shown} was put in place before the run broke off.` };
+  if (session.noted(restoredStep).length > 0) return { message: `${shown} was restored before the run was interrupted.` };
   const vault = await openVaultOf(session, input, context);
   const { component } = vault;
   if (session.dryRun) {
-    const would = `ask for a token, save what is there now, and send POST /v1/sys/storage/raft/snapshot with ${shown}`;
+    const would = `prompt for a token, save the current state, and send POST /v1/sys/storage/raft/snapshot with ${shown}`;
     return dryRunOf(session, would, `${component.id} is as it was.`);
   }
   const { token } = await tokenFor(vault, { may: 'update on sys/storage/raft/snapshot' });
@@ -95,12 +95,12 @@ export const vaultRestore: Procedure = async (session, input, context) => {
   await session.act({
     id: 'restore',
     right: 'destroy',
-    title: `Put ${shown} in the place of all that ${component.id} holds`,
+    title: `Replace all data of ${component.id} with ${shown}`,
     request: `POST /v1/sys/storage/raft/snapshot${force ? '-force' : ''} with ${shown}`,
     consequences: [
-      `All that was written there since is lost: secrets, policies, roles, tokens. ${before === undefined ? 'What is there now was not saved.' : `What is there now is in ${before}.`}`,
-      'Tokens that were made since open nothing any more, and those of then do again.',
-      ...(force ? ['It may be sealed afterwards, and opens with the key shares of the snapshot alone.'] : []),
+      `All later changes are lost: secrets, policies, roles, tokens. ${before === undefined ? 'The current state was not saved.' : `The current state is in ${before}.`}`,
+      'Tokens created since then stop working, and earlier ones work again.',
+      ...(force ? ['It may be sealed afterwards, and opens only with the key shares of the snapshot.'] : []),
     ],
     limitMs,
     run: async (grant) => {
@@ -115,9 +115,9 @@ export const vaultRestore: Procedure = async (session, input, context) => {
   const checked = sealed ? undefined : access.self(session.signal).then((facts) => facts !== undefined);
   const isKnown = checked && (await unlessFault(session.signal, checked));
   const state = sealed
-    ? ` It is sealed: ${threshold} of the ${shares} key shares of the snapshot open it. Where it says that it cannot set up the key, restart it first.`
+    ? ` It is sealed: ${threshold} of the ${shares} key shares of the snapshot unseal it. If it reports that it cannot set up the key, restart it first.`
     : ' It is open.';
-  const login = isKnown === false ? ' The token that was given is none of the snapshot: log in anew.' : '';
+  const login = isKnown === false ? ' The token used is not in the snapshot: log in again.' : '';
   const unseal = {
     id: 'unseal',
     title: 'Unseal it with the shares of the snapshot',
@@ -145,7 +145,7 @@ async function saveBefore(
     optionOf(input, 'before') ??
     (await session.ask.text({
       id: 'before',
-      label: 'Save what is there now to which file first?',
+      label: 'File for the current state',
       help: 'The way back, should the snapshot be the wrong one. Empty: it is not saved.',
       initial: snapshotFile(`${component.id}-before`),
     }));
@@ -153,7 +153,7 @@ async function saveBefore(
   const path = fileOf(written);
   const shown = cleanLine(path);
   if (path === file || (await localFiles.facts(path, session.signal)))
-    throw new Fault('refused.fileThere', `${shown} is there already.`, 'Name another file. Nothing was changed.');
+    throw new Fault('refused.fileThere', `${shown} already exists.`, 'Name another file. Nothing was changed.');
   await save(session, access, path, { id: 'save-before', right: 'reveal' }, () => session.note(savedStep, shown));
   return shown;
 }

@@ -52,7 +52,7 @@ test('the answer to initialising is lost: nobody has the keys, and that is said 
   trouble = ({ url, method }) => (url === '/v1/sys/init' && method === 'PUT' ? 'answer is lost' : undefined);
   await expect(fixture.run('initialise', new Holders(), {}, 'not initialised')).rejects.toMatchObject({
     code: 'failed.handout',
-    message: expect.stringMatching(/nobody has its keys/),
+    message: expect.stringMatching(/its keys are lost/),
     remedy: expect.stringContaining('quarterdeck remove vault --data'),
   });
 });
@@ -69,7 +69,7 @@ test('the answer to a share is lost, and it counted all the same: the count goes
   times(1, '/v1/sys/unseal', 'answer is lost');
   const holders = new Holders({ share: [share(0), share(1), share(2)] });
   expect((await fixture.run('unseal', holders, {}, 'sealed')).message).toBe('vault is unsealed.');
-  expect(holders.texts().join(' ')).toMatch(/went away while the share was on its way\. 1 of 3 are accepted now/);
+  expect(holders.texts().join(' ')).toMatch(/connection was lost while the share was being sent\. 1 of 3 are accepted now/);
   expect(holders.asked.map(({ label }) => label)).toEqual([1, 2, 3].map((number) => `Key share ${number} of 3`));
 });
 
@@ -86,7 +86,7 @@ test('it does not answer for a while: its holders wait with it', async () => {
     ],
   });
   expect((await fixture.run('unseal', holders, {}, 'sealed')).message).toBe('vault is unsealed.');
-  expect(holders.steps.map(({ label }) => label)).toContain('It does not answer; waiting for it to come back');
+  expect(holders.steps.map(({ label }) => label)).toContain('It does not respond; waiting');
 });
 
 test.each([

@@ -32,7 +32,7 @@ describe('logging in', () => {
     const token = await tokenWith('apps');
     const holders = new Holders({ method: 'token', token, keep: 'yes' });
     const { message, data } = await fixture.run('vault-login', holders);
-    expect(message).toMatch(/Logged in to vault as token; the token is kept/);
+    expect(message).toMatch(/Logged in to vault as token; the token is stored/);
     expect(data).toMatchObject({ policies: ['apps', 'default'], kept: true });
     expect(await fixture.fixture.vault.read(kept)).toBe(token);
     expect(tables(holders).join('\n')).toMatch(/policies apps, default.*\n.*ends in/);
@@ -42,7 +42,7 @@ describe('logging in', () => {
     const out = await fixture.run('vault-logout', new Holders());
     expect(out.message).toContain('was revoked and forgotten');
     expect(await fixture.ask('GET', 'auth/token/lookup-self', undefined, token)).toMatchObject({ status: 403 });
-    expect((await fixture.run('vault-logout', new Holders())).message).toBe('No token is kept for vault.');
+    expect((await fixture.run('vault-logout', new Holders())).message).toBe('No token is stored for vault.');
     await expect(fixture.run('vault-token', new Holders({}, 'unattended'))).rejects.toMatchObject({
       code: 'usage.unanswered',
       remedy: expect.stringContaining('quarterdeck vault login vault'),
@@ -198,7 +198,7 @@ describe('policies and programs', () => {
   test('a policy is made from answers, looked at, in force, and grants no more than it says', async () => {
     const holders = new Holders({ ...token(), allows: 'read', below: 'secret/data/apps' });
     const { message } = await fixture.run('vault-policy', holders, { words: ['reader'] });
-    expect(message).toBe('The policy reader is in force.');
+    expect(message).toBe('The policy reader is in effect.');
     expect(JSON.stringify(holders.reviews[0])).toContain('secret/data/apps/*');
     const reader = await tokenWith('reader');
     expect(await fixture.ask('GET', 'secret/data/apps/file-sync', undefined, reader)).toMatchObject({ status: 200 });

@@ -24,7 +24,7 @@ export const vaultList: Procedure = async (session, input, context) => {
   showList(session, engines, {
     ENGINE: ({ mount }) => cleanLine(mount),
     VERSION: ({ version }) => String(version),
-    'WHAT FOR': ({ description }) => description,
+    PURPOSE: ({ description }) => description,
   });
   return { message: engines.length === 0 ? 'The token sees no key-value engine.' : 'Those are its key-value engines.', data: { engines } };
 };
@@ -50,8 +50,8 @@ export async function openPath(session: Session, input: FlowInput, context: Flow
 
 /** @param where an empty text, or ` in version 3` */
 export function nothingAt({ component, shown, engine }: OpenPath, where = ''): Fault {
-  const remedy = `Look what there is: quarterdeck vault list ${component.id} ${cleanLine(engine.mount)}`;
-  return new Fault('usage.path', `There is nothing at ${shown}${where}.`, remedy);
+  const remedy = `List its paths: quarterdeck vault list ${component.id} ${cleanLine(engine.mount)}`;
+  return new Fault('usage.path', `Nothing found at ${shown}${where}.`, remedy);
 }
 
 export const vaultRead: Procedure = async (session, input, context) => {
@@ -86,16 +86,16 @@ export const vaultRead: Procedure = async (session, input, context) => {
 async function choosePath(session: Session, paths: VaultPaths): Promise<string> {
   const engines = await paths.engines(session.signal);
   if (engines.length === 0) {
-    throw new Fault('usage.path', 'The token sees no key-value engine.', 'Name a path, or take another token.');
+    throw new Fault('usage.path', 'The token sees no key-value engine.', 'Pass a path, or use another token.');
   }
   let at = '';
   let engine: Engine | undefined;
   for (let step = 1; ; step++) {
     const names: readonly string[] = engine ? await paths.list(engine, at, session.signal) : engines.map(({ mount }) => mount);
-    if (names.length === 0) throw new Fault('usage.path', `Nothing is below ${cleanLine(at)}.`, 'Write something there first.');
+    if (names.length === 0) throw new Fault('usage.path', `Nothing is below ${cleanLine(at)}.`, 'Write a value first.');
     const chosen = await session.ask.choice({
       id: step === 1 ? 'path' : `path-${step}`,
-      label: at === '' ? 'In which engine?' : `What below ${cleanLine(at)}?`,
+      label: at === '' ? 'Engine' : `Path below ${cleanLine(at)}`,
       choices: names.map((name) => ({ value: name, label: cleanLine(name) })),
     });
     engine ??= engines.find(({ mount }) => mount === chosen);
@@ -113,8 +113,8 @@ async function chooseField(session: Session, { options }: FlowInput, path: strin
   if (!session.attended || keys.length === 0 || session.readOnly || session.dryRun) return undefined;
   const chosen = await session.ask.choice({
     id: 'field',
-    label: 'Reveal which one?',
-    choices: [{ value: '', label: 'leave them hidden' }, ...keys.map((key) => ({ value: key, label: cleanLine(key) }))],
+    label: 'Value to reveal',
+    choices: [{ value: '', label: 'keep all hidden' }, ...keys.map((key) => ({ value: key, label: cleanLine(key) }))],
     initial: '',
   });
   return chosen === '' ? undefined : chosen;
@@ -144,7 +144,7 @@ function versionOf(input: FlowInput): number | undefined {
   const written = optionOf(input, 'version');
   if (written === undefined) return undefined;
   if (/^[1-9]\d{0,8}$/.test(written)) return Number(written);
-  throw new Fault('usage.version', `"${cleanLine(written)}" is no version.`, 'Versions are numbers, from 1 on.');
+  throw new Fault('usage.version', `"${cleanLine(written)}" is not a version.`, 'Versions are numbers, from 1 on.');
 }
 
 export const vaultWrite: Procedure = async (session, input, context) => {
@@ -153,7 +153,7 @@ export const vaultWrite: Procedure = async (session, input, context) => {
   const shown = cleanLine(path);
   const keys = await keysOf(session, input);
   if (session.dryRun) {
-    const would = `ask for a token and for the values of ${keys.map(cleanLine).join(', ')}, and write them to ${shown}`;
+    const would = `prompt for a token and the values of ${keys.map(cleanLine).join(', ')}, and write them to ${shown}`;
     return dryRunOf(session, would, `${shown} is as it was.`);
   }
   const { token } = await tokenFor(vault, { may: 'read and write there' });
@@ -169,7 +169,7 @@ export const vaultWrite: Procedure = async (session, input, context) => {
     right: lost.length > 0 ? 'destroy' : 'operate',
     ...(lost.length > 0 && {
       title: `Overwrite ${shown}`,
-      consequences: [`This engine keeps no versions. What stands there now is lost: ${lost.map(cleanLine).join(', ')}.`],
+      consequences: [`This engine keeps no versions. The current values are lost: ${lost.map(cleanLine).join(', ')}.`],
     }),
     request: requestOf(engine, path, keys, Object.keys(kept), before),
     done: async () => sameValues(await paths.read(engine, path, session.signal), values),
@@ -180,8 +180,8 @@ export const vaultWrite: Procedure = async (session, input, context) => {
   if (!sameValues(now, values)) {
     throw new Fault(
       'failed.changed',
-      `${shown} was written, and somebody else has written there since.`,
-      `Look at it: quarterdeck vault read ${vault.component.id} ${shown}`,
+      `${shown} was written, but has been changed since.`,
+      `Check it: quarterdeck vault read ${vault.component.id} ${shown}`,
     );
   }
   const version = written ?? now?.version;
@@ -194,7 +194,7 @@ export const vaultWrite: Procedure = async (session, input, context) => {
 async function askPath(session: Session): Promise<string> {
   const typed = await session.ask.text({
     id: 'path',
-    label: 'Write to which path?',
+    label: 'Path',
     help: 'The engine first: secret/apps/rss-reader',
     initial: 'secret/',
     check: (text) => (/^\/*[^/\s]+\/.*[^/\s]$/.test(text.trim()) ? undefined : 'An engine, a slash and a name: secret/apps/rss-reader'),
@@ -208,15 +208,15 @@ async function keysOf(session: Session, { words }: FlowInput): Promise<readonly 
   if (withValue !== undefined) {
     throw new Fault(
       'usage.words',
-      'A value is never given on the command line, where other programs see it.',
-      `Name the keys alone; their values are asked for. If that was a secret, take another: the shell may have written it down.`,
+      'Values are not accepted on the command line, where other programs can see them.',
+      `Pass only the keys; their values are prompted for. If that was a secret, use another one: the shell may have saved it.`,
     );
   }
   if (given.length > 0) return [...new Set(given)];
   const typed = await session.ask.text({
     id: 'keys',
-    label: 'Which keys?',
-    help: 'Names with a space between them; their values are asked for, masked. Other keys of the path stay.',
+    label: 'Keys',
+    help: 'Names separated by spaces; their values are prompted for, masked. Other keys of the path are kept.',
     check: (text) => (namesIn(text).length === 0 ? 'Name one: password' : undefined),
   });
   return namesIn(typed);
@@ -231,13 +231,13 @@ async function askValues(session: Session, keys: readonly string[]): Promise<Rec
     const value = await session.ask.secret({
       id: `value-${key}`,
       label: `Value of ${shown}`,
-      check: (text) => (text === '' ? 'Type a value, or leave with Esc: nothing was written.' : undefined),
+      check: (text) => (text === '' ? 'Type a value, or press Esc to cancel: nothing was written.' : undefined),
     });
     if (session.attended) {
       await session.ask.secret({
         id: `again-${key}`,
-        label: `${shown} once more`,
-        help: 'Nobody sees what was typed: a slip would be found when something does not start.',
+        label: `Repeat ${shown}`,
+        help: 'The input is masked, so it is checked for typing errors.',
         check: (text) => (text === value ? undefined : 'The two are not the same.'),
       });
     }

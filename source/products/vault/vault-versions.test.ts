@@ -52,7 +52,7 @@ describe('versions of a path', () => {
     expect(await states()).toEqual(['there', 'there', 'deleted']);
     expect((await run('vault-read', { options: { field: 'database_password' } })).message).toContain('it can be brought back');
     const listed = await run('vault-versions');
-    expect(listed.message).toBe('secret/apps/rss-reader has 3 versions, 2 of them to be read.');
+    expect(listed.message).toBe('secret/apps/rss-reader has 3 versions, 2 of them readable.');
     expect(JSON.stringify(listed.holders.shown)).toMatch(/"3","\d{4}-\d\d-\d\d \d\d:\d\d","deleted /);
     expect((await run('vault-undelete')).message).toBe('Version 3 of secret/apps/rss-reader is there again.');
     expect(await states()).toEqual(['there', 'there', 'there']);
@@ -62,7 +62,7 @@ describe('versions of a path', () => {
   test('that are named are deleted together; of an old one that comes back it is said what is read', async () => {
     await run('vault-delete', { options: { version: ['1', '2'] } });
     expect(await states()).toEqual(['deleted', 'deleted', 'there']);
-    expect((await run('vault-undelete', { options: { version: '1' } })).message).toContain('What is read without a version is version 3.');
+    expect((await run('vault-undelete', { options: { version: '1' } })).message).toContain('The current version is 3.');
   });
 
   test('are destroyed after a confirmation, and do not come back', async () => {

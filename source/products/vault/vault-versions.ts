@@ -17,7 +17,7 @@ export const vaultVersions: Procedure = async (session, input, context) => {
   showList(session, versions, columns, { title: shown });
   const there = versions.filter(({ state }) => state === 'there').length;
   return {
-    message: `${shown} has ${countText(versions.length, 'version')}, ${there} of them to be read.`,
+    message: `${shown} has ${countText(versions.length, 'version')}, ${there} of them readable.`,
     data: { path, versions },
   };
 };
@@ -40,7 +40,7 @@ const changes = {
     became: 'there again',
     notFromDestroyed: 'brought back',
     more: (_found: OpenPath, wanted: readonly number[], newest: number) =>
-      wanted.includes(newest) ? '' : ` What is read without a version is version ${newest}.`,
+      wanted.includes(newest) ? '' : ` The current version is ${newest}.`,
   },
   destroy: {
     would: 'destroy versions of',
@@ -62,7 +62,7 @@ async function change(call: VersionCall, session: Session, input: FlowInput, con
   const isWhole = call === 'destroy' && input.options['all'] === true;
   if (session.dryRun) {
     const named = cleanLine(pathOf(input) ?? 'a path');
-    return dryRunOf(session, `ask for a token and ${isWhole ? 'destroy all of' : would} ${named}`, `${named} is as it was.`);
+    return dryRunOf(session, `prompt for a token and ${isWhole ? 'destroy all of' : would} ${named}`, `${named} is as it was.`);
   }
   const found = await openPath(session, input, context, isWhole ? 'delete on its metadata' : may);
   const { paths, engine, path, shown } = found;
@@ -76,7 +76,7 @@ async function change(call: VersionCall, session: Session, input: FlowInput, con
     right: call === 'destroy' ? 'destroy' : 'operate',
     ...(call === 'destroy' && {
       title: `Destroy ${versionText(wanted).toLowerCase()} of ${shown}`,
-      consequences: ['Their values are gone for good, here and for every program. A snapshot of before still has them.'],
+      consequences: ['Their values are permanently lost. Earlier snapshots still contain them.'],
     }),
     request: `POST /v1/${cleanLine(pathIn(engine, call, path))} {"versions": [${wanted.join(', ')}]}`,
     done: async () => {
@@ -107,7 +107,7 @@ async function removeWhole(found: OpenPath): Promise<FlowOutcome> {
   const consequence =
     engine.version === 1
       ? `This engine keeps no versions. What stands there now is lost: ${(await keysThere()).map(cleanLine).join(', ')}.`
-      : 'Lost for good: every version of it, and all that is known of it.';
+      : 'All of its versions and metadata are permanently lost.';
   // An interrupted run may have removed it.
   if (!(await isThere())) {
     if (session.noted(removingStep).length > 0) return outcome;
@@ -146,7 +146,7 @@ function named(input: FlowInput, versions: readonly PathVersion[]): number[] | u
   if (unknown === undefined) return wanted;
   throw new Fault(
     'usage.version',
-    `There is no version ${cleanLine(given.join(', '))} of it.`,
+    `It has no version ${cleanLine(given.join(', '))}.`,
     `It has: ${versions.map(({ version }) => version).join(', ')}.`,
   );
 }
@@ -156,9 +156,9 @@ async function choose({ session, shown }: OpenPath, versions: readonly PathVersi
     .filter(({ state }) => state !== 'destroyed')
     .map((one) => ({ value: String(one.version), label: `Version ${one.version}`, detail: `${writtenText(one)}, ${stateText(one)}` }));
   if (choices.length === 0)
-    throw new Fault('refused.versions', `Every version of ${shown} is destroyed already.`, 'Remove the path itself with --all.');
-  const chosen = await session.ask.several({ id: 'versions', label: `Destroy which versions of ${shown}?`, choices, fresh: true });
-  if (chosen.length === 0) throw new Fault('interrupted.cancelled', 'Nothing was destroyed.', 'Run it again.');
+    throw new Fault('refused.versions', `All versions of ${shown} are already destroyed.`, 'Remove the path itself with --all.');
+  const chosen = await session.ask.several({ id: 'versions', label: `Versions of ${shown} to destroy`, choices, fresh: true });
+  if (chosen.length === 0) throw new Fault('interrupted.cancelled', 'Nothing was destroyed.', 'Run the command again.');
   return chosen.map(Number);
 }
 
@@ -174,7 +174,7 @@ function throwIfDestroyed({ shown }: OpenPath, versions: readonly PathVersion[],
   throw new Fault(
     'refused.versions',
     `${versionText(gone)} of ${shown} ${gone.length === 1 ? 'was' : 'were'} destroyed, and cannot be ${what}.`,
-    'A snapshot of before still has it.',
+    'Earlier snapshots still contain it.',
   );
 }
 

@@ -5,7 +5,7 @@ export const vaultwardenFlows = lazyFlows({ about: 'component', speaks: 'vaultwa
     verb: 'close-signups',
     title: 'Close signups',
     summary:
-      'Sets SIGNUPS_ALLOWED to "false" as any other change, and asks the running vault whether it really turns new accounts away: a value saved on its admin page wins over the setting.',
+      'Sets SIGNUPS_ALLOWED to "false" and verifies with the running vault that it rejects new accounts: a value saved on its admin page overrides the setting.',
     right: 'operate',
     offered: ({ state }) => state.id === 'signups-open',
     load: async () => (await import('./password-vault.ts')).closeSignups,
@@ -14,7 +14,7 @@ export const vaultwardenFlows = lazyFlows({ about: 'component', speaks: 'vaultwa
     verb: 'admin-token',
     title: 'Replace the admin token',
     summary:
-      'Makes a new admin token and shows it once. The vault is given its argon2id hash alone, which opens nothing by itself; then the new token is seen to work, and the old one to be dead.',
+      'Creates a new admin token and shows it once. The vault receives only its argon2id hash. Then verifies that the new token works and the old one does not.',
     right: 'reveal',
     load: async () => (await import('./password-vault.ts')).adminToken,
   },

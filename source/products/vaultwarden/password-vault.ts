@@ -29,7 +29,7 @@ export const closeSignups: Procedure = async (session, input, context) => {
   // A container that was just recreated does not answer yet.
   await seeLastThrough(one.facts);
   const open = await areOpen(session, context, input.engineName, id);
-  if (!open) return { message: `Signups of ${id} are closed already.`, data: { closed: true } };
+  if (!open) return { message: `Signups of ${id} are already closed.`, data: { closed: true } };
   if (one.answers.values[signupsVariable] === 'false') throw savedElsewhere(id);
   if (session.attended && !session.dryRun) await askFirst(session, id);
   const answers = { ...one.answers, values: { ...one.answers.values, [signupsVariable]: 'false' } };
@@ -39,14 +39,14 @@ export const closeSignups: Procedure = async (session, input, context) => {
   if (session.dryRun) return { message: `Dry run: signups of ${id} are open.`, data: planData(ready) };
   if (choice !== 'apply') throw cancelled(stillOpen(id));
   const { run } = await applyPlans([ready]);
-  session.progress({ id: 'signups', label: 'Asking the vault whether it turns new accounts away' });
+  session.progress({ id: 'signups', label: 'Checking that the vault rejects new accounts' });
   for (let waitedMs = 0; await areOpen(session, context, input.engineName, id); waitedMs += againMs) {
     if (waitedMs >= seenLimitMs) throw savedElsewhere(id);
     await pauseFor(againMs, session.signal);
   }
-  session.progress({ id: 'signups', label: 'The vault turns new accounts away', done: true });
+  session.progress({ id: 'signups', label: 'The vault rejects new accounts', done: true });
   return {
-    message: `Signups of ${id} are closed: the vault itself says so. Invite people from its admin page.`,
+    message: `Signups of ${id} are closed, as verified with the vault. Invite users from its admin page.`,
     data: { closed: true, run },
   };
 };
@@ -62,8 +62,8 @@ async function askFirst(session: Session, id: string): Promise<void> {
   const answer = await unlessCancelled(session, stillOpen(id), () =>
     session.ask.choice({
       id: 'account',
-      label: 'Does your account exist?',
-      help: 'Afterwards nobody makes one by themselves; who has the admin token can still invite people.',
+      label: 'Confirm that your account exists',
+      help: 'Afterwards no one can sign up; users with the admin token can still invite others.',
       choices: [
         { value: 'yes', label: 'Yes, close signups' },
         { value: 'no', label: 'Not yet' },
@@ -71,20 +71,20 @@ async function askFirst(session: Session, id: string): Promise<void> {
       initial: 'yes',
     }),
   );
-  if (answer === 'no') throw new Fault('interrupted.cancelled', stillOpen(id).message, `Make it first: quarterdeck first-admin ${id}`);
+  if (answer === 'no') throw new Fault('interrupted.cancelled', stillOpen(id).message, `Create it first: quarterdeck first-admin ${id}`);
 }
 
 /** Asks the running vault: the setting in a file may not be in effect (R20). Throws `unreachable.component` and `failed.vault`. */
 async function areOpen(session: Session, context: FlowContext, engineName: string, id: string): Promise<boolean> {
   const entry = context.catalog.get(id);
-  if (!entry) throw new Fault('usage.component', `${id} is no password vault that is known here.`, 'Name one: quarterdeck catalog list');
+  if (!entry) throw new Fault('usage.component', `${id} is not a known password vault.`, 'Name one: quarterdeck catalog list');
   const target = await targetOf(context, engineName, entry, session.signal);
   const http = new HttpClient(httpEndpointOf(target, entry.api?.port ?? 'web'), { secrets: undefined });
   const { status, json } = await http.send({ method: 'GET', path: '/api/config' }, session.signal);
   const closed = objectOf(objectOf(json)?.['settings'])?.['disableUserRegistration'];
   if (status !== 200 || typeof closed !== 'boolean') {
-    const message = `${id} does not say whether signups are open (status ${status}).`;
-    throw new Fault('failed.vault', message, 'Look at its page: releases before 1.32 do not tell.');
+    const message = `${id} does not report whether signups are open (status ${status}).`;
+    throw new Fault('failed.vault', message, 'Check its page: releases before 1.32 do not report it.');
   }
   return !closed;
 }
@@ -92,8 +92,8 @@ async function areOpen(session: Session, context: FlowContext, engineName: strin
 function savedElsewhere(id: string): Fault {
   return new Fault(
     'failed.signups',
-    `${signupsVariable} is "false", and ${id} still takes new accounts: a value was saved on its admin page, which wins over the setting.`,
-    'Open /admin, General settings, take the mark from "Allow new signups", and save.',
+    `${signupsVariable} is "false", and ${id} still accepts new accounts: a value saved on its admin page overrides the setting.`,
+    'Open /admin, General settings, clear "Allow new signups", and save.',
   );
 }
 
@@ -113,8 +113,8 @@ export const adminToken: Procedure = async (session, input, context) => {
   if (!session.attended && !session.dryRun) {
     throw new Fault(
       'refused.unattended',
-      'A token that nobody sees is lost at once: replacing it needs somebody at a terminal.',
-      `Run it in a terminal, or take one that is kept in the keychain: quarterdeck secrets rotate ${id} ${tokenVariable}`,
+      'Cannot prompt without a terminal: the new token must be shown.',
+      `Run it in a terminal, or use a stored token: quarterdeck secrets rotate ${id} ${tokenVariable}`,
     );
   }
   const name = secretName(input.engineName, id, tokenVariable);
@@ -123,10 +123,10 @@ export const adminToken: Procedure = async (session, input, context) => {
   const before = await vault.read(name, session.signal);
   if (before !== undefined) session.hide(before);
   if (session.dryRun) {
-    const would = `make a token of ${tokenBytes} bytes, show it once, keep its argon2id hash as a new version of ${name}, and make the container anew.`;
-    return dryRunOf(session, would, `${id} has the admin token of before.`);
+    const would = `create a token of ${tokenBytes} bytes, show it once, store its argon2id hash as a new version of ${name}, and recreate the container.`;
+    return dryRunOf(session, would, `${id} keeps its current admin token.`);
   }
-  const old = await unlessCancelled(session, `Nothing was changed: ${id} has the admin token of before.`, () => oldToken(session, before));
+  const old = await unlessCancelled(session, `Nothing was changed: ${id} keeps its current admin token.`, () => oldToken(session, before));
   const token = randomBytes(tokenBytes).toString('base64');
   session.hide(token);
   const digest = await makeDigest(token, cost);
@@ -134,11 +134,11 @@ export const adminToken: Procedure = async (session, input, context) => {
   await deliver(session, token, id);
   const holder = { name, component: id, variable: tokenVariable, entry: facts.entry, field };
   const rotation = new Rotation(scope, vault, [holder], before);
-  const request = `keep the argon2id hash of a new token as a new version of ${name}`;
+  const request = `store the argon2id hash of a new token as a new version of ${name}`;
   const versions = (await rotation.begin(digest, { id: 'keep', request })) ?? [];
   await rotation.putInForce(versions);
   const proof = await rotation.prove(token, versions, { old });
-  return { message: `${id} has a new admin token, and was given its hash alone. ${proof}`, data: { proof } };
+  return { message: `${id} has a new admin token, stored as a hash. ${proof}`, data: { proof } };
 };
 
 /** Returns the previous token. If only its hash is stored, prompts for it, to check that it no longer works. */
@@ -148,21 +148,21 @@ async function oldToken(session: Session, before: string | undefined): Promise<s
   const typed = await session.ask.secret({
     id: 'old-token',
     label: 'The admin token of now, to see it dead afterwards',
-    help: 'Its hash alone is kept. Empty to go on without seeing that.',
+    help: 'Only its hash is stored. Leave empty to skip this check.',
   });
   return typed === '' ? undefined : typed;
 }
 
 /** Shows the token before it takes effect: a cancelled run leaves the old one in use. */
 async function deliver(session: Session, token: string, id: string): Promise<void> {
-  const message = `Nothing was changed: ${id} has the admin token of before, and the new one opens nothing.`;
-  await unlessCancelled(session, { message, remedy: 'Start it again: another one is made.' }, () =>
+  const message = `Nothing was changed: ${id} keeps its current admin token, and the new one is not valid.`;
+  await unlessCancelled(session, { message, remedy: 'Run the command again to create another one.' }, () =>
     session.ask.choice({
       id: 'kept',
-      label: 'Is the new token in your password manager?',
-      help: 'It is shown this once: here only its hash is kept.',
+      label: 'Save the new token in your password manager',
+      help: 'It is shown only once: Quarterdeck stores only its hash.',
       reveals: { label: `New admin token of ${id}`, value: token },
-      choices: [{ value: 'yes', label: 'It is; put it in force' }],
+      choices: [{ value: 'yes', label: 'Saved; apply it' }],
       initial: 'yes',
     }),
   );

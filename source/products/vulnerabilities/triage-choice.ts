@@ -38,7 +38,7 @@ export function narrowed(all: readonly Triaged[], input: FlowInput, componentOf:
   const asked = optionsOf(input, 'band') ?? [];
   for (const band of asked) {
     if (bands.includes(band as Band)) continue;
-    throw new Fault('usage.band', `"${cleanLine(band)}" is no band.`, `Use one of: ${bands.join(', ')}.`);
+    throw new Fault('usage.band', `Unknown severity "${cleanLine(band)}".`, `Use one of: ${bands.join(', ')}.`);
   }
   const namesOf = (one: Triaged) =>
     [one.id, ...one.aliases, one.package, one.subject, componentOf(one.subject) ?? ''].map((name) => name.toLowerCase());

@@ -30,7 +30,7 @@ export const vulnerabilitiesDecide: Procedure = async (session, input, context) 
   if (input.options['as'] !== undefined) return decideAtOnce(session, input, book, wanted);
   const groups = groupByPackage(wanted.filter(isUndecided));
   if (groups.length > 0) return decideEach(session, book, { groups, componentOf });
-  const message = wanted.length === 0 ? 'Nothing that is known is named so.' : 'All of it was decided about.';
+  const message = wanted.length === 0 ? 'No matches.' : 'All of it was decided about.';
   return { message, data: { decided: 0, left: 0 } };
 };
 
@@ -46,11 +46,11 @@ async function decideEach(
   let acts = 0;
   const kept = () => {
     const left = total - decided;
-    const rest = left === 0 ? 'nothing is left' : `${numberText(left)} ${left === 1 ? 'is' : 'are'} left`;
-    return `${countText(decided, 'decision')} kept; ${rest}.`;
+    const rest = left === 0 ? 'none left' : `${numberText(left)} ${left === 1 ? 'is' : 'are'} left`;
+    return `${countText(decided, 'decision')} saved; ${rest}.`;
   };
   for (const group of groups) {
-    session.progress({ id: 'decide', label: `${seen} of ${total} looked at, ${decided} decided`, fraction: seen / total });
+    session.progress({ id: 'decide', label: `${seen} of ${total} reviewed, ${decided} decided`, fraction: seen / total });
     try {
       const verdict = await askVerdict(session, group, componentOf(group.subject) ?? group.subject);
       if (verdict === 'stop') break;
@@ -62,7 +62,7 @@ async function decideEach(
       // There are no more answers: earlier decisions stay.
       if (thrown instanceof Fault && thrown.code === 'usage.unanswered' && seen > 0) break;
       if (thrown instanceof Fault && thrown.kind === 'interrupted')
-        throw new Fault('interrupted.cancelled', kept(), 'Go on any time: quarterdeck vulnerabilities decide');
+        throw new Fault('interrupted.cancelled', kept(), 'To resume: quarterdeck vulnerabilities decide');
       throw thrown;
     }
     seen += group.all.length;
@@ -100,7 +100,7 @@ async function askVerdict(session: Session, group: PackageGroup, where: string):
       { value: 'accept', label: 'Accept it until a day', detail: 'with a reason' },
       { value: 'false-positive', label: 'It is a false positive', detail: 'with a reason' },
       { value: 'skip', label: 'Not now' },
-      { value: 'stop', label: 'Stop here', detail: 'what was decided is kept' },
+      { value: 'stop', label: 'Stop here', detail: 'decisions are saved' },
     ],
     initial: 'fix',
   });
@@ -110,16 +110,16 @@ async function askVerdict(session: Session, group: PackageGroup, where: string):
 async function askReasonAndDay(session: Session, what: What, worst: Triaged, nowMs: number): Promise<NonNullable<Verdict>> {
   const question = {
     id: 'reason',
-    label: what === 'accept' ? 'Why can it stay?' : 'Why is it none?',
-    help: 'Somebody will read this in a year.',
+    label: what === 'accept' ? 'Reason for accepting it' : 'Reason for a false positive',
+    help: 'A reason is required.',
     check: (text: string) => (text.trim().length < 3 ? 'Write a few words.' : undefined),
   };
   const reason = what === 'fix' ? '' : cleanLine((await session.ask.text(question)).trim());
   if (what === 'false-positive') return { what, reason };
   const until = await session.ask.text({
     id: 'until',
-    label: what === 'fix' ? 'By which day?' : 'Until which day?',
-    help: what === 'fix' ? 'After that day it counts as overdue.' : 'After that day it is asked about again.',
+    label: what === 'fix' ? 'Fix by' : 'Accept until',
+    help: what === 'fix' ? 'After that day it counts as overdue.' : 'After that day it is undecided again.',
     initial: suggestedDay(what, worst, nowMs),
     check: (text) => dayProblem(text, nowMs),
   });
@@ -134,8 +134,8 @@ async function decideAtOnce(session: Session, input: FlowInput, book: TriageBook
   if (wanted.length === 0)
     throw new Fault(
       'usage.vulnerability',
-      `Nothing that is known is named ${input.words.map((word) => `"${cleanLine(word)}"`).join(' ')}.`,
-      'Look: quarterdeck vulnerabilities list',
+      `No vulnerability or package matches ${input.words.map((word) => `"${cleanLine(word)}"`).join(' ')}.`,
+      'List them: quarterdeck vulnerabilities list',
     );
   const about = input.options['everywhere'] === true ? everywhere(wanted) : wanted;
   await keep(session, book, { id: 'decide', about, verdict });
@@ -161,13 +161,13 @@ function verdictOf({ options }: FlowInput, nowMs: number): Verdict {
   if (what !== 'fix' && what !== 'accept' && what !== 'false-positive')
     throw new Fault(
       'usage.decision',
-      `--as takes fix, accept, false-positive or open, and "${cleanLine(String(what))}" is none of them.`,
+      `--as must be fix, accept, false-positive or open, not "${cleanLine(String(what))}".`,
       'For example: --as accept --reason "not reachable" --until 2027-01-31',
     );
   if (what !== 'fix' && (typeof reason !== 'string' || reason.trim().length < 3))
-    throw new Fault('usage.reason', 'It needs a reason.', 'Add --reason "...": somebody will read it in a year.');
+    throw new Fault('usage.reason', 'It needs a reason.', 'Add --reason "...".');
   if (what !== 'false-positive' && typeof until !== 'string')
-    throw new Fault('usage.until', what === 'fix' ? 'By which day?' : 'Nothing is accepted for ever.', 'Add --until 2027-01-31.');
+    throw new Fault('usage.until', what === 'fix' ? 'Fix by' : 'Nothing is accepted for ever.', 'Add --until 2027-01-31.');
   const problem = typeof until === 'string' ? dayProblem(until, nowMs) : undefined;
   if (problem !== undefined) throw new Fault('usage.until', `--until: ${problem}`, 'For example: --until 2027-01-31');
   return {
@@ -184,7 +184,7 @@ async function keep(
 ): Promise<void> {
   const { user, machine } = identityOf();
   const [first] = about;
-  const what = verdict === undefined ? 'take the decision back' : verdictText(verdict);
+  const what = verdict === undefined ? 'revert the decision' : verdictText(verdict);
   const names =
     about.length === 1 && first
       ? `${first.id} in ${first.package}`

@@ -37,7 +37,7 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
   const done = await session.act({
     id: 'import',
     right: 'operate',
-    request: `keep ${vulnerabilitiesText(report.vulnerabilities.length)} of ${subjectsText(report)}: ${change.added} new, ${change.stayed} known, ${change.gone} gone`,
+    request: `store ${vulnerabilitiesText(report.vulnerabilities.length)} of ${subjectsText(report)}: ${change.added} new, ${change.stayed} known, ${change.gone} gone`,
     limitMs,
     run: (grant) => book.import(grant, report, cleanLine(file), nowMs),
   });
@@ -50,8 +50,8 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
   const what = report.vulnerabilities.length === 0 ? 'Nothing was found' : 'Imported';
   return {
     message: done
-      ? `${what}: ${sentence}.${overdue} Go through them: quarterdeck vulnerabilities decide`
-      : `Dry run: nothing was kept. It would be ${sentence}.`,
+      ? `${what}: ${sentence}.${overdue} To decide about them: quarterdeck vulnerabilities decide`
+      : `Dry run: nothing was stored. It would be ${sentence}.`,
     data: {
       ...{ format: report.format, subjects: report.subjects, ...counts, ignored: report.ignored, skipped: report.skipped },
       problems: report.problems.map((problem) => ({ file: cleanLine(file), ...problem })),
@@ -64,20 +64,20 @@ async function reportFile(session: Session, { words, stdin }: FlowInput): Promis
   if (stdin) return { bytes: stdin, file: word ?? 'the input' };
   const written = await givenOrAsked(session, {
     ...{ id: 'file', given: word, code: 'usage.file', remedy: 'Name the report that the scanner wrote.' },
-    label: 'Which report?',
+    label: 'Report',
     help: 'A file of this machine: JSON of Trivy or Grype, SARIF, or CSV.',
     check: (text) => (text.trim() === '' ? 'Name a file.' : undefined),
   });
   const path = fileOf(written);
   const bytes = await localFiles.read(path, { signal: session.signal, limitBytes: fileLimitBytes });
   if (!bytes) {
-    throw new Fault('usage.file', `There is no file ${cleanLine(path)}.`, 'Name the report that the scanner wrote.');
+    throw new Fault('usage.file', `${cleanLine(path)} does not exist.`, 'Name the report that the scanner wrote.');
   }
   if (bytes.length >= fileLimitBytes) {
     throw new Fault(
       'usage.file',
       `${cleanLine(path)} is larger than ${fileLimitBytes >> 20} MiB.`,
-      'Have the scanner write a report for each of what it scans.',
+      'Create a separate report for each scanned subject.',
     );
   }
   return { bytes, file: written };
@@ -91,7 +91,7 @@ function named(report: ScanReport, input: FlowInput): ScanReport {
     throw new Fault(
       'usage.subject',
       `The report is about ${report.subjects.length} subjects, and --subject names one.`,
-      'Leave it away: each of them has a name.',
+      'Omit it: each subject has a name.',
     );
   }
   const name = cleanLine(subject.trim());
@@ -119,11 +119,11 @@ async function throwUnlessPartial(
   if (session.attended) {
     const way = await session.ask.choice({
       id: 'partial',
-      label: `${count} cannot be used. Take the other ${numberText(vulnerabilities.length)}?`,
+      label: `${count} cannot be used`,
       help: `The first: line ${first.line}, column ${first.column}: ${first.message}`,
       choices: [
-        { value: 'no', label: 'Leave it', detail: 'nothing is kept' },
-        { value: 'yes', label: 'Take the others' },
+        { value: 'no', label: 'Cancel', detail: 'nothing is stored' },
+        { value: 'yes', label: `Import the other ${numberText(vulnerabilities.length)}` },
       ],
       initial: 'no',
     });
@@ -132,7 +132,7 @@ async function throwUnlessPartial(
   throw new Fault(
     'config.report',
     `${count} of ${cleanLine(file)} cannot be used; the first: ${first.message}`,
-    'Mend the file or take it anew from the scanner; --partial takes what can be read.',
+    'Fix the file or create it again with the scanner. To import the valid entries: --partial',
     { where: { file: cleanLine(file), line: first.line, column: first.column } },
   );
 }

@@ -38,7 +38,7 @@ export const vulnerabilitiesList: Procedure = async (session, input, context) =>
   };
   showList(session, wanted.slice(0, limit), columns, { right: ['CVSS'] });
   const left = wanted.length - limit;
-  const more = `${numberText(left)} more are not shown: narrow it down with words, --band or --late, or see more with --limit.`;
+  const more = `${numberText(left)} more are not shown: filter by component, package or ID, --band or --late, or raise --limit.`;
   return {
     message: `${summaryText(wanted, all.length)}${left > 0 ? ` ${more}` : ''}`,
     data: {
@@ -74,17 +74,17 @@ function jsonOf(one: Triaged, component: string | undefined): object {
 
 function summaryText(wanted: readonly Triaged[], known: number): string {
   if (known === 0) return 'Nothing was found by any scanner.';
-  if (wanted.length === 0) return `None of the ${numberText(known)} that are known.`;
+  if (wanted.length === 0) return `None of the ${numberText(known)} known ones match.`;
   const late = wanted.filter(isLate).length;
   const undecided = wanted.filter(isUndecided).length;
-  return `${vulnerabilitiesText(wanted.length)}: ${numberText(late)} late, ${numberText(undecided)} undecided.`;
+  return `${vulnerabilitiesText(wanted.length)}: ${numberText(late)} overdue, ${numberText(undecided)} undecided.`;
 }
 
 function limitOf({ options }: FlowInput): number {
   const written = options['limit'];
   if (written === undefined) return usualLimit;
   if (typeof written === 'string' && /^[1-9]\d{0,6}$/.test(written)) return Number(written);
-  const message = `--limit takes a number of lines, and "${cleanLine(String(written))}" is none.`;
+  const message = `--limit must be a number of lines, not "${cleanLine(String(written))}".`;
   throw new Fault('usage.limit', message, 'For example: --limit 500');
 }
 
@@ -111,5 +111,5 @@ function formatOf({ words, options }: FlowInput): 'markdown' | 'json' {
   const written = options['format'];
   if (written === undefined) return word !== undefined && /\.json$/i.test(word) ? 'json' : 'markdown';
   if (written === 'markdown' || written === 'json') return written;
-  throw new Fault('usage.format', `"${cleanLine(String(written))}" is no format.`, 'Use markdown or json.');
+  throw new Fault('usage.format', `"${cleanLine(String(written))}" is not a format.`, 'Use markdown or json.');
 }

@@ -113,7 +113,7 @@ describe('import', () => {
   test('in a dry run, nothing is kept', async () => {
     const file = await reported(nginx);
     fixture.policy = { ...fixture.policy, dryRun: true };
-    expect((await run(vulnerabilitiesImport, [file])).message).toMatch(/^Dry run: nothing was kept\. It would be 3 new/);
+    expect((await run(vulnerabilitiesImport, [file])).message).toMatch(/^Dry run: nothing was stored\. It would be 3 new/);
     await expect(run(vulnerabilitiesList)).rejects.toMatchObject({ code: 'failed.noReport' });
   });
 

@@ -33,7 +33,7 @@ export const wireguardMake: Procedure = async (session, input) => {
   const made = await session.act({
     id: 'make',
     right: 'reveal',
-    request: `make a key pair${wanted.presharedKey ? ' and a preshared key' : ''} here, and ${file === undefined ? 'show the configuration once' : `write ${cleanLine(file)} and ${cleanLine(peerFile(file))}, for their owner alone`}`,
+    request: `create a key pair${wanted.presharedKey ? ' and a preshared key' : ''} here, and ${file === undefined ? 'show the configuration once' : `write ${cleanLine(file)} and ${cleanLine(peerFile(file))}, readable only by their owner`}`,
     // Both files are complete, or they are written again with new keys: the previous ones were not delivered.
     done: async () => file !== undefined && session.noted(fileStep).includes(file) && (await writtenKey(session, file)) !== undefined,
     run: async (grant) => {
@@ -51,7 +51,7 @@ export const wireguardMake: Procedure = async (session, input) => {
     },
   });
   if (!made && !session.dryRun && file !== undefined) return outcome(wanted, (await writtenKey(session, file)) ?? '', file);
-  if (!made) return { message: 'Dry run: no key was made.', data: publicPart(wanted) };
+  if (!made) return { message: 'Dry run: no key was created.', data: publicPart(wanted) };
   return outcome(wanted, made.publicKey, file);
 };
 
@@ -62,8 +62,8 @@ async function throwIfThere(session: Session, file: string): Promise<void> {
     if (!(await localFiles.facts(path, session.signal))) continue;
     throw new Fault(
       'refused.fileThere',
-      `${cleanLine(path)} is there already, and may hold the only copy of a key.`,
-      'Name another file, or move that one away.',
+      `${cleanLine(path)} already exists and may contain the only copy of a key.`,
+      'Choose another file, or move this one.',
     );
   }
 }
@@ -83,8 +83,8 @@ function peerFile(file: string): string {
 async function askDelivery(session: Session, { device }: ClientWanted): Promise<string> {
   return session.ask.choice({
     id: 'way',
-    label: 'What is to become of it?',
-    help: 'It holds the private key, which is kept nowhere here. Whoever leaves before this makes nothing.',
+    label: 'Output',
+    help: 'It contains the private key, which Quarterdeck does not store. If you cancel now, nothing is created.',
     choices: [
       { value: 'show', label: device === 'phone' ? 'Show its QR code once' : 'Show it once', detail: `for ${shownSeconds} seconds` },
       { value: 'write', label: 'Write it to a file', detail: 'that only its owner may read' },
@@ -96,8 +96,8 @@ async function askDelivery(session: Session, { device }: ClientWanted): Promise<
 async function askFile(session: Session, { name }: ClientWanted): Promise<string> {
   const written = await session.ask.text({
     id: 'file',
-    label: 'To which file?',
-    help: 'wg-quick takes the name of the interface from it: at most 15 letters before .conf.',
+    label: 'File',
+    help: 'wg-quick uses it as the interface name: at most 15 letters before .conf.',
     initial: `./${name.replace(/[^\w.-]+/g, '-').slice(0, 15) || 'tunnel'}.conf`,
     check: (text) =>
       /(?:^|\/)[a-zA-Z0-9_=+.-]{1,15}\.conf$/.test(text.trim()) ? undefined : 'Name a file with at most 15 letters before .conf.',
@@ -122,16 +122,16 @@ function show(
     ...(device === 'phone' && { code: qrCode(config) }),
   });
   if (plain) return;
-  if (presharedKey) session.show({ kind: 'secret', label: 'What the server gets', value: peer.trimEnd(), secondsLeft: shownSeconds });
-  else session.show({ kind: 'text', text: `What the server gets:\n${peer}` });
+  if (presharedKey) session.show({ kind: 'secret', label: 'For the server', value: peer.trimEnd(), secondsLeft: shownSeconds });
+  else session.show({ kind: 'text', text: `For the server:\n${peer}` });
 }
 
 function outline({ device, networks, dns, domains, killSwitch, mtu }: ClientWanted): string {
   return [
     isFullTunnel(networks) ? 'Everything goes through the tunnel.' : `Through the tunnel goes ${networks.join(', ')}.`,
     dns.length === 0
-      ? 'Names are asked outside of it.'
-      : `Names${domains.length > 0 && device === 'linux' && !isFullTunnel(networks) ? ` below ${domains.join(', ')}` : ''} are asked of ${dns.join(', ')}.`,
+      ? 'Names are resolved outside of it.'
+      : `Names${domains.length > 0 && device === 'linux' && !isFullTunnel(networks) ? ` below ${domains.join(', ')}` : ''} are resolved by ${dns.join(', ')}.`,
     killSwitch ? 'While it is up, nothing goes past it.' : '',
     `MTU ${mtu}.`,
   ]
@@ -149,7 +149,7 @@ function outcome(wanted: ClientWanted, publicKey: string, file: string | undefin
   return {
     message:
       file === undefined
-        ? `Made for ${cleanLine(wanted.name)}. It works once the server knows ${publicKey} (${single}), ${server}.`
+        ? `Created a configuration for ${cleanLine(wanted.name)}. It works once the server has ${publicKey} (${single}), ${server}.`
         : `Written: ${cleanLine(file)}. ${cleanLine(peerFile(file))} is for the server: add it there, then remove it here.`,
     data: { ...publicPart(wanted), publicKey, ...(file !== undefined && { file, server: peerFile(file) }) },
   };
@@ -165,7 +165,7 @@ export const wireguardCheck: Procedure = async (session, input) => {
   };
   const all = [...(isOpen ? [open] : []), ...problems];
   for (const fact of facts) session.show({ kind: 'text', text: cleanLine(fact) });
-  if (publicKey !== undefined) session.show({ kind: 'text', text: `Its public key, which the other side has to know: ${publicKey}` });
+  if (publicKey !== undefined) session.show({ kind: 'text', text: `Its public key, which the peer requires: ${publicKey}` });
   const { errors, reported } = showProblems(session, file, all);
   return {
     message: all.length === 0 ? `${cleanLine(file)} is in order.` : `${cleanLine(file)}: ${reported}.`,
@@ -177,7 +177,7 @@ export const wireguardCheck: Procedure = async (session, input) => {
 async function configFile(session: Session, { words, stdin }: FlowInput): Promise<{ text: string; file: string; isOpen: boolean }> {
   const [word] = wordsUpTo(1, { words }, { takes: 'One file at a time', remedy: 'Run it once for each file.' });
   if (stdin) return { text: new TextDecoder().decode(stdin), file: 'the input', isOpen: false };
-  const written = await fileWord(session, word, { label: 'Which configuration?', help: 'A file of this machine, as wg-quick reads it.' });
+  const written = await fileWord(session, word, { label: 'Configuration', help: 'A file of this machine, as wg-quick reads it.' });
   const { text, file, path } = await readNamedFile(session, written, 'Name a configuration of WireGuard.');
   return { text, file, isOpen: !(await isOwnFilePrivate(path)) };
 }

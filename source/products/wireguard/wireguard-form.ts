@@ -13,7 +13,7 @@ const mtuRange = { least: 1280, most: 1500 };
 
 function each(text: string, isGood: (word: string) => boolean, what: string): string | undefined {
   const wrong = wordsOf(text).find((word) => !isGood(word));
-  return wrong === undefined ? undefined : `"${cleanLine(wrong.slice(0, 40))}" is no ${what}.`;
+  return wrong === undefined ? undefined : `"${cleanLine(wrong.slice(0, 40))}" is not a valid ${what}.`;
 }
 
 const yesNo = [
@@ -36,7 +36,7 @@ export function clientForm(name: string): Form {
       ...section('Device', [
         {
           ...{ id: 'name', label: 'Device', value: name },
-          help: 'What it is called: alice-phone.',
+          help: 'Name of the device, e.g. alice-phone.',
           check: (text) => (/^[\w .@-]{1,40}$/.test(text.trim()) ? undefined : 'Up to 40 letters, digits, dots and dashes.'),
         },
         {
@@ -46,7 +46,7 @@ export function clientForm(name: string): Form {
             { value: 'phone', label: 'Phone (QR code)' },
             { value: 'desktop', label: 'Windows or macOS' },
           ],
-          help: 'Commands for a kill switch and split DNS are for wg-quick alone: the apps refuse a file that has some.',
+          help: 'Commands for a kill switch and split DNS work only with wg-quick: the apps reject a file that contains them.',
         },
         {
           ...{ id: 'addresses', label: 'Address in the tunnel', value: '10.8.0.2/32' },
@@ -57,7 +57,7 @@ export function clientForm(name: string): Form {
       ...section('Server', [
         {
           ...{ id: 'serverPublicKey', label: 'Public key of the server', value: '' },
-          help: '"wg show" says it there. It is no secret.',
+          help: 'Shown by "wg show" on the server. It is not a secret.',
           check: (text) => keyProblem(text),
         },
         {
@@ -68,13 +68,13 @@ export function clientForm(name: string): Form {
         {
           ...{ id: 'presharedKey', label: 'Preshared key', kind: 'choice', value: 'yes' },
           choices: yesNo,
-          help: 'A second secret that both sides have: what is recorded today cannot be read by a quantum computer later.',
+          help: 'An additional shared secret: traffic recorded today cannot be decrypted by a quantum computer later.',
         },
       ]),
       ...section('Traffic', [
         {
-          ...{ id: 'networks', label: 'What goes through it', value: '0.0.0.0/0, ::/0' },
-          help: '0.0.0.0/0, ::/0 is everything; 10.8.0.0/24, 192.168.1.0/24 these networks alone.',
+          ...{ id: 'networks', label: 'Routed networks', value: '0.0.0.0/0, ::/0' },
+          help: '0.0.0.0/0, ::/0 routes everything; 10.8.0.0/24, 192.168.1.0/24 only these networks.',
           check: (text) =>
             wordsOf(text).length === 0
               ? 'Nothing would be sent.'
@@ -83,19 +83,19 @@ export function clientForm(name: string): Form {
         {
           ...{ id: 'dns', label: 'DNS through the tunnel', value: '' },
           required: false,
-          help: 'Addresses of servers, with commas. Without one, names are asked outside of the tunnel.',
+          help: 'Addresses of servers, comma-separated. If empty, names are resolved outside of the tunnel.',
           check: (text) => each(text, isAddress, 'address'),
         },
         {
-          ...{ id: 'domains', label: 'For these names alone', value: '' },
+          ...{ id: 'domains', label: 'Only for these names', value: '' },
           required: false,
-          help: 'Split DNS: lan, home.arpa. On Linux, where not everything goes through the tunnel, other names are asked as before; elsewhere they are searched in.',
+          help: 'Split DNS: lan, home.arpa. On Linux, where not everything goes through the tunnel, other names are resolved as before; elsewhere these are search domains.',
           check: (text) => each(text, isDomain, 'name'),
         },
         {
           ...{ id: 'killSwitch', label: 'Kill switch', kind: 'choice', value: 'no' },
           choices: yesNo,
-          help: 'While the tunnel is up nothing goes past it. Linux alone.',
+          help: 'While the tunnel is up, no traffic bypasses it. Linux only.',
         },
         {
           ...{ id: 'mtu', label: 'MTU', value: String(tunnelMtu) },
@@ -107,7 +107,7 @@ export function clientForm(name: string): Form {
         },
         {
           ...{ id: 'keepalive', label: 'Keep-alive', value: '25' },
-          help: 'Seconds between packets that keep the way through a router open; 0 for none.',
+          help: 'Seconds between packets that keep a NAT mapping open; 0 for none.',
           check: (text) => (/^\d{1,5}$/.test(text.trim()) && Number(text) <= 65_535 ? undefined : 'A number of seconds.'),
         },
       ]),
@@ -120,10 +120,10 @@ function problemsBetween(values: Readonly<Record<string, string>>): Partial<Reco
   const { device, networks, dns, domains, killSwitch } = wantedOf(values);
   const problems = {
     killSwitch: killSwitch ? killSwitchProblem({ device, networks }) : undefined,
-    domains: domains.length > 0 && dns.length === 0 ? 'Names for the tunnel want a server in it: fill in DNS.' : undefined,
+    domains: domains.length > 0 && dns.length === 0 ? 'Names for the tunnel require a server: fill in DNS.' : undefined,
     dns:
       isFullTunnel(networks) && killSwitch && dns.length === 0
-        ? 'With a kill switch no name is found outside of the tunnel: give it a server.'
+        ? 'With a kill switch, names cannot be resolved outside of the tunnel: set a server.'
         : undefined,
   };
   return Object.fromEntries(Object.entries(problems).flatMap(([id, problem]) => (problem === undefined ? [] : [[id, problem]])));

@@ -50,7 +50,7 @@ describe('making a configuration', () => {
     expect(kept).not.toContain(privateKey);
     expect(kept).not.toContain(preshared);
     expect((await fixture.audited()).map(({ request }) => request)).toContain(
-      'make a key pair and a preshared key here, and show the configuration once',
+      'create a key pair and a preshared key here, and show the configuration once',
     );
   });
 

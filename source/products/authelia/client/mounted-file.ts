@@ -69,7 +69,7 @@ export class MountedFile {
     throw new Fault(
       'failed.file',
       `${this.shown} was not written: ${words || `the program ended with ${outcome.exitCode}`}.`,
-      'Look at who may write there, and at the free space.',
+      'Check its permissions and the free space.',
     );
   }
 

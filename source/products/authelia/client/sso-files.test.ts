@@ -66,14 +66,14 @@ describe('the users file', () => {
     const rules = { caseInsensitive: true, byEmail: true };
     expect(usersProblems([], rules)).toEqual(['It has no users.']);
     expect(usersProblems([{ ...one, name: 'Ida', email: 'a@b' }], rules)).toEqual([
-      'Ida is not in lower case, as search.case_insensitive wants it.',
+      'Ida is not in lower case, which search.case_insensitive requires.',
     ]);
     const same = [
       { ...one, name: 'ida', email: 'A@b' },
       { ...one, name: 'noor', email: 'a@B' },
     ];
     expect(usersProblems(same, rules)).toEqual(['ida and noor have the same address, which search.email forbids.']);
-    expect(usersProblems([{ ...one, name: 'ida', email: '', digest: 'secret' }], rules)).toEqual(['The password of ida is no hash.']);
+    expect(usersProblems([{ ...one, name: 'ida', email: '', digest: 'secret' }], rules)).toEqual(['The password of ida is not a hash.']);
   });
 });
 

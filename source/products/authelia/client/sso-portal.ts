@@ -49,7 +49,7 @@ export class SsoPortal {
     const path = new Map(this.#container.env).get('X_AUTHELIA_CONFIG')?.split(',')[0] ?? '/config/configuration.yml';
     const bytes = await this.#engine.readFile(this.#container.id, path, { signal });
     if (bytes) return text(bytes);
-    throw failed(`Its configuration is not at ${cleanLine(path)}.`, 'Look at the volumes of the component.');
+    throw failed(`Its configuration is not at ${cleanLine(path)}.`, 'Check the volumes of the component.');
   }
 
   async bans(signal: AbortSignal): Promise<readonly PortalBan[]> {
@@ -131,8 +131,8 @@ export class SsoPortal {
 function refused(what: string, outcome: ExecOutcome): Fault {
   const words = said(outcome);
   if (/unknown (?:command|flag|shorthand)/i.test(words))
-    return failed(`This release of the portal has no way to ${what}.`, 'Update it: bans came with 4.39, security keys with 4.38.');
-  return failed(`The portal did not ${what}: ${words || `its command ended with ${outcome.exitCode}`}.`, 'Look at its log.');
+    return failed(`This release of the portal does not support to ${what}.`, 'Update it: bans came with 4.39, security keys with 4.38.');
+  return failed(`The portal did not ${what}: ${words || `its command ended with ${outcome.exitCode}`}.`, 'Check its log.');
 }
 
 /** Sends the request that a proxy sends before it lets a request through, without a login. */

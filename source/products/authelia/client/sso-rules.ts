@@ -81,7 +81,7 @@ function endOfLine(text: string, offset: number): number {
 
 function unplaced(document: Document.Parsed<ParsedNode>): Fault {
   const [error] = document.errors;
-  const why = error ? cleanLine(error.message.split('\n', 1)[0] ?? '').replace(/\.$/, '') : 'there is no list "access_control.rules" in it';
+  const why = error ? cleanLine(error.message.split('\n', 1)[0] ?? '').replace(/\.$/, '') : 'it has no list "access_control.rules"';
   return new Fault(
     'config.portal',
     `The place for a rule cannot be found in the configuration: ${why}.`,
@@ -90,10 +90,10 @@ function unplaced(document: Document.Parsed<ParsedNode>): Fault {
 }
 
 export function ruleDomainProblem(domain: string): string | undefined {
-  if (domain === '') return 'Type a name, as browsers ask for it.';
+  if (domain === '') return 'A host name is required.';
   if (/^\*[^.]/.test(domain)) return `That matches nothing: write *.${domain.slice(1)}`;
-  if (/^https?:\/\//.test(domain) || /[/:]/.test(domain)) return 'The name alone, without https:// and without a port.';
-  if (!/^(?:\*\.|\{user\}\.|\{group\}\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i.test(domain)) return 'That is no name of a host.';
+  if (/^https?:\/\//.test(domain) || /[/:]/.test(domain)) return 'Use only the name, without https:// and port.';
+  if (!/^(?:\*\.|\{user\}\.|\{group\}\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i.test(domain)) return 'Not a host name.';
   return undefined;
 }
 

@@ -116,9 +116,9 @@ export function usersProblems(users: readonly PortalUser[], { caseInsensitive, b
     const shown = cleanLine(name);
     if (displayName === '') problems.push(`${shown} has no displayname.`);
     if (digest === '') problems.push(`${shown} has no password.`);
-    else if (!isDigest(digest)) problems.push(`The password of ${shown} is no hash.`);
+    else if (!isDigest(digest)) problems.push(`The password of ${shown} is not a hash.`);
     if (caseInsensitive && name !== name.toLowerCase())
-      problems.push(`${shown} is not in lower case, as search.case_insensitive wants it.`);
+      problems.push(`${shown} is not in lower case, which search.case_insensitive requires.`);
     if (byEmail && email !== '') {
       const same = users.filter((other) => other.email.toLowerCase() === email.toLowerCase());
       if (same.length > 1 && same[0]?.name === name)
@@ -135,6 +135,6 @@ export function ableUsers(users: readonly PortalUser[]): readonly PortalUser[] {
 export function userNameProblem(name: string, { caseInsensitive }: UserRules): string | undefined {
   if (name === '') return 'Type the name to log in with.';
   if (!/^[\p{L}\p{N}][\p{L}\p{N}._@+-]*$/u.test(name)) return 'Letters, digits and . _ @ + - only, beginning with a letter or a digit.';
-  if (caseInsensitive && name !== name.toLowerCase()) return 'This portal wants names in lower case.';
+  if (caseInsensitive && name !== name.toLowerCase()) return 'This portal requires lower-case names.';
   return undefined;
 }

@@ -23,11 +23,11 @@ export type ReadAlerts = (filter: Readonly<Record<string, string>>, signal: Abor
 export function alertReader(endpoint: HttpEndpoint, { login, password }: MachineLogin, version: string): ReadAlerts {
   const who = `The local API of ${endpoint.shown}`;
   const http = new HttpClient(endpoint, {
-    secrets: { what: 'the password', remedy: 'Give the local API a certificate, and its https address to this machine.' },
-    unreachable: { code: 'unreachable.crowdsec', who, remedy: 'Look whether it runs, and at its log.' },
+    secrets: { what: 'the password', remedy: 'Configure a certificate for the local API, and use its https address.' },
+    unreachable: { code: 'unreachable.crowdsec', who, remedy: 'Check that it is running, and its log.' },
     limits: { limitMs, limitBytes },
   });
-  const failed = (what: string) => new Fault('failed.crowdsec', `${who} ${what}.`, 'Look at its log.');
+  const failed = (what: string) => new Fault('failed.crowdsec', `${who} ${what}.`, 'Check its log.');
   let known: { token: string; untilMs: number } | undefined;
 
   /** Returns the answer with the server's own words, cleaned; without any, with its status. */
@@ -43,7 +43,7 @@ export function alertReader(endpoint: HttpEndpoint, { login, password }: Machine
     const { status, json, words } = await send({ method: 'POST', path: '/v1/watchers/login', json: body }, signal);
     const token = textOf(objectOf(json)?.['token']);
     if (status !== 200 || !/^[\x21-\x7e]+$/.test(token))
-      throw failed(`did not take the login of the machine ${cleanLine(login)}: ${words}`);
+      throw failed(`did not accept the login of the machine ${cleanLine(login)}: ${words}`);
     known = { token, untilMs: Date.now() + 3_600_000 - renewBeforeMs };
     return token;
   };

@@ -16,7 +16,7 @@ const apiAgainMs = 60_000;
 const originsMs = 600_000;
 
 const withoutAllowlists =
-  'Allowlists came with 1.6.6. Until then a whitelist file for the parsers keeps addresses from being banned by scenarios, and not by hand.';
+  'Allowlists require 1.6.6. Before that, a whitelist file for the parsers prevents bans by scenarios, but not manual bans.';
 
 export interface BanOrder {
   target: BanTarget;
@@ -90,7 +90,7 @@ export class Crowdsec {
       throw new Fault(
         'refused.allowlisted',
         `${order.target.shown} was not banned: an allowlist has it (${cleanLine(item)}).`,
-        'Take it off that list first, or ban it all the same with --bypass-allowlist.',
+        'Remove it from that list first, or ban it anyway with --bypass-allowlist.',
       );
     }
     throw this.refusal(answer, `ban ${order.target.shown}`);
@@ -132,12 +132,12 @@ export class Crowdsec {
     const words = refusalWords(answer);
     const unknown = /unknown (?:command|flag:?) "?([\w-]+)"?/.exec(words)?.[1];
     if (unknown !== undefined) {
-      const message = `The CrowdSec of ${this.shown} is too old to ${what}: its cscli does not know ${unknown}.`;
+      const message = `The CrowdSec of ${this.shown} is too old to ${what}: its cscli does not support ${unknown}.`;
       const remedy = unknown === 'allowlists' ? withoutAllowlists : 'Update it: quarterdeck update COMPONENT';
       return new Fault('refused.version', message, remedy);
     }
     const isCutOff = /connection refused|no such host|dial tcp/i.test(words);
-    const remedy = isCutOff ? 'Look whether the local API runs, and whether the hub can be reached from there.' : 'Look at its log.';
+    const remedy = isCutOff ? 'Check that the local API is running and that the hub is reachable from the host.' : 'Check its log.';
     return new Fault('failed.crowdsec', `CrowdSec did not ${what}: ${words || `cscli ended with ${answer.exitCode}`}.`, remedy);
   }
 
@@ -187,8 +187,8 @@ export class Crowdsec {
   }
 
   #strange(what: string): Fault {
-    const message = `What CrowdSec says of its ${what} cannot be read.`;
-    return new Fault('failed.crowdsec', message, 'Look at it with cscli, and report it with its version.');
+    const message = `Cannot parse the ${what} of CrowdSec.`;
+    return new Fault('failed.crowdsec', message, 'Check with cscli, and report it with its version.');
   }
 }
 

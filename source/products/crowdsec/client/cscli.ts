@@ -31,7 +31,7 @@ export function cscliInContainer(
     async read(words, signal) {
       if (readOnly) {
         const command = words.slice(0, 2).map(cleanLine).join(' ');
-        const message = `Read-only: nothing is run inside of containers, and only cscli ${command} knows this.`;
+        const message = `Read-only: programs in containers are not run, and this requires cscli ${command}.`;
         throw new Fault('refused.readOnly', message, 'Start without --read-only.');
       }
       return limited(signal, readLimitMs, async (both) =>
@@ -62,15 +62,15 @@ function answerOf({ exitCode, stdout, stderr, cut }: ExecOutcome, shown: string)
   if (exitCode !== 0 && /^sudo: /m.test(words)) {
     throw new Fault(
       'refused.sudo',
-      `cscli of ${shown} belongs to root there, and sudo asks for a password.`,
-      'Log in as root, or let sudo run cscli without a password (NOPASSWD: /usr/bin/cscli).',
+      `cscli of ${shown} requires root, and sudo prompts for a password.`,
+      'Log in as root, or allow sudo to run cscli without a password (NOPASSWD: /usr/bin/cscli).',
     );
   }
   if (cut) {
     throw new Fault(
       'failed.cscli',
       `cscli of ${shown} printed more than ${outputLimitBytes / 1024 / 1024} MB.`,
-      'Ask for less: one address, or without the shared lists.',
+      'Narrow the query: one address, or without the shared lists.',
     );
   }
   return { exitCode, stdout: text(stdout), stderr: words };

@@ -38,7 +38,7 @@ export class HeadscaleApi {
   constructor(endpoint: HttpEndpoint, key?: string) {
     this.#http = new HttpClient(endpoint, termsOf(endpoint));
     if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
-      throw new Fault('usage.apiKey', 'That is no API key: it holds a space or a character that no header can.', 'Copy it again.');
+      throw new Fault('usage.apiKey', 'Not an API key: it contains a space or a character not allowed in headers.', 'Copy it again.');
     }
     this.endpoint = endpoint;
     this.#key = key;
@@ -53,7 +53,7 @@ export class HeadscaleApi {
       throw new Fault(
         'failed.mesh',
         `The control server answered with more than ${limitBytes / 1024 / 1024} MB.`,
-        'Ask it with its own command instead: headscale.',
+        'Use its own command instead: headscale.',
       );
     }
     const lines = status < 400 ? [] : linesOf(answer);
@@ -70,7 +70,7 @@ const termsOf = ({ shown }: HttpEndpoint): HttpTerms => ({
   unreachable: {
     code: 'unreachable.mesh',
     who: `The control server ${shown}`,
-    remedy: 'Look whether it is running. Connected nodes keep their connections meanwhile.',
+    remedy: 'Check that it is running. Connected nodes keep their connections.',
   },
   limits: { limitMs, limitBytes },
 });
@@ -105,8 +105,8 @@ function notTaken(given: boolean): Fault {
   return new Fault(
     'refused.apiKey',
     given
-      ? 'The control server does not take the API key of this console: it has expired, was removed, or belongs to another server.'
-      : 'The control server wants an API key.',
-    'Make a new one: quarterdeck mesh access COMPONENT',
+      ? 'The control server rejects the API key of this console: it has expired, was removed, or belongs to another server.'
+      : 'The control server requires an API key.',
+    'Create a new one: quarterdeck mesh access COMPONENT',
   );
 }

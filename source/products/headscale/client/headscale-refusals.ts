@@ -13,46 +13,46 @@ const meanings: readonly { says: RegExp; code?: FaultCode; message: string; reme
   {
     says: /UNIQUE constraint|already exists|duplicate key/i,
     code: 'usage.mesh',
-    message: 'there is one of that name already',
+    message: 'the name is already in use',
     remedy: 'Choose another name.',
   },
   { says: /user not empty/i, message: 'the user still has nodes', remedy: 'Delete its nodes first: quarterdeck mesh node COMPONENT' },
   {
     says: /cannot edit OIDC user/i,
     message: 'the user comes from the identity provider',
-    remedy: 'Change it there: the control server takes it over at the next login.',
+    remedy: 'Change it there: the control server applies it at the next login.',
   },
   { says: /multiple users/i, message: 'several users answer to that name', remedy: 'Rename one of them first.' },
-  { says: /user not found/i, message: 'it has no such user (any more)', remedy: 'List them: quarterdeck mesh users COMPONENT' },
+  { says: /user not found/i, message: 'the user does not exist', remedy: 'List them: quarterdeck mesh users COMPONENT' },
   {
     says: /registration cache|no pending auth session|node not found in cache/i,
-    message: 'nobody waits under that key: it is old, was taken, or the control server was restarted',
-    remedy: 'Log in on the node once more, and take the new key that it shows.',
+    message: 'no node is waiting with that key: it is old, was used, or the control server was restarted',
+    remedy: 'Log in on the node again, and use the new key that it shows.',
   },
   {
     says: /node no longer exists|node not found/i,
-    message: 'it has no such node (any more)',
+    message: 'the node does not exist',
     remedy: 'List them: quarterdeck mesh nodes COMPONENT',
   },
   { says: /either tagged or owned by user/i, code: 'usage.mesh', message: 'a key needs a user, or tags', remedy: 'Name one of both.' },
   {
     says: /invalid or not permitted/i,
-    message: 'the policy in force has not all of these tags under tagOwners',
+    message: 'the current policy does not list all of these tags under tagOwners',
     remedy: 'Add them to the policy first: quarterdeck mesh edit-policy COMPONENT',
   },
   {
     says: /cannot remove all tags/i,
-    message: 'a node that has tags keeps at least one',
-    remedy: 'To give it to a user, delete it and let it join anew.',
+    message: 'a tagged node must keep at least one tag',
+    remedy: 'To assign it to a user, delete it and let it join again.',
   },
   {
     says: /valid DNS label|invalid hostname/i,
     code: 'usage.mesh',
-    message: 'that is no name for a node',
+    message: 'not a valid node name',
     remedy: 'Use letters, digits and hyphens.',
   },
   { says: /name is not unique/i, code: 'usage.mesh', message: 'another node has that name', remedy: 'Choose another name.' },
-  { says: /record not found/i, message: 'there is no such key (any more)', remedy: 'List them again.' },
+  { says: /record not found/i, message: 'the key does not exist', remedy: 'List them again.' },
 ];
 
 export function refusalOf({ status, words, lines }: MeshAnswer, what: string, version: MeshVersion): Fault {
@@ -60,7 +60,7 @@ export function refusalOf({ status, words, lines }: MeshAnswer, what: string, ve
   if (/^(?:setting|parsing) policy|test\(s\) failed/i.test(words)) {
     return new Fault(
       'refused.policy',
-      `The control server does not take the policy: ${lines.join(' / ').replace(/^(?:setting policy: )?(?:parsing policy: )?/, '')}`,
+      `The control server rejects the policy: ${lines.join(' / ').replace(/^(?:setting policy: )?(?:parsing policy: )?/, '')}`,
       'Nothing was changed. Mend it and set it again.',
     );
   }
@@ -69,13 +69,13 @@ export function refusalOf({ status, words, lines }: MeshAnswer, what: string, ve
   if (status === 501 || status === 405 || (status === 404 && /^(?:not found|404 page not found)?$/i.test(words))) {
     return new Fault(
       'refused.version',
-      `Headscale ${version.shown} has no way to ${what} over its API${aside}.`,
+      `Headscale ${version.shown} cannot ${what} over its API${aside}.`,
       'Use its own command in the container: headscale --help',
     );
   }
   return new Fault(
     'failed.mesh',
-    `It did not ${what}: ${words === '' ? `it answered with status ${status}` : words.replace(/\.$/, '')}.`,
-    'Look at its log.',
+    `It did not ${what}: ${words === '' ? `it responded with status ${status}` : words.replace(/\.$/, '')}.`,
+    'Check its log.',
   );
 }

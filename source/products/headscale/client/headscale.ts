@@ -65,9 +65,9 @@ export class Headscale {
       expiration: new Date(expiryMs).toISOString(),
       aclTags: tags,
     };
-    const made = mapOf(mapOf(await this.#ask('make a pre-auth key', 'POST', 'preauthkey', { json }, grant.signal))['preAuthKey']);
+    const made = mapOf(mapOf(await this.#ask('create a pre-auth key', 'POST', 'preauthkey', { json }, grant.signal))['preAuthKey']);
     const secret = made['key'];
-    if (typeof secret !== 'string' || secret === '') throw strange('It made a key, and did not tell it.');
+    if (typeof secret !== 'string' || secret === '') throw strange('It created a key but did not return it.');
     return { secret, key: keyOf(made) };
   }
 
@@ -148,8 +148,8 @@ export class Headscale {
 
   async createApiKey(grant: Grant, expiryMs: number): Promise<string> {
     const json = { expiration: new Date(expiryMs).toISOString() };
-    const key = mapOf(await this.#ask('make an API key', 'POST', 'apikey', { json }, grant.signal))['apiKey'];
-    if (typeof key !== 'string' || key === '') throw strange('It made an API key, and did not tell it.');
+    const key = mapOf(await this.#ask('create an API key', 'POST', 'apikey', { json }, grant.signal))['apiKey'];
+    if (typeof key !== 'string' || key === '') throw strange('It created an API key but did not return it.');
     return key;
   }
 
@@ -162,7 +162,7 @@ export class Headscale {
   async policy(signal: AbortSignal) {
     const answer = await this.#api.send('GET', '/api/v1/policy', {}, signal);
     if (answer.status >= 400 && /policy not found/i.test(answer.words)) return undefined;
-    const { policy, updatedAt } = mapOf(this.#good(answer, 'tell its policy'));
+    const { policy, updatedAt } = mapOf(this.#good(answer, 'read its policy'));
     if (typeof policy !== 'string') throw strange('It answers without a policy.');
     return { text: policy, updatedMs: timeOf(updatedAt) };
   }
@@ -209,8 +209,7 @@ export class Headscale {
   /** Returns the request body for a key. Before 0.28 a key is expired by its text and its user. */
   async #oldKey(id: string, signal: AbortSignal): Promise<object> {
     const found = (await this.#wholeKeys(signal)).find(({ key }) => key.id === id);
-    if (!found?.user)
-      throw new Fault('failed.mesh', `There is no pre-auth key ${id} any more.`, 'List them: quarterdeck mesh keys COMPONENT');
+    if (!found?.user) throw new Fault('failed.mesh', `Pre-auth key ${id} no longer exists.`, 'List them: quarterdeck mesh keys COMPONENT');
     return { user: this.#since(26) ? found.user.id : found.user.name, key: found.asReported['key'] };
   }
 
@@ -227,5 +226,5 @@ export class Headscale {
 }
 
 function strange(message: string): Fault {
-  return new Fault('failed.mesh', message, 'Look whether that port is the one of the control server.');
+  return new Fault('failed.mesh', message, 'Check that the port is that of the control server.');
 }

@@ -16,13 +16,13 @@ export function apiKeyPrefix(key: string): string | undefined {
 
 export function apiKeyProblem(text: string): string | undefined {
   const key = text.trim();
-  if (key === '') return 'Type an API key, or leave with Esc.';
+  if (key === '') return 'Type an API key, or press Esc to cancel.';
   if (key.startsWith('hskey-auth-')) return 'That is a pre-auth key: nodes join with it. The console needs an API key.';
-  if (/\*{3}$/.test(key)) return 'That is what a list shows of a key. The whole key was shown once, when it was made.';
+  if (/\*{3}$/.test(key)) return 'This is a key prefix. The full key was shown once, when it was created.';
   if (apiKeyPrefix(key) !== undefined) return undefined;
   return key.startsWith('hskey-api-')
     ? 'That key is not whole: it has 12 and 64 characters behind "hskey-api-".'
-    : 'That is no API key: it begins with "hskey-api-", or has a dot in it.';
+    : 'Not an API key: it starts with "hskey-api-" or contains a dot.';
 }
 
 export function isListedAs(key: string, listed: string): boolean {
@@ -52,17 +52,17 @@ export function registrationKeyOf(text: string): string | undefined {
 }
 
 export function registrationProblem(text: string): string | undefined {
-  if (text.trim() === '') return 'Paste what the client shows, or leave with Esc.';
+  if (text.trim() === '') return 'Paste what the client shows, or press Esc to cancel.';
   if (registrationKeyOf(text) !== undefined) return undefined;
   return /hskey-auth-/.test(text)
-    ? 'That is a pre-auth key: whoever has it joins without being registered.'
-    : 'There is no registration key in that: it is the last part of the address that the client shows.';
+    ? 'This is a pre-auth key: a node with it joins without registration.'
+    : 'No registration key found: it is the last part of the address that the client shows.';
 }
 
 export function tagProblem(tag: string): string | undefined {
-  if (!tag.startsWith('tag:')) return `"${tag}" is no tag: it begins with "tag:", as tag:server.`;
+  if (!tag.startsWith('tag:')) return `"${tag}" is not a tag: tags start with "tag:", for example tag:server.`;
   if (tag !== tag.toLowerCase()) return `"${tag}": tags are written in lower case.`;
-  if (!/^tag:[a-z][^\s,]*$/.test(tag)) return `"${tag}": behind "tag:" stands a name that begins with a letter.`;
+  if (!/^tag:[a-z][^\s,]*$/.test(tag)) return `"${tag}": the name after "tag:" must start with a letter.`;
   return undefined;
 }
 

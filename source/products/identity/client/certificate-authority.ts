@@ -34,7 +34,7 @@ function namesItem(certificate: X509Certificate, name: string | undefined): Chec
   const item = itemOf('names', 'Names');
   const names = namesOf(certificate);
   const shown = names.join(', ');
-  if (names.length === 0) return item.blocked('none (no subjectAltName): browsers refuse it, whatever its subject says');
+  if (names.length === 0) return item.blocked('none (no subjectAltName): browsers reject it regardless of its subject');
   if (name === undefined) return item.ok(shown);
   const fits = !isAddress(name) ? certificate.checkHost(name) : certificate.checkIP(name);
   return fits === undefined ? item.blocked(`${shown}, and not ${cleanLine(name)}`) : item.ok(shown);
@@ -44,12 +44,12 @@ function timeItem({ validFrom, validTo }: X509Certificate, nowMs: number): Check
   const item = itemOf('time', 'Validity');
   const [fromMs, toMs] = [Date.parse(validFrom), Date.parse(validTo)];
   const until = new Date(toMs).toISOString().slice(0, 16).replace('T', ' ');
-  if (fromMs > nowMs) return item.blocked(`not valid for another ${durationText(fromMs - nowMs)}: is a clock wrong?`);
+  if (fromMs > nowMs) return item.blocked(`not valid for another ${durationText(fromMs - nowMs)}: check the clocks`);
   if (toMs <= nowMs) return item.blocked(`ended ${durationText(nowMs - toMs)} ago, ${until} UTC`);
   const left = `${durationText(toMs - nowMs)} left, until ${until} UTC`;
   // Clients renew when a third of the lifetime is left; at a tenth, renewal does not work.
-  if (toMs - nowMs < (toMs - fromMs) / 10) return item.warning(`${left}: nobody has renewed it`);
-  if (toMs - fromMs > longLifeMs) return item.warning(`${left}; made for longer than browsers accept (398 days)`);
+  if (toMs - nowMs < (toMs - fromMs) / 10) return item.warning(`${left}: not renewed`);
+  if (toMs - fromMs > longLifeMs) return item.warning(`${left}; valid longer than browsers accept (398 days)`);
   return item.ok(left);
 }
 
@@ -66,8 +66,8 @@ function signerItem(certificate: X509Certificate, all: readonly X509Certificate[
     at = signer;
   }
   const by = commonName(at.issuer);
-  if (at.subject === at.issuer) return item.blocked(`${by}, which signed itself, and is no root of this authority`);
-  return item.blocked(`${by || 'somebody without a name'}, and this authority does not stand behind it`);
+  if (at.subject === at.issuer) return item.blocked(`${by}, self-signed and not a root of this authority`);
+  return item.blocked(`${by || 'an unnamed issuer'}, not issued by this authority`);
 }
 
 function keyItem({ publicKey }: X509Certificate): CheckedItem {
@@ -121,7 +121,7 @@ export async function readCertificates({ engine, container }: CertificateAuthori
   };
   const [roots, chain] = await Promise.all([read('root_ca.crt'), read('intermediate_ca.crt')]);
   if (roots.length > 0) return { roots, chain };
-  throw failed('It has no root certificate yet.', 'Look at its log: the first start makes it.');
+  throw failed('It has no root certificate yet.', 'Check its log: it is created at the first start.');
 }
 
 /** Returns the certificate with its chain, in PEM. Throws `failed.authority`. */
@@ -138,8 +138,8 @@ export async function signRequest(
   const words = reasonIn(new TextDecoder().decode(stderr));
   if (/more than the authorized maximum|requested duration/i.test(words))
     throw failed(
-      `It does not make certificates for so long: ${words}.`,
-      'Ask for fewer days, or raise maxTLSCertDuration of the provisioner.',
+      `It does not issue certificates with that validity: ${words}.`,
+      'Use fewer days, or raise maxTLSCertDuration of the provisioner.',
     );
   if (/provisioner.*not found|no provisioner/i.test(words))
     throw failed(
@@ -150,9 +150,9 @@ export async function signRequest(
   if (/failed to decrypt\b.*invalid password/i.test(words))
     throw failed(
       `Its provisioner ${provisioner} has another password than its keys.`,
-      `Make it anew: in its container "step ca provisioner remove ${provisioner}", then "step ca provisioner add ${provisioner} --type JWK --create --password-file ${home}/secrets/password"; then restart it.`,
+      `Recreate it: in its container "step ca provisioner remove ${provisioner}", then "step ca provisioner add ${provisioner} --type JWK --create --password-file ${home}/secrets/password"; then restart it.`,
     );
-  throw failed(`It did not sign: ${words || `its program ended with ${exitCode}`}.`, 'Look at its log.');
+  throw failed(`It did not sign: ${words || `its program ended with ${exitCode}`}.`, 'Check its log.');
 }
 
 function reasonIn(output: string): string {

@@ -73,7 +73,7 @@ export class Directory {
   }
 
   async people(base: string) {
-    const { searchEntries } = await this.#run('list its people', () =>
+    const { searchEntries } = await this.#run('list its users', () =>
       this.#client.search(base, {
         scope: 'sub',
         filter: '(|(objectClass=inetOrgPerson)(objectClass=person))',
@@ -129,21 +129,21 @@ export class Directory {
       const known = thrown instanceof Error ? reasons[thrown.constructor.name] : undefined;
       if (known) throw new Fault('refused.directory', `${refused}: ${known.why}.`, known.remedy, { cause: thrown });
       const words = cleanLine(messageOf(thrown)).replace(/\s*Code: 0x[0-9a-f]+$/i, '');
-      const message = `${refused}: ${words.replace(/\.$/, '') || 'it gave no reason'}.`;
-      throw new Fault('failed.directory', message, 'Look at its log.', { cause: thrown });
+      const message = `${refused}: ${words.replace(/\.$/, '') || 'no reason reported'}.`;
+      throw new Fault('failed.directory', message, 'Check its log.', { cause: thrown });
     }
   }
 }
 
 const reasons: Readonly<Record<string, { why: string; remedy: string }>> = {
-  InsufficientAccessError: { why: 'whoever is logged in may not', remedy: 'Log in as an administrator of the directory: --bind DN' },
-  AlreadyExistsError: { why: 'there is somebody of that name already', remedy: 'Take another name.' },
-  NoSuchObjectError: { why: 'the place for people is not there', remedy: 'Make the branch ou=people first, or look at the base DN.' },
+  InsufficientAccessError: { why: 'permission denied for this login', remedy: 'Log in as an administrator of the directory: --bind DN' },
+  AlreadyExistsError: { why: 'the name already exists', remedy: 'Use another name.' },
+  NoSuchObjectError: { why: 'the branch for users does not exist', remedy: 'Create the branch ou=people first, or check the base DN.' },
   ConstraintViolationError: {
-    why: 'it breaks a rule of the directory (a mail address is taken, or the password too simple)',
-    remedy: 'Take another one.',
+    why: 'it violates a rule of the directory (the email address is in use, or the password is too simple)',
+    remedy: 'Use another one.',
   },
-  InvalidDNSyntaxError: { why: 'the name cannot stand in a DN', remedy: 'Take another name.' },
+  InvalidDNSyntaxError: { why: 'the name is not valid in a DN', remedy: 'Use another name.' },
 };
 
 function textOf(value: Entry[string] | undefined): string {

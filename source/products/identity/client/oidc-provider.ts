@@ -15,15 +15,15 @@ export function checkDiscovery(document: JsonObject, { address }: { address: str
 function issuerItem(issuer: string, address: string | undefined): CheckedItem {
   const item = itemOf('issuer', 'Issuer');
   const shown = cleanLine(issuer);
-  if (issuer === '' || !URL.canParse(issuer)) return item.blocked(`"${shown}" is no address`);
+  if (issuer === '' || !URL.canParse(issuer)) return item.blocked(`"${shown}" is not an address`);
   if (!issuer.startsWith('https://')) return item.blocked(`${shown} is not https: clients refuse it`);
-  if (/[?#]/.test(issuer)) return item.blocked(`${shown} has a query or a fragment, which an issuer may not`);
+  if (/[?#]/.test(issuer)) return item.blocked(`${shown} has a query or a fragment, which an issuer must not have`);
   if (address === undefined)
-    return item.warning(`${shown}; it has no site in the reverse proxy here, so nobody can say whether clients find it there`);
+    return item.warning(`${shown}; it has no site at the reverse proxy, so it is unknown whether clients can reach it`);
   const expected = address.slice(0, -discoverySuffix.length);
   if (issuer === expected) return item.ok(shown);
   if (issuer.replace(/\/$/, '') === expected.replace(/\/$/, '')) return item.ok(shown);
-  return item.blocked(`${shown}, and clients that are given ${cleanLine(expected)} refuse it: both have to be the same to the letter`);
+  return item.blocked(`${shown}, but clients that use ${cleanLine(expected)} reject it: both must be identical`);
 }
 
 const needed = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'];
@@ -62,7 +62,7 @@ function flowsItem(document: JsonObject): CheckedItem {
 function pkceItem(document: JsonObject): CheckedItem {
   const item = itemOf('pkce', 'PKCE');
   const methods = textsOf(document['code_challenge_methods_supported']);
-  if (methods.length === 0) return item.warning('the document does not say that it is there: clients that look for it do without');
+  if (methods.length === 0) return item.warning('not listed in the document: clients do not use it');
   if (!methods.includes('S256')) return item.blocked(`${methods.map(cleanLine).join(', ')}, without S256`);
   return item.ok(methods.map(cleanLine).join(', '));
 }
@@ -70,10 +70,10 @@ function pkceItem(document: JsonObject): CheckedItem {
 function algorithmsItem(document: JsonObject): CheckedItem {
   const item = itemOf('algorithms', 'Signatures');
   const algorithms = textsOf(document['id_token_signing_alg_values_supported']);
-  if (algorithms.some((one) => /^none$/i.test(one))) return item.blocked('offers "none": tokens that nobody has signed');
-  if (algorithms.length === 0) return item.blocked('it does not say with what it signs');
+  if (algorithms.some((one) => /^none$/i.test(one))) return item.blocked('offers "none": unsigned tokens');
+  if (algorithms.length === 0) return item.blocked('it does not list its signature algorithms');
   const shown = algorithms.map(cleanLine).join(', ');
-  if (algorithms.every((one) => /^HS/.test(one))) return item.warning(`${shown}: with secrets that are shared alone`);
+  if (algorithms.every((one) => /^HS/.test(one))) return item.warning(`${shown}: only with shared secrets`);
   return item.ok(shown);
 }
 
@@ -83,7 +83,7 @@ const oldKeyDays = 365;
 export function checkKeys(document: unknown, nowMs: number): CheckedItem {
   const item = itemOf('keys', 'Keys');
   const all = objectsOf(objectOf(document)?.['keys']);
-  if (all.length === 0) return item.blocked('there are none: no token can be checked');
+  if (all.length === 0) return item.blocked('none: no token can be verified');
   // If a private key is published, no token can be trusted.
   const leaked = all.filter((key) => ['d', 'p', 'q', 'k'].some((part) => key[part] !== undefined));
   if (leaked.length > 0)
@@ -91,7 +91,7 @@ export function checkKeys(document: unknown, nowMs: number): CheckedItem {
   const weak = all.filter((key) => key['kty'] === 'RSA' && Buffer.from(textOf(key['n']), 'base64url').length * 8 < leastModulusBits);
   if (weak.length > 0) return item.blocked(`shorter than ${leastModulusBits} bits: ${weak.map(nameOf).join(', ')}`);
   if (all.length > 1 && all.some((key) => textOf(key['kid']) === ''))
-    return item.warning('several, and not all have a name (kid): clients cannot tell which one to take');
+    return item.warning('several, and not all have an ID (kid): clients cannot select one');
   const ages = all.flatMap((key) => ageOf(key, nowMs));
   const oldest = Math.max(0, ...ages);
   const shown = all.map((key) => `${textOf(key['kty'])} ${nameOf(key)}`).join(', ');

@@ -30,7 +30,7 @@ export async function readToken(token: string): Promise<{ header: ProtectedHeade
   try {
     return { header: decodeProtectedHeader(token), claims: decodeJwt(token) };
   } catch {
-    throw notToken('Its parts are no JSON in base64url: it was cut, or is of another kind.');
+    throw notToken('Its parts are not JSON in base64url: it is truncated, or of another type.');
   }
 }
 
@@ -54,9 +54,9 @@ export async function inspectToken(token: string, expectations: TokenExpectation
 function algorithmItem({ alg }: ProtectedHeaderParameters): CheckedItem {
   const item = itemOf('algorithm', 'Algorithm');
   const shown = cleanLine(String(alg ?? 'missing'));
-  if (isUnsigned(alg)) return item.blocked(`${shown}: nobody has signed it, anybody can have written it`);
+  if (isUnsigned(alg)) return item.blocked(`${shown}: not signed, anyone could have created it`);
   if (/^HS\d+$/.test(String(alg)))
-    return item.warning(`${shown}: signed with a secret that both sides share; whoever can check it can forge it`);
+    return item.warning(`${shown}: signed with a secret that both sides share; anyone who can verify it can forge it`);
   return item.ok(shown);
 }
 
@@ -65,12 +65,12 @@ const isUnsigned = (alg: unknown) => alg === undefined || /^none$/i.test(String(
 async function signatureItem(
   token: string,
   { alg, kid }: ProtectedHeaderParameters & { kid?: string },
-  { keys, withoutKeys = 'no keys were given' }: TokenExpectations,
+  { keys, withoutKeys = 'no keys provided' }: TokenExpectations,
 ): Promise<CheckedItem> {
   const item = itemOf('signature', 'Signature');
   if (isUnsigned(alg)) return item.blocked('there is none');
-  if (/^HS/.test(String(alg))) return item.warning('not looked at: it needs the secret, which belongs nowhere but to both sides');
-  if (!keys) return item.warning(`not looked at: ${withoutKeys}`);
+  if (/^HS/.test(String(alg))) return item.warning('not checked: it requires the shared secret');
+  if (!keys) return item.warning(`not checked: ${withoutKeys}`);
   const { compactVerify, createLocalJWKSet, errors } = await import('jose');
   const by = kid === undefined ? '' : `, key ${cleanLine(kid)}`;
   try {
@@ -78,10 +78,10 @@ async function signatureItem(
     return item.ok(`right, by a key of the issuer${by}`);
   } catch (thrown) {
     if (thrown instanceof errors.JWSSignatureVerificationFailed)
-      return item.blocked(`wrong: it was changed, or signed by somebody else${by}`);
-    if (thrown instanceof errors.JWKSNoMatchingKey) return item.blocked(`by a key that the issuer does not have (any more)${by}`);
+      return item.blocked(`invalid: the token was changed, or signed by another issuer${by}`);
+    if (thrown instanceof errors.JWKSNoMatchingKey) return item.blocked(`signed with a key that the issuer does not list${by}`);
     if (thrown instanceof errors.JWKSMultipleMatchingKeys)
-      return item.blocked('by one of several keys, and it does not say which (no kid)');
+      return item.blocked('signed with one of several keys, without a key ID (no kid)');
     if (thrown instanceof errors.JOSEError) return item.blocked(cleanLine(thrown.message));
     throw thrown;
   }
@@ -91,7 +91,7 @@ function timeItems({ exp, nbf, iat }: JWTPayload, now: number): CheckedItem[] {
   const span = (seconds: number) => durationText(Math.abs(seconds) * 1000);
   const [end, begin, made, life] = [itemOf('expiry', 'End'), itemOf('begin', 'Begin'), itemOf('made', 'Made'), itemOf('life', 'Life')];
   const items: CheckedItem[] = [];
-  if (typeof exp !== 'number') items.push(end.blocked('it never ends (no exp): whoever finds it can use it for ever'));
+  if (typeof exp !== 'number') items.push(end.blocked('it never expires (no exp)'));
   else if (exp + toleranceSeconds < now) items.push(end.blocked(`expired ${span(now - exp)} ago, ${dateText(exp)}`));
   else items.push(end.ok(`in ${span(exp - now)}, ${dateText(exp)}`));
   if (typeof nbf === 'number' && nbf - toleranceSeconds > now) items.push(begin.blocked(`not valid for another ${span(nbf - now)}`));
@@ -100,52 +100,51 @@ function timeItems({ exp, nbf, iat }: JWTPayload, now: number): CheckedItem[] {
     items.push(made.blocked(`in the future, ${dateText(iat)}: the clock of its maker, or of this machine, is wrong`));
   else items.push(made.ok(`${span(now - iat)} ago, ${dateText(iat)}`));
   if (typeof exp === 'number' && exp - iat > longLifeSeconds)
-    items.push(life.warning(`${span(exp - iat)} in all: what is lost stays useful for long`));
+    items.push(life.warning(`${span(exp - iat)} in total: a leaked token stays valid for long`));
   return items;
 }
 
 function issuerItem({ iss }: JWTPayload, wanted: string | undefined): CheckedItem {
   const item = itemOf('issuer', 'Issuer');
   const shown = cleanLine(String(iss ?? ''));
-  if (shown === '') return item[wanted === undefined ? 'warning' : 'blocked']('it does not say who made it (no iss)');
-  if (wanted === undefined) return item.warning(`${shown}; nobody said who it must be (--issuer)`);
+  if (shown === '') return item[wanted === undefined ? 'warning' : 'blocked']('no issuer (no iss)');
+  if (wanted === undefined) return item.warning(`${shown}; no expected issuer was given (--issuer)`);
   // Compared exactly: with a slash at the end it is a different issuer.
-  return iss === wanted ? item.ok(shown) : item.blocked(`${shown}, and it must be ${cleanLine(wanted)}`);
+  return iss === wanted ? item.ok(shown) : item.blocked(`${shown}, expected ${cleanLine(wanted)}`);
 }
 
 function audienceItem({ aud }: JWTPayload, wanted: string | undefined): CheckedItem {
   const item = itemOf('audience', 'Audience');
   const all = (Array.isArray(aud) ? aud : aud === undefined ? [] : [aud]).map(String);
   const shown = all.map(cleanLine).join(', ');
-  if (wanted === undefined)
-    return item.warning(`${shown || 'nobody in particular (no aud)'}; nobody said for whom it must be (--audience)`);
-  return all.includes(wanted) ? item.ok(shown) : item.blocked(`${shown || 'nobody (no aud)'}, and it must be for ${cleanLine(wanted)}`);
+  if (wanted === undefined) return item.warning(`${shown || 'none (no aud)'}; no expected audience was given (--audience)`);
+  return all.includes(wanted) ? item.ok(shown) : item.blocked(`${shown || 'none (no aud)'}, expected ${cleanLine(wanted)}`);
 }
 
 function contentItem(claims: JWTPayload): CheckedItem | undefined {
   const found = Object.keys(claims).filter((name) => sensitive.test(name));
   if (found.length === 0) return undefined;
   return itemOf('content', 'Content').warning(
-    `${found.map(cleanLine).join(', ')}: a token is signed and not encrypted, so everybody who holds it can read that`,
+    `${found.map(cleanLine).join(', ')}: tokens are signed but not encrypted, so anyone who has the token can read it`,
   );
 }
 
 const meanings: Readonly<Record<string, string>> = {
-  iss: 'who made it',
+  iss: 'issuer',
   sub: 'about whom',
   aud: 'for whom',
   exp: 'valid until',
   nbf: 'valid from',
-  iat: 'made at',
+  iat: 'issued at',
   jti: 'its own number',
-  azp: 'client that asked for it',
-  client_id: 'client that asked for it',
-  scope: 'what it allows',
-  scp: 'what it allows',
+  azp: 'client that requested it',
+  client_id: 'client that requested it',
+  scope: 'permissions',
+  scp: 'permissions',
   nonce: 'answers this login',
   auth_time: 'logged in at',
-  acr: 'how strong the login was',
-  amr: 'with what was logged in',
+  acr: 'authentication level',
+  amr: 'authentication method',
   sid: 'session',
   at_hash: 'belongs to this access token',
   c_hash: 'belongs to this code',
@@ -175,5 +174,5 @@ function dateText(seconds: number): string {
 }
 
 function notToken(why: string): Fault {
-  return new Fault('usage.token', `That is no token that can be inspected. ${why}`, 'Copy it again, without "Bearer" before it.');
+  return new Fault('usage.token', `Not a JSON web token. ${why}`, 'Copy it again, without "Bearer" before it.');
 }

@@ -32,26 +32,24 @@ export const isRemovedBy = (removedIn: string, minor: number): boolean => {
 export async function checkDeprecated(api: ClusterApi, targetMinor: number, signal: AbortSignal): Promise<CheckResult> {
   const { text } = await api.text('/metrics', signal);
   if (!text.includes('apiserver_request'))
-    return warning('Its API server counts nothing (/metrics tells no requests)', 'Look with pluto or kubent, and at what is deployed.');
+    return warning('Its API server reports no request metrics (/metrics)', 'Check the deployed objects with pluto or kubent.');
   const uses = deprecatedUses(text);
   const reported = ({ group, version, resource, removedIn, requests }: (typeof uses)[number]) => {
     const later = removedIn === '' || isRemovedBy(removedIn, targetMinor) ? '' : `, gone in ${removedIn}`;
-    const count = requests === undefined ? '' : `, asked for ${countText(requests, 'time')}`;
+    const count = requests === undefined ? '' : `, requested ${countText(requests, 'time')}`;
     return `${resource} of ${group === '' ? '' : `${group}/`}${version}${later}${count}`;
   };
   const gone = uses.filter(({ removedIn }) => isRemovedBy(removedIn, targetMinor));
-  const caveat = 'Counted since this API server was started, and of it alone: silence is no proof.';
+  const caveat = 'Counted since the start of this API server only: no requests is no proof.';
   if (gone.length > 0)
     return blocked(
       `gone in 1.${targetMinor}, and still used: ${gone.map(reported).join('; ')}`,
-      'Find who asks (audit log, annotation k8s.io/deprecated), and move it to the newer version.',
+      'Find the client (audit log, annotation k8s.io/deprecated), and move it to the newer version.',
       [...uses.map(reported), caveat],
     );
   if (uses.length > 0)
-    return warning(`used, and gone later: ${uses.map(reported).join('; ')}`, 'Plan to move it; this upgrade does not take it away.', [
-      caveat,
-    ]);
-  return ok('nobody has asked for a deprecated version', [caveat]);
+    return warning(`used, and gone later: ${uses.map(reported).join('; ')}`, 'Plan to move it; this upgrade does not remove it.', [caveat]);
+  return ok('no requests for deprecated versions', [caveat]);
 }
 
 interface KubeWebhooks extends Named {
@@ -76,15 +74,15 @@ export async function checkWebhooks(api: ClusterApi, signal: AbortSignal): Promi
     const key = `${service.namespace}/${service.name}`;
     const answers = answering.get(key) ?? (await hasEndpoints(api, service.namespace, service.name, signal));
     answering.set(key, answers);
-    if (!answers) dead.push(`${configuration} (${hook.name ?? ''}): nobody is behind ${key}`);
+    if (!answers) dead.push(`${configuration} (${hook.name ?? ''}): ${key} has no endpoints`);
   }
   if (dead.length > 0)
     return blocked(
-      `refuses what it is asked about, for nobody answers: ${dead.join('; ')}`,
-      'Bring its service back, or let it pass meanwhile (failurePolicy: Ignore): pods that are moved could not be made anew.',
+      `rejects requests, as its service does not respond: ${dead.join('; ')}`,
+      'Restore its service, or set failurePolicy: Ignore meanwhile: evicted pods could not be recreated.',
       dead,
     );
-  return ok(`${countText(all.length, 'webhook')}, ${closed.length} of them fail closed, all with somebody behind`);
+  return ok(`${countText(all.length, 'webhook')}, ${closed.length} of them fail closed, all with endpoints`);
 }
 
 async function hasEndpoints(api: ClusterApi, namespace: string, service: string, signal: AbortSignal): Promise<boolean> {
@@ -108,8 +106,8 @@ export async function checkApiServices(api: ClusterApi, signal: AbortSignal): Pr
   });
   const own = away.some(({ spec }) => spec?.service === undefined || spec.service === null);
   return (own ? blocked : warning)(
-    `${away.length} of ${services.length} away: ${reported.join('; ')}`,
-    'Bring what stands behind it back, or take the APIService away: while it is away namespaces cannot be deleted, and discovery is slow.',
+    `${away.length} of ${services.length} unavailable: ${reported.join('; ')}`,
+    'Restore its backend, or delete the APIService: until then namespaces cannot be deleted, and discovery is slow.',
     reported,
   );
 }
@@ -126,11 +124,11 @@ export async function checkStoredVersions(api: ClusterApi, signal: AbortSignal):
   });
   if (found.length === 0) return ok(`${countText(crds.length, 'custom resource')}, all stored as they are served`);
   const reported = found.map(
-    ({ name, stored, known }) => `${name} is stored as ${stored}, which is ${known ? 'served no more' : 'not known any more'}`,
+    ({ name, stored, known }) => `${name} is stored as ${stored}, which is ${known ? 'no longer served' : 'no longer known'}`,
   );
   return (found.every(({ known }) => known) ? warning : blocked)(
     reported.join('; '),
-    'Write each object anew (kubectl get, kubectl replace), then take the old version out of status.storedVersions.',
+    'Rewrite each object (kubectl get, kubectl replace), then remove the old version from status.storedVersions.',
   );
 }
 
@@ -176,7 +174,7 @@ type UpgradePlan = KubeObject<
 /** Checks for plans of the system-upgrade-controller, which upgrade nodes of k3s and RKE2 on their own. */
 export async function checkUpgradePlans(api: ClusterApi, signal: AbortSignal): Promise<CheckResult> {
   const plans = (await api.find<{ items?: UpgradePlan[] }>('/apis/upgrade.cattle.io/v1/plans', signal))?.items ?? [];
-  if (plans.length === 0) return ok('nothing in the cluster upgrades its nodes by itself');
+  if (plans.length === 0) return ok('nothing in the cluster upgrades nodes automatically');
   const evidence = plans.map(
     ({ metadata, spec = {}, status = {} }) =>
       `${metadata.namespace ?? ''}/${metadata.name}  ${spec.version ?? spec.channel ?? status.latestVersion ?? ''}  ${spec.concurrency ?? 1} at a time`,
@@ -185,7 +183,7 @@ export async function checkUpgradePlans(api: ClusterApi, signal: AbortSignal): P
   const names = plans.map(({ metadata }) => metadata.name).join(', ');
   return (busy.length > 0 ? blocked : warning)(
     `${countText(plans.length, 'plan')} of the system-upgrade-controller: ${names}${busy.length > 0 ? `; at work on ${busy.join(', ')}` : ''}`,
-    'It would upgrade the same nodes beside this walk: take its plans away first, or leave the upgrade to it.',
+    'It would upgrade the same nodes in parallel: delete its plans first, or leave the upgrade to it.',
     evidence,
   );
 }
@@ -199,8 +197,8 @@ export async function checkBackups(api: ClusterApi, nowMs: number, signal: Abort
   const base = '/apis/velero.io/v1';
   if (!(await api.find<object>(base, signal)))
     return warning(
-      'no Velero here: whether workloads are backed up cannot be seen',
-      'Make sure of it in another way: an etcd snapshot holds no volumes.',
+      'no Velero found: backups of workloads cannot be checked',
+      'Check it another way: an etcd snapshot contains no volumes.',
     );
   const [backups = [], schedules = [], locations = []] = await Promise.all(
     ['backups', 'schedules', 'backupstoragelocations'].map((plural) => api.list<VeleroObject>(`${base}/${plural}`, signal)),
@@ -228,7 +226,7 @@ export async function checkBackups(api: ClusterApi, nowMs: number, signal: Abort
   if (problems.length === 0) return ok(`Velero: ${whole?.name}, ${agoText(nowMs - (whole?.atMs ?? nowMs))}`, evidence);
   return warning(
     `Velero: ${problems.join('; ')}`,
-    'Take one now and read its phase: velero backup create before-upgrade --wait (it ends with 0 even where it failed in part).',
+    'Create one now and check its phase: velero backup create before-upgrade --wait (it exits with 0 even if it partly failed).',
     evidence,
   );
 }

@@ -38,7 +38,7 @@ export class ClusterApi {
       shown: authority(login),
     };
     this.#http = new HttpClient(endpoint, {
-      secrets: token === undefined ? undefined : { what: 'the token', remedy: "Take the cluster's https address." },
+      secrets: token === undefined ? undefined : { what: 'the token', remedy: "Use the cluster's https address." },
       unreachable: (cause) => notReached(this.shown, cause, limitMs),
       limits: { limitMs, limitBytes: answerLimitBytes },
     });
@@ -83,7 +83,7 @@ export class ClusterApi {
         ...(next !== '' && { continue: next }),
       });
       const page = await this.get<{ metadata?: { continue?: string }; items?: T[] }>(`${path}?${query}`, signal);
-      if (!Array.isArray(page.items)) throw notReached(this.shown, new Error('what answers there is no Kubernetes API'));
+      if (!Array.isArray(page.items)) throw notReached(this.shown, new Error('the response is not from a Kubernetes API'));
       items.push(...page.items);
       each?.(items.length);
       next = page.metadata?.continue ?? '';
@@ -136,7 +136,7 @@ export class ClusterApi {
 function jsonOf<T>({ text }: HttpAnswer): T {
   const json = parsedJson(text);
   if (json !== undefined) return json as T;
-  const remedy = 'Look what is behind its address: a proxy may answer in its place.';
+  const remedy = 'Check its address: a proxy may respond in its place.';
   throw new Fault('failed.cluster', 'The cluster answered with no JSON.', remedy);
 }
 
@@ -161,14 +161,14 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
     case 401:
       return new Fault(
         'refused.clusterLogin',
-        'The cluster does not know who this is (401 Unauthorized): the token or certificate of this context is wrong or has ended.',
-        'Take the kubeconfig anew, or log in again with the program that makes its token.',
+        'The cluster rejects the login (401 Unauthorized): the token or certificate of this context is wrong or has expired.',
+        'Get a new kubeconfig, or log in again with the program that creates its token.',
       );
     case 403:
       return missingRight(words);
     case 404:
       return status
-        ? new Fault('failed.notFound', `The cluster has no such object: ${words}`, 'Look again: it may be gone meanwhile.')
+        ? new Fault('failed.notFound', `The cluster has no such object: ${words}`, 'Check again: it may have been deleted.')
         : new Fault(
             'failed.notServed',
             `The cluster does not serve ${what}.`,
@@ -179,14 +179,14 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
     case 503:
       return new Fault(
         'unreachable.apiGroup',
-        `That part of the API is away (503): ${what}.`,
-        'See which: kubectl get apiservices. What stands behind it is not ready.',
+        `That part of the API is unavailable (503): ${what}.`,
+        'Its backend is not ready. To see which: kubectl get apiservices',
       );
     default:
       return new Fault(
         'failed.cluster',
         `The cluster refuses ${what}: ${words} (${answer.status}).`,
-        'Look at the events and the log of its API server.',
+        'Check the events and the log of its API server.',
       );
   }
 }
@@ -194,7 +194,7 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
 function missingRight(words: string): Fault {
   const [, user = '', verb = '', resource, group = '', path] = forbidden.exec(words) ?? [];
   if (resource === undefined && path === undefined) {
-    return new Fault('refused.right', `A right is missing: ${words}`, 'Ask who administers the cluster.');
+    return new Fault('refused.right', `A right is missing: ${words}`, 'Contact the administrator of the cluster.');
   }
   const full = group === '' ? (resource ?? path) : resource?.replace(/(?=\/|$)/, `.${group}`);
   const rule = resource === undefined ? `--non-resource-url=${path}` : `--resource=${full}`;
@@ -222,12 +222,14 @@ function notReached(shown: string, thrown: unknown, limitMs?: number): Fault {
   const why = slow
     ? `no answer came within ${Math.round((limitMs ?? 0) / 1000)} s`
     : (certificate ??
-      (/ALERT|ERR_SSL/.test(code) ? 'it takes neither our certificate nor our TLS' : cleanLine(messageOf(thrown)).replace(/\.$/, '')));
+      (/ALERT|ERR_SSL/.test(code)
+        ? 'it rejects the client certificate or the TLS version'
+        : cleanLine(messageOf(thrown)).replace(/\.$/, '')));
   return new Fault(
     'unreachable.cluster',
     `The cluster at ${shown} does not answer: ${why}.`,
     certificate
-      ? 'Look at the certificates on a control-plane node: kubeadm certs check-expiration'
+      ? 'Check the certificates on a control-plane node: kubeadm certs check-expiration'
       : 'Check that its API server runs, and that it is reached from this host; --host names another one.',
     { cause: thrown },
   );

@@ -26,6 +26,6 @@ export async function looked(look: () => Promise<CheckResult> | CheckResult): Pr
     if (!(thrown instanceof Fault) || thrown.kind === 'interrupted') throw thrown;
     const unseen = ['refused.right', 'unreachable.apiGroup', 'unreachable.cluster'].includes(thrown.code) || thrown.kind === 'failed';
     if (!unseen) throw thrown;
-    return { ...warning(`Not looked at: ${thrown.message}`, thrown.remedy), unseen: true };
+    return { ...warning(`Not checked: ${thrown.message}`, thrown.remedy), unseen: true };
   }
 }

@@ -39,7 +39,7 @@ export function judgeChecker(checker: Checker, { exitCode, stdout, stderr }: Nod
     return blocked(`${checker}: ${gone.length} that 1.${targetMinor} does not serve`, 'Deploy them with the newer version.', evidence);
   if (found.length > 0) return warning(`${checker}: ${found.length} deprecated, still served by 1.${targetMinor}`, undefined, evidence);
   if (checker === 'kubent' && targetMinor > kubentKnows)
-    return warning(`kubent found nothing, and knows releases up to 1.${kubentKnows} alone`);
+    return warning(`kubent found nothing, but supports releases only up to 1.${kubentKnows}`);
   return ok(`${checker} found nothing`, ['Objects that were applied by the server itself are not seen by it.']);
 }
 
@@ -73,7 +73,7 @@ export async function blindSpots(api: ClusterApi, signal: AbortSignal): Promise<
       limit(async () => ({ name, served: (await unlessFault(signal, api.get(`/apis/${groupVersion}`, signal))) !== undefined })),
     ),
   );
-  const away = answers.filter(({ served }) => !served).map(({ name }) => `${name} is away`);
+  const away = answers.filter(({ served }) => !served).map(({ name }) => `${name} is unavailable`);
   return [...(seesAll ? [] : ['the right to list everything is missing']), ...away];
 }
 
@@ -81,7 +81,6 @@ export async function blindSpots(api: ClusterApi, signal: AbortSignal): Promise<
 export function inSightOf(result: CheckResult, blind: readonly string[]): CheckResult {
   if (blind.length === 0) return result;
   const summary = `${result.summary}, but does not see all: ${blind.join(', ')}`;
-  const advice =
-    'It leaves out what it cannot see, without a word. Look again when all of the API is there, as somebody who may list everything.';
+  const advice = 'It silently skips what it cannot list. Check again when the whole API is available, as a user who can list everything.';
   return { ...warning(summary, advice, result.evidence), unseen: true };
 }

@@ -15,8 +15,8 @@ export async function readCluster(api: ClusterApi, signal: AbortSignal) {
   const { gitVersion } = await api.get<{ gitVersion?: string }>('/version', signal);
   const apiServer = releaseOf(gitVersion);
   if (!apiServer) {
-    const message = `What answers at ${api.shown} tells no release of Kubernetes ("${cleanLine(String(gitVersion))}").`;
-    throw new Fault('failed.cluster', message, 'Look at the address in the kubeconfig.');
+    const message = `${api.shown} reports no release of Kubernetes ("${cleanLine(String(gitVersion))}").`;
+    throw new Fault('failed.cluster', message, 'Check the address in the kubeconfig.');
   }
   const nodes = (await api.list<KubeNode>('/api/v1/nodes', signal)).flatMap((node) => nodeOf(node) ?? []);
   let unseen: string | undefined;

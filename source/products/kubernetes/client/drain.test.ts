@@ -85,7 +85,7 @@ describe('a drain', () => {
     await expect(drainNode(grant, api, 'worker-1', () => {}, { ...pace, stalledMs: 300 })).rejects.toMatchObject({
       code: 'failed.drain',
       message: expect.stringMatching(/^worker-1 stays cordoned: \d pods cannot be moved\. .*web\/shop-\S+ does not end\./),
-      remedy: expect.stringMatching(/^No budget holds them: "kubectl describe pod"/),
+      remedy: expect.stringMatching(/^No disruption budget blocks them. Check the cause with "kubectl describe pod"/),
     });
   });
 

@@ -36,8 +36,8 @@ export async function planDrain(api: ClusterApi, node: string, signal: AbortSign
 
 /** Returns what a drain loses, a clause for each pod. */
 export const lossesOf = ({ withData, bare }: Awaited<ReturnType<typeof planDrain>>): string[] => [
-  ...withData.map((pod) => `${pod} loses what it keeps in emptyDir`),
-  ...bare.map((pod) => `${pod} is not made anew: nothing controls it`),
+  ...withData.map((pod) => `${pod} loses its data in emptyDir`),
+  ...bare.map((pod) => `${pod} is not recreated: it has no controller`),
 ];
 
 const pathOf = ({ metadata: { namespace = '', name } }: KubePod) =>
@@ -142,8 +142,8 @@ function stalled(node: string, left: readonly KubePod[], refused: readonly Refus
     'failed.drain',
     `${node} stays cordoned: ${countText(left.length, 'pod')} cannot be moved. ${reported.map((each) => each.replace(/\.?$/, '.')).join(' ')}`,
     refused.length > 0
-      ? 'Give its budget more room (another replica, maxUnavailable), then go on.'
-      : 'No budget holds them: "kubectl describe pod" says what does (a finalizer, a volume, a program that ignores being asked to end).',
+      ? 'Relax its disruption budget (another replica, maxUnavailable), then resume.'
+      : 'No disruption budget blocks them. Check the cause with "kubectl describe pod" (a finalizer, a volume, a program that ignores SIGTERM).',
   );
 }
 

@@ -54,7 +54,7 @@ export async function findEtcdTools(nodeExec: NodeExec, signal: AbortSignal) {
 
 function need(outcome: NodeOutcome, what: string): NodeOutcome {
   if (outcome.exitCode === 0) return outcome;
-  throw new Fault('failed.snapshot', failureText(what, outcome), 'Look at etcd on that node, and take the snapshot again.');
+  throw new Fault('failed.snapshot', failureText(what, outcome), 'Check etcd on that node, and create the snapshot again.');
 }
 
 /** Returns etcd's revision and its alarms; with the alarm NOSPACE it would refuse every write. Throws `failed.snapshot`. */
@@ -90,8 +90,8 @@ export async function takeSnapshot(grant: Grant, nodeExec: NodeExec, tools: Etcd
   if (snapshot.revision < before.revision)
     throw new Fault(
       'failed.snapshot',
-      `The snapshot ${cleanLine(file)} is of revision ${snapshot.revision}, and etcd was at ${before.revision} before it was taken.`,
-      'Take it again, from a member that is not behind.',
+      `The snapshot ${cleanLine(file)} has revision ${snapshot.revision}, but etcd was already at ${before.revision}.`,
+      'Create it again, from a member that is up to date.',
     );
   return snapshot;
 }
@@ -108,7 +108,7 @@ n=$(wc -c <"$1") && [ $((n % 512)) = 32 ] &&
 export async function verifySnapshot(nodeExec: NodeExec, { prefix, verifier }: EtcdTools, file: string, signal: AbortSignal) {
   // On the node itself, where `hostFolder` and `containerFolder` both are. etcd's image has no shell.
   const compared = await nodeExec.read(['sh', '-c', compareSum, 'sh', file], signal);
-  const unreadable = (why: string) => new Fault('failed.snapshot', `The snapshot ${cleanLine(file)} ${why}.`, 'Take it again.');
+  const unreadable = (why: string) => new Fault('failed.snapshot', `The snapshot ${cleanLine(file)} ${why}.`, 'Create it again.');
   if (compared.exitCode === differs) throw unreadable('is incomplete: it does not match its checksum');
   need(compared, 'The comparison with its checksum');
   const status = await nodeExec.read([...prefix, verifier, 'snapshot', 'status', file, '-w', 'json'], signal, env);

@@ -77,7 +77,7 @@ describe('the commands of a node', () => {
     ]);
   });
   test.each([
-    ['k3s', /its installer forgets options/, /INSTALL_K3S_VERSION='v1\.32\.4\+k3s1' sh -s - agent/],
+    ['k3s', /its installer drops options/, /INSTALL_K3S_VERSION='v1\.32\.4\+k3s1' sh -s - agent/],
     ['rke2', /fetched from the network/, /INSTALL_RKE2_VERSION='v1\.32\.4\+rke2r1'/],
     ['eks', /its provider/, /node pool/],
     ['unknown', /not known here/, /kubelet to v1\.32\.4/],
@@ -152,9 +152,9 @@ describe('checkers', () => {
   test('the silence of kubent says nothing about releases that it does not know', () => {
     const kubent = (stdout: string, minor: number) => judgeChecker('kubent', { exitCode: 0, stdout, stderr: 'INF loading' }, minor);
     expect(kubent('[]', 32)).toMatchObject({ state: 'ok' });
-    expect(kubent('[]', 37)).toMatchObject({ state: 'warning', summary: expect.stringMatching(/knows releases up to 1\.32/) });
+    expect(kubent('[]', 37)).toMatchObject({ state: 'warning', summary: expect.stringMatching(/supports releases only up to 1\.32/) });
     expect(kubent('', 32)).toMatchObject({ state: 'ok' });
-    expect(kubent('', 37)).toMatchObject({ state: 'warning', summary: expect.stringMatching(/knows releases up to 1\.32/) });
+    expect(kubent('', 37)).toMatchObject({ state: 'warning', summary: expect.stringMatching(/supports releases only up to 1\.32/) });
     expect(
       kubent(
         JSON.stringify([
@@ -194,7 +194,7 @@ describe('certificates', () => {
   test('of a node that does not say are not looked at, with its own words', async () => {
     expect(await checkCertificates(nodeExec(1, '', 'sudo: a password is required\n'), new AbortController().signal)).toMatchObject({
       state: 'warning',
-      summary: 'Not looked at: sudo: a password is required',
+      summary: 'Not checked: sudo: a password is required',
     });
     expect(await checkCertificates(nodeExec(0, '{broken'), new AbortController().signal)).toMatchObject({ state: 'warning' });
   });

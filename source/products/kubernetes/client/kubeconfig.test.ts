@@ -85,8 +85,8 @@ describe('the kubeconfig', () => {
 
   test.each([
     ['no YAML', 'clusters: [', /it is no YAML/],
-    ['another kind', 'kind: Pod\n', /it is no kubeconfig/],
-    ['a list', '- 1\n', /it is no kubeconfig/],
+    ['another kind', 'kind: Pod\n', /not a kubeconfig/],
+    ['a list', '- 1\n', /not a kubeconfig/],
   ])('%s is refused with its place', async (_, text, expected) => {
     const file = await put('.kube/config', text);
     await expect(readKubeconfig(host(), undefined, signal)).rejects.toMatchObject({
@@ -116,7 +116,7 @@ describe('the kubeconfig', () => {
   test('none at all says where it was looked for', async () => {
     await expect(readKubeconfig(host(), join(home, 'nowhere'), signal)).rejects.toMatchObject({
       code: 'usage.kubeconfig',
-      message: `There is no kubeconfig: looked for ${join(home, 'nowhere')}.`,
+      message: `No kubeconfig found: checked ${join(home, 'nowhere')}.`,
     });
   });
 });
@@ -127,7 +127,7 @@ describe('who logs in', () => {
     expect(() => checkLogin(found, Date.UTC(2026, 10, 22))).toThrowError(
       expect.objectContaining({
         code: 'refused.certificate',
-        message: 'The client certificate of context home (kubernetes-admin) ended on 2025-03-01: the cluster lets it in no more.',
+        message: 'The client certificate of context home (kubernetes-admin) expired on 2025-03-01.',
         remedy: expect.stringMatching(/kubeadm certs renew admin\.conf/),
       }),
     );

@@ -60,10 +60,10 @@ export async function readKubeconfig(host: Host, named: string | undefined, sign
   }
   if (found.length > 0) return join(found);
   const where = host.kind === 'ssh' ? ` on ${cleanLine(host.name)}` : '';
-  const shut = closed.length > 0 ? ` ${closed.map(cleanLine).join(' and ')} is there, and may not be read.` : '';
+  const shut = closed.length > 0 ? ` ${closed.map(cleanLine).join(' and ')} exists, but cannot be read.` : '';
   throw new Fault(
     'usage.kubeconfig',
-    `There is no kubeconfig${where}: looked for ${wanted.map(cleanLine).join(', ')}.${shut}`,
+    `No kubeconfig found${where}: checked ${wanted.map(cleanLine).join(', ')}.${shut}`,
     'Name one with --kubeconfig FILE, or set KUBECONFIG.',
   );
 }
@@ -73,10 +73,10 @@ function parsed(file: string, text: string): JsonObject {
   const [error] = document.errors;
   if (error) {
     const line = error.linePos?.[0].line;
-    throw broken(file, `it is no YAML: ${(error.message.split('\n', 1)[0] ?? '').replace(/[.:]$/, '')}`, line);
+    throw broken(file, `not YAML: ${(error.message.split('\n', 1)[0] ?? '').replace(/[.:]$/, '')}`, line);
   }
   const value = objectOf(document.toJS());
-  if (!value || (value['kind'] ?? 'Config') !== 'Config') throw broken(file, 'it is no kubeconfig');
+  if (!value || (value['kind'] ?? 'Config') !== 'Config') throw broken(file, 'not a kubeconfig');
   return value;
 }
 
@@ -126,7 +126,7 @@ export async function loginOf(host: Host, config: Kubeconfig, name: string, sign
   if (!context) {
     throw new Fault(
       'usage.context',
-      `There is no context "${cleanLine(name)}" in ${config.files.map(cleanLine).join(', ')}.`,
+      `No context "${cleanLine(name)}" in ${config.files.map(cleanLine).join(', ')}.`,
       nameRemedy(name, new Set(contexts.keys()), 'The file has none.'),
     );
   }
@@ -162,7 +162,7 @@ function addressOf({ file, value }: Entry, context: string) {
   const url = URL.canParse(server) ? new URL(server) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) throw broken(file, `the cluster of context "${context}" has no address ("${server}")`);
   if (textIn(value, 'proxy-url') !== undefined) {
-    const why = 'is reached through a proxy (proxy-url), which is not done from here: run this on a host that reaches it, with --host';
+    const why = 'is reached through a proxy (proxy-url), which is not supported: run this on a host that can reach it, with --host';
     throw broken(file, `the cluster of context "${context}" ${why}`);
   }
   const tls = url.protocol === 'https:';
@@ -191,7 +191,7 @@ async function fileOf(host: Host, { file, value }: Entry, key: string, signal: A
   if (path === undefined) return undefined;
   const at = posix.resolve(posix.dirname(file), path);
   const bytes = await host.files.read(at, { signal, limitBytes: sizeLimitBytes });
-  if (!bytes) throw broken(file, `${key} names ${at}, which is not there`);
+  if (!bytes) throw broken(file, `${key} refers to ${at}, which does not exist`);
   return Buffer.from(bytes).toString('utf8');
 }
 
@@ -206,7 +206,7 @@ function pluginOf({ file, value }: Entry, user: string) {
   const command = textIn(exec, 'command');
   if (command === undefined) throw broken(file, `the exec plugin of the user "${user}" has no command`);
   if (exec['interactiveMode'] === 'Always')
-    throw broken(file, `the exec plugin of the user "${user}" (${command}) wants a terminal: log in with it first, or use a token`);
+    throw broken(file, `the exec plugin of the user "${user}" (${command}) requires a terminal: log in with it first, or use a token`);
   // A path with a slash is relative to the file; a bare name is searched in PATH.
   const program = command.includes('/') ? posix.resolve(posix.dirname(file), command) : command;
   return {
@@ -237,20 +237,20 @@ export function checkLogin({ context, cert, ca }: ClusterLogin, nowMs: number): 
   const end = cert === undefined ? undefined : certificateEnd(cert);
   if (cert !== undefined && !end) {
     const message = `The client certificate of context ${name} cannot be read.`;
-    throw new Fault('config.kubeconfig', message, 'Take the kubeconfig anew from the cluster.');
+    throw new Fault('config.kubeconfig', message, 'Get a new kubeconfig from the cluster.');
   }
   if (end && end.endsMs <= nowMs)
     throw new Fault(
       'refused.certificate',
-      `The client certificate of context ${name} (${end.subject}) ended on ${end.day}: the cluster lets it in no more.`,
-      'On a control-plane node: "kubeadm certs renew admin.conf", then take /etc/kubernetes/admin.conf anew. k3s and RKE2 renew theirs when they are restarted; take their kubeconfig anew.',
+      `The client certificate of context ${name} (${end.subject}) expired on ${end.day}.`,
+      'On a control-plane node: "kubeadm certs renew admin.conf", then copy /etc/kubernetes/admin.conf again. k3s and RKE2 renew theirs at a restart; copy their kubeconfig again.',
     );
   const authority = ca === undefined ? undefined : certificateEnd(ca);
   if (authority && authority.endsMs <= nowMs)
     throw new Fault(
       'refused.certificate',
       `The authority (${authority.subject}) that context ${name} trusts ended on ${authority.day}.`,
-      'The cluster needs a new certificate authority before anything else: "kubeadm certs check-expiration" tells which.',
+      'The cluster first requires a new certificate authority. To see which: kubeadm certs check-expiration',
     );
 }
 

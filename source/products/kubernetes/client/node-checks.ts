@@ -18,7 +18,7 @@ export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): 
   };
   for (const node of nodes) {
     const { name, ready, object } = node;
-    const { message, reason = 'it says nothing' } = conditionOf(object.status?.conditions, 'Ready') ?? {};
+    const { message, reason = 'no reason reported' } = conditionOf(object.status?.conditions, 'Ready') ?? {};
     // A node that this run left while it restarted is waited for later, when it is upgraded.
     if (!ready) (ours.has(name) ? warned : unfit).push(`${name} is not ready: ${message ?? reason}`);
     unfit.push(...pressure(node, 'DiskPressure'));
@@ -30,14 +30,14 @@ export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): 
   const listed = nodes.map(({ name, kubelet, ready }) => `${name}  ${kubelet.text}  ${ready ? 'ready' : 'not ready'}`);
   const evidence = [...unfit, ...foreign, ...warned, ...listed];
   if (unfit.length > 0)
-    return blocked(unfit.join('; '), 'Bring the node back first: its kubelet says why (journalctl -u kubelet).', evidence);
+    return blocked(unfit.join('; '), 'Restore the node first. Check the log of its kubelet: journalctl -u kubelet', evidence);
   if (foreign.length > 0)
     return blocked(
       foreign.join('; '),
-      'Find out who cordoned it, and why: nodes go one at a time, and what is cordoned takes no pods of those that are drained.',
+      'Find out why it was cordoned: nodes are upgraded one at a time, and a cordoned node accepts no pods of drained ones.',
       evidence,
     );
-  if (warned.length > 0) return warning(warned.join('; '), 'Make room on it before others are drained.', evidence);
+  if (warned.length > 0) return warning(warned.join('; '), 'Free resources on it before others are drained.', evidence);
   return ok(`${countText(nodes.length, 'node')} ready, none short of disk, memory or processes`, evidence);
 }
 
@@ -66,7 +66,7 @@ export function checkSkew(facts: ClusterFacts): CheckResult {
   if (problems.length > 0)
     return blocked(
       problems.join(' '),
-      'Upgrade what is behind, the control plane first. Downgrade what is newer than every API server.',
+      'Upgrade older components, the control plane first. Downgrade components newer than every API server.',
       problems,
     );
   const behind = nodes.filter(({ kubelet }) => kubelet.minor < apiServer.minor);
@@ -86,7 +86,7 @@ export function checkSupport({ apiServer }: ClusterFacts, nowMs: number): CheckR
   if (behind < supportedMinors) return ok(`${reported}: still gets fixes`);
   return warning(
     `${reported}: ${behind} minors behind, without fixes`,
-    `Three minors come each year, and ${supportedMinors} get fixes: stay within two of the newest. One minor at a time leads there.`,
+    `Three minors are released each year and ${supportedMinors} get fixes: stay within two of the newest. Upgrade one minor at a time.`,
   );
 }
 
@@ -126,7 +126,7 @@ export async function checkPods(api: ClusterApi, signal: AbortSignal, each: (cou
   if (all.length === 0) return ok(`${countText(pods.length, 'pod')}, none in trouble`);
   return warning(
     `${countText(all.length, 'pod')} of ${pods.length} in trouble${system.length > 0 ? `, ${system.length} of the system` : ''}`,
-    'What is broken before the upgrade is not broken by it: mend it first, or know it.',
+    'Fix it before the upgrade, or note it as an existing problem.',
     evidence,
   );
 }
@@ -141,7 +141,7 @@ export async function checkCertificates(nodeExec: NodeExec, signal: AbortSignal)
   const found = outcome.exitCode === 0 ? certificatesIn(outcome.stdout) : undefined;
   if (!found)
     return warning(
-      `Not looked at: ${lastWords(outcome) || 'kubeadm says nothing'}`,
+      `Not checked: ${lastWords(outcome) || 'kubeadm printed nothing'}`,
       'Run it on a control-plane node: kubeadm certs check-expiration',
     );
   const ended = found.filter(({ days }) => days <= 0);
@@ -152,7 +152,7 @@ export async function checkCertificates(nodeExec: NodeExec, signal: AbortSignal)
   if (soon.length > 0)
     return warning(
       `about to end: ${reported(soon)}`,
-      'kubeadm upgrade apply renews them, unless --certificate-renewal=false is given.',
+      'kubeadm upgrade apply renews them, unless --certificate-renewal=false is set.',
       evidence,
     );
   return ok(`${found.length} certificates, the first ends in ${Math.min(...found.map(({ days }) => days))} days`, evidence);
@@ -183,7 +183,7 @@ export function checkTalos({ nodes }: ClusterFacts, targetMinor: number): CheckR
   const reported = nodes.map(({ name, osImage }) => ({ name, osImage, minor: talosMinor(osImage) }));
   const evidence = reported.map(({ name, osImage }) => `${name}  ${osImage}`);
   const minors = reported.flatMap(({ minor }) => minor ?? []);
-  if (minors.length === 0) return warning('its nodes tell no release of Talos', undefined, evidence);
+  if (minors.length === 0) return warning('its nodes report no release of Talos', undefined, evidence);
   const lowest = Math.min(...minors);
   const range = `Talos 1.${lowest} runs Kubernetes 1.${oldestOf(lowest)} to 1.${newestOf(lowest)}`;
   if (targetMinor > newestOf(lowest)) {
@@ -194,6 +194,6 @@ export function checkTalos({ nodes }: ClusterFacts, targetMinor: number): CheckR
       evidence,
     );
   }
-  if (targetMinor < oldestOf(lowest)) return warning(`${range}: 1.${targetMinor} is older`, 'Go on to one that it runs.', evidence);
+  if (targetMinor < oldestOf(lowest)) return warning(`${range}: 1.${targetMinor} is older`, 'Choose a release that it supports.', evidence);
   return ok(range, evidence);
 }

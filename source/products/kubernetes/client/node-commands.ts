@@ -73,7 +73,7 @@ export function controlPlaneCommands(target: UpgradeTarget, first: boolean): Nod
   if (target.kind === 'kubeadm') return kubeadmCommands(target, 'kubeadm', own, (install) => [...install('kubeadm'), ...own]);
   return otherCommands(target, 'server', {
     provider: providers[target.kind]?.(minorText(target.to), version.slice(1)) ?? '',
-    unknown: `# bring the control plane to ${version}, as whoever made the cluster says`,
+    unknown: `# bring the control plane to ${version}, with the method of the cluster's provider`,
   });
 }
 
@@ -81,7 +81,7 @@ export function nodeCommands(target: UpgradeTarget, controlPlane: boolean): Node
   const { kind, to } = target;
   if (kind !== 'kubeadm')
     return otherCommands(target, controlPlane ? 'server' : 'agent', {
-      provider: `# let the node pool be brought to ${minorText(to)}`,
+      provider: `# upgrade the node pool to ${minorText(to)}`,
       unknown: `# bring its kubelet to ${releaseText(to)}`,
     });
   const restart = [
@@ -108,10 +108,7 @@ function kubeadmCommands(
   const version = releaseText(to);
   const manager = packageManagers.find(({ systems }) => systems.test(osImage));
   if (!manager)
-    return byHand(`how packages are installed on ${osImage || 'it'} is not known here`, [
-      `# install ${packages} ${version}`,
-      ...shown(own),
-    ]);
+    return byHand(`the package manager of ${osImage || 'the node'} is unknown`, [`# install ${packages} ${version}`, ...shown(own)]);
   // The file may name another minor than the one that runs, after an interrupted run for example.
   const repository = from.minor === to.minor ? [] : [['sed', '-i', `s#/v1\\.[0-9]*/#/v${minorText(to)}/#`, manager.repository]];
   return run([...repository, ...all((...names) => manager.install(names, version.slice(1)))]);
@@ -124,7 +121,7 @@ function otherCommands(
 ): NodeCommands {
   if (kind === 'k3s' || kind === 'rke2') return installer(kind, to, role);
   if (kind === 'talos') return talos(to, address);
-  return kind === 'unknown' ? byHand('how this cluster was made is not known here', [unknown]) : byHand('its provider does it', [provider]);
+  return kind === 'unknown' ? byHand('the installer of this cluster is unknown', [unknown]) : byHand('done by its provider', [provider]);
 }
 
 /** Upgrades the kubelets of all nodes too, without a drain. Upgraded parts stay unchanged. */
@@ -137,7 +134,7 @@ function talos(to: Release, address = 'CONTROL-PLANE'): NodeCommands {
 function installer(kind: 'k3s' | 'rke2', to: Release, role: 'server' | 'agent'): NodeCommands {
   const version = to.vendor === '' ? `${releaseText(to)}+${distributions[kind].firstSuffix}` : to.text;
   if (kind === 'k3s')
-    return byHand('its installer forgets options that are not in /etc/rancher/k3s/config.yaml: give them again', [
+    return byHand('its installer drops options that are not in /etc/rancher/k3s/config.yaml: pass them again', [
       `curl -sfL https://get.k3s.io | INSTALL_K3S_VERSION='${version}' sh -s - ${role}`,
     ]);
   return byHand('its installer is fetched from the network', [

@@ -27,10 +27,10 @@ export function skewProblems({ apiServers, nodes, controllers, planes, distribut
     problems.push(`API servers are ${minorText(oldest)} and ${minorText(newest)}: they may be one minor apart.`);
   const judge = (what: string, release: Release, lag: number, { least = oldest, most = newest } = {}) => {
     if (release.minor > least.minor)
-      problems.push(`${what} is ${release.text}, newer than the API server (${least.text}): it must never be.`);
+      problems.push(`${what} is ${release.text}, which must not be newer than the API server (${least.text}).`);
     else if (most.minor - release.minor > lag)
       problems.push(
-        `${what} is ${release.text}, ${most.minor - release.minor} minors behind the API server (${most.text}): ${lag} are allowed.`,
+        `${what} is ${release.text}, ${most.minor - release.minor} minors behind the API server (${most.text}): at most ${lag} are supported.`,
       );
   };
   const only = (apiServer: Release | undefined) => apiServer && { least: apiServer, most: apiServer };
@@ -50,7 +50,7 @@ export function skewProblems({ apiServers, nodes, controllers, planes, distribut
 /** Returns why a kubectl of this release must not be used, in one sentence; undefined if it is supported (one minor either way). */
 export function kubectlProblem(kubectl: Release, apiServers: readonly Release[]): string | undefined {
   const remote = apiServers.find(({ minor }) => Math.abs(minor - kubectl.minor) > kubectlApart);
-  return remote && `kubectl is ${kubectl.text}, more than one minor away from the API server (${remote.text}).`;
+  return remote && `kubectl is ${kubectl.text}, more than one minor from the API server (${remote.text}).`;
 }
 
 /** Returns a text such as `1.31 -> 1.32 -> 1.33`. */

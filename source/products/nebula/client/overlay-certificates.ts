@@ -31,7 +31,7 @@ export async function makeAuthority(
 nebula-cert ca -name "$1" -duration "$2" -out-crt "$d/ca.crt" -out-key "$d/ca.key" >&2 && cat "$d/ca.crt" "$d/ca.key"`;
   const text = await outputOf('do it', script, { signal }, [name, `${seconds}s`]);
   const [certificate, key] = [blockOf(text, 'CERTIFICATE'), blockOf(text, 'ED25519 PRIVATE KEY')];
-  if (certificate === undefined || key === undefined) throw failed('make the authority', text.includes('PRIVATE') ? '' : text);
+  if (certificate === undefined || key === undefined) throw failed('create the authority', text.includes('PRIVATE') ? '' : text);
   return { certificate, key };
 }
 
@@ -159,12 +159,12 @@ function wordsOf({ stdout, stderr }: ExecOutcome): string {
 function missing(cause?: unknown): Fault {
   return new Fault(
     'refused.noProgram',
-    'There is no nebula-cert on this machine.',
+    'nebula-cert is not installed on this machine.',
     'Install nebula here (apt install nebula): the key of the authority does not travel.',
     { cause },
   );
 }
 
 function failed(what: string, words: string): Fault {
-  return new Fault('failed.overlay', `nebula-cert could not ${what}${words === '' ? '' : `: ${cleanLine(words)}`}.`, 'Nothing was kept.');
+  return new Fault('failed.overlay', `nebula-cert could not ${what}${words === '' ? '' : `: ${cleanLine(words)}`}.`, 'Nothing was stored.');
 }

@@ -91,10 +91,10 @@ export class ObjectStore {
     const answer = await this.#ask({ method: 'HEAD', path: pathOf(name), signal });
     if (answer.status === 404) {
       // The answer to HEAD has no body that could say whether the bucket is missing.
-      await this.#expect({ method: 'HEAD', path: `/${encodedPath(name.bucket)}`, signal }, `look at ${name.bucket}`, name);
+      await this.#expect({ method: 'HEAD', path: `/${encodedPath(name.bucket)}`, signal }, `read ${name.bucket}`, name);
       return undefined;
     }
-    if (answer.status !== 200) throw refusalOf(this.endpoint, answer, `look at ${shown(name)}`, name);
+    if (answer.status !== 200) throw refusalOf(this.endpoint, answer, `read ${shown(name)}`, name);
     return {
       key: name.key,
       sizeBytes: Number(answer.headers['content-length'] ?? 0),
@@ -163,8 +163,7 @@ export class ObjectStore {
   /** Aborts an upload, which deletes its parts. Returns without a fault if it no longer exists. */
   async giveUp(grant: Grant, name: ObjectName, upload: string): Promise<void> {
     const answer = await this.#ask({ method: 'DELETE', path: pathOf(name), query: { uploadId: upload }, signal: grant.signal });
-    if (answer.status !== 204 && answer.status !== 404)
-      throw refusalOf(this.endpoint, answer, `give up the upload of ${shown(name)}`, name);
+    if (answer.status !== 204 && answer.status !== 404) throw refusalOf(this.endpoint, answer, `abort the upload of ${shown(name)}`, name);
   }
 
   /** Returns a link with which anyone can read the object. `base` is the address of the server for its users, without a path. */
@@ -214,8 +213,8 @@ export class ObjectStore {
   }
 
   #strange(what: string, why: string): Fault {
-    const message = `${this.endpoint.shown} answers strangely when asked to ${what}: ${why}.`;
-    return new Fault('failed.objects', message, 'Is it a server with the S3 API? Look at its log.');
+    const message = `${this.endpoint.shown} returned an unexpected response when trying to ${what}: ${why}.`;
+    return new Fault('failed.objects', message, 'Check that it is a server with the S3 API, and its log.');
   }
 }
 
@@ -242,32 +241,32 @@ function refusalOf(
   const said = cleanLine(textIn(text, 'Message') ?? '').replace(/\.$/, '');
   const isBare = status === 404 && text === '' && name !== undefined;
   if (/expired/i.test(said) && (code === 'AccessDenied' || code === 'ExpiredToken' || code === '')) {
-    const remedy = 'Make a new one: quarterdeck objects link COMPONENT BUCKET/KEY';
-    return new Fault('refused.expired', `${where} says that the link has expired.`, remedy);
+    const remedy = 'Create a new one: quarterdeck objects link COMPONENT BUCKET/KEY';
+    return new Fault('refused.expired', `${where} reports that the link has expired.`, remedy);
   }
   if (code === 'RequestTimeTooSkewed' || code === 'RequestNotReadyYet') {
     const message = `The clocks of ${where} and of this machine are too far apart for a signature.`;
     return new Fault('refused.clock', message, 'Set both right: 15 minutes are the most.');
   }
   if (code === 'InvalidAccessKeyId' || code === 'SignatureDoesNotMatch') {
-    const remedy = 'Look at access key and secret key: quarterdeck secrets list COMPONENT';
+    const remedy = 'Check access key and secret key: quarterdeck secrets list COMPONENT';
     return new Fault('refused.login', `${where} does not accept these keys: ${said || code}.`, remedy);
   }
   if (code === 'NoSuchBucket' || isBare) {
     const remedy = '"quarterdeck objects list COMPONENT" lists those that exist.';
-    return new Fault('usage.bucket', `There is no bucket ${cleanLine(name?.bucket ?? '')} at ${where}.`, remedy);
+    return new Fault('usage.bucket', `${where} has no bucket ${cleanLine(name?.bucket ?? '')}.`, remedy);
   }
   if (code === 'NoSuchKey') {
     const remedy = '"quarterdeck objects list COMPONENT BUCKET" lists those that exist.';
-    return new Fault('usage.object', `There is no object ${name ? shown(name) : ''} at ${where}.`, remedy);
+    return new Fault('usage.object', `${where} has no object ${name ? shown(name) : ''}.`, remedy);
   }
   const reason = said === '' ? '' : `: ${said}`;
   if (status === 403) {
-    const message = `${where} does not let these keys ${cleanLine(what)}${reason}.`;
-    return new Fault('refused.object', message, 'Look at the policy of the user that they are of.');
+    const message = `${where} does not allow these keys to ${cleanLine(what)}${reason}.`;
+    return new Fault('refused.object', message, 'Check the policy of their user.');
   }
   const message = `${where} did not ${cleanLine(what)}: status ${status}${code === '' ? '' : `, ${code}`}${reason}.`;
-  return new Fault('failed.objects', message, 'Look at its log.');
+  return new Fault('failed.objects', message, 'Check its log.');
 }
 
 const pathOf = ({ bucket, key }: ObjectName) => `/${encodedPath(bucket)}/${encodedPath(key)}`;

@@ -27,7 +27,7 @@ export function readIngress(text: string): { rules: readonly IngressRule[]; prob
     problems.push({ level, ...document.position(path), field: fieldText(path), message, remedy, ...(rule !== undefined && { rule }) });
   const top = objectOf(document.value);
   if (!top) {
-    add('error', [], 'There is no configuration in it.', 'Begin with tunnel, credentials-file and ingress.');
+    add('error', [], 'It contains no configuration.', 'Begin with tunnel, credentials-file and ingress.');
     return { rules: [], problems };
   }
   checkCredentials(top, add);
@@ -36,7 +36,7 @@ export function readIngress(text: string): { rules: readonly IngressRule[]; prob
     add(
       'error',
       'ingress' in top ? ['ingress'] : [],
-      'There are no ingress rules: every request is answered with 503.',
+      'No ingress rules: every request is answered with 503.',
       'Add ingress with a rule for each name, and as the last one: service: http_status:404',
       'R24',
     );
@@ -48,14 +48,14 @@ export function readIngress(text: string): { rules: readonly IngressRule[]; prob
     const { line } = document.position(['ingress', at]);
     const read = { line, hostname: field('hostname'), path: field('path'), service: field('service') };
     if (rule) checkRule(rule, read, at, add);
-    else add('error', ['ingress', at], 'The rule is no list of names and values.', 'Write hostname and service.');
+    else add('error', ['ingress', at], 'The rule is not a mapping of names and values.', 'Write hostname and service.');
     checkCatchAll(read, at, list.length, add);
     return read;
   });
   for (const [at, rule] of rules.entries()) {
     const before = rules.slice(0, at).find((other) => covers(other, rule));
     if (!before || isCatchAll(before)) continue;
-    const message = `It is never reached: the rule of line ${before.line} takes all that it would get.`;
+    const message = `It is never reached: the rule in line ${before.line} matches the same requests.`;
     add('warning', ['ingress', at], message, 'Put the more special rule first.');
   }
   return { rules, problems: problems.sort((a, b) => a.line - b.line || a.column - b.column) };
@@ -73,17 +73,17 @@ function checkCredentials(top: JsonObject, add: Add): void {
         add(
           'warning',
           [name],
-          'A token stands in the file, where everybody who may read it has the tunnel.',
-          'Give it through the environment: TUNNEL_TOKEN.',
+          'The file contains a token: anyone who can read the file can run the tunnel.',
+          'Pass it in the environment: TUNNEL_TOKEN.',
         );
     }
   if (file !== undefined && tunnel === undefined)
-    add('error', ['credentials-file'], 'There are credentials, and no tunnel that they are for.', 'Add tunnel with its id.', 'R21');
+    add('error', ['credentials-file'], 'It has credentials but no tunnel.', 'Add tunnel with its id.', 'R21');
   if (tunnel !== undefined && file === undefined)
     add(
       'warning',
       ['tunnel'],
-      'There is a tunnel id, and no credentials-file: it is looked for beside the configuration.',
+      'It has a tunnel ID but no credentials-file: cloudflared searches for one beside the configuration.',
       'Add credentials-file.',
       'R21',
     );
@@ -94,16 +94,17 @@ function checkRule(rule: JsonObject, { hostname, path, service }: IngressRule, a
   for (const key of Object.keys(rule)) {
     if (ruleKeys.includes(key)) continue;
     const near = nearestName(key, ruleKeys);
-    const remedy = near === undefined ? `It knows ${ruleKeys.join(', ')}.` : `Is it "${near}"?`;
-    add('warning', ['ingress', at, key], `A rule knows no "${key.slice(0, 40)}": it is ignored.`, remedy);
+    const remedy = near === undefined ? `Supported keys: ${ruleKeys.join(', ')}.` : `Did you mean "${near}"?`;
+    add('warning', ['ingress', at, key], `Unknown key "${key.slice(0, 40)}" in a rule: it is ignored.`, remedy);
   }
-  if (/^(?:.*[^:]|\[.*\]):\d+$/.test(hostname)) wrongHost('A hostname has no port.', 'Take the port out: the tunnel answers on 443 alone.');
+  if (/^(?:.*[^:]|\[.*\]):\d+$/.test(hostname)) wrongHost('A hostname has no port.', 'Remove the port: the tunnel serves only 443.');
   else if (hostname.lastIndexOf('*') > 0 || (hostname.startsWith('*') && hostname !== '*' && !hostname.startsWith('*.')))
-    wrongHost('A star can only stand in the place of the first part of a name.', 'Write *.example.com');
-  else if (/[/\s]/.test(hostname)) wrongHost(`"${hostname.slice(0, 60)}" is no name.`, 'Write the name alone, without https:// and path.');
+    wrongHost('A wildcard can only replace the first part of a name.', 'Write *.example.com');
+  else if (/[/\s]/.test(hostname))
+    wrongHost(`"${hostname.slice(0, 60)}" is not a host name.`, 'Use only the name, without https:// and path.');
   if (!compiled(path)) {
     const message = 'The path is a regular expression, and this is none that Go understands.';
-    add('error', ['ingress', at, 'path'], message, 'Look-ahead and back references are not known there.');
+    add('error', ['ingress', at, 'path'], message, 'Look-ahead and back references are not supported.');
   }
   const problem = serviceProblem(service);
   if (problem) add('error', 'service' in rule ? ['ingress', at, 'service'] : ['ingress', at], ...problem);
@@ -118,19 +119,19 @@ function checkRule(rule: JsonObject, { hostname, path, service }: IngressRule, a
 }
 
 function serviceProblem(service: string): [message: string, remedy: string] | undefined {
-  if (service === '') return ['The rule has no service.', 'Say where it leads: service: http://name:8080'];
+  if (service === '') return ['The rule has no service.', 'Set its target: service: http://name:8080'];
   if (plainServices.test(service)) return undefined;
   const [, status] = /^http_status:(.*)$/.exec(service) ?? [];
   if (status !== undefined)
-    return /^[1-9]\d\d$/.test(status) ? undefined : [`"${status.slice(0, 20)}" is no HTTP status.`, 'For example: http_status:404'];
+    return /^[1-9]\d\d$/.test(status) ? undefined : [`"${status.slice(0, 20)}" is not an HTTP status.`, 'For example: http_status:404'];
   if (/^unix(?:\+tls)?:/.test(service))
     return /^unix(?:\+tls)?:\/*[^/]/.test(service) ? undefined : ['The path of the socket is missing.', 'For example: unix:/run/app.sock'];
   const url = URL.canParse(service) ? new URL(service) : undefined;
   if (!url || !/^[a-z][a-z0-9+.-]*:\/\//i.test(service) || url.hostname === '')
-    return [`"${service.slice(0, 60)}" is no address.`, 'It needs a scheme and a name: http://name:8080'];
+    return [`"${service.slice(0, 60)}" is not an address.`, 'It needs a scheme and a name: http://name:8080'];
   // Searched in the text: a URL parser adds the slash itself.
   return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]+[/?#]/i.test(service)
-    ? ['A service has no path: the path of the request is kept.', 'Leave off everything behind the port, the slash too.']
+    ? ['A service has no path: the path of the request is kept.', 'Remove everything after the port, including the slash.']
     : undefined;
 }
 
@@ -138,15 +139,15 @@ function checkCatchAll(rule: IngressRule, at: number, count: number, add: Add): 
   const isLast = at === count - 1;
   const path = ['ingress', at];
   if (isLast && !isCatchAll(rule)) {
-    const message = 'The last rule has to take all that is left: it may have neither hostname nor path.';
+    const message = 'The last rule must match all requests: it must have neither hostname nor path.';
     add('error', path, message, 'Add as the last one: service: http_status:404', 'R24');
   }
   if (!isLast && isCatchAll(rule)) {
-    const message = `It takes every request: the ${count - at - 1} behind it are never reached.`;
-    add('error', path, message, 'Give it a hostname, or put it last.', 'R24');
+    const message = `It matches every request: the ${count - at - 1} after it are never reached.`;
+    add('error', path, message, 'Add a hostname, or move it to the end.', 'R24');
   }
   if (isLast && isCatchAll(rule) && rule.service !== 'http_status:404' && rule.service !== '') {
-    const message = 'What has no rule of its own gets this service, whatever name it was asked by.';
+    const message = 'All requests without a rule of their own reach this service, regardless of the host name.';
     add('warning', [...path, 'service'], message, 'Usually the last one is service: http_status:404', 'R24');
   }
 }

@@ -35,7 +35,7 @@ export class TunnelUi {
       this.#authority = { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
       const { status } = await this.#ask('GET', '/api/client', grant.signal);
       if (status === 200) return;
-      const why = status === 403 ? 'password login is switched off there' : 'it refuses this user and password, or wants a second factor';
+      const why = status === 403 ? 'password login is disabled on it' : 'it rejects this user and password, or requires a second factor';
       throw loginFault(this.endpoint, why);
     }
     const request = { method: 'POST', path: '/api/session', json: { password } };
@@ -54,12 +54,12 @@ export class TunnelUi {
 
   /** The answer contains the keys that the server generated, and is discarded. */
   async add(grant: Grant, name: string): Promise<void> {
-    await this.#change(grant, 'make the client', 'POST', this.#path(), this.dialect === 'basic' ? { name, expiresAt: null } : { name });
+    await this.#change(grant, 'create the client', 'POST', this.#path(), this.dialect === 'basic' ? { name, expiresAt: null } : { name });
   }
 
   async setEnabled(grant: Grant, id: string, enabled: boolean): Promise<void> {
     const path = `${this.#path(id)}/${enabled ? 'enable' : 'disable'}`;
-    await this.#change(grant, enabled ? 'let the client in' : 'keep the client out', 'POST', path);
+    await this.#change(grant, enabled ? 'enable the client' : 'disable the client', 'POST', path);
   }
 
   async remove(grant: Grant, id: string): Promise<void> {
@@ -70,7 +70,7 @@ export class TunnelUi {
   async configuration(grant: Grant, id: string): Promise<string> {
     const { status, text, words } = await this.#ask('GET', `${this.#path(id)}/configuration`, grant.signal);
     if (status !== 200 || !text.includes('[Interface]'))
-      throw failed(this.endpoint, 'did not give the configuration', status, status === 200 ? '' : words);
+      throw failed(this.endpoint, 'did not return the configuration', status, status === 200 ? '' : words);
     return text;
   }
 
@@ -132,7 +132,7 @@ function clientOf(client: JsonObject) {
 }
 
 function loginFault({ shown }: HttpEndpoint, why: string): Fault {
-  const remedy = 'Check the password. One that is kept may be an old one: quarterdeck secrets list COMPONENT';
+  const remedy = 'Check the password. A stored one may be outdated: quarterdeck secrets list COMPONENT';
   return new Fault('refused.login', `${shown}: ${why}.`, remedy);
 }
 
@@ -140,6 +140,6 @@ function failed({ shown }: HttpEndpoint, what: string, status: number, words: st
   return new Fault(
     'failed.tunnelUi',
     `${shown} ${what}: status ${status}${words === '' ? '' : `, ${words}`}.`,
-    status === 401 ? 'The session has ended: start it again.' : 'Look at its log.',
+    status === 401 ? 'The session has ended: start it again.' : 'Check its log.',
   );
 }

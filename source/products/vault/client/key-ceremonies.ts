@@ -40,7 +40,7 @@ export abstract class Ceremony<Result> {
   }
 
   async status(signal: AbortSignal): Promise<CeremonyStatus> {
-    return statusOf(await this.api.call('GET', this.attempt, 'tell of an attempt', signal));
+    return statusOf(await this.api.call('GET', this.attempt, 'read the attempt', signal));
   }
 
   async give(grant: Grant, share: string, nonce: string): Promise<CeremonyStep<Result>> {
@@ -50,13 +50,13 @@ export abstract class Ceremony<Result> {
       const data = dataOf(answer);
       return data['complete'] === true ? { kind: 'done', result: this.resultOf(data) } : { kind: 'taken', status: statusOf(data) };
     }
-    if (status === 403 || status === 503) throw vaultRefusal(answer, 'take the share');
+    if (status === 403 || status === 503) throw vaultRefusal(answer, 'accept the share');
     const now = await this.status(grant.signal);
     if (!now.started || now.nonce !== nonce) return { kind: 'gone' };
     if (/already been provided|valid hex or base64|must be specified|shorter than minimum|longer than maximum/i.test(words))
       return { kind: 'refused', words };
     if (now.progress === 0) return { kind: 'dropped', words };
-    throw vaultFault(`It did not take the share: ${cleanLine(words) || `status ${status}`}.`, 'Look at its log.');
+    throw vaultFault(`It rejected the share: ${cleanLine(words) || `status ${status}`}.`, 'Check its log.');
   }
 
   /** Newer releases require the nonce of the attempt. */
@@ -73,8 +73,8 @@ export class ShareRotation extends Ceremony<NewShares> {
     signal: AbortSignal,
   ): Promise<ShareRotation> {
     const attempts = recovery ? ['sys/rotate/recovery/init', 'sys/rekey-recovery-key/init'] : ['sys/rotate/root/init', 'sys/rekey/init'];
-    const calls = await findCalls(endpoint, token, attempts, 'make new key shares', signal);
-    if (!calls) throw noCalls('make new key shares');
+    const calls = await findCalls(endpoint, token, attempts, 'create new key shares', signal);
+    if (!calls) throw noCalls('create new key shares');
     return new ShareRotation(calls);
   }
 
@@ -89,22 +89,19 @@ export class ShareRotation extends Ceremony<NewShares> {
   protected override resultOf(data: JsonObject): NewShares {
     const shares = textsIn(data, 'keys');
     if (shares.length > 0) return { shares, verificationNonce: textOf(data['verification_nonce']) };
-    throw vaultFault(
-      'It took the last share, and answered without new ones.',
-      'The old ones are still in force: cancel it, and begin anew.',
-    );
+    throw vaultFault('It took the last share, and answered without new ones.', 'The old ones are still valid: cancel it, and start again.');
   }
 
   async prove(grant: Grant, share: string, nonce: string): Promise<boolean> {
-    const data = await this.api.call('PUT', `${this.path}/verify`, 'take the new shares as proved', grant.signal, { key: share, nonce });
+    const data = await this.api.call('PUT', `${this.path}/verify`, 'verify the new shares', grant.signal, { key: share, nonce });
     return data['complete'] === true;
   }
 
   /** Restarts the verification and returns its nonce. */
   async proveAnew(grant: Grant): Promise<string> {
     const path = `${this.path}/verify`;
-    await this.api.call('DELETE', path, 'begin the proof of the new shares anew', grant.signal);
-    return textOf((await this.api.call('GET', path, 'tell of the proof of the new shares', grant.signal))['nonce']);
+    await this.api.call('DELETE', path, 'restart the verification of the new shares', grant.signal);
+    return textOf((await this.api.call('GET', path, 'read the verification of the new shares', grant.signal))['nonce']);
   }
 }
 
@@ -112,15 +109,15 @@ export class RootGeneration extends Ceremony<string> {
   /** Without a token, returns undefined if the server requires one. Older servers do not. */
   static async open(endpoint: HttpEndpoint, token: string | undefined, signal: AbortSignal): Promise<RootGeneration | undefined> {
     const attempts = ['sys/generate-root-token/attempt', 'sys/generate-root/attempt'];
-    const calls = await findCalls(endpoint, token, attempts, 'make a root token', signal);
+    const calls = await findCalls(endpoint, token, attempts, 'create a root token', signal);
     return calls && new RootGeneration(calls);
   }
 
   /** @returns the one-time password that will encode the token; the server does not return it again */
   async start(grant: Grant): Promise<{ status: CeremonyStatus; otp: string }> {
-    const data = await this.api.call('PUT', this.attempt, 'begin to make a root token', grant.signal, {});
+    const data = await this.api.call('PUT', this.attempt, 'start creating a root token', grant.signal, {});
     const otp = textOf(data['otp']);
-    if (otp === '') throw vaultFault('It began, and told no one-time password.', 'Cancel it, and begin anew.');
+    if (otp === '') throw vaultFault('It started, but returned no one-time password.', 'Cancel it, and start again.');
     return { status: statusOf(data), otp };
   }
 
@@ -136,7 +133,7 @@ export function decodeRoot(encoded: string, otp: string): string {
   const pad = Buffer.from(otp);
   const token = Buffer.from(bytes.map((byte, at) => byte ^ (pad[at] ?? 0))).toString('latin1');
   if (bytes.length === 0 || bytes.length !== pad.length || !/^[\x21-\x7e]+$/.test(token))
-    throw vaultFault('What it made is no token under this one-time password.', 'Begin anew.');
+    throw vaultFault('The result is not a token for this one-time password.', 'Start again.');
   return token;
 }
 
@@ -162,14 +159,14 @@ async function findCalls(
 
 export function noCalls(what: string): Fault {
   return vaultFault(
-    `This server does not ${what} over its API: that is switched off, or it is too old.`,
+    `This server does not ${what} over its API: it is disabled, or the server is too old.`,
     'OpenBao: a newer release has it behind a login; disable_unauthed_* = false in its listener brings the old way back for as long as it is needed. Vault: enable_unauthenticated_access.',
     'refused.ceremony',
   );
 }
 
 function statusOf(data: JsonObject) {
-  if (typeof data['started'] !== 'boolean' && typeof data['progress'] !== 'number') throw strangeAnswer('tell of an attempt');
+  if (typeof data['started'] !== 'boolean' && typeof data['progress'] !== 'number') throw strangeAnswer('read the attempt');
   return {
     started: data['started'] === true,
     nonce: cleanLine(textOf(data['nonce'])),

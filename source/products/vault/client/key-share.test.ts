@@ -15,7 +15,7 @@ describe('key shares (R59)', () => {
         for (const text of notations) {
           expect(shareProblem(`  ${text}\n`, seal, none)).toBeUndefined();
           expect(shareNumber(text)).toBe(bytes.at(-1));
-          expect(shareProblem(text, seal, new Set([bytes.at(-1) ?? 0]))).toMatch(/given already/);
+          expect(shareProblem(text, seal, new Set([bytes.at(-1) ?? 0]))).toMatch(/already entered/);
         }
       }),
     );

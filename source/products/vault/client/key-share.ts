@@ -17,7 +17,7 @@ export function shareProblem(
   given: ReadonlySet<number | undefined>,
 ): string | undefined {
   const share = text.trim();
-  if (share === '') return 'Type a key share, or leave with Esc.';
+  if (share === '') return 'Type a key share, or press Esc to cancel.';
   if (/^-----BEGIN PGP/.test(share)) return sealedForHolder;
   const bytes = decoded(share);
   if (!bytes) return 'That is neither hex nor base64: copy the whole share again.';
@@ -27,14 +27,14 @@ export function shareProblem(
   if (bytes.length !== wanted) {
     const hex = wanted * 2;
     const letters = Math.ceil(wanted / 3) * 4;
-    return `That is ${bytes.length < wanted ? 'too short' : 'too long'}: a share has ${hex} characters in hex, ${letters} in base64.`;
+    return `It is ${bytes.length < wanted ? 'too short' : 'too long'}: a share has ${hex} characters in hex, ${letters} in base64.`;
   }
   const number = bytes.at(-1) ?? 0;
-  if (!isAlone && given.has(number)) return 'That share was given already: each one counts once.';
+  if (!isAlone && given.has(number)) return 'This share was already entered: each one counts once.';
   return undefined;
 }
 
-const sealedForHolder = 'That is sealed with PGP for its holder. Open it first: base64 -d | gpg -d, and type what that prints.';
+const sealedForHolder = 'This share is sealed with PGP for its holder. Decrypt it first (base64 -d | gpg -d), and type the result.';
 
 /** Decodes a share as the server does: hex first, then base64 with its padding. */
 function decoded(text: string): Buffer | undefined {

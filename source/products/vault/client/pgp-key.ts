@@ -11,11 +11,11 @@ export function pgpPublicKey(content: Uint8Array): { base64?: string; problem?: 
   if (!binary) return { problem: 'Its armour is broken: export it again.' };
   const tag = tagOf(binary[0]);
   if (tag === secretTag) return { problem: secretProblem };
-  if (tag !== publicTag) return { problem: 'That is no public key: gpg --export KEY writes one.' };
+  if (tag !== publicTag) return { problem: 'Not a public key. Create one with gpg --export KEY.' };
   return { base64: binary.toString('base64') };
 }
 
-const secretProblem = 'That is a secret key, which nobody else may have: gpg --export writes the public one.';
+const secretProblem = 'This is a secret key, which must not be shared. Use the public key from gpg --export.';
 
 function unarmoured(text: string): Buffer | undefined {
   const body = /-----BEGIN PGP PUBLIC KEY BLOCK-----[^\n]*\n(?:[^\n:]+:[^\n]*\n)*\s*([\s\S]*?)-----END PGP PUBLIC KEY BLOCK-----/.exec(

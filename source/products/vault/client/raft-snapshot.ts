@@ -17,12 +17,12 @@ export async function takeSnapshot(api: VaultApi, signal: AbortSignal) {
   const { status, body, words } = await api.download('sys/storage/raft/snapshot', { limitMs, limitBytes: snapshotLimitBytes }, signal);
   if (/not.*raft|raft storage is not in use/i.test(words) || (status === 404 && words !== '')) {
     throw vaultFault(
-      'Its storage is not the integrated one (raft): it takes no snapshots.',
-      'Back up what it stores in: quarterdeck backup COMPONENT.',
+      'It does not use integrated storage (raft), which snapshots require.',
+      'Back up its data instead: quarterdeck backup COMPONENT',
       'refused.snapshot',
     );
   }
-  if (status !== 200) throw vaultRefusal({ status, words }, 'take a snapshot');
+  if (status !== 200) throw vaultRefusal({ status, words }, 'create a snapshot');
   return { bytes: body, ...(await readSnapshot(body, signal)) };
 }
 
@@ -33,18 +33,18 @@ export async function restoreSnapshot(grant: Grant, api: VaultApi, bytes: Uint8A
   if (status === 204 || status === 200) return;
   if (/different set of unseal keys|could not verify hash file/i.test(words)) {
     throw vaultFault(
-      'The snapshot was taken under other key shares than those in force. Nothing was changed.',
+      'The snapshot was created with other key shares than the current ones. Nothing was changed.',
       'If it is the right one and its shares are at hand, run it again with --force.',
       'refused.snapshotKeys',
     );
   }
-  throw vaultRefusal({ status, words }, 'take the snapshot back');
+  throw vaultRefusal({ status, words }, 'restore the snapshot');
 }
 
 /** Returns the index of the cluster's log, and the size. Throws `failed.snapshot` if a checksum is wrong. */
 export async function readSnapshot(bytes: Buffer, signal: AbortSignal): Promise<{ index: number; stateBytes: number }> {
   // The most common useless snapshot is a JSON error that was saved as a file.
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) throw damaged('it is no gzip archive');
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) throw damaged('it is not a gzip archive');
   let plain: Buffer;
   try {
     plain = await promisify(gunzip)(bytes, { maxOutputLength: 8 * snapshotLimitBytes });
@@ -84,8 +84,8 @@ async function filesOf(plain: Buffer): Promise<Map<string, Buffer>> {
 
 function damaged(why: string) {
   return vaultFault(
-    `That is no whole snapshot: ${why}.`,
-    'Nothing was kept of it. Take it again, and look at the log of the server.',
+    `The snapshot is not complete: ${why}.`,
+    'It was discarded. Create it again, and check the log of the server.',
     'failed.snapshot',
   );
 }

@@ -34,14 +34,14 @@ export class SecretsManager extends VaultApi {
     const isCounted = /retrieve stored keys|unseal failed|compute combined key|setup unseal key|verify recovery key/i.test(answer.words);
     if (isCounted && /setup unseal key/i.test(answer.words)) {
       throw failed(
-        'Its number of shares was changed by a restored snapshot, and this process does not know it yet.',
+        'Its number of shares was changed by a restored snapshot; this process has not loaded it yet.',
         'Restart it, then unseal it with the shares of the snapshot.',
       );
     }
     if (isCounted) return { kind: 'dropped', words: answer.words };
     if (answer.status === 400 && /invalid key|valid hex or base64|must be specified/i.test(answer.words))
       return { kind: 'refused', words: answer.words };
-    throw refusedSeal(answer, 'take the share');
+    throw refusedSeal(answer, 'accept the share');
   }
 
   async reset(grant: Grant): Promise<void> {
@@ -66,13 +66,13 @@ export class SecretsManager extends VaultApi {
     if (answer.status !== 200 && /already initialized/i.test(answer.words)) {
       throw new Fault(
         'refused.initialised',
-        'It was initialised already, by somebody else: the keys are theirs.',
-        'If nobody has them, remove its data and begin anew.',
+        'It was already initialised by someone else, who has the keys.',
+        'If the keys are lost, remove its data and start again.',
       );
     }
     if (answer.status !== 200) {
       const words = answer.words || `it answered with status ${answer.status}`;
-      throw new Fault('failed.initialise', `It was not initialised: ${words}.`, 'Look at its log.');
+      throw new Fault('failed.initialise', `It was not initialised: ${words}.`, 'Check its log.');
     }
     const body = objectOf(answer.json) ?? {};
     const made = textsIn(body, names.made);
@@ -80,8 +80,8 @@ export class SecretsManager extends VaultApi {
     if (made.length === shares && rootToken !== '') return { shares: made, rootToken };
     throw new Fault(
       'failed.initialise',
-      'It was initialised, but its answer holds other keys than were asked for.',
-      'Remove its data and begin anew: nobody has the keys of this one.',
+      'It was initialised, but returned other keys than requested.',
+      'Remove its data and start again: its keys are lost.',
     );
   }
 
@@ -89,7 +89,7 @@ export class SecretsManager extends VaultApi {
     const answer = await new VaultApi(this.endpoint, token).send('PUT', 'sys/seal', undefined, grant.signal, patientMs);
     if (answer.status === 204 || answer.status === 200) return;
     if (/standby/i.test(answer.words))
-      throw failed('This node stands by, and only the one that leads can be sealed.', 'Restart this one, or seal the one that leads.');
+      throw failed('This is a standby node; only the active node can be sealed.', 'Restart this node, or seal the active one.');
     throw refusedSeal(answer, 'seal itself');
   }
 }
@@ -100,7 +100,7 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
   if (status !== 200 || typeof sealed !== 'boolean' || typeof initialized !== 'boolean') {
     throw failed(
       `${shown} does not answer like a secrets manager: ${words || `status ${status}`}.`,
-      'Look whether its port is the right one, and whether it speaks TLS itself.',
+      'Check that its port is right, and whether it uses TLS itself.',
     );
   }
   return {
@@ -121,9 +121,9 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
 }
 
 function refusedSeal({ status, words }: VaultAnswer, what: string): Fault {
-  if (status === 403) return failed(`The token may not have it ${what}.`, 'Take a token whose policy has sudo on sys/seal.');
-  if (/not initialized/i.test(words)) return failed('It is not initialised: there are no shares yet.', 'Initialise it first.');
-  return failed(`It did not ${what}: ${words || `it answered with status ${status}`}.`, 'Look at its log.');
+  if (status === 403) return failed(`The token is not permitted to ${what}.`, 'Use a token whose policy has sudo on sys/seal.');
+  if (/not initialized/i.test(words)) return failed('It is not initialised and has no shares yet.', 'Initialise it first.');
+  return failed(`It did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check its log.');
 }
 
 function failed(message: string, remedy: string): Fault {

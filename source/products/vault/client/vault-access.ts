@@ -17,12 +17,12 @@ export class VaultAccess extends VaultApi {
   async self(signal: AbortSignal): Promise<TokenFacts | undefined> {
     const answer = await this.send('GET', 'auth/token/lookup-self', undefined, signal);
     if (answer.status === 403) return undefined;
-    if (answer.status !== 200) throw vaultRefusal(answer, 'look the token up');
+    if (answer.status !== 200) throw vaultRefusal(answer, 'look up the token');
     return tokenFactsOf(dataOf(answer));
   }
 
   async capabilities(path: string, signal: AbortSignal): Promise<readonly string[]> {
-    return textsIn(await this.call('POST', 'sys/capabilities-self', 'say what the token may do', signal, { paths: [path] }), path);
+    return textsIn(await this.call('POST', 'sys/capabilities-self', 'read the permissions of the token', signal, { paths: [path] }), path);
   }
 
   async accessors(signal: AbortSignal): Promise<readonly string[]> {
@@ -32,7 +32,7 @@ export class VaultAccess extends VaultApi {
   async behind(accessor: string, signal: AbortSignal): Promise<TokenFacts | undefined> {
     const answer = await this.send('POST', 'auth/token/lookup-accessor', { accessor }, signal);
     if ([400, 403, 404].includes(answer.status)) return undefined;
-    if (answer.status !== 200) throw vaultRefusal(answer, 'look a token up');
+    if (answer.status !== 200) throw vaultRefusal(answer, 'look up a token');
     return tokenFactsOf(dataOf(answer));
   }
 
@@ -48,7 +48,7 @@ export class VaultAccess extends VaultApi {
   async makeOrphan(grant: Grant, { policy, name, periodSeconds }: { policy: string; name: string; periodSeconds: number }) {
     const body = { policies: [policy], display_name: name, period: `${periodSeconds}s`, renewable: true };
     const answer = await this.send('POST', 'auth/token/create-orphan', body, grant.signal);
-    if (answer.status !== 200) throw vaultRefusal(answer, 'make a token');
+    if (answer.status !== 200) throw vaultRefusal(answer, 'create a token');
     return loginOf(answer.json);
   }
 
@@ -66,7 +66,7 @@ export class VaultAccess extends VaultApi {
     const answer = await this.send('PUT', policyPath(name), { policy }, grant.signal);
     if (answer.status === 204 || answer.status === 200) return;
     if (answer.status === 400)
-      throw vaultFault(`The policy was not taken: ${answer.words}.`, 'Nothing was changed. Mend it, and write it again.', 'failed.policy');
+      throw vaultFault(`The policy was rejected: ${answer.words}.`, 'Nothing was changed. Mend it, and write it again.', 'failed.policy');
     throw vaultRefusal(answer, `write the policy ${cleanLine(name)}`);
   }
 
@@ -96,7 +96,7 @@ export class VaultAccess extends VaultApi {
   }
 
   async roleId(mount: string, name: string, signal: AbortSignal): Promise<string> {
-    const data = await this.call('GET', `${rolePath(mount, name)}/role-id`, `tell the id of the role ${cleanLine(name)}`, signal);
+    const data = await this.call('GET', `${rolePath(mount, name)}/role-id`, `read the ID of the role ${cleanLine(name)}`, signal);
     return cleanLine(textOf(data['role_id']));
   }
 
@@ -104,7 +104,7 @@ export class VaultAccess extends VaultApi {
     const answer = await this.send('POST', `${rolePath(mount, name)}/secret-id`, {}, grant.signal);
     const data = dataOf(answer);
     const secretId = textOf(data['secret_id']);
-    if (answer.status !== 200 || secretId === '') throw vaultRefusal(answer, `make a secret id for ${cleanLine(name)}`);
+    if (answer.status !== 200 || secretId === '') throw vaultRefusal(answer, `create a secret ID for ${cleanLine(name)}`);
     return { secretId, accessor: cleanLine(textOf(data['secret_id_accessor'])) };
   }
 
@@ -130,7 +130,7 @@ export async function logIn(grant: Grant, endpoint: HttpEndpoint, { mount, user,
   if (answer.status === 400 || answer.status === 403 || answer.status === 500) {
     throw vaultFault(
       `The login was refused: ${answer.words || `status ${answer.status}`}.`,
-      `Look at both halves, and that "${cleanLine(mount)}" is where this way of logging in is mounted.`,
+      `Check both parts, and that this login method is mounted at "${cleanLine(mount)}".`,
       'failed.login',
     );
   }
@@ -143,13 +143,13 @@ function loginOf(json: unknown): { token: string; accessor: string } {
   if (token !== '') return { token, accessor: cleanLine(textOf(auth['accessor'])) };
   throw vaultFault(
     'It accepted that, and answered without a token.',
-    'It may want a second factor, which can only be given with its own command.',
+    'It may require a second factor, which is supported only by its own command.',
   );
 }
 
 /** Throws if the answer does not describe a token: a web page taken for a token could lead to the last token being revoked. */
 function tokenFactsOf(data: JsonObject) {
-  if (!Array.isArray(data['policies']) || typeof data['ttl'] !== 'number') throw strangeAnswer('look the token up');
+  if (!Array.isArray(data['policies']) || typeof data['ttl'] !== 'number') throw strangeAnswer('look up the token');
   const policies = textsIn(data, 'policies').map(cleanLine);
   return {
     displayName: cleanLine(textOf(data['display_name'])),

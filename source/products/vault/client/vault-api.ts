@@ -27,7 +27,7 @@ export class VaultApi {
   constructor(endpoint: HttpEndpoint, token?: string) {
     this.#http = new HttpClient(endpoint, termsOf(endpoint));
     if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
-      throw new Fault('usage.token', 'That is no token: it holds a space or a character that no header can.', 'Copy it again.');
+      throw new Fault('usage.token', 'Not a token: it contains a space or a character not allowed in headers.', 'Copy it again.');
     }
     this.endpoint = endpoint;
     this.#token = token;
@@ -70,7 +70,7 @@ export class VaultApi {
     const { status, body, whole, json } = await this.#ask({ method: 'GET', path }, signal, limits);
     if (!whole) {
       const message = `It is larger than ${Math.round(limits.limitBytes / 1024 / 1024)} MB.`;
-      throw new Fault('failed.store', message, 'Take it on the machine itself, with the command of the server.');
+      throw new Fault('failed.store', message, 'Create it on the host itself, with the command of the server.');
     }
     return { status, body, words: status === 200 ? '' : wordsOf(json) };
   }
@@ -86,7 +86,7 @@ export class VaultApi {
 }
 
 const termsOf = ({ shown }: HttpEndpoint): HttpTerms => ({
-  secrets: { what: 'the token and every secret', remedy: 'Take its https address.' },
+  secrets: { what: 'the token and every secret', remedy: 'Use its https address.' },
   unreachable: {
     code: 'unreachable.store',
     who: `The secrets manager at ${shown}`,
@@ -104,7 +104,7 @@ export async function withProtocol(endpoint: HttpEndpoint, signal: AbortSignal):
 export function vaultEndpointAt(host: Host, address: string): HttpEndpoint {
   const found = httpEndpointAt(host, address);
   if (!found || found.url.search || found.url.hash) {
-    throw new Fault('usage.address', 'That is no address of a secrets manager.', 'For example https://vault.lan or http://127.0.0.1:8200');
+    throw new Fault('usage.address', 'Not an address of a secrets manager.', 'For example https://vault.lan or http://127.0.0.1:8200');
   }
   return { ...found, basePath: found.url.pathname.replace(/\/$/, '') };
 }
@@ -120,15 +120,15 @@ function wordsOf(json: unknown): string {
 export function vaultRefusal({ status, words }: Pick<VaultAnswer, 'status' | 'words'>, what: string): Fault {
   if (status === 503 && /sealed/i.test(words)) return vaultFault(`It cannot ${what}: it is sealed.`, 'Unseal it first.');
   if (status === 403 && /invalid token|bad token/i.test(words))
-    return vaultFault('It does not know that token.', 'Log in again, or give another token.');
+    return vaultFault('It rejects that token.', 'Log in again, or use another token.');
   if (status === 403)
     return vaultFault(
-      `The token may not ${what}, or it is none.`,
-      'Look at what it may: quarterdeck vault token COMPONENT. Or give another.',
+      `The token is not permitted to ${what}, or is not valid.`,
+      'Check its permissions: quarterdeck vault token COMPONENT. Or use another one.',
     );
-  if (status === 429) return vaultFault(`It turns requests away for now, and did not ${what}.`, 'Try again in a moment.');
-  if (/standby/i.test(words)) return vaultFault(`This node stands by, and did not ${what}.`, 'Ask the one that leads.');
-  return vaultFault(`It did not ${what}: ${words || `it answered with status ${status}`}.`, 'Look at its log.');
+  if (status === 429) return vaultFault(`It temporarily rejects requests and did not ${what}.`, 'Try again in a moment.');
+  if (/standby/i.test(words)) return vaultFault(`This is a standby node and did not ${what}.`, 'Use the active node.');
+  return vaultFault(`It did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check its log.');
 }
 
 export function vaultFault(message: string, remedy: string, code: FaultCode = 'failed.vault'): Fault {
@@ -137,10 +137,7 @@ export function vaultFault(message: string, remedy: string, code: FaultCode = 'f
 
 /** The fault for an answer that is not from a secrets manager, such as a proxy's page: nothing may be concluded from it. */
 export function strangeAnswer(what: string): Fault {
-  return vaultFault(
-    `Asked to ${what}, it answered as no secrets manager does.`,
-    'Look whether something stands in front of it, and at its log.',
-  );
+  return vaultFault(`Cannot ${what}: the response is not from a secrets manager.`, 'Check for a proxy in front of it, and its log.');
 }
 
 export function encodePath(path: string): string {

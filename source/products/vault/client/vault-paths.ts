@@ -34,8 +34,8 @@ export class VaultPaths extends VaultApi {
     const answer = await this.send('GET', `sys/internal/ui/mounts/${encodePath(path)}`, undefined, signal);
     const shown = cleanLine(path);
     if (answer.status === 403 && /preflight capability check/i.test(answer.words))
-      throw vaultFault(`There is nothing at ${shown}, or the token may not see it.`, 'Its first part is the engine: secret/...');
-    if (answer.status !== 200) throw vaultRefusal(answer, `look at ${shown}`);
+      throw vaultFault(`Nothing found at ${shown}, or the token cannot access it.`, 'Its first part is the engine: secret/...');
+    if (answer.status !== 200) throw vaultRefusal(answer, `read ${shown}`);
     const data = dataOf(answer);
     const engine = engineAt(textOf(data['path']), data);
     if (engine && engine.mount !== '') return engine;
@@ -101,8 +101,8 @@ export class VaultPaths extends VaultApi {
     const answer = await this.send('PUT', encodePath(pathIn(engine, 'data', path)), body, grant.signal);
     if (answer.status === 400 && /check-and-set/i.test(answer.words)) {
       throw vaultFault(
-        `${cleanLine(path)} was not written: somebody else wrote there meanwhile.`,
-        'Nothing was lost. Look at it, and run it again.',
+        `${cleanLine(path)} was not written: it was changed in the meantime.`,
+        'Nothing was lost. Check it, and run the command again.',
         'failed.changed',
       );
     }
@@ -137,8 +137,8 @@ export function pathIn({ mount, version }: Engine, call: 'data' | 'metadata' | V
 function throwIfUnversioned({ mount, version }: Engine): void {
   if (version === 2) return;
   throw vaultFault(
-    `${cleanLine(mount)} keeps no versions: what was written there is gone with the next write.`,
-    'Look at what is there: quarterdeck vault read COMPONENT.',
+    `${cleanLine(mount)} keeps no versions: each write replaces the previous value.`,
+    'Check its content: quarterdeck vault read COMPONENT',
     'refused.versions',
   );
 }

@@ -239,8 +239,8 @@ describe('CSV', () => {
     const report = await read('cve,package,cvss\nCVE-1,"a\nb",9.9\nCVE-2,c,bad\nCVE-3,d,11\n,e,5\n', 'x.csv');
     expect(report.vulnerabilities).toHaveLength(1);
     expect(report.problems).toEqual([
-      { line: 4, column: 9, message: '"bad" is no CVSS score from 0 to 10.' },
-      { line: 5, column: 9, message: '"11" is no CVSS score from 0 to 10.' },
+      { line: 4, column: 9, message: '"bad" is not a CVSS score from 0 to 10.' },
+      { line: 5, column: 9, message: '"11" is not a CVSS score from 0 to 10.' },
       { line: 6, column: 1, message: 'The row does not name the vulnerability.' },
     ]);
   });
@@ -254,7 +254,7 @@ describe('CSV', () => {
   test.each([
     ['a quote without an end', 'cve,cvss\nCVE-1,5\nCVE-2,"5\nCVE-3,5\n', { line: 3, column: 8 }, /quote .* never ends/],
     ['a file cut off behind a quote', 'cve,cvss\nCVE-1,5\n"', { line: 3, column: 2 }, /quote .* never ends/],
-    ['text behind a quote', 'cve,cvss\n"CVE-1"x,5\n', { line: 2, column: 2 }, /a quote stands where none can be/],
+    ['text behind a quote', 'cve,cvss\n"CVE-1"x,5\n', { line: 2, column: 2 }, /unexpected quote/],
     [
       'no column for the vulnerability',
       'name,cvss\nx,5\n',

@@ -16,7 +16,7 @@ export async function readReport(bytes: Uint8Array, file: string): Promise<ScanR
   const whole = text.replace(/^\ufeff/, '');
   const first = /\S/.exec(whole)?.[0];
   if (first === undefined) throw unreadableReport(file, 'it is empty');
-  if (first === '<') throw unreadableReport(file, 'it is XML', undefined, 'Take the report as CSV, JSON or SARIF.');
+  if (first === '<') throw unreadableReport(file, 'it is XML', undefined, 'Use a report in CSV, JSON or SARIF.');
   if (first !== '{' && first !== '[') return builder.report(readCsv(text, file, builder));
   let json: unknown;
   try {
@@ -54,7 +54,7 @@ function decoded(bytes: Uint8Array, file: string): string {
     return new TextDecoder(isUtf16 ? 'utf-16le' : 'utf-8', { fatal: true }).decode(bytes);
   } catch {
     const nul = bytes.indexOf(0);
-    if (nul >= 0 && nul < 4096) throw unreadableReport(file, 'it is no text', undefined, 'Unpack it first.');
+    if (nul >= 0 && nul < 4096) throw unreadableReport(file, 'it is not text', undefined, 'Unpack it first.');
     return new TextDecoder('windows-1252').decode(bytes);
   }
 }

@@ -79,7 +79,7 @@ export function readScore(text: string): number | undefined | { problem: string 
   const written = text.trim();
   if (written === '' || /^(?:n\/?a|none|null|-)$/i.test(written)) return undefined;
   const score = /^\d{1,2}(?:[.,]\d+)?$/.test(written) ? Number(written.replace(',', '.')) : Number.NaN;
-  return score <= 10 ? score : { problem: `"${cleanLine(written.slice(0, 40))}" is no CVSS score from 0 to 10` };
+  return score <= 10 ? score : { problem: `"${cleanLine(written.slice(0, 40))}" is not a CVSS score from 0 to 10` };
 }
 
 export function readTime(text: unknown): number | undefined {
@@ -102,8 +102,8 @@ export function unreadableReport(
   file: string,
   why: string,
   position: TextPosition = { line: 1, column: 1 },
-  remedy = 'Take it anew from the scanner: JSON of Trivy or Grype, SARIF, or CSV with a heading.',
+  remedy = 'Create it again with the scanner: JSON of Trivy or Grype, SARIF, or CSV with a heading.',
 ): Fault {
   const where = { file: cleanLine(file), ...position };
-  return new Fault('config.report', `${where.file} is no report that can be read: ${why}.`, remedy, { where });
+  return new Fault('config.report', `${where.file} is not a supported report: ${why}.`, remedy, { where });
 }

@@ -32,7 +32,7 @@ function rowsOf(text: string, file: string, delimiter: string): { cells: readonl
     delimiter,
     step({ data: cells, errors: [broken], meta }) {
       if (broken) {
-        const why = broken.code === 'MissingQuotes' ? 'a quote that begins in this row never ends' : 'a quote stands where none can be';
+        const why = broken.code === 'MissingQuotes' ? 'a quote that begins in this row never ends' : 'unexpected quote';
         throw unreadableReport(file, why, positionAt(text, broken.index ?? text.length));
       }
       // Empty lines before a row are skipped.
@@ -73,14 +73,14 @@ function subjectOfFile(file: string): string {
 export function readRows(json: unknown, file: string, builder: ReportBuilder, positionOf: FindPosition): string {
   const rows = listOf(json);
   const names = [...new Set(rows.slice(0, 100).flatMap((row) => Object.keys(objectOf(row) ?? {})))];
-  const table = names.length === 0 ? 'no scanner is known that writes it' : columnsOf(names);
+  const table = names.length === 0 ? 'unknown scanner format' : columnsOf(names);
   if (typeof table === 'string') throw unreadableReport(file, table);
   for (const [index, row] of rows.entries()) {
     const object = objectOf(row);
     const cells = names.map((name) => textOf(object?.[name]));
     const at = (column?: number) => positionOf(column === undefined ? [index] : [index, names[column] ?? '']);
     if (object) addRow(cells, table, subjectOfFile(file), builder, at);
-    else builder.leaveOut('An entry of the list is no object.', at);
+    else builder.leaveOut('An entry of the list is not an object.', at);
   }
   return table.format === '' ? 'JSON' : `JSON of ${table.format}`;
 }
@@ -121,7 +121,7 @@ function columnsOf(names: readonly string[]) {
     };
   }
   if (columns.id === undefined) return 'no column names the vulnerability: CVE, VulnerabilityID or ID';
-  if (columns.score === undefined && columns.severity === undefined) return 'no column says how bad it is: CVSS or Severity';
+  if (columns.score === undefined && columns.severity === undefined) return 'no column for the severity: CVSS or Severity';
   return { format: '', subjectNames: [], columns, openVas: undefined };
 }
 

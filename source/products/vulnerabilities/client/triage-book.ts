@@ -18,7 +18,7 @@ import {
 } from './triage.ts';
 import { keyOf } from './vulnerability.ts';
 
-const remedy = 'Mend it, or move it away: what was found comes back with the next import, decisions do not.';
+const remedy = 'Fix or move it: findings return with the next import, decisions do not.';
 /** About 100,000 entries are 40 MB. */
 const reading = { remedy, limitBytes: 512 * 1024 * 1024 };
 

@@ -94,7 +94,5 @@ export function killSwitchProblem({ device, networks }: Pick<ClientWanted, 'devi
   if (device === 'phone')
     return 'On a phone it is a switch of the system: Android "Block connections without VPN", iOS "Connect on demand" in the app.';
   if (device === 'desktop') return 'The apps for Windows and macOS have a switch of their own: "Block untunneled traffic".';
-  return isFullTunnel(networks)
-    ? undefined
-    : 'It holds everything back that does not go through the tunnel, so everything has to go through it: 0.0.0.0/0, ::/0.';
+  return isFullTunnel(networks) ? undefined : 'A kill switch requires all traffic to use the tunnel: 0.0.0.0/0, ::/0.';
 }
