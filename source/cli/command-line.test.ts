@@ -410,6 +410,10 @@ describe('status', () => {
     expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(`The change to password-vault broke off. ${summary} Resume: quarterdeck recover`);
     expect(stdout).toContain('Missing: password-vault. Start them: quarterdeck up');
     expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(
+      `The change to password-vault was interrupted. ${summary} Resume: quarterdeck recover`,
+    );
+    expect(stdout).toContain('Missing: password-vault. Start them: quarterdeck up');
+    expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(
       'Sealed: secrets-manager-path. Unseal with key shares: quarterdeck unseal secrets-manager-path',
     );
     expect(stdout).toMatch(/^ {4}to do: Create the first account\n {4}no backup$/m);

@@ -86,7 +86,7 @@ test('a change that was interrupted in the middle may have happened', async () =
   const { said, exitCode } = await interruptedIn(`POST /containers/${webId}/stop`, ['stop', 'web']);
   expect(exitCode).toBe(130);
   expect(said).toContain('Interrupted during: POST /containers/web/stop');
-  expect(said).toContain('look at the status before you try again');
+  expect(said).toContain('check the status before you try again');
 });
 
 test('so may one that was interrupted while its effect was awaited', async () => {
@@ -105,5 +105,5 @@ test('so may one that was interrupted while its effect was awaited', async () =>
     },
   });
   expect(exitCode).toBe(130);
-  expect(said).toBe('quarterdeck: Interrupted. Check the status: what was begun may have happened.');
+  expect(said).toBe('quarterdeck: Interrupted. Check the status: the action may have been completed.');
 });

@@ -104,7 +104,7 @@ const review: Review = {
       id: 'port-taken:web',
       level: 'blocking',
       message: 'Port 8180 is taken by nginx.',
-      advice: 'Take another one.',
+      advice: 'Use another one.',
       remedy: 'Use port 8181',
     },
   ],
@@ -126,11 +126,11 @@ describe('a form on a plain terminal', () => {
       ['A port is a number.\nPort of the page [8180]: ', '\r'],
       ['Who reaches it [127.0.0.1]: ', '2\r'],
       ['Domain: ', '\r'],
-      ['This is needed.\nDomain: ', 'relay.lan\r'],
+      ['A value is required.\nDomain: ', 'relay.lan\r'],
       ['Relay [relay.lan, - for none]: ', '\r'],
       ['Admin token [Enter: generate one]: ', '\r'],
       ['Relay password: ', '\r'],
-      ['This is needed.\nRelay password: ', 'geheim\r'],
+      ['A value is required.\nRelay password: ', 'geheim\r'],
       ['Relay: A relay cannot be the domain itself.', '-\r'],
     );
     expect(await filling).toEqual({
@@ -262,7 +262,7 @@ describe('with nobody there', () => {
       remedy: 'Add --set WEB_PORT=... --set DOMAIN=... to the command line. Run it in a terminal to type the secrets: RELAY_PASSWORD.',
     });
     expect(fault.message).toContain('Port of the page (WEB_PORT) "x": A port is a number.');
-    expect(fault.message).toContain('Domain (DOMAIN): This is needed.');
+    expect(fault.message).toContain('Domain (DOMAIN): A value is required.');
   });
 
   test('a question says which option would answer it', async () => {
@@ -270,17 +270,17 @@ describe('with nobody there', () => {
       ...{ sink: new TextSink(outputWith()), yes: false },
       flags: { image: { meaning: 'the image that it runs from', value: 'NAME' } },
     });
-    const fault = await refusal(operator.ask({ id: 'image', kind: 'text', label: 'Which image does it run from?' }));
-    expect(fault.remedy).toBe('Run it in a terminal, or say it on the command line: --image NAME.');
+    const fault = await refusal(operator.ask({ id: 'image', kind: 'text', label: 'Image' }));
+    expect(fault.remedy).toBe('Run it in a terminal, or pass it on the command line: --image NAME.');
     const other = await refusal(operator.ask({ id: 'port', kind: 'text', label: 'Which port?' }));
-    expect(other.remedy).toBe('Run it in a terminal, or say it on the command line.');
+    expect(other.remedy).toBe('Run it in a terminal, or pass it on the command line.');
   });
 
   test('without --yes a review is refused, and says in one line what would happen', async () => {
     const fault = await refusal(unattended().review(review));
     expect(fault).toMatchObject({
       code: 'refused.notConfirmed',
-      message: 'Nobody is there to confirm: Deploy mail-server on nas (mail-server/.env: +1 -1; Services: 1 line)',
+      message: 'Cannot confirm without a terminal: Deploy mail-server on nas (mail-server/.env: +1 -1; Services: 1 line)',
     });
     expect(fault.remedy).toContain('--yes');
   });
@@ -295,8 +295,8 @@ describe('with nobody there', () => {
       const fault = await refusal(unattended(yes).review(blocked));
       expect(fault).toMatchObject({
         code: 'refused.preflight',
-        message: 'Deploy mail-server on nas cannot be done now. Port 8180 is taken by nginx.',
-        remedy: 'Take another one.',
+        message: 'Deploy mail-server on nas is not possible now. Port 8180 is taken by nginx.',
+        remedy: 'Use another one.',
       });
     }
   });
@@ -312,7 +312,7 @@ describe('a secret that is shown', () => {
 
   test('goes into a pipe only when that was asked for: then alone', () => {
     stdout.isTTY = undefined;
-    expect(() => operatorWith().show(secret)).toThrow('Admin token is a secret, and the output is no terminal.');
+    expect(() => operatorWith().show(secret)).toThrow('Admin token is a secret, and the output is not a terminal.');
     expect(stdout.text).toBe('');
     operatorWith().show({ ...secret, plain: true });
     expect(stdout.text).toBe('geheim\n');
@@ -320,7 +320,7 @@ describe('a secret that is shown', () => {
 
   test('is never in JSON', () => {
     const sink = new JsonSink();
-    expect(() => sink.show(secret)).toThrow('the output is no terminal');
+    expect(() => sink.show(secret)).toThrow('the output is not a terminal');
     sink.show({ ...secret, plain: true });
     expect(JSON.stringify(sink.shown)).not.toContain('geheim');
   });

@@ -19,24 +19,24 @@ const item = (
   ...more,
 });
 const items = [
-  item('skew', 'Where it is', 'Version skew', 'ok', 'everything is of one minor'),
-  item('nodes', 'How it is', 'Nodes', 'ok', '4 nodes ready', { evidence: ['cp-1  v1.31.6  ready', 'worker-1  v1.31.6  ready'] }),
-  item('webhooks', 'How it is', 'Webhooks', 'blocked', 'nobody is behind policy/policy-webhook', {
+  item('skew', 'Current state', 'Version skew', 'ok', 'everything is of one minor'),
+  item('nodes', 'Health', 'Nodes', 'ok', '4 nodes ready', { evidence: ['cp-1  v1.31.6  ready', 'worker-1  v1.31.6  ready'] }),
+  item('webhooks', 'Health', 'Webhooks', 'blocked', 'nobody is behind policy/policy-webhook', {
     evidence: [
       'policy-webhook (pods.policy.example.com)',
       ...Array.from({ length: 30 }, (_, index) => `line ${index + 1} of what was seen`),
     ],
     advice: 'Bring its service back.',
   }),
-  item('snapshot', 'How it is', 'etcd snapshot', 'blocked', 'the last one is 3 days old'),
-  item('pods', 'How it is', 'Pods', 'skipped', '1 pod in trouble', { reason: 'known since March' }),
+  item('snapshot', 'Health', 'etcd snapshot', 'blocked', 'the last one is 3 days old'),
+  item('pods', 'Health', 'Pods', 'skipped', '1 pod in trouble', { reason: 'known since March' }),
   ...Array.from({ length: 12 }, (_, index) => item(`node ${index}`, 'The upgrade', `worker-${index}`, 'todo', '')),
 ];
 const choices = [
   { value: 'snapshot', label: 'Take an etcd snapshot now' },
-  { value: 'again', label: 'Look again' },
+  { value: 'again', label: 'Check again' },
   { value: 'skip:webhooks', label: 'Skip "Webhooks"' },
-  { value: 'leave', label: 'Leave it here' },
+  { value: 'leave', label: 'Pause' },
 ];
 const question: ChoiceQuestion = {
   kind: 'choice',
@@ -87,7 +87,7 @@ describe('a checklist', () => {
     await screen.press('G');
     await screen.sees(/▸ ○ todo +worker-11/);
     await screen.press('g');
-    await screen.sees(/▸ ● ok +Version skew/, 'Where it is');
+    await screen.sees(/▸ ● ok +Version skew/, 'Current state');
   });
 
   test('long evidence scrolls, and the item stays', async () => {
@@ -145,7 +145,7 @@ describe('a checklist', () => {
       ...question,
       choices: [
         { value: 'go', label: 'Go on: the control plane first' },
-        { value: 'again', label: 'Look again' },
+        { value: 'again', label: 'Check again' },
       ],
       checklist: { title: question.checklist?.title ?? '', items: clear },
     });

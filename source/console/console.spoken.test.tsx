@@ -69,7 +69,7 @@ test('a form is told field by field, a review line by line, and a secret not at 
   await screen.press('up');
   await screen.sees('New accounts: anybody can sign up, 1 of 2.');
   await screen.press('ctrl+s');
-  await screen.sees('x This is needed.');
+  await screen.sees('x A value is required.');
   await screen.type('mail.lan');
   await screen.press('ctrl+s');
   await screen.sees('Review: Deploy password-vault on nas.', 'Apply is blocked', 'Line 1 of', 'x blocking  Port 8180 is taken');

@@ -354,7 +354,7 @@ describe('flows', () => {
             signal,
           );
           answers.push(confirmed);
-          if (!confirmed) throw new Fault('refused.notConfirmed', 'Not confirmed, nothing was changed.', 'Run it again.');
+          if (!confirmed) throw new Fault('refused.notConfirmed', 'Not confirmed, nothing was changed.', 'Run the command again.');
           return 'Removed vault-1';
         },
       },
@@ -473,7 +473,7 @@ describe('flows', () => {
             {
               kind: 'text',
               id: 'path',
-              label: 'Path inside',
+              label: 'Path in the container',
               check: (text) => (text.startsWith('/') ? undefined : 'A path begins with a slash.'),
             },
             signal,
@@ -532,7 +532,7 @@ describe('flows', () => {
       },
     });
     await screen.press('s');
-    await screen.sees('Stop the component: password-vault', 'Stopping vault ██████░░░░░░ 50 %', 'Esc cancels');
+    await screen.sees('Stop a component: password-vault', 'Stopping vault ██████░░░░░░ 50 %', 'Esc cancels');
     await screen.press('j');
     await screen.sees(/▸▲ sso-portal/);
     await screen.press('esc');
@@ -587,7 +587,7 @@ describe('flows', () => {
     expect(screen.row('q quit')).toMatch(/s stop/);
     expect(screen.row('q quit')).not.toMatch(/S start/);
     await screen.press('S');
-    await screen.sees('"Start the component" is not available: password-vault is signups open.');
+    await screen.sees('"Start a component" is not available: password-vault is signups open.');
     await screen.press('j', 'j', 'j', 'j', 'j');
     await screen.sees(/▸○ ldap-directory/, 'S start');
     expect(screen.row('q quit')).not.toMatch(/s stop/);
@@ -825,8 +825,8 @@ describe('palette', () => {
     const screen = await openHarness();
     await screen.press(':');
     await screen.type('df');
-    await screen.sees('Show what takes the disk space');
-    expect(screen.frame().indexOf('Show what takes the disk space')).toBeLessThan(screen.frame().indexOf('dns-filter-second'));
+    await screen.sees('Show disk usage');
+    expect(screen.frame().indexOf('Show disk usage')).toBeLessThan(screen.frame().indexOf('dns-filter-second'));
     await screen.press('enter');
     expect(screen.app.started.map(({ flow }) => flow)).toEqual(['df']);
   });
@@ -846,9 +846,9 @@ describe('palette', () => {
   test('finds a verb and a component together, whichever is selected, by id or by the name of the product', async () => {
     const screen = await openHarness();
     for (const [typed, title, flow, id] of [
-      ['update jelly', 'Update to the newest image: media-server', 'update', 'media-server'],
-      ['rss stop', 'Stop the component: rss-reader', 'stop', 'rss-reader'],
-      ['update vault', 'Update to the newest image: password-vault', 'update', 'password-vault'],
+      ['update jelly', 'Update to the newest images: media-server', 'update', 'media-server'],
+      ['rss stop', 'Stop a component: rss-reader', 'stop', 'rss-reader'],
+      ['update vault', 'Update to the newest images: password-vault', 'update', 'password-vault'],
     ] as const) {
       await screen.press(':');
       await screen.type(typed);
@@ -864,7 +864,7 @@ describe('palette', () => {
     const screen = await openHarness({ readOnly: true });
     await screen.press(':');
     await screen.type('stop rss');
-    await screen.misses('Stop the component');
+    await screen.misses('Stop a component');
   });
 
   test('finds a secret by the verb and its component, and takes its name along', async () => {
@@ -875,7 +875,7 @@ describe('palette', () => {
     });
     await screen.press(':');
     await screen.type('rotate rss');
-    await screen.sees('▸ do    Replace a secret by a new one: rss-reader DB_PASSWORD');
+    await screen.sees('▸ do    Rotate a secret: rss-reader DB_PASSWORD');
     await screen.press('enter');
     expect(app.started.map(({ flow, input }) => [flow, input.words])).toEqual([['secrets-rotate', ['rss-reader', 'DB_PASSWORD']]]);
   });
@@ -957,12 +957,12 @@ describe('what broke off', () => {
     const app = createFakeApp({ unfinished: () => unfinished });
     const screen = await openHarness({ size: { columns: 120, rows: 36 }, app });
     await screen.sees(
-      'The change to password-vault broke off. Stopped while the containers of password-vault were made.',
+      'The change to password-vault was interrupted. Stopped while the containers of password-vault were made.',
       ':recover goes on',
     );
     await screen.press(':');
     await screen.type('recover');
-    await screen.sees('▸ do    Go on with what broke off');
+    await screen.sees('▸ do    Resume interrupted changes');
     unfinished = [];
     await screen.press('enter');
     await screen.misses('broke off. Stopped');

@@ -87,9 +87,9 @@ describe('a form', () => {
     const { answers, open } = formFixture();
     const screen = await open();
     await screen.press('r', 'down', 'down');
-    await screen.misses('This is needed.');
+    await screen.misses('A value is required.');
     await screen.press('ctrl+s');
-    await screen.sees('▸ Mail server', 'This is needed.');
+    await screen.sees('▸ Mail server', 'A value is required.');
     expect(answers).toEqual([]);
   });
 
@@ -394,12 +394,12 @@ test('where it fails, its steps and the last lines stay with the reason', async 
       restart: async (operator) => {
         operator.show({ kind: 'item', id: 'start', title: 'Start the containers', state: 'blocked' });
         operator.progress({ id: 'output', label: 'cannot open /data: permission denied', output: true });
-        throw new Fault('failed.apply', 'vault did not start.', 'Look at its log.');
+        throw new Fault('failed.apply', 'vault did not start.', 'Check its log.');
       },
     },
   });
   await screen.press('r');
-  await screen.sees('Start the containers: blocked', 'cannot open /data: permission denied', '✖ vault did not start.', 'Look at its log.');
+  await screen.sees('Start the containers: blocked', 'cannot open /data: permission denied', '✖ vault did not start.', 'Check its log.');
 });
 
 describe('a secret that is shown', () => {

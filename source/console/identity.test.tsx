@@ -33,7 +33,7 @@ const logIn = async (token: string) =>
 
 test.each(sizes)('the page of the first account, and what it takes, at $columns x $rows (R20, R38)', async (size) => {
   const screen = await open(size, vault);
-  await findFlow(screen, 'first account', 'Make the first account');
+  await findFlow(screen, 'first account', 'Create the first account');
   await screen.sees('http://127.0.0.1:8180/#/signup', 'Create the first account');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
@@ -41,28 +41,28 @@ test.each(sizes)('the page of the first account, and what it takes, at $columns 
 
 test.each(sizes)('a page whose end nobody can see is asked about at $columns x $rows: later leaves it on the list (R38)', async (size) => {
   const screen = await open(size, 'rss-reader');
-  await findFlow(screen, 'first account', 'Make the first account');
-  await screen.sees('password: is it done?', 'Open http://127.0.0.1:8090/', 'Later');
+  await findFlow(screen, 'first account', 'Create the first account');
+  await screen.sees('password', 'Open http://127.0.0.1:8090/', 'Later');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
-  await screen.sees('Left to do at http://127.0.0.1:8090/');
+  await screen.sees('To do at http://127.0.0.1:8090/');
   await screen.press('esc');
-  await findFlow(screen, 'first account', 'Make the first account');
-  await screen.sees('is it done?');
+  await findFlow(screen, 'first account', 'Create the first account');
+  await screen.sees('Done');
   await screen.press('down', 'enter');
-  await screen.sees('Left to do at http://127.0.0.1:8090/');
+  await screen.sees('To do at http://127.0.0.1:8090/');
 });
 
 test.each(sizes)('signups: asked about the account first, and looked at as a change, at $columns x $rows (R20)', async (size) => {
   const screen = await open(size, vault);
   await findFlow(screen, 'close signups', 'Close signups');
-  await screen.sees('Does your account exist?', 'quarterdeck close-signups password-vault --practice');
+  await screen.sees('Confirm that your account exists', 'quarterdeck close-signups password-vault --practice');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
   await screen.sees('signups of password-vault are still open');
   await screen.press('esc');
   await findFlow(screen, 'close signups', 'Close signups');
-  await screen.sees('Does your account exist?');
+  await screen.sees('Confirm that your account exists');
   await screen.press('enter');
   await screen.sees('Writes 1 file, recreates password-vault.');
   await screen.press('end');
@@ -79,13 +79,13 @@ test('a new admin token is seen once, put in force, and nowhere else; Esc before
     await screen.sees('The admin token of now, to see it dead afterwards');
     await screen.type(old);
     await screen.press('enter');
-    await screen.sees('Is the new token in your password manager?', 'New admin token of password-vault');
+    await screen.sees('Save the new token in your password manager', 'New admin token of password-vault');
     expect(misfits(screen.frame(), narrow)).toEqual([]);
     return /[A-Za-z0-9+/]{64}/.exec(screen.frame())?.[0] ?? '';
   };
   const first = await start();
   await screen.press('esc');
-  await screen.sees('password-vault has the admin token of before');
+  await screen.sees('password-vault keeps its current admin token');
   await screen.misses(first);
   await screen.press('esc');
   const token = await start();
@@ -93,7 +93,7 @@ test('a new admin token is seen once, put in force, and nowhere else; Esc before
   await screen.press('enter');
   // The vault takes time for each of the three hashes.
   await vi.waitUntil(() => screen.frame().includes('password-vault has a new admin token'), { timeout: 60_000 });
-  await screen.sees('was given its hash alone');
+  await screen.sees('stored as a hash');
   expect(screen.frame()).not.toContain(token);
   expect([await logIn(token), await logIn(first)]).toEqual([303, 401]);
   expect(await tracesBelow([fixture.home, fixture.access.folder], [token, first])).toEqual([]);
@@ -105,7 +105,7 @@ test.each(sizes)(
     const screen = await open(size, vault);
     const inspect = async (token: string) => {
       await findFlow(screen, 'inspect token', 'Inspect a token');
-      await screen.sees('The token', 'nowhere, and forgotten');
+      await screen.sees('The token', 'not sent and not stored');
       await screen.paste(token);
       await screen.misses(token.slice(0, 20));
       await screen.press('enter');
@@ -116,7 +116,7 @@ test.each(sizes)(
         .sign(new TextEncoder().encode('a secret for this test alone'));
     const soonS = Math.floor(Date.now() / 1000) + 3600;
     await inspect(await signed(soonS));
-    await screen.sees('mara', 'do not believe it yet');
+    await screen.sees('mara', 'do not trust it yet');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('esc');
     await inspect(await signed(1_000_000_000));
@@ -130,17 +130,17 @@ test.each(sizes)(
     await findFlow(screen, 'inspect token', 'Inspect a token');
     await screen.sees('The token');
     await screen.press('esc');
-    await screen.sees('No token was looked at.');
+    await screen.sees('No token was checked.');
   },
 );
 
 test('Esc while somebody is added to the directory says that nobody was', async () => {
   const screen = await open(narrow, 'ldap-directory');
-  await findFlow(screen, 'add somebody directory', 'Add somebody to the directory');
+  await findFlow(screen, 'add somebody directory', 'Add a user to the directory');
   await screen.sees('Name to log in with', 'quarterdeck ldap add ldap-directory');
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.press('esc');
-  await screen.sees('Nobody was added to ldap-directory.');
+  await screen.sees('No user was added to ldap-directory.');
 });
 
 test('a provider that is stopped is said to be stopped; once it runs, its discovery is read as a client would (R37, R44)', async () => {
@@ -170,7 +170,7 @@ test('a provider that is stopped is said to be stopped; once it runs, its discov
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('pagedown', 'pagedown');
     // The implicit flow is enabled in Keycloak by default.
-    await screen.sees('Keys', 'RSA practice-signing', 'The discovery of idp-enterprise works; worth a look');
+    await screen.sees('Keys', 'RSA practice-signing', 'The discovery of idp-enterprise works; check');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('esc');
   }
@@ -178,11 +178,11 @@ test('a provider that is stopped is said to be stopped; once it runs, its discov
 
 test('Esc at the password of the directory says that nobody is listed', async () => {
   const screen = await open(narrow, 'ldap-directory');
-  await findFlow(screen, 'list people directory', 'List the people of the directory');
-  await screen.sees('Password of uid=admin,ou=people,', 'Empty takes the one that is kept', 'quarterdeck ldap users ldap-directory');
+  await findFlow(screen, 'list people directory', 'List the users of the directory');
+  await screen.sees('Password of uid=admin,ou=people,', 'Leave empty to use the stored one', 'quarterdeck ldap users ldap-directory');
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.type('not shown');
   expect(screen.frame()).not.toContain('not shown');
   await screen.press('esc');
-  await screen.sees('Nobody was logged in, and nobody is listed.');
+  await screen.sees('Not logged in; nothing was listed.');
 });

@@ -35,11 +35,11 @@ test.each([
   await screen.sees('K key', 'A nodes');
   await screen.press('K');
   if (size.columns === 80) {
-    await screen.sees('This console has no API key for it yet', 'headscale apikeys create', 'Make one');
+    await screen.sees('This console has no API key for it yet', 'headscale apikeys create', 'Create one');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('enter');
   }
-  await screen.sees('Whose node', 'Valid for', '30d', 'Ctrl-S continue', `quarterdeck key ${id}`);
+  await screen.sees('User', 'Valid for', '30d', 'Ctrl-S continue', `quarterdeck key ${id}`);
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('ctrl+s');
   await screen.sees('Choose one.');
@@ -62,9 +62,9 @@ test.each([
 test('Esc in the form says what remains', async () => {
   const screen = await open({ columns: 80, rows: 24 });
   await screen.press('K');
-  await screen.sees('Whose node');
+  await screen.sees('User');
   await screen.press('esc');
-  await screen.sees('No key was made.');
+  await screen.sees('No key was created.');
 });
 
 test('A: the nodes in columns, what one of them needs, back to the list, and away with what was done', async () => {
@@ -72,7 +72,7 @@ test('A: the nodes in columns, what one of them needs, back to the list, and awa
   const screen = await open(size);
   await screen.press('A');
   await screen.sees(
-    'Routes wait for approval: engine-room',
+    'routes wait for approval: engine-room',
     /engine-room +offline 3d +100\.64\.0\.4 +tag:media +2 to approve/,
     'Esc leaves, with nothing changed.',
   );
@@ -80,13 +80,13 @@ test('A: the nodes in columns, what one of them needs, back to the list, and awa
   await screen.press('down', 'down', 'down', 'enter');
   await screen.sees('engine-room: offline 3d', 'Approve its routes', 'Delete it');
   await screen.press('esc');
-  await screen.sees('Routes wait for approval');
+  await screen.sees('routes wait for approval');
   await screen.press('enter');
   await screen.sees('Approve its routes');
   await screen.press('enter');
   await screen.sees('[x] Way out to everywhere', 'POST /api/v1/node/4/approve_routes');
   await screen.press('enter');
-  await screen.sees('engine-room leads to everywhere: ok', 'Which node?', /▸ engine-room .* 2 routes/);
+  await screen.sees('engine-room leads to everywhere: ok', 'Node', /▸ engine-room .* 2 routes/);
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
   await screen.sees('engine-room leads to everywhere.');
@@ -99,9 +99,9 @@ test('what cuts a node off is confirmed, and a no leads back to the list', async
   await screen.press('down', 'down', 'down', 'down', 'down', 'enter');
   await screen.sees('guest-phone: online');
   await screen.press('up', 'down', 'down', 'down', 'down', 'down', 'down', 'enter');
-  await screen.sees('Delete guest-phone', 'DELETE /api/v1/node/6', 'leaves the mesh at once', 'y yes');
+  await screen.sees('Delete guest-phone', 'DELETE /api/v1/node/6', 'leaves the mesh immediately', 'y yes');
   await screen.press('n');
-  await screen.sees('Not confirmed, nothing was changed', 'Which node?');
+  await screen.sees('Not confirmed, nothing was changed', 'Node');
   await screen.press('esc');
   await screen.sees('No node was changed.');
 });

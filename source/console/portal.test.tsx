@@ -42,7 +42,7 @@ test.each(sizes)('a user is added at $columns x $rows, with a password that is m
   await screen.press('ctrl+u');
   await screen.type(name);
   await screen.press('enter');
-  await screen.sees('How they are called');
+  await screen.sees('Full name');
   await screen.press('enter');
   await screen.sees('Mail address');
   await screen.type(`${name}@example.org`);
@@ -68,11 +68,11 @@ test('Esc at each question of a new user says that nothing was written', async (
   const screen = await open({ columns: 80, rows: 24 }, 'sso-portal');
   const answers: [sees: string, typed: string][] = [
     ['Name to log in with', 'noor'],
-    ['How they are called', ''],
+    ['Full name', ''],
     ['Mail address', 'noor@example.org'],
     ['Groups, with commas', ''],
     ['Password of noor', secret],
-    ['The same again', ''],
+    ['Repeat the passphrase', ''],
   ];
   for (const [at] of answers.entries()) {
     await findFlow(screen, 'add user portal', 'Add a user to the portal');
@@ -99,10 +99,10 @@ test('a password is reset: masked, typed twice, and the old one is dead', async 
   await screen.sees('New password of mara');
   await screen.type(secret);
   await screen.press('enter');
-  await screen.sees('The same again');
+  await screen.sees('Repeat the passphrase');
   await screen.type('something else');
   await screen.press('enter');
-  await screen.sees('That is another one');
+  await screen.sees('The passwords do not match');
   await screen.press('ctrl+u');
   await screen.type(secret);
   expect(screen.frame()).not.toContain(secret);
@@ -119,7 +119,7 @@ test.each(sizes)('a lost second factor at $columns x $rows: what it means is con
     await screen.sees('Who?');
     // Jonas is the second user.
     await screen.press('down', 'enter');
-    await screen.sees('What has jonas lost?', 'authenticator with the one-time codes');
+    await screen.sees('What to delete for jonas', 'authenticator with the one-time codes');
     await screen.press('enter');
     await screen.sees('Forget the one-time codes of jonas', 'authelia storage user totp delete jonas', 'register a new authenticator');
   };
@@ -130,26 +130,26 @@ test.each(sizes)('a lost second factor at $columns x $rows: what it means is con
   await screen.press('esc');
   await start();
   await screen.press('y');
-  await screen.sees(size.columns === 80 ? 'Forgotten of jonas: the one-time codes' : 'jonas has no second factor of that kind now');
+  await screen.sees(size.columns === 80 ? 'Deleted for jonas: the one-time codes' : 'jonas has no second factor of that kind now');
   expect(misfits(screen.frame(), size)).toEqual([]);
 });
 
-test('a ban is seen with its end and lifted; Esc says that it ends by itself', async () => {
+test('a ban is seen with its end and lifted; Esc says that it ends automatically', async () => {
   const size = { columns: 80, rows: 24 };
   const screen = await open(size, 'sso-portal');
   const start = () => findFlow(screen, 'ban portal', "Lift a ban of the portal's");
   await start();
-  await screen.sees('sso-portal bans nobody at the moment.');
+  await screen.sees('sso-portal has no bans.');
   await screen.press('esc');
   for (let time = 0; time < 3; time++) await logInAtPortal(fixture, 'jonas', 'wrong');
   await start();
-  await screen.sees('Whose ban is lifted?', /jonas +user · until \d{4}-/);
+  await screen.sees('Ban to lift', /jonas +user · until \d{4}-/);
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
-  await screen.sees('No ban was lifted: it ends by itself');
+  await screen.sees('No ban was lifted: it ends automatically');
   await screen.press('esc');
   await start();
-  await screen.sees('Whose ban is lifted?');
+  await screen.sees('Ban to lift');
   await screen.press('enter');
   await screen.sees('jonas may log in again at sso-portal.');
 });
@@ -160,31 +160,31 @@ test.each(sizes)('rules, which one is taken, and how a name is protected, at $co
   await screen.sees('*.home.example.org', 'two_factor', 'everything else', 'deny');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
-  await findFlow(screen, 'which access rule', 'Test which access rule is taken');
-  await screen.sees('Which address?', 'https://media.home.example.org/');
+  await findFlow(screen, 'which access rule', 'Test which access rule applies');
+  await screen.sees('Address', 'https://media.home.example.org/');
   await screen.press('enter');
-  await screen.sees('As which user?');
+  await screen.sees('User');
   await screen.press('enter');
-  await screen.sees("The policy 'two_factor' from rule #1 will be applied", 'nobody who is logged in');
+  await screen.sees("The policy 'two_factor' from rule #1 will be applied", 'not logged in');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
   await findFlow(screen, 'how name protected', 'Check how a name is protected');
-  await screen.sees('Which address?');
+  await screen.sees('Address');
   await screen.press('enter');
-  await screen.sees('A browser without a login', 'A program without a login', 'protected, people are sent to the portal');
+  await screen.sees('A browser without a login', 'A program without a login', 'protected: users are redirected to the portal');
   expect(misfits(screen.frame(), size)).toEqual([]);
 });
 
 test.each(sizes)('a rule is asked for and looked at as any other change at $columns x $rows; Esc leaves the rules', async (size) => {
   const screen = await open(size, 'sso-portal');
   await findFlow(screen, 'add access rule', 'Add an access rule to the portal');
-  await screen.sees('Which name does it protect?', 'portal knows home.example.org');
+  await screen.sees('Host name', 'Domains of the portal: home.example.org');
   await screen.type('public.home.example.org');
   await screen.press('enter');
-  await screen.sees('Who gets through?', 'Who logs in with a second factor', 'without any login');
+  await screen.sees('Policy', 'Users who log in with a second factor', 'without any login');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('down', 'down', 'enter');
-  await screen.sees('Before which rule?', 'The first that matches wins.');
+  await screen.sees('Insert before rule', 'The first that matches wins.');
   await screen.press('enter');
   await screen.sees('Writes 1 file');
   await screen.press('end');
@@ -219,7 +219,7 @@ test.each(sizes)('a user is disabled and enabled again at $columns x $rows; Esc 
   await screen.sees('Who?');
   await screen.press('down', 'enter');
   await read(screen, 'jonas can no longer log in. The portal has read it.');
-  await screen.sees('A session that is');
+  await screen.sees('Open sessions stay');
   expect(misfits(screen.frame(), size)).toEqual([]);
   // The comments of the file's owner are kept.
   expect(await fixture.text(users)).toContain('# Gone for the winter.');
@@ -239,7 +239,7 @@ test('the last one who can log in is not disabled, with the reason', async () =>
   await findFlow(screen, 'disable user portal', 'Disable a user of the portal');
   await screen.sees('Who?');
   await screen.press('enter');
-  await screen.sees('mara is the last one who can log in', 'quarterdeck sso add sso-portal');
+  await screen.sees('mara is the last user who can log in', 'quarterdeck sso add sso-portal');
   await screen.press('esc');
   await fixture.run('sso-enable', 'sso-portal', { words: ['jonas'] });
 });

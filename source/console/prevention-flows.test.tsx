@@ -83,7 +83,7 @@ test.each(sizes)('a line of a log: b, Enter, Enter, and who it names is shut out
   await harness.sees('wp-login');
   const { press, keys } = counting(harness);
   await press('b');
-  await harness.sees(`For how long is ${who} banned?`, '4h', /cscli decisions add --ip\s/);
+  await harness.sees(`Duration of the ban for ${who}`, '4h', /cscli decisions add --ip\s/);
   expect(misfits(harness.frame(), size)).toEqual([]);
   await press('enter');
   await harness.sees('Why?', 'seen in the log of intrusion-prevention');
@@ -104,7 +104,7 @@ test('an alert: b, Enter, Enter; x and Enter lift it again from the list (R63)',
   const who = /▸.*?(\d+\.\d+\.\d+\.\d+)/.exec(harness.frame())?.[1] ?? '';
   const { press, keys } = counting(harness);
   await press('b');
-  await harness.sees(`For how long is ${who} banned?`);
+  await harness.sees(`Duration of the ban for ${who}`);
   await press('enter');
   await harness.sees('Why?');
   await press('enter');
@@ -134,14 +134,14 @@ test('who would lock themselves out is told at the question, and types another o
   const [size = { columns: 80, rows: 24 }] = sizes;
   const harness = await open(size);
   await start(harness, 'Ban an address, a range or a country');
-  await harness.sees('Address, range or country', /What would[\s┃]+lock you out is refused\./);
+  await harness.sees('Address, range or country', /Bans that would[\s┃]+lock you out are[\s┃]+refused\./);
   for (const [text, why] of [
-    ['127.0.0.0/8', /127\.0\.0\.0\/8 shuts out 127\.0\.0\.1/],
-    ['0.0.0.0/0', /shuts out/],
+    ['127.0.0.0/8', /127\.0\.0\.0\/8 includes 127\.0\.0\.1/],
+    ['0.0.0.0/0', /includes/],
     ['::1', /::1 (?:is|belongs)/],
-    ['::/0', /shuts out/],
+    ['::/0', /includes/],
     ['192.168.0.0/16', /192\.168\.0\.0\/16 (?:is|belongs|shuts)/],
-    ['nonsense', /no address, range or country/],
+    ['nonsense', /not an address, range or country/],
   ] as const) {
     await harness.press('ctrl+u');
     await harness.type(text);
@@ -150,7 +150,7 @@ test('who would lock themselves out is told at the question, and types another o
     expect(misfits(harness.frame(), size)).toEqual([]);
   }
   await harness.press('esc');
-  await harness.sees('Nobody was banned.');
+  await harness.sees('Nothing was banned.');
   expect(await banned()).toEqual([]);
 });
 
@@ -158,8 +158,8 @@ test('an allowlist is made and filled, a bouncer gets its key once, and goes aft
   const [size = { columns: 80, rows: 24 }] = sizes;
   const harness = await open(size);
   // Without an allowlist, the first one is created on the way.
-  await start(harness, 'Put addresses on an allowlist');
-  await harness.sees('There is no allowlist yet.', 'cscli allowlists create');
+  await start(harness, 'Add addresses to an allowlist');
+  await harness.sees('Name of the first allowlist', 'cscli allowlists create');
   await harness.type('crew');
   await harness.press('enter');
   await harness.sees('Addresses or ranges');
@@ -169,7 +169,7 @@ test('an allowlist is made and filled, a bouncer gets its key once, and goes aft
   await harness.press('ctrl+u');
   await harness.type('198.51.100.77 2001:db8::/64');
   await harness.press('enter');
-  await harness.sees('Whose are they?');
+  await harness.sees('Comment');
   await harness.press('enter');
   await harness.sees('198.51.100.77, 2001:db8::/64 are on crew.');
   await start(harness, 'Add a bouncer');
@@ -191,7 +191,7 @@ test('an allowlist is made and filled, a bouncer gets its key once, and goes aft
 test('the hub: its plan, what is left alone, the reload that it needs', async () => {
   const [size = { columns: 80, rows: 24 }] = sizes;
   const harness = await open(size);
-  await start(harness, 'Upgrade what came from the hub');
+  await start(harness, 'Upgrade hub items');
   await harness.sees('Upgrade 2 items?', 'cscli hub upgrade');
   expect(misfits(harness.frame(), size)).toEqual([]);
   await harness.press('enter');

@@ -21,7 +21,7 @@ afterAll(() => fixture.close());
 
 const open = (size: Size, component = routed) => openOnPractice(fixture, { size, component, patienceMs: 60_000 });
 
-const route = (screen: Harness) => findFlow(screen, 'route vpn', 'Route it through the VPN gateway');
+const route = (screen: Harness) => findFlow(screen, 'route vpn', 'Route a component through the VPN gateway');
 
 /** Reads from the engine the component's network and its published ports. */
 async function seen(id: string, service: string): Promise<{ mode: string; ports: number[] }> {
@@ -66,14 +66,14 @@ describe('behind a gateway', () => {
     await screen.sees(`+     network_mode: container:${gateway}-gluetun-1`);
     expect(misfits(screen.frame(), narrow)).toEqual([]);
     await screen.press('esc');
-    await screen.sees(`Nothing was changed: ${routed} is as before.`);
+    await screen.sees(`${routed} was not changed.`);
     expect(await seen(routed, service)).toEqual(before);
     await screen.press('esc');
 
     await route(screen);
     await screen.sees('Writes 2 files');
     await screen.press('enter');
-    await screen.sees('What it sends leaves through the tunnel: ok', 'at 198.51.100.7 (Sweden)', `${routed} goes through ${gateway}.`);
+    await screen.sees('Traffic leaves through the tunnel: ok', 'at 198.51.100.7 (Sweden)', `${routed} goes through ${gateway}.`);
     expect(misfits(screen.frame(), narrow)).toEqual([]);
     await screen.press('enter');
     const gluetun = (await fixture.containers(gateway))['gluetun'];
@@ -82,23 +82,23 @@ describe('behind a gateway', () => {
 
     await route(screen);
     await screen.sees(
-      `What is ${routed} to do?`,
-      `It goes through ${gateway}-gluetun-1.`,
-      'Get its own network and ports back',
-      'network anew',
+      `Routing of ${routed}`,
+      `Currently routed through ${gateway}-gluetun-1.`,
+      'Restore its own network and ports',
+      'network again',
     );
     expect(misfits(screen.frame(), narrow)).toEqual([]);
     await screen.press('esc');
-    await screen.sees(`Nothing was changed: ${routed} is as before.`);
+    await screen.sees(`${routed} was not changed.`);
     await screen.press('esc');
     await route(screen);
-    await screen.sees(`What is ${routed} to do?`);
+    await screen.sees(`Routing of ${routed}`);
     await screen.press('enter');
     // The missing HTTPS is stated beside it.
-    await screen.sees(`Take ${routed} out of the network of ${gateway.slice(0, 'vpn-client-gate'.length)}…`, 'Writes 2 files');
+    await screen.sees(`Disconnect ${routed} from the network of ${gateway.slice(0, 'vpn-client-gate'.length)}…`, 'Writes 2 files');
     expect(misfits(screen.frame(), narrow)).toEqual([]);
     await screen.press('enter');
-    await screen.sees(`${routed} has its own network and ports again.`);
+    await screen.sees(`${routed} uses its own network and ports again.`);
     expect(misfits(screen.frame(), narrow)).toEqual([]);
     expect((await seen(gateway, 'gluetun')).ports).toEqual([8000]);
     expect((await seen(routed, service)).ports).toEqual(own);

@@ -26,10 +26,10 @@ const flows: Readonly<Record<string, FlowBody>> = {
       {
         kind: 'choice',
         id: 'direction',
-        label: 'Which way?',
+        label: 'Direction',
         choices: [
-          { value: 'in', label: 'Into the container' },
-          { value: 'out', label: 'Out of the container', detail: 'onto this machine' },
+          { value: 'in', label: 'From this machine to the container' },
+          { value: 'out', label: 'From the container to this machine', detail: 'onto this machine' },
         ],
       },
       signal,
@@ -39,7 +39,7 @@ const flows: Readonly<Record<string, FlowBody>> = {
   async df(operator) {
     operator.show({
       kind: 'table',
-      title: 'Room taken on nas',
+      title: 'Disk usage of nas',
       columns: ['KIND', 'COUNT', 'SIZE', 'NOT USED'],
       rows: [
         ['images', '34', '18 GB', '4.2 GB'],

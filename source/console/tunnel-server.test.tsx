@@ -42,8 +42,8 @@ test.each([
   const size = { columns, rows };
   const screen = await open(size);
   const name = `phone-${columns}-${rows}`;
-  await findFlow(screen, 'let device into', 'Let a device into the tunnel');
-  await screen.sees('What is the device called?', 'Sends POST /api/wireguard/client', `quarterdeck clients add ${server} --practice`);
+  await findFlow(screen, 'add a device to the tunnel', 'Add a device to the tunnel');
+  await screen.sees('Name of the device', 'Sends POST /api/wireguard/client', `quarterdeck clients add ${server} --practice`);
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.type('no/name');
   await screen.press('enter');
@@ -80,7 +80,7 @@ test.each([narrow, wide])('all are listed at $columns x $rows, nothing of them c
   await letIn(name);
   const screen = await open(size);
   await findFlow(screen, 'list devices tunnel', "List the tunnel's devices");
-  await screen.sees('LAST THERE', 'RECEIVED', name, 'enabled', /10\.8\.0\.\d+/, 'never', `quarterdeck clients list ${server}`);
+  await screen.sees('LAST SEEN', 'RECEIVED', name, 'enabled', /10\.8\.0\.\d+/, 'never', `quarterdeck clients list ${server}`);
   expect(misfits(screen.frame(), size)).toEqual([]);
 });
 
@@ -103,17 +103,17 @@ test('a device is kept out and let in again: only those that can be are offered'
   await letIn('watch');
   const screen = await open(narrow);
   const others = (await devices()).indexOf('watch on');
-  await findFlow(screen, 'keep device out', 'Keep a device out of the tunnel');
+  await findFlow(screen, 'disable a device', 'Disable a device of the tunnel');
   await screen.sees('Which device?', 'watch', 'enabled', '/disable: its keys and its address', `quarterdeck clients disable ${server}`);
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.press(...Array.from({ length: others }, () => 'down'), 'enter');
-  await screen.sees('watch is kept out.');
+  await screen.sees('watch is disabled.');
   expect(await devices()).toContain('watch off');
-  await findFlow(screen, 'let device in again', 'Let a device into the tunnel again');
+  await findFlow(screen, 'enable a device of', 'Enable a device of the tunnel');
   await screen.sees('Which device?', /▸ watch +10\.8\.0\.\d+, disabled/, '/enable: its keys');
   expect(screen.frame()).not.toContain('phone-');
   await screen.press('enter');
-  await screen.sees('watch is let in.');
+  await screen.sees('watch is enabled.');
   expect(await devices()).toContain('watch on');
 });
 
@@ -129,7 +129,7 @@ test('a device is removed after a yes, and a no leaves it', async () => {
       'Remove device lost-phone',
       'DELETE /api/wireguard/client/',
       'its configuration is worth nothing',
-      /Its address 10\.8\.0\.\d+, which another device may get/,
+      /Its address 10\.8\.0\.\d+, which may be reused for another device/,
     );
     expect(misfits(screen.frame(), narrow)).toEqual([]);
   };
@@ -148,9 +148,9 @@ test('Esc at a question says that the devices are as before, and they are', asyn
   const before = await devices();
   const screen = await open(narrow);
   for (const [words, title, asks, says] of [
-    ['let device into', 'Let a device into the tunnel', 'What is the device called?', 'Nobody was let in: the devices are as before.'],
+    ['add a device to the tunnel', 'Add a device to the tunnel', 'Name of the device', 'No device was added.'],
     ['show device config', "Show a device's configuration", 'Which device?', 'Nothing was changed: the devices are as before.'],
-    ['keep device out', 'Keep a device out of the tunnel', 'Which device?', 'Nothing was changed: the devices are as before.'],
+    ['disable a device', 'Disable a device of the tunnel', 'Which device?', 'Nothing was changed: the devices are as before.'],
     ['remove device tunnel', 'Remove a device from the tunnel', 'Which device?', 'No device was removed.'],
   ] as const) {
     await findFlow(screen, words, title);

@@ -41,17 +41,17 @@ async function fillForm(screen: Harness, name: string): Promise<void> {
   await screen.press('enter');
   await screen.type('vpn.example.net:51820');
   await screen.press('enter', 'ctrl+s');
-  await screen.sees('What is to become of it?', 'Whoever leaves');
+  await screen.sees('Output', 'If you cancel now');
 }
 
 test.each(sizes)('a configuration is written to a file at $columns x $rows; its key is nowhere else (R77)', async (size) => {
   const screen = await open(size);
-  await findFlow(screen, 'make a tunnel', 'Make a tunnel configuration for a device');
+  await findFlow(screen, 'make a tunnel', 'Create a tunnel configuration for a device');
   await fillForm(screen, 'laptop');
   expect(misfits(screen.frame(), size)).toEqual([]);
   // For Linux the file is the first choice.
   await screen.press('enter');
-  await screen.sees('To which file?');
+  await screen.sees('File');
   const file = join(folder, `w${size.columns}.conf`);
   await screen.press('ctrl+u');
   await screen.type(file);
@@ -69,7 +69,7 @@ test.each(sizes)('a configuration is written to a file at $columns x $rows; its 
 
 test('Esc before the last answer makes nothing, and says so', async () => {
   const screen = await open({ columns: 80, rows: 24 });
-  await findFlow(screen, 'make a tunnel', 'Make a tunnel configuration for a device');
+  await findFlow(screen, 'make a tunnel', 'Create a tunnel configuration for a device');
   await fillForm(screen, 'laptop');
   await screen.press('esc');
   await screen.sees(/[Nn]othing|was left|ancelled|is as before/);
@@ -84,7 +84,7 @@ test.each(sizes)('rules of a tunnel that is not deployed are checked in a file t
   );
   const screen = await open(size);
   await findFlow(screen, 'ingress', 'Check the rules of an outbound tunnel');
-  await screen.sees('Which configuration?', 'tunnel is deployed');
+  await screen.sees('Configuration', 'tunnel is deployed');
   await screen.type(file);
   await screen.press('enter');
   // The check completed and found problems.
@@ -100,19 +100,19 @@ test.skipIf(missing)(
     const size = { columns: 80, rows: 24 };
     const screen = await open(size);
     await findFlow(screen, 'sign a node', 'Sign a node of the overlay mesh');
-    await screen.sees('What is the mesh called?', 'It has no authority yet');
+    await screen.sees('Name of the mesh', 'It has no authority yet');
     await screen.press('enter');
-    await screen.sees('home mesh can sign nodes', 'Which node?');
+    await screen.sees('Created home mesh', 'Node');
     await screen.type('nas');
     await screen.press('enter');
     await screen.sees('10.1.0.1/24');
     await screen.press('enter');
     await screen.sees('Groups');
     await screen.press('enter');
-    await screen.sees('Where do certificate and key of nas go?', 'Nothing is signed before this');
+    await screen.sees('Target for the certificate and key of nas', 'The key is also kept');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('enter');
-    await screen.sees('Into which folder?');
+    await screen.sees('Folder');
     await screen.press('ctrl+u');
     await screen.type(join(folder, 'nas'));
     await screen.press('enter');

@@ -40,7 +40,7 @@ const skip = ['webhooks=off for the night', 'deprecated=our own controller is mo
 describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout: 120_000 }, () => {
   test('kubeadm: where it is, the release, what is in the way skipped for reasons, a snapshot, then all nodes', async () => {
     const { screen } = await openChecklist({});
-    await screen.sees('Where it is', 'API server', 'kubeadm', 'To which release?', 'v1.32.3', 'quarterdeck upgrade', /PgDn {2}\d+ of \d+/);
+    await screen.sees('Current state', 'API server', 'kubeadm', 'Target release', 'v1.32.3', 'quarterdeck upgrade', /PgDn {2}\d+ of \d+/);
     expect(misfits(screen.frame(), size)).toEqual([]);
     // A version that skips a minor is refused.
     await screen.send('\x15');
@@ -53,12 +53,12 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     await screen.sees('3 blocked', 'Deprecated APIs in use: blocked', 'Upgrade practice from v1.31.6 to v1.32.4?', 's skip this');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('s');
-    await screen.sees('Why is "Deprecated APIs in use" skipped?');
+    await screen.sees('Reason for skipping "Deprecated APIs in use"');
     await screen.type('moved next week');
     await screen.press('enter');
     await screen.sees('2 blocked', 'Webhooks: blocked');
     await screen.press('s');
-    await screen.sees('Why is "Webhooks" skipped?');
+    await screen.sees('Reason for skipping "Webhooks"');
     await screen.type('off for the night');
     await screen.press('enter');
     await screen.sees('1 blocked', 'Enter take an etcd snapshot now');
@@ -70,7 +70,7 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     await screen.sees('Upgrade the control plane on cp-1 to v1.32.4', 'no way back', 'y yes');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('y');
-    await screen.sees('Drain worker-2', /loses what it keeps in emptyDir/);
+    await screen.sees('Drain worker-2', /loses its data in emptyDir/);
     await screen.press('y');
     await screen.sees('practice is at v1.32.4: the control plane and 4 nodes.');
     expect(Object.values(await fixture.nodes())).toEqual(Array.from({ length: 4 }, () => ({ kubelet: 'v1.32.4', cordoned: false })));
@@ -95,22 +95,22 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     await screen.press('enter');
     // The reason for the manual step is above the question, whatever the earlier output was.
     await screen.sees(
-      'To be run on cp-1, as root (by hand: its installer forgets options',
-      'Have they been run on cp-1?',
+      'To be run on cp-1, as root (by hand: its installer drops options',
+      'Confirm that the commands were run on cp-1',
       'https://get.k3s.io',
     );
     await screen.misses('WHAT ');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await fixture.cluster.onNode('cp-1', "curl -sfL https://get.k3s.io | INSTALL_K3S_VERSION='v1.32.4+k3s1' sh -s - server".split(' '));
     await screen.press('enter');
-    await screen.sees('Have they been run on cp-2?');
+    await screen.sees('Confirm that the commands were run on cp-2');
     await screen.press('esc');
     await screen.sees('1 of 5 steps done.');
     await begin();
     // The control plane is half upgraded: the next step is not only about the nodes.
     await screen.sees('Control plane on cp-2', 'Upgrade practice from v1.31.6+k3s1 to v1.32.4+k3s1?', /Enter go on/);
     await screen.press('enter');
-    await screen.sees('Have they been run on cp-2?');
+    await screen.sees('Confirm that the commands were run on cp-2');
     await screen.press('esc');
     await screen.sees('1 of 5 steps done.');
   });
@@ -153,16 +153,16 @@ test('the upgrade of a component in the console: what comes before is confirmed,
     await screen.press('enter');
   };
   await begin();
-  await screen.sees('Take a snapshot of its storage first', 'It is done', 'Skip it', 'Leave it here');
+  await screen.sees('Take a snapshot of its storage first', 'Done', 'Skip', 'Pause');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('enter');
-  await screen.sees(/share/, 'It is done');
+  await screen.sees(/share/, 'Done');
   await screen.press('esc');
   await screen.sees(new RegExp(`${id} was not\\s+updated`));
   await screen.press('enter');
   await begin();
   // The first share is kept.
-  await screen.sees(/share/, 'It is done');
+  await screen.sees(/share/, 'Done');
   await screen.press('enter');
   await screen.sees(`Update ${id}?`, 'Enter go on');
   expect(misfits(screen.frame(), size)).toEqual([]);

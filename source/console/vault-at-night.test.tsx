@@ -64,13 +64,13 @@ test('a share that is too short, one given already, and a wrong one: each is sai
   await screen.give(share(0));
   await screen.sees('Key share 2 of 3', '1 of 3 accepted');
   await screen.give(share(0));
-  await screen.sees('given already');
+  await screen.sees('already entered');
   expect(misfits(screen.frame(), small)).toEqual([]);
   await screen.press('ctrl+u');
   await screen.give(foreignShare(fixture.shares));
   await screen.sees('Key share 3 of 3');
   await screen.give(share(1));
-  await screen.sees('Key share 1 of 3', 'at least one of them is wrong');
+  await screen.sees('Key share 1 of 3', 'at least one is wrong');
   expect(misfits(screen.frame(), small)).toEqual([]);
   for (const at of [0, 1, 2]) {
     await screen.sees(`Key share ${at + 1} of 3`);
@@ -105,7 +105,7 @@ test('somebody drops the attempt from another place: the count starts over, and 
   await screen.sees('Key share 2 of 3');
   await fixture.ask('PUT', 'sys/unseal', { reset: true });
   await screen.give(share(1));
-  await screen.sees('Somebody dropped the shares', 'Key share 2 of 3');
+  await screen.sees('The entered shares were discarded', 'Key share 2 of 3');
   for (const [at, count] of [
     [0, 2],
     [2, 3],
@@ -138,12 +138,16 @@ test('u on one that opens itself: what that means, leaving, and opening it with 
   await fixture.ask('PUT', 'sys/seal');
   const screen = await consoleOf();
   await screen.press('u');
-  await screen.sees('It opens itself. Give its recovery shares all the same?', 'Leave, and restart it', /opens itself \(static\)/);
+  await screen.sees(
+    'It unseals automatically. Enter its recovery shares anyway',
+    'Leave, and restart it',
+    /unseals automatically \(static\)/,
+  );
   expect(misfits(screen.frame(), small)).toEqual([]);
   await screen.press('enter');
-  await screen.sees('still sealed; no share was given');
+  await screen.sees('still sealed; no share was entered');
   await screen.press('esc', 'u');
-  await screen.sees('Give recovery shares');
+  await screen.sees('Enter recovery shares');
   await screen.press('up', 'enter');
   for (const at of [0, 1, 2]) {
     await screen.sees(`Recovery share ${at + 1} of 3`);
@@ -159,9 +163,9 @@ test('u on a new one: a holder at a time, what is shown is gone with its questio
   await screen.sees('Key shares in all');
   await screen.press('ctrl+u');
   await screen.give('2');
-  await screen.sees('How many of them open it together');
+  await screen.sees('Number of shares required to unseal');
   await screen.press('enter');
-  await screen.sees('Make 2 key shares, 2 of which open it?');
+  await screen.sees('Create 2 key shares, of which 2 unseal it');
   await screen.press('enter');
   const shown: string[] = [];
   for (const [label, form] of [
@@ -169,24 +173,24 @@ test('u on a new one: a holder at a time, what is shown is gone with its questio
     ['Key share 2 of 2', /[0-9a-f]{66}/],
     ['Root token', /s\.\w{24}/],
   ] as const) {
-    await screen.sees(`${label}: is`, 'at the screen, alone?');
+    await screen.sees(`${label}: is`, 'can see the screen');
     await screen.press('enter');
     await screen.sees('Write it down now', form);
     expect(misfits(screen.frame(), small)).toEqual([]);
     const value = form.exec(screen.frame().replace(/\s*│?\n│?\s*/g, ''))?.[0] ?? '';
     shown.push(value);
     await screen.press('enter');
-    await screen.sees('from what was written down');
+    await screen.sees('as you wrote it down');
     await screen.misses(value);
     if (label === 'Key share 2 of 2') {
       await screen.press('esc');
-      await screen.sees('Leave, and lose what was not handed out?', 'Key share 2 of 2, Root token');
+      await screen.sees('Quit and lose what was not delivered', 'Key share 2 of 2, Root token');
       await screen.press('enter');
       await screen.sees('Key share 2 of 2: is');
       await screen.press('enter');
       await screen.sees('Write it down now');
       await screen.press('enter');
-      await screen.sees('from what was written down');
+      await screen.sees('as you wrote it down');
     }
     await screen.give(value);
   }
@@ -212,20 +216,20 @@ test('through the palette: log in and keep it, write a value typed twice, delete
     await screen.press('enter');
   };
   await choose('log in to the secrets', 'Log in to the secrets manager');
-  await screen.sees('Log in with what?');
+  await screen.sees('Login method');
   await screen.press('enter');
   await screen.sees('Token for vault');
   await screen.give(fixture.token);
-  await screen.sees('Keep this root token here all the same?');
+  await screen.sees('Store this root token');
   await screen.press('down', 'enter');
-  await screen.sees('the token is kept');
+  await screen.sees('the token is stored');
   await screen.press('esc');
 
   await choose('write a path', 'Write a path of the secrets manager');
-  await screen.sees('Write to which path?');
+  await screen.sees('Path');
   await screen.press('ctrl+u');
   await screen.give('secret/apps/web');
-  await screen.sees('Which keys?');
+  await screen.sees('Keys');
   await screen.give('password');
   await screen.sees('Token for vault');
   await screen.press('enter');

@@ -67,7 +67,7 @@ test('a wrong share, and leaving with Esc: what is left is said, and u resumes i
   await screen.sees('1 of 3 shares given');
   await screen.press('esc');
   await screen.press('u');
-  await screen.sees('1 of 3 shares were given before you', 'Drop them and start over');
+  await screen.sees('1 of 3 shares were already entered', 'Drop them and start over');
   await screen.press('enter');
   await screen.sees('Key share 2 of 3');
   await give(share(2));
@@ -100,28 +100,28 @@ test('new shares through the palette: one holder at a time, and leaving loses no
   }));
   await screen.press(':');
   await screen.type('new key shares');
-  await screen.sees('▸ do    Make new key shares: secrets-manager-path');
+  await screen.sees('▸ do    Rotate the key shares: secrets-manager-path');
   await screen.press('enter');
   await screen.sees('Token for vault', 'quarterdeck vault rotate secrets-manager-path');
   await give(fixture.token);
   await screen.sees('Key shares in all');
   await screen.press('enter');
-  await screen.sees('How many of them open it together');
+  await screen.sees('Number of shares required to unseal');
   await screen.press('enter');
   for (const at of [0, 1, 2]) {
     await screen.sees(`Key share ${at + 1} of 3`);
     await give(share(at));
   }
-  await screen.sees('is the holder of share 1 at the screen, alone?');
+  await screen.sees('confirm that only the holder of share 1 can see the screen');
   seen += screen.raw();
   await screen.press('enter');
   await screen.sees('Write it down now', /[0-9a-f]{66}/);
   expect(misfits(screen.frame(), { columns: 80, rows: 24 })).toEqual([]);
   await screen.press('esc');
-  await screen.sees('Leave, and lose what was not handed out?', 'stay in force');
+  await screen.sees('Quit and lose what was not delivered', 'stay valid');
   await screen.misses(/[0-9a-f]{66}/);
   await screen.press('down', 'enter');
-  await screen.sees('The shares of before stay in force');
+  await screen.sees('The previous shares stay valid');
   expect(await fixture.ask('GET', 'sys/rotate/root/init')).toMatchObject({ data: { started: false } });
   for (const one of [...fixture.shares, fixture.token]) expect(seen).not.toContain(one);
 });

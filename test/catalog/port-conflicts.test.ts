@@ -119,7 +119,7 @@ describe('ports that several components have', () => {
           uses,
         );
         expect(conflict?.proposal).toBeUndefined();
-        expect(conflict?.advice).toMatch(/does the same here: choose one of them, or bind one to an address of its own/);
+        expect(conflict?.advice).toMatch(/serves the same purpose: choose one of them, or bind one to a separate address/);
       }
     },
   );

@@ -47,14 +47,14 @@ describe.each(minors)('a control server 0.%i, as it is spoken to', (minor) => {
     if (minor >= 24) expect(made).toMatchObject({ displayName: 'Ann', email: 'ann@example.com' });
     await expect(client.createUser(grant(), { name: 'ann' })).rejects.toMatchObject({
       code: 'usage.mesh',
-      message: expect.stringMatching(/one of that name already/),
+      message: expect.stringMatching(/already in use/),
     });
     await client.renameUser(grant(), made, 'anna');
     expect((await client.users(signal())).map(({ name }) => name)).toEqual(['anna']);
     await client.deleteUser(grant(), { ...made, name: 'anna' });
     expect(await client.users(signal())).toEqual([]);
     await expect(client.deleteUser(grant(), { ...made, name: 'anna' })).rejects.toMatchObject({
-      message: expect.stringMatching(/no such user/),
+      message: expect.stringMatching(/the user does not exist/),
     });
   });
 
@@ -81,7 +81,7 @@ describe.each(minors)('a control server 0.%i, as it is spoken to', (minor) => {
     const node = await client.register(grant(), mesh.pendingAuthId ?? '', guest);
     expect(node).toMatchObject({ name: 'new-tablet', owner: 'guest' });
     await expect(client.register(grant(), mesh.pendingAuthId ?? '', guest)).rejects.toMatchObject({
-      message: expect.stringMatching(/nobody waits under that key/),
+      message: expect.stringMatching(/no node is waiting with that key/),
     });
     const now = async () => (await client.nodes(signal())).find(({ id }) => id === node.id);
     await client.renameNode(grant(), node, 'kitchen');
@@ -99,7 +99,7 @@ describe.each(minors)('a control server 0.%i, as it is spoken to', (minor) => {
     expect(await now()).toMatchObject({ tags: ['tag:media'] });
     await client.deleteNode(grant(), node);
     expect(await now()).toBeUndefined();
-    await expect(client.deleteNode(grant(), node)).rejects.toMatchObject({ message: expect.stringMatching(/no such node/) });
+    await expect(client.deleteNode(grant(), node)).rejects.toMatchObject({ message: expect.stringMatching(/the node does not exist/) });
   });
 
   test('routes are told, approved, and taken back; both ways out are one', async () => {

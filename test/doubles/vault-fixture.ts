@@ -27,7 +27,7 @@ export function foreignShare(others: readonly string[]): string {
   return Buffer.concat([randomBytes(32), Buffer.of(number)]).toString('hex');
 }
 
-/** People around a secrets manager: each question has its answers in turn, the last one for good; what is revealed is written down and typed again. */
+/** People around a secrets manager: each question has its answers in turn, the last one for good; what is revealed is written down and verified. */
 export class Holders extends OperatorDouble {
   readonly seen: Record<string, string> = {};
   readonly #given: Record<string, Answer[]>;

@@ -31,7 +31,7 @@ async function start(...words: string[]): Promise<Terminal> {
 
 test('an entry of one’s own is begun by answering, is sound, and is in the list; a broken one beside it is named', async () => {
   const asking = await start('catalog', 'new');
-  await asking.sees('What is it to be called?', 60_000);
+  await asking.sees('ID of the entry', 60_000);
   asking.type('Bread Book');
   asking.press('enter');
   await asking.sees('use lower case letters');
@@ -39,13 +39,13 @@ test('an entry of one’s own is begun by answering, is sound, and is in the lis
   for (let count = 0; count < 10; count++) asking.press('backspace');
   asking.type('bread-book');
   asking.press('enter');
-  await asking.sees('Which image does it run from?');
+  await asking.sees('Image');
   asking.type('baker/bread:1.4');
   asking.press('enter');
-  await asking.sees('Which port does its page have');
+  await asking.sees('Container port of its web page');
   asking.type('8000');
   asking.press('enter');
-  await asking.sees('a small entry to begin with', 20_000);
+  await asking.sees('a minimal entry', 20_000);
   expect((await asking.exit()).code).toBe(0);
 
   const compose = await readFile(join(home, 'my-catalog', 'bread-book', 'compose.yaml'), 'utf8');
@@ -60,5 +60,5 @@ test('an entry of one’s own is begun by answering, is sound, and is in the lis
   await listing.sees('bread-book *', 60_000);
   await listing.sees('Your own catalog has');
   const shown = await start('catalog', 'show', 'rss-reader');
-  await shown.sees('Commands inside', 60_000);
+  await shown.sees('Commands in the container', 60_000);
 });

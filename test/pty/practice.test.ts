@@ -109,7 +109,7 @@ describe('the console on the practice stack', () => {
 
     shown.press(':');
     shown.type('incident');
-    await shown.sees('Play an incident');
+    await shown.sees('Simulate an incident');
     shown.press('enter');
     await shown.sees('A program that dies and is started again');
     shown.press('enter');
@@ -167,7 +167,7 @@ test('a component is changed from the palette by keyboard alone, at 80 by 24: fo
   shown.press('enter');
   shown.press(':');
   shown.type('deploy');
-  await shown.sees('Deploy or change');
+  await shown.sees('Deploy or change a component');
   shown.press('enter');
   await shown.sees('Change media-server', 20_000);
   shown.press('down', 'down', 'down', 'ctrl+u');
@@ -177,7 +177,7 @@ test('a component is changed from the palette by keyboard alone, at 80 by 24: fo
   await shown.sees('jellyfin is recreated: its environment changes');
   shown.press('enter');
   await shown.sees(/Starting media-server/, 20_000);
-  await shown.sees(/media-server is deployed: healthy/, 30_000);
+  await shown.sees(/Deployed media-server: healthy/, 30_000);
   expect(shown.screen()).toHaveLength(24);
   shown.press('enter');
   await shown.sees(/media-server .* healthy/);

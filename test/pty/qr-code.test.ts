@@ -40,9 +40,9 @@ async function withKey(size: { columns: number; rows: number }, env: Readonly<Re
   shown.type(id);
   await shown.sees(new RegExp(`[▸>]\\S ${id}`));
   shown.press('enter', 'K');
-  await shown.sees('Make one', startLimitMs);
+  await shown.sees('Create one', startLimitMs);
   shown.press('enter');
-  await shown.sees('Whose node', startLimitMs);
+  await shown.sees('User', startLimitMs);
   shown.press('right', 'ctrl+s');
   await shown.sees('copies it', startLimitMs);
   return shown;
@@ -96,7 +96,7 @@ describe('the QR code of a pre-auth key', () => {
     expect(keyOf(shown)).toBe(key);
   });
 
-  test('is saved for its owner alone where even the whole screen is too small', async () => {
+  test('is saved readable only by its owner where even the whole screen is too small', async () => {
     const shown = await withKey({ columns: 60, rows: 20 });
     const key = keyOf(shown);
     shown.press('f');
@@ -107,7 +107,7 @@ describe('the QR code of a pre-auth key', () => {
     shown.resize(60, 20);
     await shown.sees('The QR code needs 41 x 22 characters');
     shown.press('W');
-    await shown.sees('Save the QR code to which file?');
+    await shown.sees('File for the QR code');
     expect(shown.text()).not.toContain('quarterdeck save-code');
     shown.press('enter');
     await shown.sees('(mode 0600)');
@@ -123,14 +123,14 @@ describe('the QR code of a pre-auth key', () => {
     shown.type(id);
     await shown.sees(`1 of 1: ${id}`);
     shown.press('enter', 'K');
-    await shown.sees('Make one', startLimitMs);
+    await shown.sees('Create one', startLimitMs);
     shown.press('enter');
-    await shown.sees('Whose node', startLimitMs);
+    await shown.sees('User', startLimitMs);
     shown.press('right', 'ctrl+s');
     await shown.sees('W saves its QR code to a file.', startLimitMs);
     expect(shown.text()).not.toContain('whole screen');
     shown.press('f', 'W');
-    await shown.sees('Save the QR code to which file?');
+    await shown.sees('File for the QR code');
     shown.press('enter');
     await shown.sees(() => shown.text().replace(/\s+/g, ' ').includes('only you can read (mode 0600)'));
     expect((await readdir(home)).filter((name) => name.endsWith('.svg'))).toHaveLength(1);
@@ -139,11 +139,11 @@ describe('the QR code of a pre-auth key', () => {
 
   test('of the command is printed where it fits, and otherwise offered as a file', async () => {
     const answered = async (shown: Terminal) => {
-      await shown.sees('Make one', startLimitMs);
+      await shown.sees('Create one', startLimitMs);
       shown.type('1\r');
-      await shown.sees(/Whose node/, startLimitMs);
+      await shown.sees(/User/, startLimitMs);
       shown.type('1\r');
-      for (const question of ['Tags [', 'Valid for [', 'More than one node [', 'Ephemeral nodes [', 'Keep among secrets [']) {
+      for (const question of ['Tags [', 'Valid for [', 'More than one node [', 'Ephemeral nodes [', 'Store in secrets [']) {
         await shown.sees(question, startLimitMs);
         shown.press('enter');
       }
@@ -165,7 +165,7 @@ describe('the QR code of a pre-auth key', () => {
     const low = start(['key', id, '--practice'], { columns: 60, rows: 20 }, {});
     await answered(low);
     await low.sees('The QR code needs 41 x 22 characters, and this terminal has', startLimitMs);
-    await low.sees('Save the QR code to which file?', startLimitMs);
+    await low.sees('File for the QR code', startLimitMs);
     low.type('code.svg\r');
     await low.sees('(mode 0600)', startLimitMs);
     expect((await low.exit(startLimitMs)).code).toBe(0);

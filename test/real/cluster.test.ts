@@ -175,7 +175,7 @@ describeUnless(findServer('kube-apiserver').missing ?? missingEtcd(), 'a real AP
     expect(await checkStoredVersions(admin, signal)).toMatchObject({ state: 'ok' });
     expect(await checkBackups(admin, Date.now(), signal)).toMatchObject({
       state: 'warning',
-      summary: expect.stringMatching(/^no Velero here/),
+      summary: expect.stringMatching(/^no Velero found/),
     });
     expect(await checkRights(admin, signal)).toMatchObject({ state: 'ok' });
     await admin.list('/api/v1/componentstatuses', signal);

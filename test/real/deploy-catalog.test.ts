@@ -243,7 +243,9 @@ describeReal('docker', 'the catalog with real programs', (engine) => {
         expect(await sql("show tables like 'later'")).toBe('');
 
         for (const secret of ['WORDPRESS_DB_PASSWORD', 'MARIADB_ROOT_PASSWORD'])
-          expect(await run('secrets', 'rotate', 'cms', secret, '--yes')).toContain('Proved: the new one works, and the old one does not.');
+          expect(await run('secrets', 'rotate', 'cms', secret, '--yes')).toContain(
+            'Verified: the new value works, and the old one does not.',
+          );
         await word('healthy');
         expect(await title()).toBe('Rust and salt');
         await run('backup', 'cms', '--to', backups, '--yes');

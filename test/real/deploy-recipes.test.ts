@@ -71,7 +71,7 @@ for (const { kind, composer } of ways) {
     // On Podman another component with the same database shows it: `rotate.test.ts`.
     it.runIf(kind === 'docker')('gets a new database password, which is proved (R26)', async () => {
       const old = await password();
-      expect(await yes('secrets', 'rotate', id, 'DB_PASSWORD')).toContain('Proved: the new one works, and the old one does not.');
+      expect(await yes('secrets', 'rotate', id, 'DB_PASSWORD')).toContain('Verified: the new value works, and the old one does not.');
       expect(await password()).not.toBe(old);
       await statusUntil(fixture.operator, id, (component) => component.state.label === 'healthy');
     });

@@ -54,7 +54,7 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
     expect(stderr).toContain('quarterdeck/never-pushed:latest');
     expect(await fixture.files()).toEqual(before);
     expect(await fixture.container('nowhere', 'main')).toBeUndefined();
-    expect((await fixture.operator.run(['recover'])).stdout).toContain('Nothing broke off');
+    expect((await fixture.operator.run(['recover'])).stdout).toContain('No interrupted changes');
   });
 
   it('says who has a port that was taken after preflight, and takes the change back', async () => {
@@ -85,7 +85,7 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
     );
     const { code, stdout, stderr } = await yes('deploy', 'broken');
     expect(code).toBe(1);
-    expect(stderr).toContain('broken does not become healthy');
+    expect(stderr).toContain('broken did not become healthy');
     expect(stdout + stderr).toContain('the disk of the moon is missing');
     expect((await yes('rollback', 'broken')).code).toBe(0);
     expect(await fixture.container('broken', 'main')).toBeUndefined();
@@ -96,9 +96,9 @@ describeWithRegistry('deploying when something goes wrong', (registry) => {
     await fixture.catalog(componentFiles('ailing', compose, asked));
     const { code, stdout, stderr } = await yes('deploy', 'ailing');
     expect(code, stdout + stderr).toBe(1);
-    expect(stderr).toContain('ailing does not become healthy');
-    expect(stdout).not.toContain('is deployed');
-    expect((await fixture.operator.run(['audit'])).stdout).not.toContain('ailing was seen healthy');
+    expect(stderr).toContain('ailing did not become healthy');
+    expect(stdout).not.toContain('Deployed ');
+    expect((await fixture.operator.run(['audit'])).stdout).not.toContain('ailing is healthy');
     expect((await yes('rollback', 'ailing')).code).toBe(0);
   });
 

@@ -49,7 +49,7 @@ for (const { kind, composer, whole } of ways) {
 
     it('changes nothing the second time', async () => {
       const before = await fixture.container(id, 'web');
-      expect((await fixture.operator.run(['deploy', id, '--yes'])).stdout).toContain('there is nothing to change');
+      expect((await fixture.operator.run(['deploy', id, '--yes'])).stdout).toContain('is up to date');
       expect((await fixture.container(id, 'web'))?.Id).toBe(before?.Id);
     });
 

@@ -78,7 +78,7 @@ describeUnless(requiredInCi(keychainMissing()), 'a real keychain', () => {
       });
       expect({ code, stdout }).toEqual({
         code: 0,
-        stdout: expect.stringMatching(/no answer within 3 seconds\. Secrets in it are not\s+listed\.[\s\S]*No secret is kept in/),
+        stdout: expect.stringMatching(/no answer within 3 seconds\. Secrets in it are not\s+listed\.[\s\S]*No secret is stored in/),
       });
     } finally {
       silent.close();
@@ -91,7 +91,7 @@ describeUnless(requiredInCi(keychainMissing()), 'a real keychain', () => {
     await session.lock();
     const begin = performance.now();
     const { fault } = await session.use(['write', name], { input: 'x' });
-    expect(fault).toMatchObject({ code: 'failed.keychain', message: "The system's keychain does not answer: it is locked." });
+    expect(fault).toMatchObject({ code: 'failed.keychain', message: 'The system keychain is not available: it is locked.' });
     expect(performance.now() - begin).toBeLessThan(15_000);
     await session.startKeyring('keyring password');
     expect(await session.use(['read', name])).toMatchObject({ answer: { value: marked } });
@@ -100,14 +100,14 @@ describeUnless(requiredInCi(keychainMissing()), 'a real keychain', () => {
   test('without a bus, a provider or a collection it says which', async () => {
     const reason = async (env?: Record<string, string | undefined>) => (await session.use(['list'], env ? { env } : {})).fault?.message;
     expect(await reason({ DBUS_SESSION_BUS_ADDRESS: undefined, XDG_RUNTIME_DIR: undefined })).toBe(
-      "The system's keychain does not answer: this session has no D-Bus.",
+      'The system keychain is not available: this session has no D-Bus.',
     );
-    expect(await reason()).toBe("The system's keychain does not answer: this session has no D-Bus.");
+    expect(await reason()).toBe('The system keychain is not available: this session has no D-Bus.');
     await session.startBus();
-    expect(await reason()).toBe("The system's keychain does not answer: no program here keeps secrets.");
+    expect(await reason()).toBe('The system keychain is not available: no secret service is installed.');
     await session.startKeyring();
     const { fault } = await session.use(['write', name], { input: 'x' });
-    expect(fault?.message).toBe("The system's keychain does not answer: it holds no keyring yet.");
+    expect(fault?.message).toBe('The system keychain is not available: it has no keyring yet.');
   });
 
   test('secrets move to a sealed file and back, each read back before it is removed', async () => {

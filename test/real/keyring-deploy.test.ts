@@ -67,7 +67,7 @@ describeUnless(requiredInCi(keychainMissing()), 'secrets in a real keychain', ()
       await hold.reached();
       await session.lock();
       await hold.release();
-      expect(await rotating).toContain('has a new value');
+      expect(await rotating).toContain('Rotated ');
       expect(await token()).not.toBe(old);
     });
 
@@ -79,11 +79,11 @@ describeUnless(requiredInCi(keychainMissing()), 'secrets in a real keychain', ()
         ['rollback', id],
       ]) {
         const { code, stderr } = await operator.run([...args, '--yes']);
-        expect(stderr.replaceAll(/\s+/g, ' '), args.join(' ')).toContain("The system's keychain does not answer: it is locked.");
+        expect(stderr.replaceAll(/\s+/g, ' '), args.join(' ')).toContain('The system keychain is not available: it is locked.');
         expect(code).not.toBe(0);
       }
       expect({ id: (await container()).Id, files: await fixture.files() }).toEqual(before);
-      expect((await operator.run(['recover'])).stdout).toContain('Nothing broke off');
+      expect((await operator.run(['recover'])).stdout).toContain('No interrupted changes');
 
       await session.startKeyring('keyring password');
       await yes('deploy', id, '--set', 'GREETING=hello');

@@ -182,7 +182,7 @@ access to * by users read by anonymous auth
     const options = { bind: `uid=ida,ou=people,${base}`, name: 'Noor', email: 'noor@example.org' };
     await expect(fixture.run(ldapAdd, component, { words: ['noor'], options })).rejects.toMatchObject({
       code: 'refused.directory',
-      message: expect.stringContaining('whoever is logged in may not'),
+      message: expect.stringContaining('permission denied for this login'),
     });
   });
 

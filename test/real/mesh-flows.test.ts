@@ -79,7 +79,7 @@ describeUnless(findServer('headscale').missing, 'the mesh control server', () =>
       expect(await data('mesh', 'policy', id)).toMatchObject({ policy, findings: [] });
       expect(await run('exec', id, '--service', 'control', '--', 'headscale', 'policy', 'get')).toContain('// The crew.');
       const named = await fixture.operator.run(['mesh', 'user', id, 'delete', 'ann', '--yes', '--json']);
-      expect(named).toMatchObject({ code: 4, stderr: expect.stringMatching(/The policy names ann/) });
+      expect(named).toMatchObject({ code: 4, stderr: expect.stringMatching(/The policy refers to ann/) });
     });
 
     it('a node that waits is registered, tagged, given routes, renamed, expired and deleted', async () => {
@@ -101,7 +101,7 @@ describeUnless(findServer('headscale').missing, 'the mesh control server', () =>
       await run('mesh', 'node', id, 'bridge', 'delete', '--yes');
       expect(await node()).toBeUndefined();
       const again = await fixture.operator.run(['mesh', 'register', id, authId, '--user', 'ann']);
-      expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/nobody waits under that key/) });
+      expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/no node is waiting with that key/) });
     });
 
     it('restarted in the middle it is waited for by nobody: what is asked meanwhile is refused in a sentence, and works afterwards', async () => {

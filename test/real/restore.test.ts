@@ -150,7 +150,7 @@ for (const kind of ['docker', 'podman'] as const) {
       const { startedMs } = (await engine.inspect(id, signal())) ?? {};
       await expect(restore()).rejects.toMatchObject({
         code: 'refused.diskFull',
-        message: expect.stringMatching(/^Not enough free space to restore data: 4\.\d+ MB are needed beside the present data, /),
+        message: expect.stringMatching(/^Not enough free space to restore data: 4\.\d+ MB are required beside the current data, /),
       });
       expect((await engine.inspect(id, signal()))?.startedMs).toBe(startedMs);
       await writeFile(join(disk, 'more'), 'newer');
@@ -163,7 +163,7 @@ for (const kind of ['docker', 'podman'] as const) {
       };
       await expect(restore({ reported })).rejects.toMatchObject({
         code: 'failed.diskFull',
-        message: expect.stringMatching(/^The disk of data became full.*The data from before are back/s),
+        message: expect.stringMatching(/^The disk of data became full.*The previous data is restored/s),
         remedy: expect.stringContaining('Free some space'),
       });
       await rm(join(disk, 'filler'));
@@ -207,11 +207,11 @@ for (const kind of ['docker', 'podman'] as const) {
           return gzipSync(await buffer(writer as unknown as Readable));
         };
         const bad: [string, Buffer, RegExp][] = [
-          ['cut off', good.subarray(0, good.length - 20), /data\.tar\.gz: its compressed data is cut off/],
-          ['cut off inside', gzipSync(gunzipSync(good).subarray(0, 1024 * 1024)), /data\.tar\.gz: it is cut off/],
+          ['cut off', good.subarray(0, good.length - 20), /data\.tar\.gz: its compressed data is truncated/],
+          ['cut off inside', gzipSync(gunzipSync(good).subarray(0, 1024 * 1024)), /data\.tar\.gz: it is truncated/],
           ['garbage', Buffer.from('garbage '.repeat(1000)), /data\.tar\.gz: it does not decompress/],
-          ['garbage inside', gzipSync(Buffer.from('garbage '.repeat(1000))), /data\.tar\.gz: it is no tar archive/],
-          ['empty', gzipSync(Buffer.alloc(1024)), /data\.tar\.gz: nothing is in it/],
+          ['garbage inside', gzipSync(Buffer.from('garbage '.repeat(1000))), /data\.tar\.gz: it is not a tar archive/],
+          ['empty', gzipSync(Buffer.alloc(1024)), /data\.tar\.gz: it is empty/],
           ['a link', await members({ name: 'esc', type: 'symlink', linkname: folder }, { name: 'esc/canary' }), /through the link esc/],
           ['a path', await members({ name: '../../../../..'.concat(canary) }), /outside of the volume/],
           ['an absolute path', await members({ name: canary }), /outside of the volume/],

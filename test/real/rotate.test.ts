@@ -76,7 +76,7 @@ for (const { kind, composer, whole } of ways) {
     it('get a new database password: the database is told, both services are made anew, the old one is refused (R26)', async () => {
       const old = await environment('db', 'POSTGRES_PASSWORD');
       const { stdout } = await yes('secrets', 'rotate', 'llm-proxy', 'DB_PASSWORD');
-      expect(stdout).toContain('Proved: the new one works, and the old one does not.');
+      expect(stdout).toContain('Verified: the new value works, and the old one does not.');
       const now = await environment('db', 'POSTGRES_PASSWORD');
       expect(now).not.toBe(old);
       expect(await environment('litellm', 'DATABASE_URL')).toContain(`:${now}@`);
@@ -93,13 +93,13 @@ for (const { kind, composer, whole } of ways) {
       const { code, stderr } = await fixture.begin(['secrets', 'rotate', 'llm-proxy', 'LITELLM_MASTER_KEY', '--yes']).ended;
       expect(code).toBe(1);
       const words = stderr.replaceAll(/\s+/g, ' ');
-      expect(words).toContain('The new value was not put in force');
-      expect(words).toContain('The old value is in force again.');
+      expect(words).toContain('The new value was not applied');
+      expect(words).toContain('The old value is in effect again.');
       expect(words).not.toContain('rollback');
       expect(await key()).toBe(old);
       expect((await asked('/v1/models', old)).status).toBe(200);
-      expect((await run('recover')).stdout).toContain('Nothing broke off');
-      expect((await run('deploy', 'llm-proxy', '--dry-run')).stdout).toContain('nothing to change');
+      expect((await run('recover')).stdout).toContain('No interrupted changes');
+      expect((await run('deploy', 'llm-proxy', '--dry-run')).stdout).toContain('is up to date');
     });
 
     it('a rotation that was killed half way is finished: the new password is in force everywhere, and tried (R26)', async () => {
@@ -112,8 +112,8 @@ for (const { kind, composer, whole } of ways) {
       expect(await environment('litellm', 'DATABASE_URL')).toContain(`:${now}@`);
       expect([await letsIn(now), await letsIn(old)]).toEqual([true, false]);
       expect((await asked('/health/readiness', '')).status).toBe(200);
-      expect((await run('recover')).stdout).toContain('Nothing broke off');
-      expect((await run('deploy', 'llm-proxy', '--dry-run')).stdout).toContain('nothing to change');
+      expect((await run('recover')).stdout).toContain('No interrupted changes');
+      expect((await run('deploy', 'llm-proxy', '--dry-run')).stdout).toContain('is up to date');
     });
 
     if (!whole) return;
@@ -124,7 +124,7 @@ for (const { kind, composer, whole } of ways) {
       const now = await environment('db', 'POSTGRES_PASSWORD');
       expect([await letsIn(now), await letsIn(old)]).toEqual([true, false]);
       expect((await asked('/health/readiness', '')).status).toBe(200);
-      expect((await run('deploy', 'llm-proxy', '--dry-run')).stdout).toContain('nothing to change');
+      expect((await run('deploy', 'llm-proxy', '--dry-run')).stdout).toContain('is up to date');
       const { Id } = await container('litellm');
       // What was put back is what counts from now on.
       await yes('deploy', 'llm-proxy', '--set', 'NUM_WORKERS=2');
@@ -139,7 +139,7 @@ for (const { kind, composer, whole } of ways) {
       expect(await letsIn(old)).toBe(false);
 
       const words = (await run('recover')).stderr.replaceAll(/\s+/g, ' ');
-      expect(words).toContain('gives llm-proxy/DB_PASSWORD a new value, and nobody has seen that one work');
+      expect(words).toContain('sets a new value of llm-proxy/DB_PASSWORD, which is not verified yet');
       expect(words).toContain('quarterdeck recover --undo');
       await yes('recover', '--undo');
       expect(await environment('db', 'POSTGRES_PASSWORD')).toBe(old);

@@ -75,13 +75,13 @@ describeReal('docker', 'a component behind a VPN gateway', (engine) => {
       code: 4,
       said: expect.stringMatching(/no VPN gateway "nowhere"/),
     });
-    expect(await done('route', client, '--direct')).toMatch(/network of its own already/);
+    expect(await done('route', client, '--direct')).toMatch(/already has its own network/);
     expect(await done('route', client, '--dry-run')).toMatch(/routing-gateway: /);
     expect((await fixture.answered(client, 'web')).HostConfig.NetworkMode).not.toMatch(/^container:/);
   });
 
   it("its ports are published on the gateway, its network is the gateway's, and the address that it leaves at is proved (R15)", async () => {
-    expect(await done('route', client, '--yes')).toMatch(/It leaves at 198\.51\.100\.7 \(Sweden\)/);
+    expect(await done('route', client, '--yes')).toMatch(/Public address: 198\.51\.100\.7 \(Sweden\)/);
     const [front, back] = [await fixture.answered(gateway, 'front'), await fixture.answered(client, 'web')];
     expect(back.HostConfig.NetworkMode).toBe(`container:${front.Id}`);
     expect(back.NetworkSettings.Ports).toEqual({});
@@ -103,8 +103,8 @@ describeReal('docker', 'a component behind a VPN gateway', (engine) => {
 
   it('a second one behind it: the first is made again with the gateway, in the same run', async () => {
     const said = await done('route', other, '--yes');
-    expect(said).toMatch(new RegExp(`Made again, since they are behind it too: ${client}`));
-    expect(said).toMatch(new RegExp(`Taking ${client} out of the network`));
+    expect(said).toMatch(new RegExp(`Also recreated, since they use it too: ${client}`));
+    expect(said).toMatch(new RegExp(`Disconnecting ${client} from the network`));
     expect(await fixture.page()).toBe('good morning');
   });
 
@@ -116,7 +116,7 @@ describeReal('docker', 'a component behind a VPN gateway', (engine) => {
   it('a change of the gateway makes those behind it again, and leaves one stopped that was; the rollback too (R15)', async () => {
     await done('stop', other);
     const before = await fixture.answered(client, 'web');
-    expect(await done('deploy', gateway, '--set', 'COUNTRY=Norway', '--yes')).toMatch(/Changed with it: .*routed-client/);
+    expect(await done('deploy', gateway, '--set', 'COUNTRY=Norway', '--yes')).toMatch(/Also changed: .*routed-client/);
     expect((await fixture.answered(client, 'web')).Id).not.toBe(before.Id);
     expect((await fixture.answered(other, 'web')).State.Running).toBe(false);
     expect(await fixture.page()).toBe('good morning');
@@ -131,7 +131,7 @@ describeReal('docker', 'a component behind a VPN gateway', (engine) => {
     const files = { 'etc/newer': 'yes' };
     await makeStandIn(engine, { name: `local/${gateway}`, tag: 'latest', from: 'busybox:latest', files, changes: [] });
     const before = await fixture.answered(gateway, 'front');
-    expect(await done('deploy', gateway, '--yes')).toMatch(/Changed with it: .*routed-client/);
+    expect(await done('deploy', gateway, '--yes')).toMatch(/Also changed: .*routed-client/);
     expect((await fixture.answered(gateway, 'front')).Id).not.toBe(before.Id);
     expect(await fixture.page()).toBe('good morning');
   });
@@ -141,7 +141,7 @@ describeReal('docker', 'a component behind a VPN gateway', (engine) => {
     expect((await ask(engine, `/containers/${Id}?force=true`, { method: 'DELETE' })).status).toBe(204);
     expect((await run('status', client)).said).toMatch(/no network/);
     const said = await done('up');
-    expect(said).toMatch(new RegExp(`Came back: ${gateway}, ${client}`));
+    expect(said).toMatch(new RegExp(`Started: ${gateway}, ${client}`));
     expect(await fixture.page()).toBe('good morning');
     expect((await run('status', client)).said).not.toMatch(/no network/);
   });
@@ -150,8 +150,8 @@ describeReal('docker', 'a component behind a VPN gateway', (engine) => {
     const { Id } = await fixture.answered(gateway, 'front');
     expect((await ask(engine, `/containers/${Id}/restart?t=1`, { method: 'POST' })).status).toBe(204);
     expect((await run('status', client)).said).toMatch(/no network/);
-    expect(await done('route', client, '--yes')).toMatch(/goes through routing-gateway\. It leaves at/);
-    expect(await done('up')).toMatch(new RegExp(`Came back: ${other}`));
+    expect(await done('route', client, '--yes')).toMatch(/is routed through routing-gateway\. Public address: /);
+    expect(await done('up')).toMatch(new RegExp(`Started: ${other}`));
     expect(await fixture.page()).toBe('good morning');
   });
 
@@ -197,7 +197,7 @@ for (const { kind, composer } of onPodman)
         ports: { port: number; component?: string }[];
       };
       expect(ports.filter((one) => one.port === fixture.port)).toEqual([expect.objectContaining({ component: gateway })]);
-      expect(await done('deploy', gateway, '--set', 'COUNTRY=Norway', '--yes')).toMatch(new RegExp(`Changed with it: ${client}`));
+      expect(await done('deploy', gateway, '--set', 'COUNTRY=Norway', '--yes')).toMatch(new RegExp(`Also changed: ${client}`));
       expect((await fixture.answered(gateway, 'front')).Config.Env).toContain('COUNTRY=Norway');
       expect(await fixture.page()).toBe('good morning');
       // The rest is the same for both of them, and slow.

@@ -48,7 +48,7 @@ describeReal('docker', 'a backup that nobody is there for', (engine) => {
     ];
     const outcome = await runProgram([...shell, command.trim().replaceAll('\\%', '%')], { bare: true, cwd: '/' });
     // All that this engine has is meant, other tests' components too: what becomes of those is not looked at.
-    expect(outcome.stdout, outcome.stderr).toContain(`${id} is backed up to ${target}`);
+    expect(outcome.stdout, outcome.stderr).toContain(`Backed up ${id} to ${target}`);
 
     const [backup = ''] = await readdir(join(target, id));
     expect(await readdir(join(target, id, backup))).toContain('secrets.age');

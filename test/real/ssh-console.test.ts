@@ -96,14 +96,14 @@ async function environmentOf(words: string): Promise<string> {
 
 /** What the keys of a component would do. */
 const titles = {
-  s: 'Stop the component',
-  r: 'Restart the component',
-  e: 'Open a shell inside',
-  E: 'Run a program inside',
-  x: 'Remove the component',
-  U: 'Update to the newest image',
-  d: 'Deploy or change',
-  B: 'Back up the component',
+  s: 'Stop a component',
+  r: 'Restart a component',
+  e: 'Open a shell in a container',
+  E: 'Run a program in a container',
+  x: 'Remove a component',
+  U: 'Update to the newest images',
+  d: 'Deploy or change a component',
+  B: 'Back up a component',
   c: 'Copy files in or out',
 };
 

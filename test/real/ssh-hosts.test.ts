@@ -52,7 +52,7 @@ describeSshd('hosts, as commands', () => {
     await desk.writeConfig(configured);
     const added = await desk.run(['hosts', 'add', 'cupboard', `root@127.0.0.1:${sshd.port}`]);
     expect(added.code, added.stdout + added.stderr).toBe(0);
-    expect(added.stdout).toMatch(/cupboard is added/);
+    expect(added.stdout).toMatch(/Added cupboard/);
     const json = await desk.json<{ data: { name: string; ssh: string; report: { connected: boolean } } }>([
       'hosts',
       'add',
@@ -117,7 +117,7 @@ describeSshd('hosts, as commands', () => {
     expect(faultOf(await desk.run(['hosts', 'add', 'nas', 'elsewhere', '--json']))).toEqual({ code: 'refused.hostThere', exitCode: 4 });
     await desk.writeConfig('hosts: {}\n');
     const away = await desk.run(['hosts', 'add', 'off']);
-    expect([away.code, away.stdout]).toEqual([3, expect.stringContaining('quarterdeck hosts check off looks again')]);
+    expect([away.code, away.stdout]).toEqual([3, expect.stringContaining('To check again: quarterdeck hosts check off')]);
     expect((await desk.run(['hosts', 'check', 'off'])).code).toBe(3);
     const list = await desk.run(['hosts', 'list', '--json']);
     expect([list.code, JSON.parse(list.stdout).data.hosts]).toMatchObject([
@@ -168,7 +168,7 @@ describeSshd('a host key that is not known', () => {
     await declining.sees('Is that its key?', seenMs);
     await declining.sees(`ED25519 key fingerprint is ${shown}.`, seenMs);
     declining.type('perhaps\r');
-    await declining.sees('Write yes or no, or paste the fingerprint', seenMs);
+    await declining.sees('Answer yes or no, or paste the fingerprint', seenMs);
     declining.type('no\r');
     expect((await declining.exit(seenMs)).code).toBe(4);
     expect(await desk.known()).toEqual([]);
@@ -243,7 +243,7 @@ describeSshd('a host key that has changed', () => {
 
     const terminal = desk.open(['hosts', 'trust', 'nas']);
     onTestFinished(async () => await terminal.close());
-    await terminal.sees('Type nas to forget the old key', seenMs);
+    await terminal.sees('Type nas to remove the old key', seenMs);
     await terminal.sees(`ED25519 ${before}`, seenMs);
     await terminal.sees(`ED25519 ${now}`, seenMs);
     terminal.type('yes\r');
@@ -258,7 +258,7 @@ describeSshd('a host key that has changed', () => {
     expect(await readFile(elsewhere, 'utf8')).toBe(`${others}[127.0.0.1]:${sshd.port} ${sshd.hostKey}\n`);
     expect((await desk.run(['hosts', 'check', 'nas'])).code).toBe(0);
     const again = await desk.run(['hosts', 'trust', 'nas']);
-    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('nothing to forget')]);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('has not changed')]);
   });
 
   it('is refused in the console too, and trusted there to the end', async () => {
@@ -270,9 +270,9 @@ describeSshd('a host key that has changed', () => {
     terminal.type('trust the new key');
     await terminal.sees('Trust the new key of a host', seenMs);
     terminal.press('enter');
-    await terminal.sees(/Which host|Type nas/, seenMs);
-    if (/Which host/.test(terminal.text())) terminal.press('enter');
-    await terminal.sees('Type nas to forget the old key', seenMs);
+    await terminal.sees(/Host|Type nas/, seenMs);
+    if (/Host/.test(terminal.text())) terminal.press('enter');
+    await terminal.sees('Type nas to remove the old key', seenMs);
     await terminal.sees(before, seenMs);
     await terminal.sees(now, seenMs);
     terminal.type('nas');
@@ -280,7 +280,7 @@ describeSshd('a host key that has changed', () => {
     await terminal.sees('Is this the key of nas?', seenMs);
     terminal.type('yes');
     terminal.press('enter');
-    await terminal.sees('The old key of nas is forgotten', seenMs);
+    await terminal.sees('Removed the old key of nas', seenMs);
     terminal.press('enter');
     await terminal.sees('password-vault', seenMs);
     terminal.press('q');
@@ -297,7 +297,7 @@ describeSshd('a host key that is revoked', () => {
     await writeFile(desk.client.knownHosts, lines);
     const refused = await desk.run(['hosts', 'check', 'nas', '--json']);
     expect([refused.code, JSON.parse(refused.stdout).data.hosts[0].fault.code]).toEqual([4, 'refused.hostKeyRevoked']);
-    expect((await desk.run(['hosts', 'trust', 'nas'])).stdout).toContain('nothing to forget');
+    expect((await desk.run(['hosts', 'trust', 'nas'])).stdout).toContain('has not changed');
     expect(await readFile(desk.client.knownHosts, 'utf8')).toBe(lines);
   });
 });
@@ -346,12 +346,12 @@ describeSshd('a console that runs', () => {
     terminal.type('add a host');
     await terminal.sees('Add a host', seenMs);
     terminal.press('enter');
-    await terminal.sees('Where is it?', seenMs);
+    await terminal.sees('Address', seenMs);
     terminal.type('vps');
     terminal.press('enter');
-    await terminal.sees('What do you call it?', seenMs);
+    await terminal.sees('Name', seenMs);
     terminal.press('enter');
-    await terminal.sees('vps is added. The console shows it', seenMs);
+    await terminal.sees('Added vps. It appears in the console', seenMs);
     terminal.press('enter', 'H');
     await terminal.sees(/vps +ssh \d+ ms/, seenMs);
     expect(logins() - before).toBe(1);

@@ -144,7 +144,7 @@ ${accessControl}`,
   test('the portal itself says which rule is taken, and what a proxy is told (R36)', async () => {
     const { message } = await run(ssoTest, ['https://wiki.home.example.org/', 'ida']);
     expect(message).toContain("'one_factor' from rule #3 will be applied");
-    expect((await run(ssoCheck, ['https://media.home.example.org/'])).message).toContain('people are sent to the portal to log in');
+    expect((await run(ssoCheck, ['https://media.home.example.org/'])).message).toContain('users are redirected to the portal to log in');
     expect((await run(ssoCheck, ['https://elsewhere.org/'])).message).toContain('does not know this domain');
   });
 }

@@ -94,7 +94,7 @@ describeUnless(requiredProgram('nebula-cert', 'nebula'), 'an overlay mesh', () =
     process.env['PATH'] = `${bin}${delimiter}${path}`;
 
     const { message } = await run('overlay-ca', ['home mesh'], { for: '10d' });
-    expect(message).toMatch(/^home mesh can sign nodes, and ends \d{4}-\d\d-\d\d\./);
+    expect(message).toMatch(/^Created home mesh, valid until \d{4}-\d\d-\d\d\./);
     const out = join(fixture.folder, 'nas');
     await run('overlay-sign', ['nas'], { ip: '10.1.0.1/24', groups: 'servers,home', out });
     const again = await run('overlay-sign', ['nas'], { for: '2d' });
@@ -116,7 +116,7 @@ describeUnless(requiredProgram('nebula-cert', 'nebula'), 'an overlay mesh', () =
     const list = await run('overlay-list', []);
     expect(list).toMatchObject({
       exitCode: 0,
-      message: expect.stringMatching(/2 of 2 certificates end within 30 days/),
+      message: expect.stringMatching(/2 of 2 certificates expire within 30 days/),
       data: { nodes: [{ name: 'nas', network: '10.1.0.1/24' }] },
     });
     expect(await run('overlay-inspect', [join(out, 'nas.crt')])).toMatchObject({ message: 'nas: it is good.', exitCode: 0 });
@@ -167,7 +167,7 @@ describeUnless(requiredProgram('nebula-cert', 'nebula'), 'an overlay mesh', () =
 
   test('in a dry run, nothing is made', async () => {
     fixture.policy = { ...fixture.policy, dryRun: true };
-    expect((await run('overlay-ca', ['home mesh'], { for: '1d' })).message).toBe('Dry run: no authority was made.');
+    expect((await run('overlay-ca', ['home mesh'], { for: '1d' })).message).toBe('Dry run: no authority was created.');
     expect(await kept('CA_KEY')).toBe('');
   });
 

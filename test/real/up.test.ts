@@ -48,7 +48,7 @@ for (const { kind, composer } of ways) {
 
     it('says that everything runs, where it does', async () => {
       const { code, stdout } = await fixture.operator.run(['up']);
-      expect([code, stdout.trim()]).toEqual([0, 'Everything that was deployed from here runs, or was stopped by an operator.']);
+      expect([code, stdout.trim()]).toEqual([0, 'All deployed components are running, or were stopped by an operator.']);
     });
 
     it('makes containers that are gone again, what others need first, and names what did not come back', async () => {
@@ -60,8 +60,8 @@ for (const { kind, composer } of ways) {
       const { code, stdout, stderr } = await fixture.operator.run(['up', '--yes']);
       const words = stderr.replaceAll(/\s+/g, ' ');
       expect(code, stdout + stderr).toBe(1);
-      expect(words).toContain(`Did not come back: ${unlucky} (`);
-      expect(words).toContain(`Came back: ${provider}, ${consumer}.`);
+      expect(words).toContain(`Failed to start: ${unlucky} (`);
+      expect(words).toContain(`Started: ${provider}, ${consumer}.`);
       expect(await pageAt(ports[provider] ?? 0)).toBe(provider);
       expect(await pageAt(ports[consumer] ?? 0)).toBe(consumer);
       expect((await times(provider)).startedMs).toBeLessThanOrEqual((await times(consumer)).madeMs);
@@ -70,7 +70,7 @@ for (const { kind, composer } of ways) {
       await new Promise((resolve) => server.close(resolve));
       const again = await fixture.operator.run(['up', '--yes']);
       expect(again.code, again.stdout + again.stderr).toBe(0);
-      expect(again.stdout).toContain(`Came back: ${unlucky}.`);
+      expect(again.stdout).toContain(`Started: ${unlucky}.`);
       expect(await pageAt(ports[unlucky] ?? 0)).toBe(unlucky);
     });
   });

@@ -154,7 +154,7 @@ describeWithRegistry('an update that fails, gone back from by who is asked', (re
           );
           expect(await fixture.file(`${id}/.env`)).toBe(before.text);
           expect(await run('status', id)).toMatch(new RegExp(`${id} +healthy`));
-          expect(await run('recover')).toContain('Nothing broke off');
+          expect(await run('recover')).toContain('No interrupted changes');
           expect(await fixture.operator.ownFiles()).not.toContain(mark);
           if (to === 'folder') expect(await readdir(join(engineName, id))).toHaveLength(1);
         });
@@ -174,7 +174,7 @@ async function answerOnLines(terminal: Terminal): Promise<void> {
   terminal.type(`${mark}\r`);
   await terminal.sees(asks('Passphrase that seals the secrets in backups:'), 60_000);
   terminal.type('\r');
-  await terminal.sees(asks('What about it?'), 240_000);
+  await terminal.sees(asks('How to continue'), 240_000);
   expect(terminal.scrollback().join('').replaceAll(/\s+/g, '')).toContain(`${id}wasbackedupbeforeit`.replace(/\s+/g, ''));
   terminal.type('2\r');
   await terminal.sees(asks('Action'), 60_000);
@@ -193,10 +193,10 @@ async function answerInConsole(terminal: Terminal): Promise<void> {
   terminal.press('enter');
   await terminal.sees('Passphrase that seals the secrets in backups', 60_000);
   terminal.press('enter');
-  await terminal.sees('What about it?', 240_000);
+  await terminal.sees('How to continue', 240_000);
   terminal.press('down', 'enter');
-  await terminal.sees('Go back to the backup', 60_000);
-  await terminal.sees('Its data become those of', 60_000);
+  await terminal.sees('Restore the backup', 60_000);
+  await terminal.sees('Its data is replaced with that of', 60_000);
   terminal.press('enter');
   await terminal.sees(/(?:y|Enter) yes/, 120_000);
   terminal.press('y');

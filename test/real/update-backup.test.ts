@@ -75,7 +75,7 @@ describeWithRegistry('an update takes a backup first', (registry) => {
     await push('second');
     const { code, stdout, stderr } = await yes('update', id);
     expect(code, stdout + stderr).toBe(0);
-    expect(stdout + stderr).toContain('nobody has said where backups go');
+    expect(stdout + stderr).toContain('no backup target is configured');
     expect(stdout + stderr).toContain('--to /srv/backups');
     expect(await releases()).toEqual(['first', 'second']);
   });
@@ -103,7 +103,7 @@ describeWithRegistry('an update takes a backup first', (registry) => {
     const [stamp = ''] = await taken();
     expect(stamp).not.toBe('');
     expect(failed.stdout).toContain('the new format is unreadable');
-    expect(plain(failed.stderr)).toContain(`${id} was backed up before it: ${stamp}`);
+    expect(plain(failed.stderr)).toContain(`${id} was backed up first: ${stamp}`);
     expect(plain(failed.stderr)).toContain(`quarterdeck restore ${id} --snapshot ${stamp}`);
     expect(await releases()).toContain('broken');
     const refused = await yes('rollback', id);

@@ -60,7 +60,7 @@ describeUnless(missing, 'a real OpenBao in a container', () => {
       await verb(['deploy', id, '--yes', '--set', `API_PORT=${port}`]);
       await statusUntil(fixture.operator, id, ({ state }) => state.label === 'not initialised', limitMs);
       terminal = fixture.operator.open(['init', id]);
-      for (const question of ['Key shares in all', 'How many of them open it together', 'Make 5 key shares']) {
+      for (const question of ['Key shares in all', 'Number of shares required to unseal', 'Make 5 key shares']) {
         await terminal.sees(question, limitMs);
         terminal.press('enter');
       }
@@ -73,7 +73,7 @@ describeUnless(missing, 'a real OpenBao in a container', () => {
         shown[label] = lines.slice(from + 1).find((line) => line !== '') ?? '';
         expect(shown[label], lines.join('\n')).toMatch(/^\S{20,}$/);
         terminal.press('enter');
-        await terminal.sees(/Type (?:key share|root token)[^\n]* from what was written down/, limitMs);
+        await terminal.sees(/Type (?:key share|root token)[^\n]* as you wrote it down/, limitMs);
         terminal.type(shown[label] ?? '');
         terminal.press('enter');
       }

@@ -55,7 +55,7 @@ async function serve(): Promise<{ child: ChildProcess; ended: Promise<Ran>; fact
 const runFolder = () => readdir(join(home, 'own', 'run'));
 
 describe('practice serve', () => {
-  test('prints where it is as one line, for its owner alone, until a signal ends it', async () => {
+  test('prints where it is as one line, readable only by its owner, until a signal ends it', async () => {
     const { child, ended, facts } = await serve();
     const socket = facts.engine.replace('unix://', '');
     expect(facts).toMatchObject({
@@ -84,7 +84,7 @@ describe('practice serve', () => {
 
     expect((await run('practice', 'incident')).out).toMatch(/^restart-loop +\S/m);
     expect(await run('practice', 'incident', 'no-such')).toMatchObject({ code: 2, err: expect.stringContaining('no-such') });
-    expect(await run('practice', 'incident', 'restart-loop')).toMatchObject({ code: 0, out: expect.stringContaining('It happens') });
+    expect(await run('practice', 'incident', 'restart-loop')).toMatchObject({ code: 0, out: expect.stringContaining('Incident started') });
     const dying = JSON.parse((await run('--practice', 'status', 'password-vault', '--json')).out);
     expect(dying.hosts[0].components[0].restarts).toBeGreaterThan(0);
 

@@ -27,7 +27,7 @@ const rows: readonly Row[] = [
   applying('rollback', 'media-server', {
     acts: ['undo RUN'],
     // Run again it goes one change further back.
-    otherwise: { 'undo RUN/after': { says: /as before the change/, end: 'another' } },
+    otherwise: { 'undo RUN/after': { says: /^Rolled back the change of/, end: 'another' } },
     first: async (practice) => {
       await edit(practice, 'media-server', 'TZ=Europe/Lisbon\n');
       await edit(practice, 'media-server', 'TZ=Europe/Paris\n');

@@ -223,7 +223,7 @@ export const deskFlows: Family<Desk> = {
       acts: ['make'],
       secrets: 2,
       // Nobody has the key of the killed run.
-      otherwise: { 'make/after': { says: /^Made for phone/, end: 'same' } },
+      otherwise: { 'make/after': { says: /^Created a configuration for phone/, end: 'same' } },
     },
     {
       flow: 'wireguard-make',
@@ -348,7 +348,7 @@ export const deskFlows: Family<Desk> = {
       words: ['nas', 'op@nas.lan'],
       options: { unchecked: true },
       acts: ['add'],
-      otherwise: { 'add/after': { says: /^There is a host called nas already/, end: 'same' } },
+      otherwise: { 'add/after': { says: /^A host named nas already exists/, end: 'same' } },
       end: listedHosts,
     },
     {

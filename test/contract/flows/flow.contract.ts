@@ -327,7 +327,7 @@ const requestsShown = ({ heard }: Run, ground: Ground) =>
   heard
     .flatMap((each) => stringsIn(JSON.parse(each)))
     .flatMap((text) => {
-      const request = /^(?:Would do|Nothing to do, it is so already): (.*)/.exec(text)?.[1];
+      const request = /^(?:Would do|Already done): (.*)/.exec(text)?.[1];
       return request === undefined ? [] : [steady(request, ground)];
     });
 /** All that a run showed and said. */
@@ -367,7 +367,7 @@ function leavingAt(operator: Operator, at: number): Operator {
   });
   // Some flows ask whether that is meant: it is.
   const isHere = () => prompt >= at;
-  const left = () => new Fault('interrupted.cancelled', 'Cancelled.', 'Run it again.');
+  const left = () => new Fault('interrupted.cancelled', 'Cancelled.', 'Run the command again.');
   return {
     ...counted,
     ask: async (question, signal) => {

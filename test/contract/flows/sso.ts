@@ -48,7 +48,7 @@ export const ssoFlows: Family<Practice> = {
   rows: [
     reading('sso-users'),
     ofUsers('sso-add', 'add ida', {
-      dryRunShows: { text: /Would ask for the password of ida, and add them/ },
+      dryRunShows: { text: /Would prompt for the password of ida, and add the user/ },
       answers: () => ({ user: 'ida', name: 'Ida', email: 'ida@example.org', groups: 'family, kitchen', ...passwords }),
       secrets: 1,
     }),

@@ -90,7 +90,7 @@ const ofVersions = (flow: string, act: string, more: Partial<Row> = {}): Row => 
   dryRunShows: { text: /Would ask for a token and .* secret\/apps\/rss-reader/ },
   ...more,
 });
-const oneMoreToken = { says: /one more root token/, end: 'same' } as const;
+const oneMoreToken = { says: /a new root token/, end: 'same' } as const;
 const twoOfFour = { says: /2 of 4/, end: 'same' } as const;
 
 export const vaultFlows: Family<Vault> = {
@@ -109,7 +109,7 @@ export const vaultFlows: Family<Vault> = {
       // Nobody has the keys, and that is reported with the way on.
       otherwise: {
         'initialise/after': {
-          says: /broke off while vault was initialised: nobody has Key share 1 of 5.*Root token.*remove vault --data/,
+          says: /initialisation of vault was interrupted. Not delivered and lost: Key share 1 of 5.*Root token.*remove vault --data/,
           end: 'another',
         },
       },
@@ -119,7 +119,7 @@ export const vaultFlows: Family<Vault> = {
       open: () => Vault.open({ sealed: true }),
       answers: ({ server }, killed) => ({ attempt: 'continue', share: server.shares.slice(killed?.done ?? 0) }),
       end: (vault) => vault.isSealed(),
-      dryRunShows: { text: /3 key shares of 5 \(0 of 3 are given\) and send each: PUT \/v1\/sys\/unseal/ },
+      dryRunShows: { text: /3 key shares of 5 \(0 of 3 entered\) and send each: PUT \/v1\/sys\/unseal/ },
       acts: ['share-1', 'share-2', 'share-3'],
       secrets: 3,
     },
@@ -128,7 +128,7 @@ export const vaultFlows: Family<Vault> = {
       flow: 'vault-login',
       answers: ({ server }) => ({ method: 'token', token: server.token, keep: 'yes' }),
       end: (vault) => vault.kept(),
-      dryRunShows: { text: /Would log in \(token\), look the token up and ask whether to keep it/ },
+      dryRunShows: { text: /Would log in \(token\), look up the token and prompt whether to store it/ },
       acts: ['keep'],
       secrets: 1,
     },
@@ -182,7 +182,7 @@ export const vaultFlows: Family<Vault> = {
         const { keys } = (await vault.data('auth/approle/role/rss-reader/secret-id?list=true')) as { keys?: string[] };
         return [keys?.length, await vault.data('auth/approle/role/rss-reader'), await vault.tokens()];
       },
-      dryRunShows: { text: /switch AppRole on where it is off, write the role rss-reader, and make a secret id/ },
+      dryRunShows: { text: /enable AppRole if needed, write the role rss-reader, and create a secret ID/ },
       acts: ['mount', 'role', 'secret-id'],
       secrets: 2,
       otherwise: { 'secret-id/after': { says: /a new secret id, tried here/, end: 'same' } },
@@ -275,7 +275,7 @@ export const vaultFlows: Family<Vault> = {
         await vault.ask('PUT', 'legacy/router', { password: 'written-since-then' });
       },
       end: async (vault) => [(await vault.data('legacy/router'))['password'], await mode(vault.file('before.snap'))],
-      dryRunShows: { text: /save what is there now, and send POST \/v1\/sys\/storage\/raft\/snapshot/ },
+      dryRunShows: { text: /save the current state, and send POST \/v1\/sys\/storage\/raft\/snapshot/ },
       acts: ['save-before', 'restore'],
       secrets: 1,
     },

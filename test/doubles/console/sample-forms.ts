@@ -24,7 +24,7 @@ export const sampleForm: Form = {
       value: '127.0.0.1',
       required: true,
       section: 'How it is reached',
-      help: 'Wider than this host asks for HTTPS in front of it.',
+      help: 'Wider than this host asks for HTTPS at the reverse proxy.',
       choices: [
         { value: '127.0.0.1', label: 'this host', detail: 'Only programs on this host, and the reverse proxy.' },
         { value: '192.168.1.2', label: 'the network', detail: 'Everybody on the network of this host.' },

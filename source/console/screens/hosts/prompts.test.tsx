@@ -67,7 +67,7 @@ test('declines with Esc, and answers no to a host key with n', async () => {
   await screen.sees('Is this the key of vps?');
   await screen.type('perhaps');
   await screen.press('enter');
-  await screen.sees('Write yes or no, or paste the fingerprint');
+  await screen.sees('Answer yes or no, or paste the fingerprint');
   await screen.press('ctrl+u');
   await screen.type('no');
   await screen.press('enter');

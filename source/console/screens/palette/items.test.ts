@@ -22,17 +22,17 @@ test('a verb finds each of 130 components by its name, and lists at most a hundr
   const [component] = app.fleet.snapshot().components;
   for (const index of [7, 64, 129]) {
     const [best] = paletteItems({ app, keymap, component, query: `update component-${index}` });
-    expect(best?.title).toBe(`Update to the newest image: component-${index}`);
+    expect(best?.title).toBe(`Update to the newest images: component-${index}`);
   }
   const all = paletteItems({ app, keymap, component, query: 'update comp' });
-  expect(all.filter(({ title }) => title.startsWith('Update to the newest image: '))).toHaveLength(100);
+  expect(all.filter(({ title }) => title.startsWith('Update to the newest images: '))).toHaveLength(100);
 });
 
 test('without letters it offers flows for the selected component alone', () => {
   const app = largeApp();
   const [component] = app.fleet.snapshot().components;
   const flows = paletteItems({ app, keymap, component, query: '' }).filter(({ kind }) => kind === 'do');
-  expect(flows.map(({ title }) => title)).toContain('Update to the newest image: component-0');
+  expect(flows.map(({ title }) => title)).toContain('Update to the newest images: component-0');
   expect(flows.some(({ title }) => title.includes('component-1'))).toBe(false);
 });
 
@@ -57,7 +57,7 @@ test('what is asked for by its name and cannot be done now stands there and says
   const app = createFakeApp({ snapshot: base });
   const stopped = base.components.find(({ state }) => state.id === 'stopped');
   const items = paletteItems({ app, keymap, component: stopped, query: 'stop the comp' });
-  expect(items[0]).toMatchObject({ kind: 'no', title: `Stop the component: ${stopped?.id}`, detail: 'not available: stopped' });
+  expect(items[0]).toMatchObject({ kind: 'no', title: `Stop a component: ${stopped?.id}`, detail: 'not available: stopped' });
   const said: string[] = [];
   items[0]?.choose({ startFlow: (flow: { id: string }) => said.push(flow.id) } as never);
   expect(said).toEqual(['stop']);
