@@ -39,7 +39,7 @@ describe('the key table', () => {
     expect(() => createKeymap({ pause: 'P', prune: 'Z', unpause: 'alt+p' })).not.toThrow();
   });
 
-  test('is the help and the README: every command once, with its keys as people read them', () => {
+  test('is the help and docs/keys.md: every command once, with its keys as people read them', () => {
     const rows = createKeymap().rows();
     expect(rows).toHaveLength(createKeymap().bindings.length);
     expect(rows).toContainEqual({ keys: 'q Ctrl-C', context: 'Everywhere', title: 'Quit' });

@@ -95,7 +95,7 @@ const shared = [
 
 export type CommandId = (typeof shared)[number]['id'] | ScreenCommandId;
 
-/** The only table of keys: help, footers and the README's table are generated from it. */
+/** The only table of keys: help, footers and docs/keys.md are generated from it. */
 function tableOfKeys(): KeyBinding[] {
   const ofScreens = screens.flatMap(({ id, keys = [] }) => (keys as readonly ScreenKey[]).map((key) => ({ context: id, ...key })));
   const opening = ofScreens.filter(({ context }) => context === 'everywhere');

@@ -5,8 +5,13 @@ import { parseCommandLine } from '../../source/cli/command-line.ts';
 import { layerDiagram, rulesPath, rulesText } from '../lint/layers.ts';
 import { keyTableMarkdown } from './key-table.ts';
 
-export const readmePath = resolve(import.meta.dirname, '../../README.md');
-export const contributingPath = resolve(import.meta.dirname, '../../CONTRIBUTING.md');
+const root = resolve(import.meta.dirname, '../..');
+/** Documents with generated blocks, and the blocks that each has. */
+export const generatedDocuments: Readonly<Record<string, string>> = {
+  'docs/keys.md': 'keys',
+  'docs/commands.md': 'help',
+  'CONTRIBUTING.md': 'layers',
+};
 
 const tree = () => `\`\`\`
 bin/              launcher, set-up, release
@@ -18,7 +23,7 @@ ${layerDiagram()}
 test/             contract/ real/ pty/ bench/ packaging/ ...; unit tests are beside their file
 \`\`\``;
 
-/** What the README and CONTRIBUTING take from the program itself, by the name of the block. */
+/** Content that documents take from the program, by the name of the block. */
 async function blocks(): Promise<Record<string, string>> {
   const help = await parseCommandLine(['--help'], { flows, version: '0.0.0', columns: 110 });
   if (!('text' in help)) throw new Error('--help prints nothing');
@@ -37,6 +42,7 @@ export async function withGeneratedBlocks(document: string): Promise<string> {
 
 // `npm run docs` writes them, and the rules for imports.
 if (process.argv[1] === import.meta.filename) {
-  for (const path of [readmePath, contributingPath]) writeFileSync(path, await withGeneratedBlocks(readFileSync(path, 'utf8')));
+  for (const path of Object.keys(generatedDocuments).map((file) => resolve(root, file)))
+    writeFileSync(path, await withGeneratedBlocks(readFileSync(path, 'utf8')));
   writeFileSync(rulesPath, rulesText());
 }

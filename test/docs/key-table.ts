@@ -1,6 +1,6 @@
 import { createKeymap } from '../../source/console/keymap.ts';
 
-/** The README's table of keys. */
+/** Returns the table of docs/keys.md. */
 export function keyTableMarkdown(): string {
   const safe = (text: string) => text.replaceAll('|', '\\|');
   const rows = createKeymap()

@@ -6,7 +6,7 @@ import { placeholder, type SourceText } from './source-texts.ts';
 /** The program with words behind it; a command may be broken over lines. */
 const program = /(?<![\w./-])(?:quarterdeck|qd)(?:\s+|\\\n\s*)(?=[a-z-])/g;
 /** The end of a command inside of a sentence. Prose behind it that begins without one of these is read as further words: what counts is that verb and options are known. */
-const end = /[.,;:!?)](?:\s|$)|[()|<>#…}"`]|\s(?:or|and|then|---)\s|\.\.\.|\\n|\n\s*\n/;
+const end = /[.,;:!?)](?:\s|$)|[()|<>#…}"`]|\s(?:or|and|then|---)\s|\.\.\.|\\n|\n\s*\n|\n(?:\$ )?(?:quarterdeck|qd)\b/;
 
 export interface Named {
   where: string;
@@ -48,7 +48,7 @@ function named(where: string, text: string): Named[] {
 }
 
 /** What stands behind the name of the program and is no command of it: what the shells' completion registers, and words in capitals that stand for any. */
-const notCommands = /^(?:qd\b|fi$|found$|-f -a$|for (?:bash|zsh|fish)$|--practice VERB\b|(?:--host )?[A-Z]+$|run (?:in|SOME)\b)/;
+const notCommands = /^(?:qd\b|fi$|found$|-f -a$|for (?:bash|zsh|fish)$|(?:--practice|help) VERB\b|(?:--host )?[A-Z]+$|run (?:in|SOME)\b)/;
 
 /** What some commands read themselves as their first word, and what a sentence goes on with behind them. */
 const firstWords: Readonly<Record<string, RegExp>> = {

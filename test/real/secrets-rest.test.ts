@@ -13,7 +13,7 @@ const ways: readonly { kind: RealEngineKind; composer: Composer }[] = [
   { kind: 'podman', composer: 'podman-compose' },
 ];
 
-/** Where README.md says that a secret of a deployed component rests; the console's own sealed file is read below. */
+/** Where docs/secrets.md says that a secret of a deployed component is; the console's own sealed file is read below. */
 const allowed = (id: string, composer: Composer) => [
   'the sealed file',
   `configuration of the container ${id}${composer === 'compose-2' ? '-main-1' : '_main_1'}`,
