@@ -42,9 +42,9 @@ describe('the key table', () => {
   test('is the help and docs/keys.md: every command once, with its keys as people read them', () => {
     const rows = createKeymap().rows();
     expect(rows).toHaveLength(createKeymap().bindings.length);
-    expect(rows).toContainEqual({ keys: 'q Ctrl-C', context: 'Everywhere', title: 'Quit' });
+    expect(rows).toContainEqual({ id: 'quit', keys: 'q Ctrl-C', context: 'Everywhere', title: 'Quit' });
     expect(keyTableMarkdown().split('\n')).toHaveLength(rows.length + 2);
-    expect(keyTableMarkdown()).toContain('| `PgDn` `Ctrl-F` | Moving | A page down |');
+    expect(keyTableMarkdown()).toContain('| `PgDn` `Ctrl-F` | Moving | A page down | `page-down` |');
   });
 
   test('takes the operator’s keys in place of its own', () => {

@@ -211,5 +211,5 @@ const rowsOf = (table: readonly KeyBinding[]) =>
     const heading = headings[context] ?? screens.find(({ id }) => id === context)?.heading ?? '';
     return table
       .filter((binding) => binding.context === context)
-      .map(({ keys, title }) => ({ keys: keys.map(keyText).join(' '), context: heading, title }));
+      .map(({ id, keys, title }) => ({ id, keys: keys.map(keyText).join(' '), context: heading, title }));
   });

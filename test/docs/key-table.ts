@@ -5,12 +5,12 @@ export function keyTableMarkdown(): string {
   const safe = (text: string) => text.replaceAll('|', '\\|');
   const rows = createKeymap()
     .rows()
-    .map(({ keys, context, title }) => {
+    .map(({ id, keys, context, title }) => {
       const shown = keys
         .split(' ')
         .map((key) => `\`${safe(key)}\``)
         .join(' ');
-      return `| ${shown} | ${context} | ${safe(title)} |`;
+      return `| ${shown} | ${context} | ${safe(title)} | \`${id}\` |`;
     });
-  return ['| Key | Where | What it does |', '| --- | --- | --- |', ...rows].join('\n');
+  return ['| Key | Where | What it does | Action |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
