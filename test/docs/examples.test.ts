@@ -26,6 +26,7 @@ beforeAll(async () => {
   const env = { ...process.env, QUARTERDECK_HOME: home, FORCE_COLOR: '0' };
   served = spawn(launcher, ['practice', 'serve', '--json'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   if (served.stdout) await once(served.stdout, 'data');
+  served.stdout?.resume();
 }, 120_000);
 
 afterAll(async () => {
