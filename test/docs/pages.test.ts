@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type ConditionFacts, holds } from '../../source/calls/conditions.ts';
 import { compileExpression, type ExpressionScope, isProblem } from '../../source/catalog/expressions.ts';
 import { defaultSettings } from '../../source/config/settings.ts';
 import { checkSettings } from '../../source/config/settings-file.ts';
@@ -51,6 +52,24 @@ test.each(pages)('%s shows valid JSON, YAML and CEL', (page) => {
     expect(scopes, where).toContain(name);
     expect(isProblem(compileExpression(content.trim(), name as ExpressionScope)), where).toBe(false);
   }
+});
+
+test('the CEL examples of docs/catalog.md are true of a response, or of a failure, that they describe', () => {
+  const facts: ConditionFacts = {
+    ageSeconds: 60,
+    env: {},
+    fields: { ALLOW_SIGNUP: 'true', BASE_URL: 'http://localhost:8000' },
+    ports: [{ name: 'web', exposure: 'lan', published: true }],
+    services: {},
+    calls: { status: { ok: true, status: 200, json: { users: 0 }, text: '', headers: {} } },
+  };
+  const json = { state: 'heating', checks: [{ level: 'error' }], queue: '101' };
+  const answered = { ...facts, answer: { ok: true, status: 200, json, text: '', headers: {}, failure: '' } };
+  const missing = { ok: false, status: 0, json: undefined, text: '', headers: {} };
+  const failed = { ...facts, calls: { status: missing }, answer: { ...missing, failure: 'connection refused' } };
+  const examples = fencedBlocks(read('docs/catalog.md')).flatMap(({ language, content }) => (language === 'cel' ? [content.trim()] : []));
+  expect(examples.length).toBeGreaterThan(6);
+  expect(examples.filter((example) => !holds(example, answered).holds && !holds(example, failed).holds)).toEqual([]);
 });
 
 describe('docs/configuration.md', () => {
