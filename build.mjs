@@ -1,4 +1,4 @@
-// Bundles source/ into dist/: main.js, which loads chunks when they are first needed (bundle/start.mjs), and the compiled catalog.
+// Bundles source/ into dist/: main.js, which loads chunks when they are first needed (bundle/start.mjs), the compiled catalog and the man pages.
 // `node build.mjs MAIN FOLDER` bundles another program in the same way, for the benchmark. Recipes: docs/development/start-up.md.
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
@@ -103,7 +103,7 @@ const start = JSON.stringify({
 });
 const toMain = { entryPoints: { main: 'bundle/start.mjs' }, outdir: folder, bundle: true, format: 'cjs' };
 await build({ ...common, ...toMain, define: { 'process.env.QUARTERDECK_START': start } });
-if (main === own) execFileSync(process.execPath, ['--import', 'tsx', 'source/catalog/compile-main.ts'], { stdio: 'inherit' });
+if (main === own) execFileSync(process.execPath, ['--import', 'tsx', 'source/cli/build-data.ts'], { stdio: 'inherit' });
 if (main === own) writeNotices(metafile, folder);
 writeFileSync(join(folder, 'meta.json'), JSON.stringify({ ...metafile, parts }));
 writeFileSync(join(folder, 'package.json'), '{"type":"commonjs"}\n');

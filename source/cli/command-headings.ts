@@ -13,7 +13,7 @@ const sections: readonly (readonly [heading: string, ...verbs: string[]])[] = [
   ['People and logins:', 'first-admin close-signups admin-token sso ldap oidc token ca'],
   ['Tunnels:', 'wireguard clients overlay ingress route'],
   ['Vulnerabilities:', 'vulnerabilities'],
-  ['Quarterdeck:', 'practice run completion help'],
+  ['Quarterdeck:', 'practice run explain completion help'],
 ];
 
 const summaries: Readonly<Record<string, string>> = {

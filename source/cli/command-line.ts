@@ -5,13 +5,16 @@ import { cleanLine } from '../text/clean.ts';
 import { type GlobalOptions, usualOptions, type Verb } from './command.ts';
 import { headingOf, inHelpOrder } from './command-headings.ts';
 import type { LogsFlags } from './commands/logs.ts';
+import { addExamples } from './examples.ts';
 import { addFlow, runByName, unknownVerb } from './flow-commands.ts';
+import { topics, topicText } from './help-topics.ts';
 
 export interface ParsedLine {
   options: GlobalOptions;
   verb: string;
   /** Undefined for the bare command: the console, or the status. */
   run: Verb | undefined;
+  program?: Command;
 }
 
 const logsNotes = `
@@ -43,10 +46,10 @@ export async function parseCommandLine(
     .helpOption('-h, --help', 'print this help')
     .addHelpCommand(
       new Command('help')
-        .usage('[VERB]')
+        .usage('[VERB|TOPIC]')
         .helpOption(false)
         .helpGroup(headingOf('help')?.heading ?? '')
-        .description('print the help of a verb'),
+        .description('print the help of a command or topic'),
     )
     .option('--host <name>', 'the host or engine that is meant; "all" for every one')
     .option('--json', 'print JSON')
@@ -150,6 +153,11 @@ export async function parseCommandLine(
     .action((shell?: string) =>
       choose('completion', async (context) => (await import('./commands/completion.ts')).runCompletionVerb(context, shell)),
     );
+  program
+    .command('explain [code]')
+    .usage('[CODE]')
+    .description('explain a fault: meaning, typical causes, what to do, exit code')
+    .action((code?: string) => choose('explain', async (context) => (await import('./commands/explain.ts')).runExplainVerb(context, code)));
   // Called by the completion script.
   program
     .command('complete [words...]', { hidden: true })
@@ -164,7 +172,7 @@ export async function parseCommandLine(
 
   program.addHelpText(
     'after',
-    '\nOptions stand before or after the verb. \nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not reachable, 4 refused, 5 cannot tell, 130 interrupted.',
+    `\nTopics for quarterdeck help:\n  ${topics.join(', ')}\n\nOptions stand before or after the verb.\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not reachable, 4 refused, 5 cannot tell, 130 interrupted.`,
   );
   for (const command of program.commands) command.helpGroup(headingOf(command.name())?.heading ?? 'More:');
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
@@ -190,16 +198,18 @@ export async function parseCommandLine(
       });
   }
 
+  if (isHelp(argv)) await addExamples(program);
+  const topic = await topicIn(wordsIn(argv), columns);
+  if (topic && !program.commands.some((command) => command.name() === topic.name)) return topic;
   try {
     await program.parseAsync(asked(argv, program), { from: 'user' });
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
-    if (thrown.exitCode === 0) return { text: printed };
-    const [first, second] = wordsIn(argv);
-    throw first === 'help' && second !== undefined ? unknownVerb(second, program) : usageFault(thrown, argv);
+    if (thrown.exitCode === 0) return { text: topic ? `${printed}\n${topic.text}` : printed };
+    throw usageFault(thrown, argv, program);
   }
   const { color, ...given } = program.opts<Partial<GlobalOptions> & { color: boolean }>();
-  return { run, verb, options: { ...usualOptions, ...given, colour: color, practice: inPractice ?? given.practice === true } };
+  return { run, verb, program, options: { ...usualOptions, ...given, colour: color, practice: inPractice ?? given.practice === true } };
 }
 
 /** Turns `help secrets reveal` into `secrets reveal --help`: commander's own help accepts one word. */
@@ -218,14 +228,24 @@ function wordsIn(argv: readonly string[]): string[] {
   return argv.filter((word, index) => !word.startsWith('-') && !takesWord.has(argv[index - 1] ?? ''));
 }
 
+function isHelp(argv: readonly string[]): boolean {
+  return wordsIn(argv)[0] === 'help' || argv.some((word) => word === '-h' || word === '--help');
+}
+
+/** Returns the topic of `help TOPIC`. */
+async function topicIn([help, name = '', more]: readonly string[], columns: number): Promise<{ name: string; text: string } | undefined> {
+  if (help !== 'help' || more !== undefined || !topics.includes(name)) return undefined;
+  return { name, text: await topicText(name, columns) };
+}
+
 /** Verbs that are parsed without any flow. */
-const without: ReadonlySet<string> = new Set(['status', 'ports', 'logs', 'audit', 'practice', 'completion', 'flows']);
+const without: ReadonlySet<string> = new Set(['status', 'ports', 'logs', 'audit', 'practice', 'explain', 'completion', 'flows']);
 
 /** Returns the flows that the command line can mean: with all 130, commander takes longer to set up than many verbs take to run. */
 function flowsFor(argv: readonly string[], flows: readonly Flow[]): readonly Flow[] {
   const [first, second] = wordsIn(argv);
   const verb = first === 'help' ? (second ?? first) : first;
-  if (verb === undefined) return argv.some((word) => word === '-h' || word === '--help') ? inHelpOrder(flows) : [];
+  if (verb === undefined) return isHelp(argv) ? inHelpOrder(flows) : [];
   if (without.has(verb)) return [];
   const meant = flows.filter((flow) => flow.verb.split(' ')[0] === verb);
   // Help and misspelled verbs require all flows.
@@ -233,13 +253,14 @@ function flowsFor(argv: readonly string[], flows: readonly Flow[]): readonly Flo
 }
 
 /** Returns commander's message as a fault, with its suggestion as the remedy. */
-function usageFault(error: CommanderError, argv: readonly string[]): Fault {
+function usageFault(error: CommanderError, argv: readonly string[], program: Command): Fault {
+  const [verb, named] = wordsIn(argv);
+  if (verb === 'help' && named !== undefined) return unknownVerb(named, program, undefined, topics);
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
   const suggestion = rest
     .join(' ')
     .trim()
     .replace(/^\((.*)\)$/, '$1');
-  const [verb] = wordsIn(argv);
   const inside = verb === 'exec' ? 'Put "--" before the program: quarterdeck exec COMPONENT -- PROGRAM --its-option' : '';
   const sentence = cleanLine(first);
   return new Fault(

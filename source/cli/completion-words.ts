@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { topics } from './help-topics.ts';
 
 /** Kinds of words on the command line. The shell completes files itself. */
 export type WordKind = 'component' | 'entry' | 'engine' | 'host' | 'sshName' | 'file' | 'folder';
@@ -71,8 +72,8 @@ export function completionOf(program: Command, words: readonly string[]): Comple
   if (last.startsWith('-')) return { ...nothing, ...optionAt(last, optionsOf(command, program)) };
   const subcommands = taken.length === 0 ? visible(command) : [];
   const verbs = subcommands.map((one) => ({ word: one.name(), meaning: one.summary() || one.description() }));
-  if (isHelp) return { ...nothing, candidates: verbs };
-  if (command === program) return { ...nothing, candidates: [...verbs, { word: 'help', meaning: 'print the help of a verb' }] };
+  if (isHelp) return { ...nothing, candidates: [...verbs, ...topics.map((word) => ({ word }))] };
+  if (command === program) return { ...nothing, candidates: [...verbs, { word: 'help', meaning: 'print the help of a command or topic' }] };
   const further = taken.length === 0 ? (fixed[name] ?? []).map((word) => ({ word })) : [];
   return { ...nothing, candidates: [...verbs, ...further], kinds: kindsAt(name, command, taken) };
 }

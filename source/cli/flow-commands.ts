@@ -81,9 +81,10 @@ function groupOf(program: Command, name: string): Command {
   return group.allowExcessArguments(true).argument('[verb]');
 }
 
-export function unknownVerb(written: string, program: Command, group?: string): Fault {
+/** `more`: further names that the word could mean. */
+export function unknownVerb(written: string, program: Command, group?: string, more: readonly string[] = []): Fault {
   const names = program.commands.map((command) => command.name());
-  const known = group === undefined ? ['help', ...names] : names.map((name) => `${group} ${name}`);
+  const known = group === undefined ? ['help', ...names, ...more] : names.map((name) => `${group} ${name}`);
   const remedy = nameRemedy(written, known, 'Use "quarterdeck help".');
-  return new Fault('usage.verb', `There is no verb "${cleanLine(written)}".`, remedy);
+  return new Fault('usage.verb', `There is no verb${more.length > 0 ? ' or topic' : ''} "${cleanLine(written)}".`, remedy);
 }

@@ -184,6 +184,7 @@ function printFault(fault: Fault, output: Output, { json, verbose }: { json: boo
   output.note(`${output.paintError('error', 'quarterdeck:')} ${first}`);
   for (const line of [...more, ...wrapped(output.short(cleanLine(fault.remedy)))]) output.note(`${indent}${line}`);
   if (!verbose) return;
+  output.note(`${indent}Explain: quarterdeck explain ${fault.code}`);
   for (let cause = fault.cause, depth = 0; cause !== undefined && depth < 5; depth++) {
     const because = messageOf(cause);
     if (because !== fault.message)

@@ -14,3 +14,13 @@ export function keyTableMarkdown(): string {
     });
   return ['| Key | Where | What it does | Action |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
+
+/** The text of `quarterdeck help keys`: a paragraph for each context. */
+export function keyListMarkdown(): string {
+  const contexts = Map.groupBy(createKeymap().rows(), ({ context }) => context);
+  const width = Math.max(...[...contexts.values()].flat().map(({ keys }) => keys.length)) + 2;
+  const paragraphs = [...contexts].map(([context, rows]) =>
+    [context, ...rows.map(({ keys, title }) => `  ${keys.padEnd(width)}${title}`)].join('\n'),
+  );
+  return `\`\`\`\n${paragraphs.join('\n\n')}\n\`\`\``;
+}
