@@ -42,6 +42,21 @@ test('options reach a flow under the names that it gives them', async () => {
   ]);
 });
 
+test('--version after a verb that has such an option is that option, elsewhere it is the version of the program', async () => {
+  expect(await reached('vault', 'delete', 'vault', 'secret/a', '--version', '3')).toEqual([
+    'vault delete',
+    ['vault', 'secret/a'],
+    { version: ['3'] },
+  ]);
+  expect(await reached('run', 'secrets', 'reveal', 'vault', 'KEY', '--version', 'a')).toEqual([
+    'secrets reveal',
+    ['vault', 'KEY'],
+    { version: 'a' },
+  ]);
+  for (const argv of [['--version'], ['-V'], ['status', '--version'], ['--host', 'nas', '--version']])
+    expect(await parseCommandLine(argv, { flows, version: '1.0.0', columns: 80 })).toEqual({ text: '1.0.0\n' });
+});
+
 test('every verb stands under a heading of the help, and a word that several begin with says what they are about', async () => {
   const printed = await parseCommandLine(['help'], { flows, version: '1.0.0', columns: 100 });
   if (!('text' in printed)) return expect.fail('no help');

@@ -39,10 +39,10 @@ export async function parseCommandLine(
     run = chosen;
   };
 
+  if (!ownsVersion(argv, flows)) program.version(version, '-V, --version', 'print the version');
   program
     .description('A console for a self-hosted stack of containers. Without a verb: the console, or without a terminal the status.')
     .usage('[options] [verb] [arguments]')
-    .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .addHelpCommand(
       new Command('help')
@@ -226,6 +226,12 @@ const takesWord: ReadonlySet<string> = new Set(['--host', '--answers', '--confir
 
 function wordsIn(argv: readonly string[]): string[] {
   return argv.filter((word, index) => !word.startsWith('-') && !takesWord.has(argv[index - 1] ?? ''));
+}
+
+/** Returns whether `--version` is an option of the command itself: commander would print the program's version. */
+function ownsVersion(argv: readonly string[], flows: readonly Flow[]): boolean {
+  const words = wordsIn(argv).filter((word, index) => index > 0 || word !== 'run');
+  return flows.some(({ verb, flags }) => flags?.version !== undefined && `${words.join(' ')} `.startsWith(`${verb} `));
 }
 
 function isHelp(argv: readonly string[]): boolean {
