@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
+import { parseYaml } from '../yaml/text.ts';
 import { problemText, readWidePorts } from './compile.ts';
 import { writeCompiled } from './compiled-file.ts';
 import { loadFolder } from './load-folder.ts';
 import { componentSchema } from './schema.ts';
+import { describeProperties } from './schema-descriptions.ts';
 
 // A step of the build, run from the top of the checkout: catalog/ becomes dist/catalog.json, the schema dist/component.schema.json.
 
@@ -16,4 +18,7 @@ if (problems.some(({ level }) => level === 'error')) {
 }
 await writeOwnFile('dist/catalog.json', writeCompiled(entries), { mode: 0o644, chosen: true });
 const shape = z.toJSONSchema(componentSchema, { io: 'input', unrepresentable: 'any' });
+const descriptions = parseYaml((await readOwnFile('source/catalog/schema-descriptions.yaml')) ?? '') as Record<string, string>;
+const { missing, unused } = describeProperties(shape, descriptions);
+if (missing.length + unused.length > 0) throw new Error(`Descriptions of the schema: missing ${missing}; unused ${unused}`);
 await writeOwnFile('dist/component.schema.json', `${JSON.stringify(shape, null, 2)}\n`, { mode: 0o644, chosen: true });

@@ -1,0 +1,35 @@
+interface SchemaNode {
+  description?: string;
+  properties?: Readonly<Record<string, SchemaNode>>;
+  items?: SchemaNode;
+  additionalProperties?: SchemaNode | boolean;
+  anyOf?: readonly SchemaNode[];
+}
+
+/**
+ * Adds descriptions to the properties of a JSON Schema, by path: `fields[].name`, `services.*.main`; alternatives share one. Returns the
+ * paths that have none, and the descriptions of paths that do not exist.
+ */
+export function describeProperties(
+  schema: object,
+  descriptions: Readonly<Record<string, string>>,
+): { missing: string[]; unused: string[] } {
+  const missing: string[] = [];
+  const unused = new Set(Object.keys(descriptions));
+  const visit = (node: SchemaNode | boolean | undefined, path: string): void => {
+    if (typeof node !== 'object') return;
+    for (const [name, property] of Object.entries(node.properties ?? {})) {
+      const at = path === '' ? name : `${path}.${name}`;
+      const description = descriptions[at];
+      if (description === undefined) missing.push(at);
+      else property.description = description;
+      unused.delete(at);
+      visit(property, at);
+    }
+    visit(node.items, `${path}[]`);
+    visit(node.additionalProperties, `${path}.*`);
+    for (const alternative of node.anyOf ?? []) visit(alternative, path);
+  };
+  visit(schema, '');
+  return { missing, unused: [...unused] };
+}
