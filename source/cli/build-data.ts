@@ -10,6 +10,6 @@ const { version } = JSON.parse((await readOwnFile('package.json')) ?? '{}') as {
 const line = await parseCommandLine(['complete'], { flows, version, columns: 80 });
 if (!('program' in line) || !line.program) throw new Error('The command line has no program.');
 // A release sets the time, so that the same commit gives the same pages.
-const builtMs = Number(process.env.["SOURCE_DATE_EPOCH"]) * 1000 || Date.now();
+const builtMs = Number(process.env.SOURCE_DATE_EPOCH) * 1000 || Date.now();
 const pages = await manPages(line.program, version, new Date(builtMs).toISOString().slice(0, 10));
 for (const [file, text] of pages) await writeOwnFile(`dist/man/${file}`, text, { mode: 0o644, chosen: true });

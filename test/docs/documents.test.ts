@@ -6,6 +6,8 @@ import { flows } from '../../source/app/flow-registry.ts';
 import { loadFolder } from '../../source/catalog/load-folder.ts';
 import { openCatalog } from '../../source/catalog/open-catalog.ts';
 import { componentSchema } from '../../source/catalog/schema.ts';
+import { parseCommandLine } from '../../source/cli/command-line.ts';
+import { faultExplanations } from '../../source/cli/commands/explain.ts';
 import { createLogText } from '../../source/cli/log-text.ts';
 import { portsJson, statusJson } from '../../source/cli/status-json.ts';
 import { LogBatch } from '../../source/engine/log-batch.ts';
@@ -234,5 +236,9 @@ describe('docs/json.md', () => {
   test('shows the shape of a fault', () => {
     const fault = new Fault('config.syntax', 'm', 'r', { where: { file: 'f', line: 1, column: 1, field: 'x' } });
     expect(keyPaths(documented('fault'))).toEqual(keyPaths(JSON.parse(JSON.stringify(fault))));
+  });
+
+  test('shows the shape of an explanation', async () => {
+    expect(keyPaths(documented('explain'))).toEqual(keyPaths({ schema: 1, faults: await faultExplanations() }));
   });
 });

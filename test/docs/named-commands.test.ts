@@ -14,7 +14,7 @@ const filesIn = (folder: string, named: RegExp) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => named.test(name) && !/\.test\.|testing/.test(name))
     .map((name) => join(folder, name));
-const documents: SourceText[] = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...filesIn('docs', /\.md$/)].map((file) => ({
+const documents: SourceText[] = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...filesIn('docs', /\.(?:md|yaml)$/)].map((file) => ({
   where: file,
   text: read(file),
 }));

@@ -20,7 +20,7 @@ export function commandsIn({ where, text }: SourceText): Named[] {
 
 const verbs = new Set([
   ...flows.flatMap(({ verb }) => [verb, verb.split(' ')[0] ?? '']),
-  ...'status ports logs catalog audit practice run completion help'.split(' '),
+  ...'status ports logs catalog audit practice run explain completion help'.split(' '),
 ]);
 
 /**

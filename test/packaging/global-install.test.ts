@@ -90,6 +90,14 @@ it('has the license of every package in the bundle, and a bill of materials of t
   expect(new Set(sbom.components.map((component) => component['bom-ref'])).size).toBe(sbom.components.length);
 });
 
+it('has help topics, explanations of faults and man pages', async () => {
+  const quarterdeck = join(prefix(), 'bin', 'quarterdeck');
+  expect(await run([quarterdeck, 'help', 'environment'])).toMatchObject({ code: 0, stdout: expect.stringContaining('QUARTERDECK_HOME') });
+  expect(await run([quarterdeck, 'explain', 'usage.verb'])).toMatchObject({ code: 0, stdout: expect.stringContaining('exit code 2') });
+  const pages = await readdir(join(prefix(), 'share/man/man1'));
+  expect(pages).toEqual(expect.arrayContaining(['quarterdeck.1', 'quarterdeck-status.1']));
+});
+
 it('runs through the links that npm makes', async () => {
   for (const name of ['quarterdeck', 'qd']) {
     expect(await run([join(prefix(), 'bin', name), '--version'])).toMatchObject({
