@@ -6,7 +6,6 @@ import { flows } from '../../source/app/flow-registry.ts';
 import { loadFolder } from '../../source/catalog/load-folder.ts';
 import { openCatalog } from '../../source/catalog/open-catalog.ts';
 import { componentSchema } from '../../source/catalog/schema.ts';
-import { parseCommandLine } from '../../source/cli/command-line.ts';
 import { faultExplanations } from '../../source/cli/commands/explain.ts';
 import { createLogText } from '../../source/cli/log-text.ts';
 import { portsJson, statusJson } from '../../source/cli/status-json.ts';

@@ -6,7 +6,7 @@ import { placeholder, type SourceText } from './source-texts.ts';
 /** The program with words behind it; a command may be broken over lines. */
 const program = /(?<![\w./-])(?:quarterdeck|qd)(?:\s+|\\\n\s*)(?=[a-z-])/g;
 /** The end of a command inside of a sentence. Prose behind it that begins without one of these is read as further words: what counts is that verb and options are known. */
-const end = /[.,;:!?)](?:\s|$)|[()|<>#…}"`]|\s(?:or|and|then|---)\s|\.\.\.|\\n|\n\s*\n|\n(?:\$ )?(?:quarterdeck|qd)\b/;
+const end = /[.,;:!?)](?:\s|$)|[()|<>#…}"`]|\s(?:or|and|then|---)\s|\.\.\.|\\n|\n\s*\n|\n\s*(?=(?:\$ )?(?:quarterdeck|qd)\s)/;
 
 export interface Named {
   where: string;
@@ -63,7 +63,7 @@ export async function verdictOf(command: string): Promise<string | undefined> {
   const words = command.split(' ');
   try {
     const parsed = await parseCommandLine(
-      words.map((word) => (word === placeholder && words[0] === 'help' ? 'status' : word)),
+      words.map((word) => (words[0] === 'help' && [placeholder, 'COMMAND', 'TOPIC'].includes(word) ? 'status' : word)),
       {
         flows,
         version: '0',
