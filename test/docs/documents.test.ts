@@ -23,7 +23,8 @@ const documents = [
   'CONTRIBUTING.md',
   'CHANGELOG.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
+    // What the site installs and generates is below docs/site/.
+    .filter((name) => name.endsWith('.md') && !/^site\/.+\//.test(name))
     .map((name) => `docs/${name}`),
 ];
 const pages = documents.filter((file) => file === 'README.md' || /^docs\/[\w-]+\.md$/.test(file));

@@ -12,7 +12,7 @@ const root = resolve(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const filesIn = (folder: string, named: RegExp) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => named.test(name) && !/\.test\.|testing/.test(name))
+    .filter((name) => named.test(name) && !/\.test\.|testing|^site\/.+\//.test(name))
     .map((name) => join(folder, name));
 const documents: SourceText[] = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...filesIn('docs', /\.(?:md|yaml)$/)].map((file) => ({
   where: file,

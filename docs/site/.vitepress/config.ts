@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import { defineConfig } from 'vitepress';
+import { slugify } from '../anchors.ts';
+
+const sidebar = JSON.parse(readFileSync(new URL('../pages/navigation.json', import.meta.url), 'utf8'));
+const firstGuide = sidebar['/'][0].items[0].link;
+
+export default defineConfig({
+  title: 'Quarterdeck',
+  description: 'A keyboard-driven terminal console for a self-hosted stack of containers',
+  lang: 'en-US',
+  srcDir: 'pages',
+  outDir: 'dist',
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: '/logo.svg' }]],
+  markdown: {
+    // Texts of the program have braces and colons that mean nothing here.
+    attrs: { disable: true },
+    anchor: { slugify },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
+    config(md) {
+      md.disable('emoji');
+      md.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+      const { text } = md.renderer.rules;
+      // Vue would evaluate them.
+      if (text) md.renderer.rules['text'] = (...given) => text(...given).replaceAll('{{', '&#123;&#123;');
+    },
+  },
+  themeConfig: {
+    logo: '/logo.svg',
+    nav: [
+      { text: 'Guide', link: firstGuide, activeMatch: '^/(?!reference/|$)' },
+      { text: 'Procedures', link: '/reference/procedures/', activeMatch: '/reference/procedures/' },
+      { text: 'Components', link: '/reference/components/', activeMatch: '/reference/components/' },
+      { text: 'Commands', link: '/reference/commands/', activeMatch: '/reference/commands/' },
+    ],
+    sidebar,
+    outline: { level: [2, 3], label: 'On this page' },
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch: { searchOptions: { boost: { title: 6, titles: 2, text: 1 }, fuzzy: 0.15, prefix: true } },
+      },
+    },
+    footer: { message: 'Released under the MIT License.' },
+  },
+});
