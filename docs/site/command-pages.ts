@@ -1,9 +1,10 @@
 import { flows } from '../../source/app/flow-registry.ts';
 import { parseCommandLine } from '../../source/cli/command-line.ts';
 import type { Flow } from '../../source/flows/flow.ts';
-import { block, code, page, prose, sentence, table } from './markdown.ts';
+import { block, code, page, sentence, table } from './markdown.ts';
 
-const columns = 92;
+/** As wide as a page of the site. */
+const columns = 74;
 
 export async function helpText(...words: readonly string[]): Promise<string> {
   const help = await parseCommandLine(words.length > 0 ? ['help', ...words] : ['--help'], { flows, version: '0', columns });

@@ -138,7 +138,11 @@ function defaultCell({ default: preset, generator }: Field): string {
 }
 
 /** Some rules only list the values: `enum: "true","false"`. */
-const listedIn = (rule: string | undefined) => /^enum: (".*")$/.exec(rule ?? '')?.[1]?.split(/, ?/).map((value) => value.slice(1, -1));
+const listedIn = (rule: string | undefined) =>
+  /^enum: (".*")$/
+    .exec(rule ?? '')?.[1]
+    ?.split(/, ?/)
+    .map((value) => value.slice(1, -1));
 
 const typeCell = ({ type, enum: values, rule, target }: Field) =>
   cell(type, (values ?? listedIn(rule))?.map(code).join(', '), target !== 'environment' && `(${targets[target]})`);
@@ -225,11 +229,7 @@ function callSections(entry: CatalogEntry): string[] {
       'Checks',
       table(
         ['CHECK', 'LEVEL', 'MESSAGE'],
-        entry.checks.map(({ id, level, message, remedy }) => [
-          code(id),
-          level,
-          cell(sentence(filled(message)), sentence(filled(remedy))),
-        ]),
+        entry.checks.map(({ id, level, message, remedy }) => [code(id), level, cell(sentence(filled(message)), sentence(filled(remedy)))]),
       ),
     ),
     section(
@@ -251,7 +251,10 @@ function callSections(entry: CatalogEntry): string[] {
           code(id),
           cell(sentence(title), sentence(detail)),
           path && code(path),
-          cell(urgent && '**Anyone can log in until it is done.**', done === undefined && `Confirm: ${code(`quarterdeck tasks ${entry.id} ${id}`)}`),
+          cell(
+            urgent && '**Anyone can log in until it is done.**',
+            done === undefined && `Confirm: ${code(`quarterdeck tasks ${entry.id} ${id}`)}`,
+          ),
         ]),
       ),
     ),

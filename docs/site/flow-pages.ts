@@ -72,7 +72,7 @@ const keyContexts = (flow: Flow) => {
     .map(({ keys, title }) => {
       const shown = keys.map(keyText);
       const row = rows.find((each) => each.keys === shown.join(' ') && each.title === title);
-      return `${shown.map((key) => `<kbd>${prose(key)}</kbd>`).join(' ')}${row ? ` (${prose(row.context)})` : ''}`;
+      return `${shown.map((key) => `<kbd>${prose(key)}</kbd>`).join(' ')}${row ? ` (${prose(row.context.replace(/^The /, 'the '))})` : ''}`;
     })
     .join(', ');
 };
@@ -84,7 +84,10 @@ export async function flowPage(flow: Flow, group: FlowGroup, picture: string | u
     prose(flow.title),
     prose(flow.summary),
     facts([
-      ['Command', `[${code(`quarterdeck ${flow.verb}`)}](../commands/${name}.md${second === undefined ? '' : `#${flow.verb.replaceAll(' ', '-')}`})`],
+      [
+        'Command',
+        `[${code(`quarterdeck ${flow.verb}`)}](../commands/${name}.md${second === undefined ? '' : `#${flow.verb.replaceAll(' ', '-')}`})`,
+      ],
       ['Key', keyContexts(flow) || `<kbd>:</kbd>, then ${code(flow.verb)}`],
       ['Applies to', flow.speaks === undefined ? targets[flow.about] : `a component with the API ${code(flow.speaks)}`],
       ['Right', code(flow.right)],
@@ -109,7 +112,12 @@ export function flowIndex(groups: readonly FlowGroup[]): string {
       `## ${group.title}`,
       table(
         ['PROCEDURE', 'COMMAND', 'RIGHT', 'KEY'],
-        group.flows.map((flow) => [`[${prose(flow.title)}](./${flow.id}.md)`, code(flow.verb), flow.right, keyContexts(flow).replaceAll(/ \([^)]*\)/g, '')]),
+        group.flows.map((flow) => [
+          `[${prose(flow.title)}](./${flow.id}.md)`,
+          code(flow.verb),
+          flow.right,
+          keyContexts(flow).replaceAll(/ \([^)]*\)/g, ''),
+        ]),
       ),
     ]),
   );

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, resolve } from 'node:path';
-import { groupTitles, groups } from '../../source/catalog/groups.ts';
+import { groups, groupTitles } from '../../source/catalog/groups.ts';
 import { openCatalog } from '../../source/catalog/open-catalog.ts';
 import { linksOf, plainHeading } from './anchors.ts';
 import { commandIndex, commandPage, readCommands } from './command-pages.ts';
@@ -130,7 +130,7 @@ async function writeSite(folder: string): Promise<void> {
   const written = writtenPages();
   const generated = await generatedPages();
   rmSync(folder, { recursive: true, force: true });
-  const home = readFileSync(join(import.meta.dirname, 'home.md'), 'utf8');
+  const home = readFileSync(join(import.meta.dirname, 'home.md'), 'utf8').replace('GUIDE', written.sidebar[0]?.items?.[0]?.link ?? '/');
   for (const [path, text] of [...written.pages, ...generated.pages, ['index.md', home] as const]) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);

@@ -4,7 +4,9 @@ export function prose(text: string): string {
     .replaceAll(/\s+/g, ' ')
     .trim()
     .split(/(`[^`]+`)/)
-    .map((part, index) => (index % 2 === 1 ? code(part.slice(1, -1)) : part.replaceAll(/[\\*_[\]<>|~&#`]|:(?=\/\/)/g, (sign) => `&#${sign.charCodeAt(0)};`)))
+    .map((part, index) =>
+      index % 2 === 1 ? code(part.slice(1, -1)) : part.replaceAll(/[\\*_[\]<>|~&#`]|:(?=\/\/)/g, (sign) => `&#${sign.charCodeAt(0)};`),
+    )
     .join('');
 }
 

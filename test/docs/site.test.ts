@@ -86,7 +86,9 @@ describe('the site', () => {
     ].filter((path) => !pages.has(path));
     expect(missing).toEqual([]);
     expect(deadLinks(new Map([...writtenPages().pages, ...pages, ['index.md', read('docs/site/home.md')]]))).toEqual([]);
-    const links = Object.values(sidebars).flatMap((items) => items.flatMap(({ link, items: inner = [] }) => [link, ...inner.map((item) => item.link)]));
+    const links = Object.values(sidebars).flatMap((items) =>
+      items.flatMap(({ link, items: inner = [] }) => [link, ...inner.map((item) => item.link)]),
+    );
     const pathOf = (link: string) => `${link.slice(1)}${link.endsWith('/') ? 'index' : ''}.md`;
     expect(links.filter((link) => link !== undefined && !pages.has(pathOf(link)))).toEqual([]);
   });
@@ -96,7 +98,9 @@ describe('the site', () => {
     // Vue evaluates two braces outside of code, and Markdown drops what looks like an element.
     const outside = [...pages].map(([path, text]) => [path, text.replaceAll(/```[\s\S]*?```|`+[^`\n]+`+|<https?:[^>]+>/g, '')] as const);
     const elements = outside.flatMap(([path, text]) =>
-      [...text.matchAll(/<\/?([\w-]+)[^>]*>/g)].flatMap(([tag, name = '']) => (['br', 'div', 'kbd', 'span'].includes(name) ? [] : [`${path}: ${tag}`])),
+      [...text.matchAll(/<\/?([\w-]+)[^>]*>/g)].flatMap(([tag, name = '']) =>
+        ['br', 'div', 'kbd', 'span'].includes(name) ? [] : [`${path}: ${tag}`],
+      ),
     );
     expect(elements).toEqual([]);
   });

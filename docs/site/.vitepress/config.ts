@@ -16,7 +16,7 @@ export default defineConfig({
     // Texts of the program have braces and colons that mean nothing here.
     attrs: { disable: true },
     anchor: { slugify },
-    theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-default' },
     config(md) {
       md.disable('emoji');
       md.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
