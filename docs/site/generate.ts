@@ -137,6 +137,7 @@ async function writeSite(folder: string): Promise<void> {
   }
   for (const name of readdirSync(docs)) if (/\.(?:png|svg)$/.test(name)) cpSync(join(docs, name), join(folder, name));
   cpSync(join(import.meta.dirname, 'logo.svg'), join(folder, 'public/logo.svg'));
+  cpSync(join(docs, 'console.png'), join(folder, 'public/console.png'));
   writeFileSync(join(folder, 'navigation.json'), JSON.stringify({ '/': written.sidebar, ...generated.sidebars }));
   process.stdout.write(`${written.pages.size} written and ${generated.pages.size} generated pages\n`);
 }

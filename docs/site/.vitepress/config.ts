@@ -11,6 +11,10 @@ export default defineConfig({
   lang: 'en-US',
   srcDir: 'pages',
   outDir: 'dist',
+  // Otherwise every page has the navigation of the whole site twice.
+  metaChunk: true,
+  // The index of the search.
+  vite: { build: { chunkSizeWarningLimit: 4000 } },
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: '/logo.svg' }]],
   markdown: {
     // Texts of the program have braces and colons that mean nothing here.
