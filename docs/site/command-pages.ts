@@ -6,7 +6,17 @@ import { block, code, page, sentence, table } from './markdown.ts';
 /** As wide as a page of the site. */
 const columns = 74;
 
-export async function helpText(...words: readonly string[]): Promise<string> {
+const texts = new Map<string, Promise<string>>();
+
+/** Returns what `quarterdeck help WORDS` prints. */
+export function helpText(...words: readonly string[]): Promise<string> {
+  const name = words.join(' ');
+  const known = texts.get(name) ?? parseHelp(words);
+  texts.set(name, known);
+  return known;
+}
+
+async function parseHelp(words: readonly string[]): Promise<string> {
   const help = await parseCommandLine(words.length > 0 ? ['help', ...words] : ['--help'], { flows, version: '0', columns });
   if (!('text' in help)) throw new Error(`"quarterdeck help ${words.join(' ')}" prints nothing.`);
   return help.text.trimEnd();

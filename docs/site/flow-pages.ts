@@ -99,7 +99,7 @@ export async function flowPage(flow: Flow, group: FlowGroup, picture: string | u
     ]),
     '## Usage',
     block(await helpText(...flow.verb.split(' '))),
-    picture === undefined ? '' : `## On the practice stack\n\n![${prose(flow.title)}](${picture})`,
+    picture === undefined ? '' : `## On the practice stack\n\n[![${prose(flow.title)}](${picture})](${picture})`,
   );
 }
 

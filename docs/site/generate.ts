@@ -11,6 +11,8 @@ import { navigationFor } from './navigation.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const docs = join(root, 'docs');
+/** `pictures.ts` writes them. */
+const picturesFolder = join(import.meta.dirname, 'pictures');
 
 /** Files outside docs/ that are pages too. The home page of the site stands in for the README. */
 const outside: Readonly<Record<string, string>> = { 'CONTRIBUTING.md': 'contributing.md', 'CHANGELOG.md': 'changelog.md' };
@@ -82,7 +84,7 @@ export async function generatedPages(pictures: ReadonlySet<string> = new Set()) 
     for (const flow of group.flows)
       pages.set(
         `reference/procedures/${flow.id}.md`,
-        await flowPage(flow, group, pictures.has(flow.id) ? `./pictures/${flow.id}.svg` : undefined),
+        await flowPage(flow, group, pictures.has(flow.id) ? `/pictures/${flow.id}.svg` : undefined),
       );
   pages.set('reference/procedures/index.md', flowIndex(flowGroups));
 
@@ -128,7 +130,8 @@ export async function generatedPages(pictures: ReadonlySet<string> = new Set()) 
 /** Writes all pages, and the navigation for the configuration of VitePress. */
 async function writeSite(folder: string): Promise<void> {
   const written = writtenPages();
-  const generated = await generatedPages();
+  const pictures = existsSync(picturesFolder) ? readdirSync(picturesFolder) : [];
+  const generated = await generatedPages(new Set(pictures.map((name) => name.replace(/\.svg$/, ''))));
   rmSync(folder, { recursive: true, force: true });
   const home = readFileSync(join(import.meta.dirname, 'home.md'), 'utf8').replace('GUIDE', written.sidebar[0]?.items?.[0]?.link ?? '/');
   for (const [path, text] of [...written.pages, ...generated.pages, ['index.md', home] as const]) {
@@ -138,6 +141,7 @@ async function writeSite(folder: string): Promise<void> {
   for (const name of readdirSync(docs)) if (/\.(?:png|svg)$/.test(name)) cpSync(join(docs, name), join(folder, name));
   cpSync(join(import.meta.dirname, 'logo.svg'), join(folder, 'public/logo.svg'));
   cpSync(join(docs, 'console.png'), join(folder, 'public/console.png'));
+  if (pictures.length > 0) cpSync(picturesFolder, join(folder, 'public/pictures'), { recursive: true });
   writeFileSync(join(folder, 'navigation.json'), JSON.stringify({ '/': written.sidebar, ...generated.sidebars }));
   process.stdout.write(`${written.pages.size} written and ${generated.pages.size} generated pages\n`);
 }

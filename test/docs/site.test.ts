@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, resolve } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { anchorsOf, linksOf, slugify } from '../../docs/site/anchors.ts';
 import { generatedPages, writtenPages } from '../../docs/site/generate.ts';
+import type { Pages } from '../../docs/site/markdown.ts';
 import { navigationFor, sections } from '../../docs/site/navigation.ts';
 import { flows } from '../../source/app/flow-registry.ts';
 import { openCatalog } from '../../source/catalog/open-catalog.ts';
@@ -64,6 +65,12 @@ describe('the documents', () => {
 });
 
 describe('the site', () => {
+  let pages: Pages;
+  let sidebars: Awaited<ReturnType<typeof generatedPages>>['sidebars'];
+  beforeAll(async () => {
+    ({ pages, sidebars } = await generatedPages());
+  });
+
   test('its navigation lists every page once, and leaves out what is not written yet', () => {
     const listed = sections.flatMap(({ pages }) => pages);
     expect(new Set(listed).size).toBe(listed.length);
@@ -74,7 +81,6 @@ describe('the site', () => {
   });
 
   test('has a page for every component, procedure and command, and no dead link', async () => {
-    const { pages, sidebars } = await generatedPages();
     const { entries } = await openCatalog({ compiledFile: join(root, 'dist/catalog.json') });
     const missing = [
       ...entries.map(({ id }) => `reference/components/${id}.md`),
@@ -93,8 +99,7 @@ describe('the site', () => {
     expect(links.filter((link) => link !== undefined && !pages.has(pathOf(link)))).toEqual([]);
   });
 
-  test('shows a text of the program as it is', async () => {
-    const { pages } = await generatedPages();
+  test('shows a text of the program as it is', () => {
     // Vue evaluates two braces outside of code, and Markdown drops what looks like an element.
     const outside = [...pages].map(([path, text]) => [path, text.replaceAll(/```[\s\S]*?```|`+[^`\n]+`+|<https?:[^>]+>/g, '')] as const);
     const elements = outside.flatMap(([path, text]) =>
