@@ -91,7 +91,7 @@ export async function flowPage(flow: Flow, group: FlowGroup, picture: string | u
       ['Key', keyContexts(flow) || `<kbd>:</kbd>, then ${code(flow.verb)}`],
       ['Applies to', flow.speaks === undefined ? targets[flow.about] : `a component with the API ${code(flow.speaks)}`],
       ['Right', code(flow.right)],
-      ['Dry run', flow.right === 'read' ? 'not required' : `yes, with ${code('--dry-run')}`],
+      ['Dry run', flow.right === 'read' ? 'not needed: it changes no component' : `yes, with ${code('--dry-run')}`],
       ['Resume', flow.resumes && `yes, with ${code('quarterdeck run --resume RUN')}`],
       ['Interruption', flow.interrupts && prose(flow.interrupts)],
       ['Limited to', flow.ours && 'components that Quarterdeck deployed'],
@@ -107,7 +107,7 @@ export function flowIndex(groups: readonly FlowGroup[]): string {
   const count = groups.reduce((sum, group) => sum + group.flows.length, 0);
   return page(
     'Procedures',
-    `Quarterdeck has ${count} procedures. Each is a command and an entry in the palette of the console (<kbd>:</kbd>); some have a key. ${code('quarterdeck flows')} lists them.`,
+    `Quarterdeck has ${count} procedures. Each is a command and an entry in the palette of the console (<kbd>:</kbd>); some have a key. ${code('quarterdeck flows')} lists them. A read-only console offers those with the right ${code('read')}.`,
     ...groups.flatMap((group) => [
       `## ${group.title}`,
       table(
