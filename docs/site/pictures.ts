@@ -75,6 +75,7 @@ async function takePicture(terminal: Terminal, flow: Flow): Promise<string> {
   terminal.press('enter');
   await terminal.seesNot('╭ Find');
   await settled(terminal);
+  if (/│ +→ [A-Z]/.test(terminal.text())) throw new Error(`"${flow.verb}" ends with an error on the practice stack.`);
   return terminalSvg(terminal.cells(), `${flow.title}, on the practice stack`);
 }
 
