@@ -216,11 +216,10 @@ function callSections(entry: CatalogEntry): string[] {
       'States',
       probe ? `Read with ${probed}${probe.every ? `, every ${probe.every}` : ''}. The first state whose condition is true is shown.` : '',
       table(
-        ['STATE', 'SEVERITY', 'DETAIL', 'CONDITION'],
+        ['STATE', 'DETAIL', 'CONDITION'],
         (probe?.states ?? []).map(({ state, severity, detail, when }) => [
-          `<span class="severity ${severity}">${prose(filled(state))}</span>`,
-          severity,
-          prose(filled(detail)),
+          cell(`<span class="severity ${severity}">${prose(filled(state))}</span>`, `(${severity})`),
+          filled(detail) !== '…' && prose(filled(detail)),
           code(when),
         ]),
       ),

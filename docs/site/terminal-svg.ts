@@ -31,9 +31,12 @@ export function terminalSvg(rows: readonly (readonly Cell[])[], title: string): 
       const [left, wide] = [margin + x * cellWidth, count * cellWidth];
       if (paper !== darkTheme.background)
         shapes.push(`<rect x="${at(left)}" y="${at(top)}" width="${at(wide + 0.3)}" height="${at(cellHeight + 0.3)}" fill="${paper}"/>`);
-      if (text.trim() === '') continue;
-      const length = ` textLength="${at(wide)}" lengthAdjust="spacingAndGlyphs"`;
-      texts.push(`<text x="${at(left)}" y="${at(top + fontPx * 0.928)}"${length} fill="${ink}"${style}>${escapeXml(text)}</text>`);
+      // Browsers collapse spaces in a row, so what is between them is placed by itself.
+      for (const { 0: part, index } of text.matchAll(/\S+(?: \S+)*/g)) {
+        const length = ` textLength="${at(part.length * (count / text.length) * cellWidth)}" lengthAdjust="spacingAndGlyphs"`;
+        const start = at(left + index * cellWidth);
+        texts.push(`<text x="${start}" y="${at(top + fontPx * 0.928)}"${length} fill="${ink}"${style}>${escapeXml(part)}</text>`);
+      }
     }
   }
   return [
@@ -41,7 +44,7 @@ export function terminalSvg(rows: readonly (readonly Cell[])[], title: string): 
     `<title>${escapeXml(title)}</title>`,
     `<rect width="100%" height="100%" rx="8" fill="${darkTheme.background}"/>`,
     ...shapes,
-    `<g font-family="'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="${fontPx}" xml:space="preserve">`,
+    `<g font-family="'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="${fontPx}">`,
     ...texts,
     '</g></svg>\n',
   ].join('\n');

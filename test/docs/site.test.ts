@@ -5,6 +5,7 @@ import { anchorsOf, linksOf, slugify } from '../../docs/site/anchors.ts';
 import { generatedPages, writtenPages } from '../../docs/site/generate.ts';
 import type { Pages } from '../../docs/site/markdown.ts';
 import { navigationFor, sections } from '../../docs/site/navigation.ts';
+import { terminalSvg } from '../../docs/site/terminal-svg.ts';
 import { flows } from '../../source/app/flow-registry.ts';
 import { openCatalog } from '../../source/catalog/open-catalog.ts';
 
@@ -97,6 +98,17 @@ describe('the site', () => {
     );
     const pathOf = (link: string) => `${link.slice(1)}${link.endsWith('/') ? 'index' : ''}.md`;
     expect(links.filter((link) => link !== undefined && !pages.has(pathOf(link)))).toEqual([]);
+  });
+
+  test('a picture has each word in its column', () => {
+    const plain = { foreground: undefined, background: undefined, bold: false, dim: false, italic: false, underline: false };
+    const row = [...'ab c   <d'].map((text) => ({ ...plain, inverse: false, strikethrough: false, invisible: false, text, width: 1 }));
+    const found = [...terminalSvg([row], 'A picture').matchAll(/<text x="([\d.]+)"[^>]*textLength="([\d.]+)"[^>]*>([^<]*)</g)];
+    // A column is 9.03 wide, and the margin 12.
+    expect(found.map(([, x, length, text]) => [Number(x), Number(length), text])).toEqual([
+      [12, 36.12, 'ab c'],
+      [75.21, 18.06, '&lt;d'],
+    ]);
   });
 
   test('shows a text of the program as it is', () => {
