@@ -103,7 +103,7 @@ const start = JSON.stringify({
 });
 const toMain = { entryPoints: { main: 'bundle/start.mjs' }, outdir: folder, bundle: true, format: 'cjs' };
 await build({ ...common, ...toMain, define: { 'process.env.QUARTERDECK_START': start } });
-if (main === own) execFileSync(process.execPath, ['--import', 'tsx', 'source/cli/build-data.ts'], { stdio: 'inherit' });
+if (main === own) execFileSync(process.execPath, ['--import', 'tsx', 'bin/build-data.ts'], { stdio: 'inherit' });
 if (main === own) writeNotices(metafile, folder);
 writeFileSync(join(folder, 'meta.json'), JSON.stringify({ ...metafile, parts }));
 writeFileSync(join(folder, 'package.json'), '{"type":"commonjs"}\n');

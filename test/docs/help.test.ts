@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { manPages } from '../../bin/man-pages.ts';
 import { flows } from '../../source/app/flow-registry.ts';
 import { openCatalog } from '../../source/catalog/open-catalog.ts';
 import { parseCommandLine } from '../../source/cli/command-line.ts';
 import { readExamples } from '../../source/cli/examples.ts';
 import { topics } from '../../source/cli/help-topics.ts';
-import { manPages } from '../../source/cli/man-pages.ts';
 import { exitCodeOf } from '../../source/faults/fault.ts';
 import { packagePath, withManPages } from './generated-blocks.ts';
 

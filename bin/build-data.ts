@@ -1,7 +1,7 @@
-import '../catalog/compile-main.ts';
-import { flows } from '../app/flow-registry.ts';
-import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
-import { parseCommandLine } from './command-line.ts';
+import '../source/catalog/compile-main.ts';
+import { flows } from '../source/app/flow-registry.ts';
+import { parseCommandLine } from '../source/cli/command-line.ts';
+import { readOwnFile, writeOwnFile } from '../source/config/own-files.ts';
 import { manPages } from './man-pages.ts';
 
 // A step of the build, run from the top of the checkout, after the catalog: dist/man.

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { readExamples } from './examples.ts';
-import { topicText } from './help-topics.ts';
+import { readExamples } from '../source/cli/examples.ts';
+import { topicText } from '../source/cli/help-topics.ts';
 
 /** In roff, a backslash begins an escape, a leading dot or apostrophe a request, and a bare hyphen may be typeset as a dash. */
 function escaped(text: string): string {
