@@ -214,7 +214,7 @@ describe('rules of access control', () => {
     const { message } = await fixture.run('sso-rule-add', id, { words: ['public.home.example.org'] }, { operator: asked });
     expect(message).toMatch(/^public\.home\.example\.org has the policy bypass as rule 1/);
     const text = await fixture.text('sso-portal/files/configuration.yml');
-    expect(text).toContain('# The first rule that matches wins; what no rule names gets the default policy.');
+    expect(text).toContain('# The first matching rule applies; without a match, the default policy applies.');
     expect(text).toContain(
       `    - domain: 'public.home.example.org'\n      policy: 'bypass'\n    - domain: '{{ env "ACCESS_DOMAIN" | default (printf "*.%s" (mustEnv "SESSION_DOMAIN"))`,
     );
