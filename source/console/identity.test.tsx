@@ -76,7 +76,7 @@ test('a new admin token is seen once, put in force, and nowhere else; Esc before
   const screen = await open(narrow, vault);
   const start = async (old = '') => {
     await findFlow(screen, 'admin token', 'Replace the admin token');
-    await screen.sees('The admin token of now, to see it dead afterwards');
+    await screen.sees('Current admin token, to verify that it stops working');
     await screen.type(old);
     await screen.press('enter');
     await screen.sees('Save the new token in your password manager', 'New admin token of password-vault');

@@ -198,12 +198,12 @@ test('the policy in the editor: the place of a mistake, back to the editor with 
   const before = String((await fixture.aside('GET', 'policy'))['policy']);
   const screen = await open();
   await start(screen, 'Edit the policy of the mesh');
-  await screen.sees('Change the policy of the mesh', /Line 13, column \d+: "tag:cinema" is not under/, /mistakes? to mend first/);
+  await screen.sees('Change the policy of the mesh', /Line 13, column \d+: "tag:cinema" is not under/, /mistakes? to fix first/);
   expect(misfits(screen.frame(), size)).toEqual([]);
   expect((await fixture.aside('GET', 'policy'))['policy']).toBe(before);
   await screen.press('e');
   await screen.sees(/tag:media:8096,8920/);
-  await screen.misses('to mend first');
+  await screen.misses('to fix first');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('enter');
   await screen.sees('The policy is in effect, verified by reading it back (1 line new, 1 gone).');

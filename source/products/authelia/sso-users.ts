@@ -82,7 +82,7 @@ export async function changeUsers(open: OpenUsers, { id, what = id, change, isDo
   const after = users.text;
   const problems = usersProblems(users.users, config.userRules);
   if (problems.length > 0) {
-    throw new Fault('refused.users', `The portal would refuse the file: ${problems.join(' ')}`, `Mend it first: ${file.shown}`);
+    throw new Fault('refused.users', `The portal would refuse the file: ${problems.join(' ')}`, `Fix it first: ${file.shown}`);
   }
   const kept = posix.join(open.stackFolder, '.quarterdeck', 'kept', open.id);
   const stampBefore = (await logLines(open, { tail: 1 })).at(-1)?.stamp ?? '';

@@ -135,7 +135,7 @@ export async function connectionFindings(access: MeshAccess, text: string): Prom
   const connection = await ownConnectionOf(access.target, await access.client.nodes(access.target.signal));
   if (!connection) return [];
   const own = `Your own connection goes over the mesh (${connection.node.name})`;
-  const finding = { id: 'way-0', advice: 'A connection that is cut off cannot mend the policy.' };
+  const finding = { id: 'way-0', advice: 'If your connection is cut off, you cannot fix the policy.' };
   if (deniesAll(text)) return [{ ...finding, level: 'blocking', message: `${own}, and this policy allows no connections.` }];
   return [
     { ...finding, level: 'warning', message: `${own}: make sure that a rule allows your connection, or have another way to log in.` },
@@ -165,7 +165,7 @@ function reviewOf({ before, text, judgement, warnings, isPiped, minor }: Reviewe
     findings,
     summary: judgement.server === 'takes it' ? `Accepted by the control server; ${change}.` : `Changes the policy: ${change}.`,
     actions: [
-      { id: 'set', label: 'Set it', ...(mistakes > 0 && { blocked: `${countText(mistakes, 'mistake')} to mend first` }) },
+      { id: 'set', label: 'Set it', ...(mistakes > 0 && { blocked: `${countText(mistakes, 'mistake')} to fix first` }) },
       ...(isPiped ? [] : [{ id: 'edit', label: 'Edit it again' }]),
       { id: 'cancel', label: 'Discard the change' },
     ],
@@ -177,7 +177,7 @@ function findingOf({ level, message, line, column }: PolicyFinding, at: number):
     id: `policy-${at}`,
     level: level === 'error' ? 'blocking' : 'warning',
     message: `Line ${line}, column ${column}: ${message}`,
-    advice: level === 'error' ? 'Mend that, and set it again.' : 'Check whether this is intended.',
+    advice: level === 'error' ? 'Fix it, and set it again.' : 'Check whether this is intended.',
   };
 }
 

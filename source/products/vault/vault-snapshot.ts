@@ -29,7 +29,7 @@ export const vaultSnapshot: Procedure = async (session, input, context) => {
   if (!taken) return { message: 'Dry run: no snapshot was created.' };
   const opens = status.recoverySeal
     ? `its current auto-unseal (${status.type})`
-    : `${status.threshold} of the ${status.shares} key shares of now`;
+    : `${status.threshold} of the ${status.shares} current key shares`;
   return {
     message: `${cleanLine(path)}: ${bytesText(taken.sizeBytes)}, complete, as of index ${taken.index}. It is encrypted: a restore requires ${opens}.`,
     data: { file: path, ...taken, threshold: status.threshold, shares: status.shares },

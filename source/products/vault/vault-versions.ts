@@ -106,7 +106,7 @@ async function removeWhole(found: OpenPath): Promise<FlowOutcome> {
   const outcome = { message: `${shown} is gone for good.`, data: { path } };
   const consequence =
     engine.version === 1
-      ? `This engine keeps no versions. What stands there now is lost: ${(await keysThere()).map(cleanLine).join(', ')}.`
+      ? `This engine keeps no versions. The current values are lost: ${(await keysThere()).map(cleanLine).join(', ')}.`
       : 'All of its versions and metadata are permanently lost.';
   // An interrupted run may have removed it.
   if (!(await isThere())) {

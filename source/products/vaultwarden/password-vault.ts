@@ -147,7 +147,7 @@ async function oldToken(session: Session, before: string | undefined): Promise<s
   if (!before.startsWith('$argon2')) return before;
   const typed = await session.ask.secret({
     id: 'old-token',
-    label: 'The admin token of now, to see it dead afterwards',
+    label: 'Current admin token, to verify that it stops working',
     help: 'Only its hash is stored. Leave empty to skip this check.',
   });
   return typed === '' ? undefined : typed;

@@ -92,7 +92,7 @@ async function askVerdict(session: Session, group: PackageGroup, where: string):
     label: cleanLine(`${group.package} in ${where}: ${vulnerabilitiesText(group.all.length)}, the worst ${worst.band}${late(worst)}`),
     help: cleanLine(
       fixed.length > 0
-        ? `Mended in ${fixed.slice(0, 3).join('; ')}: an update of the image or the package brings it.`
+        ? `Fixed in ${fixed.slice(0, 3).join('; ')}: an update of the image or the package brings it.`
         : 'No version mends it yet.',
     ),
     choices: [

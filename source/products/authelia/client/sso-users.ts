@@ -34,7 +34,7 @@ export class UsersFile {
     if (error) {
       const why = cleanLine(messageOf(error)).replace(/\.$/, '');
       const line = text.slice(0, error.pos[0]).split('\n').length;
-      throw refused(`The users file cannot be read: ${why}.`, 'Mend it first; the portal reads it no better.', line);
+      throw refused(`The users file cannot be read: ${why}.`, 'Fix it first; the portal cannot read it either.', line);
     }
     if (!isMap(this.#document.get('users', true)))
       throw refused('The users file has no map "users".', 'It begins with "users:", and has a name in each line below it.', 1);

@@ -61,7 +61,7 @@ export function refusalOf({ status, words, lines }: MeshAnswer, what: string, ve
     return new Fault(
       'refused.policy',
       `The control server rejects the policy: ${lines.join(' / ').replace(/^(?:setting policy: )?(?:parsing policy: )?/, '')}`,
-      'Nothing was changed. Mend it and set it again.',
+      'Nothing was changed. Fix it and set it again.',
     );
   }
   const meaning = meanings.find(({ says }) => says.test(words));

@@ -99,7 +99,7 @@ export async function checkHealth(api: ClusterApi, signal: AbortSignal): Promise
   if (!sound || failing.length > 0)
     return blocked(
       failing.length > 0 ? failing.join('; ') : pages.map(({ page, status }) => `${page} answers ${status}`).join(', '),
-      'Mend that before anything else: an upgrade restarts the API server.',
+      'Fix this first: an upgrade restarts the API server.',
       failing,
     );
   const etcd = pages.some(({ text }) => /^\[\+\]etcd ok/m.test(text));

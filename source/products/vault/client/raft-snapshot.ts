@@ -49,7 +49,7 @@ export async function readSnapshot(bytes: Buffer, signal: AbortSignal): Promise<
   try {
     plain = await promisify(gunzip)(bytes, { maxOutputLength: 8 * snapshotLimitBytes });
   } catch {
-    throw damaged('the archive breaks off');
+    throw damaged('the archive is truncated');
   }
   signal.throwIfAborted();
   const files = await filesOf(plain);
@@ -77,7 +77,7 @@ async function filesOf(plain: Buffer): Promise<Map<string, Buffer>> {
     reader.end(plain);
     await finished(reader);
   } catch {
-    throw damaged('the archive breaks off');
+    throw damaged('the archive is truncated');
   }
   return files;
 }

@@ -66,7 +66,7 @@ export class VaultAccess extends VaultApi {
     const answer = await this.send('PUT', policyPath(name), { policy }, grant.signal);
     if (answer.status === 204 || answer.status === 200) return;
     if (answer.status === 400)
-      throw vaultFault(`The policy was rejected: ${answer.words}.`, 'Nothing was changed. Mend it, and write it again.', 'failed.policy');
+      throw vaultFault(`The policy was rejected: ${answer.words}.`, 'Nothing was changed. Fix it, and write it again.', 'failed.policy');
     throw vaultRefusal(answer, `write the policy ${cleanLine(name)}`);
   }
 
