@@ -250,7 +250,7 @@ describe('a portal that does not take the file', () => {
     await writeFile(path, odd);
     await expect(fixture.run('sso-disable', id, { words: ['noor'] })).rejects.toMatchObject({
       code: 'failed.users',
-      message: expect.stringMatching(/refused the file.*password hash for 'old'/),
+      message: expect.stringMatching(/rejected the file.*password hash for 'old'/),
     });
     expect(await fixture.text(usersFile)).toBe(odd);
     await writeFile(path, before);

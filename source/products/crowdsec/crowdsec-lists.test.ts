@@ -69,7 +69,7 @@ describe('allowlists', () => {
     expect((await fixture.run('allowlists-check', ['203.0.113.7'])).data).toMatchObject({ allowlisted: false });
     await fixture.run('allowlists-delete', ['own']);
     expect(fixture.operator.confirmations[0]?.consequences.join(' ')).toContain('2001:db8::/32');
-    expect((await fixture.run('allowlists-list')).message).toMatch(/no allowlist/);
+    expect((await fixture.run('allowlists-list')).message).toMatch(/No allowlist/);
   });
 
   test('a second time nothing is sent: what is so already is not done again', async () => {
@@ -189,7 +189,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('the hub of %s', (version) => {
     await open({ version });
     const operator = answering({ reload: 'later' });
     const { message, data } = await fixture.run('hub-upgrade', [], { operator });
-    expect(operator.texts().join('\n')).toMatch(/changed by hand: crowdsecurity\/whitelists/);
+    expect(operator.texts().join('\n')).toMatch(/changed manually: crowdsecurity\/whitelists/);
     expect(operator.texts().join('\n')).toMatch(/sshd-logs/);
     expect(message).toMatch(/^Upgraded .*sshd-logs.*takes effect with the next reload/);
     expect(data).toMatchObject({ reloaded: false, left: [] });

@@ -106,8 +106,8 @@ describe('a pre-auth key (R61)', () => {
   });
 
   test.each([
-    [{ user: 'none', tags: '' }, /needs a tag/],
-    [{ user: 'guest', tags: 'server' }, /begins with "tag:"/],
+    [{ user: 'none', tags: '' }, /requires a tag/],
+    [{ user: 'guest', tags: 'server' }, /start with "tag:"/],
     [{ user: 'guest', expiration: '1.5h' }, /duration/],
     [{ user: 'guest', expiration: '99999d' }, /ten years/],
     [{ user: 'nobody' }, /Choose one of/],
@@ -132,7 +132,7 @@ describe('a pre-auth key (R61)', () => {
 
 describe('users', () => {
   test('come, are renamed and go', async () => {
-    expect((await run('mesh-user', ['create', 'steward'])).message).toMatch(/There is a user steward/);
+    expect((await run('mesh-user', ['create', 'steward'])).message).toMatch(/Created user steward/);
     await run('mesh-user', [], { answers: { action: ['rename'], user: ['steward'], 'new-name': ['cook'] } });
     const { data, operator } = await run('mesh-users');
     expect(data.users.map(({ name }) => name)).toEqual(['captain', 'mate', 'guest', 'cook']);

@@ -76,7 +76,7 @@ describe('unsealing (R59, R75)', () => {
   test('who holds one share gives it and leaves; the next one goes on', async () => {
     await expect(give(share(0))).rejects.toMatchObject({
       code: 'interrupted.cancelled',
-      message: expect.stringContaining('1 of 3 shares given'),
+      message: expect.stringContaining('1 of 3 shares entered'),
     });
     const next = new Holder([share(1), share(3)]);
     next.answers = { attempt: ['continue'] };
@@ -201,7 +201,7 @@ describe('sealing', () => {
     const operator = new OperatorDouble();
     operator.answers = { token: ['s.not-a-token'] };
     const fault = (await fixture.run('seal', id, {}, { operator }).catch((thrown: unknown) => thrown)) as Fault;
-    expect(fault).toMatchObject({ code: 'failed.seal', message: expect.stringMatching(/may not/) });
+    expect(fault).toMatchObject({ code: 'failed.seal', message: expect.stringMatching(/not permitted/) });
     expect(`${fault.message}${fault.remedy}`).not.toContain('s.not-a-token');
     expect(await sealStatus()).toMatchObject({ sealed: false });
   });

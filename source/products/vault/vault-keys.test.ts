@@ -29,7 +29,7 @@ describe.each(dialects)('$product $version', (dialect) => {
   test('new shares: made with the old ones, proved by their holders, and only then in force (R59, R75)', async () => {
     const holders = new Holders({ ...token(), share: three(), shares: '4', threshold: '2' });
     const { message } = await fixture.run('vault-rotate', holders);
-    expect(message).toMatch(/2 of 4 open it/);
+    expect(message).toMatch(/2 of 4 unseal it/);
     expect(Object.keys(holders.seen)).toEqual([1, 2, 3, 4].map((number) => `New key share ${number} of 4`));
     expect(await sealStatus()).toMatchObject({ sealed: false, t: 2, n: 4 });
     await fixture.ask('PUT', 'sys/seal');
@@ -55,7 +55,7 @@ describe.each(dialects)('$product $version', (dialect) => {
     });
     const next = new Holders({ ...token(), attempt: 'continue', share: [share(1), share(2)] });
     await fixture.run('vault-rotate', next);
-    expect(next.asked.find(({ id }) => id === 'attempt')?.label).toContain('with 1 of 3 given');
+    expect(next.asked.find(({ id }) => id === 'attempt')?.label).toContain('with 1 of 3 entered');
     expect(Object.keys(next.seen)).toHaveLength(5);
   });
 
@@ -83,7 +83,7 @@ describe.each(dialects)('$product $version', (dialect) => {
     await expect(fixture.run('vault-rotate', slipped)).rejects.toMatchObject({ kind: 'failed' });
     expect(await sealStatus()).toMatchObject({ t: 3, n: 5 });
     const holders = new Holders({ ...token(), attempt: 'prove', 'new-share': [keys[2] as string, keys[0] as string] });
-    expect((await fixture.run('vault-rotate', holders)).message).toMatch(/2 of 3 open it/);
+    expect((await fixture.run('vault-rotate', holders)).message).toMatch(/2 of 3 unseal it/);
     expect(await sealStatus()).toMatchObject({ t: 2, n: 3 });
     await expectNoTrace(holders, ...keys);
   });
@@ -175,7 +175,7 @@ describe('never the last way in', () => {
 
   test('the same token, one that is none, a child of it, and one that may too little are refused', async () => {
     await refusedWith(fixture.token, /same one/);
-    await refusedWith('s.none', /does not know it/);
+    await refusedWith('s.none', /server rejects it/);
     await refusedWith(await tokenOf({ policies: ['root'] }), /with its parent token/);
     await refusedWith(await tokenOf({ policies: ['apps'], ttl: '1h' }, 'create-orphan'), /may not write policies/);
     await refusedWith(await tokenOf({ policies: ['root'], ttl: '1h', renewable: false }, 'create-orphan'), /cannot be renewed/);

@@ -52,7 +52,7 @@ describe('logging in', () => {
   test('a root token is not kept by itself, and logging out does not revoke it', async () => {
     const holders = new Holders({ token: fixture.token });
     expect((await fixture.run('vault-login', holders)).data).toMatchObject({ kept: false });
-    expect(holders.asked.find(({ id }) => id === 'keep')?.help).toContain('may do everything');
+    expect(holders.asked.find(({ id }) => id === 'keep')?.help).toContain('has all permissions');
     await fixture.run('vault-login', new Holders({ token: fixture.token, keep: 'yes' }));
     expect((await fixture.run('vault-logout', new Holders())).message).toContain('was not revoked');
     expect(await fixture.ask('GET', 'auth/token/lookup-self')).toMatchObject({ status: 200 });
@@ -249,7 +249,7 @@ describe('a snapshot', () => {
   test('is looked through, and saved where nobody else may read it', async () => {
     const file = join(fixture.fixture.folder, 'vault.snap');
     const { message, data } = await fixture.run('vault-snapshot', new Holders(token()), { words: [file] });
-    expect(message).toMatch(/whole, as of index 86.*3 of the 5 key shares/);
+    expect(message).toMatch(/complete, as of index 86.*3 of the 5 key shares/);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect((await readFile(file)).subarray(0, 2).toString('hex')).toBe('1f8b');
     expect(data).toMatchObject({ threshold: 3, shares: 5, index: 86 });

@@ -133,7 +133,7 @@ describe('list', () => {
       ['high', '7.5', 'CVE-2026-2', 'nginx'],
       ['medium', '5.0', 'CVE-2026-3', 'nginx'],
     ]);
-    expect((await run(vulnerabilitiesList, ['zlib'])).message).toMatch(/^1 vulnerability: 0 late, 1 undecided/);
+    expect((await run(vulnerabilitiesList, ['zlib'])).message).toMatch(/^1 vulnerability: 0 overdue, 1 undecided/);
     expect((await run(vulnerabilitiesList, [], { band: ['high', 'medium'] })).message).toMatch(/^2 vuln/);
     expect((await run(vulnerabilitiesList, [], { late: true })).message).toMatch(/^1 vuln/);
     expect((await run(vulnerabilitiesList, [], { limit: '1' })).message).toMatch(/2 more are not shown/);
@@ -181,14 +181,14 @@ describe('decide', () => {
     first.answers = { decide: ['accept'], reason: ['only on loopback'], until: [inDays(10)] };
     await expect(run(vulnerabilitiesDecide, [], {}, first)).rejects.toMatchObject({
       code: 'interrupted.cancelled',
-      message: '2 decisions kept; 1 is left.',
+      message: '2 decisions saved; 1 is left.',
       remedy: expect.stringContaining('quarterdeck vulnerabilities decide'),
     });
     expect(first.asked.map(({ id }) => id)).toEqual(['decide', 'reason', 'until', 'decide']);
     expect(first.asked[0]?.label).toBe('openssl in nginx: 2 vulnerabilities, the worst critical, overdue');
     const second = new Triager();
     second.answers = { decide: ['fix'], until: [inDays(3)] };
-    expect(await run(vulnerabilitiesDecide, [], {}, second)).toMatchObject({ message: '1 decision kept; nothing is left.' });
+    expect(await run(vulnerabilitiesDecide, [], {}, second)).toMatchObject({ message: '1 decision saved; none left.' });
     expect(second.asked[0]?.label).toMatch(/^zlib in nginx/);
     expect(await standings()).toEqual({ 'CVE-2026-1': 'accepted', 'CVE-2026-2': 'accepted', 'CVE-2026-3': 'fixing' });
     expect((await run(vulnerabilitiesDecide)).message).toBe('All of it was decided about.');

@@ -64,7 +64,7 @@ describe('a token (R43)', () => {
       });
     }
     const unknown = await inspect(await sign(usual, privateKey, 'two'));
-    expect(unknown.items.find(({ id }) => id === 'signature')?.evidence).toContain('a key that the issuer does not have');
+    expect(unknown.items.find(({ id }) => id === 'signature')?.evidence).toContain('signed with a key that the issuer does not list');
   });
 
   test('signed with the public key as a shared secret is not believed', async () => {

@@ -84,7 +84,7 @@ describe('the kubeconfig', () => {
   });
 
   test.each([
-    ['no YAML', 'clusters: [', /it is no YAML/],
+    ['no YAML', 'clusters: [', /not YAML/],
     ['another kind', 'kind: Pod\n', /not a kubeconfig/],
     ['a list', '- 1\n', /not a kubeconfig/],
   ])('%s is refused with its place', async (_, text, expected) => {
@@ -101,10 +101,10 @@ describe('the kubeconfig', () => {
     ['a password', { username: 'a', password: 'b' }, {}, /Kubernetes 1\.19 has removed/],
     ['a certificate without its key', { 'client-certificate-data': base64(selfSigned.cert) }, {}, /needs both/],
     ['rubbish for a certificate', { 'client-certificate-data': 'aGVsbG8=', 'client-key-data': base64(selfSigned.key) }, {}, /holds no PEM/],
-    ['a file that is not there', { tokenFile: 'nowhere' }, {}, /which is not there/],
+    ['a file that is not there', { tokenFile: 'nowhere' }, {}, /which does not exist/],
     ['a proxy', { token: 't' }, { 'proxy-url': 'http://proxy:3128' }, /through a proxy/],
     ['no address', { token: 't' }, { server: 'ftp://x' }, /has no address/],
-    ['a plugin that wants a terminal', { exec: { command: 'login', interactiveMode: 'Always' } }, {}, /wants a terminal/],
+    ['a plugin that wants a terminal', { exec: { command: 'login', interactiveMode: 'Always' } }, {}, /requires a terminal/],
   ])('%s is refused with a sentence', async (_, user, cluster, expected) => {
     await expect(login(user, cluster)).rejects.toMatchObject({ code: 'config.kubeconfig', message: expect.stringMatching(expected) });
   });
