@@ -374,7 +374,15 @@ describe('the lint', () => {
   });
 
   it('wants database, secret key and public base URL of kanban, wiki, RSS, notes and CMS, or a reason (R31)', async () => {
-    const kinds = ['Kanban board', 'Team wiki', 'RSS reader', 'Content management system (CMS)', 'Collaborative Markdown notes', 'Knowledge base', 'Read-it-later app'];
+    const kinds = [
+      'Kanban board',
+      'Team wiki',
+      'RSS reader',
+      'Content management system (CMS)',
+      'Collaborative Markdown notes',
+      'Knowledge base',
+      'Read-it-later app',
+    ];
     for (const kind of kinds) expect(await lint({ component: [['kind: Note keeper', `kind: ${kind}`]] }), kind).toEqual(['R31 fields']);
     const wiki: Edit = ['kind: Note keeper', 'kind: Wiki'];
     const address: Edit = ['fields:\n', 'fields:\n  - {name: BASE_URL, type: url, target: config, audience: browser}\n'];
