@@ -72,7 +72,8 @@ export function completionOf(program: Command, words: readonly string[]): Comple
   if (last.startsWith('-')) return { ...nothing, ...optionAt(last, optionsOf(command, program)) };
   const subcommands = taken.length === 0 ? visible(command) : [];
   const verbs = subcommands.map((one) => ({ word: one.name(), meaning: one.summary() || one.description() }));
-  if (isHelp) return { ...nothing, candidates: [...verbs, ...topics.map((word) => ({ word }))] };
+  const named = command === program ? topics.map((word) => ({ word })) : [];
+  if (isHelp) return { ...nothing, candidates: [...verbs, ...named] };
   if (command === program) return { ...nothing, candidates: [...verbs, { word: 'help', meaning: 'print the help of a command or topic' }] };
   const further = taken.length === 0 ? (fixed[name] ?? []).map((word) => ({ word })) : [];
   return { ...nothing, candidates: [...verbs, ...further], kinds: kindsAt(name, command, taken) };

@@ -57,6 +57,7 @@ describe('verbs and options', () => {
     expect(wordsOf(await complete('help', 'tunn'))).toEqual(['tunnel']);
     expect(wordsOf(await complete('help', 'hosts', 'tr'))).toEqual(['trust']);
     expect(await complete('help', 'tunnel', '')).toEqual([]);
+    expect(wordsOf(await complete('help', 'exit'))).toEqual(['exit-codes']);
   });
 
   test('nothing for a program that runs elsewhere, nor for a verb that there is not', async () => {
