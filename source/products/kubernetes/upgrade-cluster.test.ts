@@ -774,7 +774,7 @@ describe('walking', () => {
     // The operator runs the commands that are shown on the cluster itself.
     byHand.ask = async (question) => {
       if (question.id === 'checklist') return 'go';
-      const [, node = ''] = /run on (\S+)\?/.exec(question.label) ?? [];
+      const [, node = ''] = /run on (\S+)$/.exec(question.label) ?? [];
       for (const line of (question.help ?? '').split(' && ')) await fixture.cluster.onNode(node, line.split(' '));
       return 'done';
     };

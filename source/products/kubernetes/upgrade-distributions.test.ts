@@ -21,7 +21,7 @@ class AtTheDesk extends OperatorDouble {
     if (question.id === 'checklist' && 'choices' in question)
       return ['snapshot', 'go', 'again'].find((wanted) => question.choices.some(({ value }) => value === wanted)) ?? 'leave';
     if (!question.id.startsWith('ran ')) throw new Fault('usage.unanswered', question.label, 'Answer it.');
-    const [, node = ''] = /run on (\S+)\?/.exec(question.label) ?? [];
+    const [, node = ''] = /run on (\S+)$/.exec(question.label) ?? [];
     for (const line of (question.help ?? '').split(' && ')) {
       this.byHand.push(`${node}: ${line}`);
       const answer = await fixture.cluster.onNode(node, line.split(' '));

@@ -80,7 +80,7 @@ describe('the commands of a node', () => {
     ['k3s', /its installer drops options/, /INSTALL_K3S_VERSION='v1\.32\.4\+k3s1' sh -s - agent/],
     ['rke2', /fetched from the network/, /INSTALL_RKE2_VERSION='v1\.32\.4\+rke2r1'/],
     ['eks', /its provider/, /node pool/],
-    ['unknown', /not known here/, /kubelet to v1\.32\.4/],
+    ['unknown', /is unknown/, /kubelet to v1\.32\.4/],
   ] as const)('of %s are for a person, with the reason', (kind, why, text) => {
     const commands = nodeCommands(of(kind, 'Debian'), false);
     expect(commands).toMatchObject({ argv: [], hand: expect.stringMatching(why) });
@@ -95,7 +95,7 @@ describe('the commands of a node', () => {
   test('on a system that is not known they are for a person', () => {
     expect(nodeCommands(of('kubeadm', 'Flatcar Container Linux'), false)).toMatchObject({
       argv: [],
-      hand: expect.stringMatching(/not known here/),
+      hand: expect.stringMatching(/is unknown/),
     });
   });
   test.each([
