@@ -137,7 +137,7 @@ export const diskUsage: Procedure = async (session, input, context) => {
   return {
     message:
       reclaimable > 0
-        ? `${bytesText(reclaimable)} can be reclaimed. To see how: quarterdeck prune --dry-run (with --all also tagged images and named volumes)`
+        ? `${bytesText(reclaimable)} can be reclaimed: "quarterdeck prune --dry-run" lists it, with --all also tagged images and named volumes.`
         : 'Nothing to reclaim.',
     data: { host: input.engineName, rows, items },
   };

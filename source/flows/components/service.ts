@@ -67,7 +67,7 @@ export async function watchContainer(
     waitedMs += pauseMs;
     if (waitedMs > limitMs) {
       const message = `${name} ${otherwise} within ${Math.round(limitMs / 1000)} seconds; it is ${detail?.state ?? 'gone'} now.`;
-      throw new Fault('failed.notSeen', message, 'Check its log and its state: quarterdeck logs, quarterdeck status');
+      throw new Fault('failed.notSeen', message, 'Check its log and its state.');
     }
     await pauseFor(pauseMs, signal);
   }

@@ -38,7 +38,7 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
   const question = {
     id: 'name',
     label: 'Name of the policy',
-    help: 'New or existing. To list them: quarterdeck vault policies',
+    help: 'New or existing; "vault policies" lists them.',
     check: (text: string) => (/^[\w.-]{1,128}$/.test(text.trim()) ? undefined : 'Letters, digits, dots and dashes.'),
   };
   const name = (input.words[0] ?? (await session.ask.text(question))).trim();

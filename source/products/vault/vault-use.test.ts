@@ -180,7 +180,7 @@ describe('reading and writing paths', () => {
   test('a token that may not is refused, and read-only reveals nothing', async () => {
     const apps = await tokenWith('apps');
     await expect(fixture.run('vault-read', new Holders({ token: apps }), { words: ['secret/backup/repository'] })).rejects.toMatchObject({
-      message: expect.stringMatching(/may not read/),
+      message: expect.stringMatching(/not permitted to read/),
     });
     fixture.fixture.policy = { ...fixture.fixture.policy, readOnly: true };
     const holders = new Holders(token());
