@@ -41,7 +41,7 @@ async function fillForm(screen: Harness, name: string): Promise<void> {
   await screen.press('enter');
   await screen.type('vpn.example.net:51820');
   await screen.press('enter', 'ctrl+s');
-  await screen.sees('Output', 'If you cancel now');
+  await screen.sees('Output', 'cancel now, nothing is created.');
 }
 
 test.each(sizes)('a configuration is written to a file at $columns x $rows; its key is nowhere else (R77)', async (size) => {
@@ -116,7 +116,7 @@ test.skipIf(missing)(
     await screen.press('ctrl+u');
     await screen.type(join(folder, 'nas'));
     await screen.press('enter');
-    await screen.sees('nas is signed', 'carry it to the node');
+    await screen.sees('Signed nas, valid until', 'carry it to the node');
     expect(misfits(screen.frame(), size)).toEqual([]);
     const key = (await readFile(join(folder, 'nas', 'nas.key'), 'utf8')).split('\n')[1] ?? 'none';
     await screen.misses(key);
