@@ -64,7 +64,7 @@ test('a wrong share, and leaving with Esc: what is left is said, and u resumes i
   await give(share(1));
   await screen.sees('Key share 2 of 3');
   await screen.press('esc');
-  await screen.sees('1 of 3 shares given');
+  await screen.sees('still sealed, with 1 of 3 shares entered');
   await screen.press('esc');
   await screen.press('u');
   await screen.sees('1 of 3 shares were already entered', 'Drop them and start over');
@@ -80,7 +80,7 @@ test('with another component selected u does nothing and names the sealed one; t
   await open({ columns: 120, rows: 36 }, 'nas/password-vault/password-vault');
   await screen.sees('▸▲ password-vault');
   await screen.press('u');
-  await screen.sees('This key is about secrets-manager-path. Select it first.', '▸▲ password-vault');
+  await screen.sees('This key applies to secrets-manager-path. Select it first.', '▸▲ password-vault');
   await screen.press('j', 'j', 'u');
   await screen.sees('Key share 1 of 3', 'quarterdeck unseal secrets-manager-path');
   await screen.press('esc', 'g');
@@ -99,7 +99,7 @@ test('new shares through the palette: one holder at a time, and leaving loses no
     components: components.map((one) => (one.id === 'secrets-manager-path' ? { ...one, state: stateOf('healthy') } : one)),
   }));
   await screen.press(':');
-  await screen.type('new key shares');
+  await screen.type('rotate key shares');
   await screen.sees('▸ do    Rotate the key shares: secrets-manager-path');
   await screen.press('enter');
   await screen.sees('Token for vault', 'quarterdeck vault rotate secrets-manager-path');
@@ -112,7 +112,7 @@ test('new shares through the palette: one holder at a time, and leaving loses no
     await screen.sees(`Key share ${at + 1} of 3`);
     await give(share(at));
   }
-  await screen.sees('confirm that only the holder of share 1 can see the screen');
+  await screen.sees(/New key share 1 of 5: confirm that only the holder of share 1 can see\W+the screen/);
   seen += screen.raw();
   await screen.press('enter');
   await screen.sees('Write it down now', /[0-9a-f]{66}/);
