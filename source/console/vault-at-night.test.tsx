@@ -81,9 +81,9 @@ test('a share that is too short, one given already, and a wrong one: each is sai
 });
 
 test.each([
-  [0, 'no share was given'],
-  [1, '1 of 3 shares given'],
-  [2, '2 of 3 shares given'],
+  [0, 'no share was entered'],
+  [1, 'with 1 of 3 shares entered'],
+  [2, 'with 2 of 3 shares entered'],
 ])('Esc with %i given says what remains, and they stay with the server', async (given, sentence) => {
   const screen = await consoleOf();
   await screen.press('u');
@@ -129,7 +129,7 @@ test('two operators at two consoles: each gives what they have, and both see it 
   await other.give(share(2));
   await other.sees('vault is unsealed.');
   await one.give(share(3));
-  await one.sees('yours was not sent');
+  await one.sees('entered elsewhere in the meantime; yours was not', '┃  sent.');
   expect(await status()).toMatchObject({ sealed: false });
 });
 
@@ -173,7 +173,7 @@ test('u on a new one: a holder at a time, what is shown is gone with its questio
     ['Key share 2 of 2', /[0-9a-f]{66}/],
     ['Root token', /s\.\w{24}/],
   ] as const) {
-    await screen.sees(`${label}: is`, 'can see the screen');
+    await screen.sees(`${label}: confirm that only`, /can see\W+the\W+screen/);
     await screen.press('enter');
     await screen.sees('Write it down now', form);
     expect(misfits(screen.frame(), small)).toEqual([]);
@@ -186,7 +186,7 @@ test('u on a new one: a holder at a time, what is shown is gone with its questio
       await screen.press('esc');
       await screen.sees('Quit and lose what was not delivered', 'Key share 2 of 2, Root token');
       await screen.press('enter');
-      await screen.sees('Key share 2 of 2: is');
+      await screen.sees('Key share 2 of 2: confirm that only the holder of share 2');
       await screen.press('enter');
       await screen.sees('Write it down now');
       await screen.press('enter');
@@ -235,7 +235,7 @@ test('through the palette: log in and keep it, write a value typed twice, delete
   await screen.press('enter');
   await screen.sees('Value of password');
   await screen.give('a-password-for-the-web');
-  await screen.sees('password once more');
+  await screen.sees('Repeat password');
   await screen.give('another-one-by-a-slip');
   await screen.sees('The two are not the same.');
   await screen.press('ctrl+u');
