@@ -66,7 +66,7 @@ export const ssoFlows: Family<Practice> = {
       words: ['mara'],
       answers: () => passwords,
       secrets: 1,
-      dryRunShows: { text: /Would ask for the new password of mara/ },
+      dryRunShows: { text: /Would prompt for the new password of mara/ },
     }),
     reading('sso-rules'),
     reading('sso-test', ['https://public.home.example.org/', 'mara']),

@@ -87,7 +87,7 @@ const threeVersions = async (vault: Vault) => {
 const ofVersions = (flow: string, act: string, more: Partial<Row> = {}): Row => ({
   ...{ flow, title: act, words: [path], answers: token, secrets: 1, acts: [act], first: threeVersions, end: (vault) => vault.versions() },
   // Which versions exist is read with the token.
-  dryRunShows: { text: /Would ask for a token and .* secret\/apps\/rss-reader/ },
+  dryRunShows: { text: /Would prompt for a token and .* secret\/apps\/rss-reader/ },
   ...more,
 });
 const oneMoreToken = { says: /a new root token/, end: 'same' } as const;
@@ -205,7 +205,7 @@ export const vaultFlows: Family<Vault> = {
       end: (vault) => mode(vault.file('taken.snap')),
       acts: ['snapshot'],
       secrets: 1,
-      otherwise: { 'snapshot/after': { says: /whole, as of index/, end: 'same' } },
+      otherwise: { 'snapshot/after': { says: /complete, as of index/, end: 'same' } },
     },
     {
       flow: 'vault-rotate',
