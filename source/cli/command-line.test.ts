@@ -407,7 +407,7 @@ describe('status', () => {
     const broken = { engineName: 'local', run: 'r1', by: 'ann@nas', startedAt: '', components: ['password-vault'], summary };
     const facts = { components: [vaultView, { ...sealed, speaks: 'vault' }] };
     const { stdout } = await run(['status'], { facts, unfinished: [broken] });
-    expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(`The change to password-vault broke off. ${summary} Resume: quarterdeck recover`);
+    expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(`The change to password-vault was interrupted. ${summary} Resume: quarterdeck recover`);
     expect(stdout).toContain('Missing: password-vault. Start them: quarterdeck up');
     expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(
       `The change to password-vault was interrupted. ${summary} Resume: quarterdeck recover`,
@@ -696,7 +696,7 @@ describe('run', () => {
     for (const typed of [path, join(folder, 'missing.json')])
       expect(await run(['df', '--read-only', '--answers', typed])).toMatchObject({
         exitCode: 4,
-        stderr: expect.stringMatching(/^quarterdeck: Read-only: \S+ is\s+not\s+read\./),
+        stderr: expect.stringMatching(/^quarterdeck: Read-only: \S+ was\s+not\s+read\./),
       });
   });
 

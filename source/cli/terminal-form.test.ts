@@ -170,7 +170,7 @@ describe('a review on a plain terminal', () => {
         'Deploy mail-server on nas',
         '',
         'blocking  Port 8180 is taken by nginx.',
-        '          Take another one.',
+        '          Use another one.',
         '',
         'warning   Only 3 GB are free.',
         '          Make room first.',

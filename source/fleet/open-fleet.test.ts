@@ -159,7 +159,7 @@ describe('the fleet', () => {
     const engine = new LiveEngine();
     engine.connect = () => new Promise(() => {});
     const fleet = await fleetOn(engine);
-    expect(fleet.snapshot().engines[0]?.link).toMatchObject({ state: 'away', message: 'The engine does not respond.' });
+    expect(fleet.snapshot().engines[0]?.link).toMatchObject({ state: 'away', message: 'The engine does not answer.' });
   });
 
   test('a stop from here is no failure, though the engine tells nothing of who asked (R5)', async () => {

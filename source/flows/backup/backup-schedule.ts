@@ -20,7 +20,7 @@ export const backupSchedule: Procedure = async (session, input, context) => {
   const { host } = scope;
   if (host.kind !== 'local') {
     const remedy = `Use a cron entry on this machine instead: quarterdeck backup all --host ${input.engineName} --to PLACE --yes`;
-    throw new Fault('refused.schedule', `A timer needs quarterdeck on its host, and ${input.engineName} is a remote host.`, remedy);
+    throw new Fault('refused.schedule', `A timer runs Quarterdeck on its own host, but ${input.engineName} is a remote host.`, remedy);
   }
   const schedule = await scheduleOf(scope, input);
   const unit = await scheduleUnit(host, input.engineName, session.signal);
@@ -54,7 +54,7 @@ export const backupUnschedule: Procedure = async (session, input, context) => {
     run: (grant) => removeSchedule(grant, host, unit),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
-  return { message: gone ? `${input.engineName} is no longer backed up by a timer.` : 'No timer of quarterdeck was found.' };
+  return { message: gone ? `${input.engineName} is no longer backed up by a timer.` : 'No timer found.' };
 };
 
 async function scheduleOf(scope: EngineScope, input: FlowInput): Promise<Schedule> {
