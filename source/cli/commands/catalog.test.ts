@@ -91,7 +91,7 @@ describe('catalog list', () => {
       expect(component['ports']).toEqual(
         expect.arrayContaining(
           (stated?.ports ?? []).map(({ host, container, protocol, exposure, role }) =>
-            expect.objectContaining({ host, container, protocol, exposure, role: withoutCitations(role) }),
+            expect.objectContaining({ host, container, protocol, exposure, role: stated && worded(stated, role) }),
           ),
         ),
       );

@@ -86,7 +86,7 @@ describe('shell', () => {
     await opened();
     terminal.input.write('\x1d');
     terminal.input.write('\x1d\x1d');
-    expect((await running).message).toContain('Left box');
+    expect((await running).message).toContain('Detached from box');
     expect(terminal.raw).toEqual([true, false]);
   });
 
@@ -170,7 +170,7 @@ describe('exec', () => {
     await fixture.run(exec, box());
     expect(fixture.engine.requests).toEqual(['exec box psql -c select 1; $HOME ']);
     expect(splitWords(`a 'b c' d"e f"`)).toEqual(['a', 'b c', 'de f']);
-    expect(() => splitWords(`a 'b`)).toThrow('never closed');
+    expect(() => splitWords(`a 'b`)).toThrow('Unclosed quote');
   });
 
   test('arguments, where people put passwords, are in no file of ours', async () => {

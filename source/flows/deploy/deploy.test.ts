@@ -49,8 +49,8 @@ describe('what is asked', () => {
   });
 
   test.each([
-    ['COLOUR=red', 'usage.set', /nothing called "COLOUR"/],
-    ['WEB_PORT=eighty', 'usage.set', /whole number/],
+    ['COLOUR=red', 'usage.set', /no setting named "COLOUR"/],
+    ['WEB_PORT=eighty', 'usage.set', /Use a port between/],
     ['ADMIN_TOKEN=hunter2', 'usage.secretOnCommandLine', /is a secret/],
     ['WEB_BIND=0.0.0.0', 'refused.exposure', /stays on loopback/],
     ['WEB_PORT', 'usage.set', /NAME=VALUE/],

@@ -139,7 +139,7 @@ describe('k3s with SQLite (R73)', () => {
     const [checklist] = desk.asked.filter(({ id }) => id === 'checklist');
     expect(checklist && 'choices' in checklist && checklist.choices[0]).toMatchObject({
       value: 'snapshot',
-      label: 'Take a copy of its state now',
+      label: 'Create a copy of its state now',
     });
   });
 

@@ -145,7 +145,7 @@ describe('initialising (R59, R75)', () => {
     holders.wayward = { 'share-5-proof': walkAway, 'leave-share-5': () => 'leave' };
     await expect(run(holders)).rejects.toMatchObject({
       code: 'failed.handout',
-      message: expect.stringMatching(/nobody has Key share 5 of 5, Root token/),
+      message: expect.stringMatching(/were not delivered and are lost: Key share 5 of 5, Root token/),
       remedy: expect.stringContaining('quarterdeck remove vault --data'),
     });
   });
