@@ -261,9 +261,7 @@ describe('secrets rotate', () => {
     expect(value).toMatch(/^[A-Za-z0-9]{32}$/);
     expect(reported).toEqual(['tell new', 'login new', 'login old']);
     expect(applied).toEqual([['local', { component: 'rss-reader', variable: 'DB_PASSWORD', version: 'v2' }]]);
-    expect(outcome.message).toBe(
-      `${password} has a new value. Restarted: reader, db. Verified: the new value works, and the old one does not.`,
-    );
+    expect(outcome.message).toBe(`Rotated ${password}. Restarted: reader, db. Verified: the new value works, and the old one does not.`);
     const seen = await trail();
     expect([seen.includes(marked), seen.includes(value ?? '')]).toEqual([false, false]);
   });
@@ -441,12 +439,12 @@ describe('the secrets manager', () => {
     fixture.operator.answers = { token: ['s.wrong'] };
     await expect(run('secrets-export', [], { manager: url })).rejects.toMatchObject({
       code: 'failed.vault',
-      message: 'The token is not permitted to look at secret, or is not valid.',
+      message: 'The token is not permitted to read secret, or is not valid.',
     });
     await ask('PUT', 'sys/seal');
     fixture.operator.answers = { token: [token, token] };
     await expect(run('secrets-export', [], { manager: url })).rejects.toMatchObject({
-      message: 'It cannot look at secret: it is sealed.',
+      message: 'It cannot read secret: it is sealed.',
     });
     await expect(run('secrets-export', [], { manager: 'http://127.0.0.1:1' })).rejects.toMatchObject({ code: 'unreachable.store' });
   });
