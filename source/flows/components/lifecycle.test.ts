@@ -82,7 +82,7 @@ describe('start', () => {
   test('a container that restarts in a loop is a failure', async () => {
     const component = componentOf('box', [fixture.engine.add('box', { state: 'exited' })], 'failed');
     fixture.engine.afterStart = () => ({ state: 'restarting', exitCode: 1 });
-    expect((await faultOf(fixture.run(start, component))).message).toContain('again and again');
+    expect((await faultOf(fixture.run(start, component))).message).toContain('keeps ending');
   });
 
   test('a job that ends well is no failure', async () => {
