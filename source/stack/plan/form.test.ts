@@ -300,7 +300,7 @@ describe('parseSet', () => {
 
   it.each([
     ['password-vault', 'SIGNUP_ALLOWED=true', 'usage.set', 'Did you mean "SIGNUPS_ALLOWED"?'],
-    ['password-vault', 'SIGNUPS_ALLOWED=yes', 'usage.set', 'Its rule: enum'],
+    ['password-vault', 'SIGNUPS_ALLOWED=yes', 'usage.set', 'Its rule: true or false'],
     ['password-vault', 'WEB_PORT=http', 'usage.set', 'another value'],
     ['password-vault', 'WEB_PORT', 'usage.set', '--set'],
     ['password-vault', '=x', 'usage.set', '--set'],
