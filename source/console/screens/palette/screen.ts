@@ -68,7 +68,7 @@ export const palette: Screen<'palette', never, { field: TextField; cursor: numbe
       speak({ state }) {
         const item = items()[at()];
         const reported = item && [item.title, item.detail].filter(Boolean).map(cleanLine).join(', ');
-        const line = reported === undefined ? 'No matches.' : `${at() + 1} of ${items().length}: ${reported}.`;
+        const line = reported === undefined ? 'No matches.' : `${at() + 1} of ${items().length}: ${reported.replace(/\.$/, '')}.`;
         return { lines: [`Find: ${state.palette.field.text}`, line] };
       },
       footer: ({ of }) => ({ items: [of('choice-down', 'move')], always: [of('accept', 'choose'), of('cancel', 'close')] }),
