@@ -30,7 +30,7 @@ describe('update and rollback', () => {
     await fixture.run('incident', 'calm', { words: ['newer-images'] });
 
     const outcome = await fixture.run('update', 'reverse-proxy');
-    expect(outcome.message).toMatch(/^reverse-proxy was updated\./);
+    expect(outcome.message).toMatch(/^Updated reverse-proxy\./);
     const after = await imageOf('reverse-proxy', 'caddy');
     expect(after).not.toBe(before);
     expect((await fixture.record('reverse-proxy')).images['caddy']?.id).toBe(after);
