@@ -39,7 +39,7 @@ export async function readCommands(): Promise<Command[]> {
     if (title !== undefined) heading = title;
     const [, name, summary = ''] = /^ {2}([a-z][a-z-]*)(?: .*?)?(?: {2,}(\S.*))?$/.exec(line) ?? [];
     const last = found.at(-1);
-    if (name !== undefined && name !== 'help' && heading !== 'Options')
+    if (name !== undefined && name !== 'help' && !/^(?:Options|Topics|Examples)/.test(heading))
       found.push({ name, summary, heading, flows: flows.filter(({ verb }) => verb.split(' ')[0] === name) });
     // A summary that is wrapped, or that starts below a long name.
     else if (last && /^ {20,}\S/.test(line)) last.summary = `${last.summary} ${line.trim()}`.trim();

@@ -129,7 +129,7 @@ Not finished.
 - to: v1.32.4
 - 1 ok, 1 warning, 1 skipped
 
-## How it is
+## Health
 
 - [x] **Nodes**: ok. 4 nodes ready (ada@desk, 2026-11-22 09:00 UTC)
 

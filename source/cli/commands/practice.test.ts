@@ -129,7 +129,7 @@ describe('--practice', () => {
       const { code, out } = await run('--practice', 'status', '--json');
       expect(code).toBe(0);
       const { components } = JSON.parse(out).hosts[0] as { components: { id: string; state: string; detail: string }[] };
-      expect(components.find(({ id }) => id === 'secrets-manager-path')?.detail).toContain('0 of 3 key shares given');
+      expect(components.find(({ id }) => id === 'secrets-manager-path')?.detail).toContain('0 of 3 key shares entered');
       expect(connections).toBe(0);
       await run('--practice', 'restart', 'rss-reader');
       expect(connections).toBe(0);

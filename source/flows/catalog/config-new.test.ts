@@ -96,7 +96,7 @@ test.each([
 
 test('it is written where a file is named, over nothing that is there, and checked when it was changed by hand (R71, R72)', async () => {
   const file = join(folder, 'quota.yaml');
-  expect(await make(['resource-quota', file])).toMatchObject({ message: `resource-quota: written to ${file}.` });
+  expect(await make(['resource-quota', file])).toMatchObject({ message: `Wrote resource-quota to ${file}.` });
   await expect(make(['resource-quota', file])).rejects.toMatchObject({ code: 'refused.fileThere' });
   expect(await fixture.run('config-check', '', { words: ['resource-quota', file] })).toMatchObject({
     message: `${file}: its format is valid.`,

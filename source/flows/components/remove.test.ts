@@ -35,7 +35,7 @@ describe('remove', () => {
     expect(confirmed()).toContain('Kept: volume settings (/config).');
     expect(confirmed()).toContain('Compose recreates db with "up" of project stack in /srv/stack.');
     expect(fixture.engine.requests).toEqual(['remove db force=false volumes=false']);
-    expect(outcome.message).toBe('Removed db.');
+    expect(outcome.message).toBe('db is removed.');
   });
 
   test('--volumes names the unnamed volumes as lost', async () => {

@@ -56,12 +56,12 @@ describe('the upgrade of a component (R84)', () => {
       }),
     ).rejects.toMatchObject({
       code: 'interrupted.cancelled',
-      message: expect.stringMatching(/secrets-manager-path is updated; remaining: Afterwards unseal it/),
+      message: expect.stringMatching(/secrets-manager-path is updated; remaining: Afterwards, unseal it/),
       remedy: expect.stringMatching(/quarterdeck upgrade secrets-manager-path$/),
     });
     const order = fixture.operator.asked.map(({ id: step }) => step);
     expect(order).toEqual(['step-1', 'step-2', 'reason step-2', 'checklist', 'step-3']);
-    expect(fixture.operator.asked.find(({ id: step }) => step === 'step-3')?.label).toMatch(/^Afterwards unseal it/);
+    expect(fixture.operator.asked.find(({ id: step }) => step === 'step-3')?.label).toMatch(/^Afterwards, unseal it/);
     const after = await fixture.containers(id);
 
     const report = join(fixture.access.folder, 'report.md');
@@ -75,7 +75,7 @@ describe('the upgrade of a component (R84)', () => {
     expect(items['probe']).toMatchObject({ state: 'ok' });
     expect(items['step-3']).toMatchObject({ state: 'ok' });
     expect(await readFile(report, 'utf8')).toMatch(
-      /^# Upgrade of secrets-manager-path on practice[\s\S]*- \[x\] \*\*Afterwards unseal it, and read one secret to see that it works\*\*: ok/,
+      /^# Upgrade of secrets-manager-path on practice[\s\S]*- \[x\] \*\*Afterwards, unseal it, and read one secret to see that it works\*\*: ok/,
     );
     // The next run starts a new checklist.
     await expect(upgrade(id, {})).rejects.toMatchObject({
@@ -121,7 +121,7 @@ describe('the upgrade of a component (R84)', () => {
 test.each([
   ['Back up the database first: the new version changes it at its start.', false],
   ['Take a snapshot of its storage first, and look that the file is not empty.', false],
-  ['Afterwards unseal it, and read one secret to see that it works.', true],
+  ['Afterwards, unseal it, and read one secret to see that it works.', true],
   ['Run the database migrate command.', true],
   ['After the start, look at its log.', true],
 ])('"%s" comes afterwards: %s (R84)', (step, expected) => expect(isAfterwards(step)).toBe(expected));

@@ -111,7 +111,7 @@ test('a configuration without an MTU is named when it is shown (R77)', async () 
 test('a name that is taken, one that does not exist, one too many', async () => {
   await expect(run('clients-add', ['alice'])).rejects.toMatchObject({
     code: 'usage.client',
-    message: expect.stringContaining('alice is there already'),
+    message: expect.stringContaining('alice already exists'),
   });
   await expect(run('clients-show', ['alcie'])).rejects.toMatchObject({ code: 'usage.client', remedy: 'Did you mean "alice"?' });
   await expect(run('clients-show', ['a', 'b'])).rejects.toMatchObject({ code: 'usage.words' });

@@ -68,7 +68,7 @@ describe('versions of a path', () => {
   test('are destroyed after a confirmation, and do not come back', async () => {
     const { message, holders } = await run('vault-destroy', { answers: { versions: [['1', '2']] } });
     expect(message).toBe('Versions 1, 2 of secret/apps/rss-reader are destroyed.');
-    expect(holders.confirmations[0]?.consequences.join(' ')).toContain('gone for good');
+    expect(holders.confirmations[0]?.consequences.join(' ')).toContain('permanently lost');
     expect(await states()).toEqual(['destroyed', 'destroyed', 'there']);
     await expect(run('vault-undelete', { options: { version: '1' } })).rejects.toMatchObject({ code: 'refused.versions' });
     await expect(run('vault-delete', { options: { version: '1' } })).rejects.toMatchObject({ code: 'refused.versions' });

@@ -31,7 +31,7 @@ test('whoever backs up has the lock of the stack, and others are told who', asyn
   await held.release();
   expect(await readLock(host, stackFolder, signal())).toBeUndefined();
   const next = await hold('restore', 'feeds');
-  await expect(hold('backup', 'vault')).rejects.toMatchObject({ message: expect.stringContaining('is restoring feeds') });
+  await expect(hold('backup', 'vault')).rejects.toMatchObject({ message: expect.stringContaining('has been restoring feeds') });
   await next.release();
 });
 

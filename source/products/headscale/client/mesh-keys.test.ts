@@ -36,7 +36,7 @@ describe('API keys', () => {
     ['hskey-auth-abcdefghijkl-x', /nodes join with it/],
     ['hskey-api-abcdefghijkl-***', /shown once/],
     ['hskey-api-abcdefghijkl-short', /not whole/],
-    ['what?', /no API key/],
+    ['what?', /Not an API key/],
   ])('%j is none', (text, why) => {
     expect(apiKeyProblem(text)).toMatch(why);
   });
@@ -92,7 +92,7 @@ describe('keys under which nodes wait', () => {
   test.each([
     ['', /Paste what the client shows/],
     [`hskey-auth-abcdefghijkl-${'x'.repeat(64)}`, /pre-auth key/],
-    ['https://mesh.example.org/register/', /no registration key/],
+    ['https://mesh.example.org/register/', /No registration key/],
   ])('%j holds none', (text, why) => {
     expect(registrationProblem(text)).toMatch(why);
   });
@@ -101,9 +101,9 @@ describe('keys under which nodes wait', () => {
 test('tags are split at commas and blanks, and looked at one by one', () => {
   expect(tagsOf(' tag:a,tag:b  tag:a ')).toEqual(['tag:a', 'tag:b']);
   expect(tagProblem('tag:a')).toBeUndefined();
-  expect(tagProblem('server')).toMatch(/begins with "tag:"/);
+  expect(tagProblem('server')).toMatch(/tags start with "tag:"/);
   expect(tagProblem('tag:Server')).toMatch(/lower case/);
-  expect(tagProblem('tag:1')).toMatch(/begins with a letter/);
+  expect(tagProblem('tag:1')).toMatch(/must start with a letter/);
 });
 
 describe('versions', () => {
@@ -111,12 +111,12 @@ describe('versions', () => {
     ['v0.29.2', '0.29.2', 29, undefined],
     ['0.23.0', '0.23.0', 23, undefined],
     ['v0.26.0-beta.1', '0.26.0-beta.1', 26, undefined],
-    ['v0.22.3', '0.22.3', 23, /older than what is known/],
-    ['v0.31.0', '0.31.0', 30, /newer than what is known/],
-    ['v1.2.0', '1.2.0', 30, /newer than what is known/],
+    ['v0.22.3', '0.22.3', 23, /older than supported/],
+    ['v0.31.0', '0.31.0', 30, /newer than supported/],
+    ['v1.2.0', '1.2.0', 30, /newer than supported/],
     ['dev', 'unknown', 29, /calls its version "dev"/],
-    ['', 'unknown', 29, /does not tell/],
-    [undefined, 'unknown', 29, /does not tell/],
+    ['', 'unknown', 29, /does not report its version/],
+    [undefined, 'unknown', 29, /does not report its version/],
   ] as const)('%s is spoken to in a dialect that is known, and said where it is not', (reported, shown, minor, note) => {
     const version = meshVersionOf(reported);
     expect(version).toMatchObject({ shown, minor });

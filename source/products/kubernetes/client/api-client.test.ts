@@ -105,10 +105,10 @@ describe('the client of a cluster', () => {
   });
 
   test.each([
-    [401, '{"kind":"Status","message":"Unauthorized"}', 'refused.clusterLogin', /does not know who this is/],
+    [401, '{"kind":"Status","message":"Unauthorized"}', 'refused.clusterLogin', /rejects the login/],
     [404, '404 page not found', 'failed.notServed', /does not serve GET \/x/],
     [404, '{"kind":"Status","message":"pods \\"a\\" not found"}', 'failed.notFound', /pods "a" not found/],
-    [503, 'service unavailable', 'unreachable.apiGroup', /away \(503\)/],
+    [503, 'service unavailable', 'unreachable.apiGroup', /unavailable \(503\)/],
     [500, '{"kind":"Status","message":"etcdserver: request timed out"}', 'failed.cluster', /etcdserver: request timed out \(500\)/],
     [
       403,

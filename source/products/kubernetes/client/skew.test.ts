@@ -55,8 +55,8 @@ describe('version skew (R73)', () => {
   ])('%s with a kubelet of %s is allowed', (servers, kubelet) => expect(problems(servers, kubelet)).toEqual([]));
   test.each([
     [['v1.31.6'], 'v1.32.0', undefined, /newer than the API server/],
-    [['v1.31.6'], 'v1.27.0', undefined, /4 minors behind.*3 are allowed/],
-    [['v1.27.0'], 'v1.24.0', undefined, /3 minors behind.*2 are allowed/],
+    [['v1.31.6'], 'v1.27.0', undefined, /4 minors behind.*at most 3 are supported/],
+    [['v1.27.0'], 'v1.24.0', undefined, /3 minors behind.*at most 2 are supported/],
     [['v1.31.6', 'v1.32.0'], 'v1.32.0', undefined, /newer than the API server \(v1\.31\.6\)/],
     [['v1.31.6', 'v1.32.0'], 'v1.28.0', undefined, /4 minors behind the API server \(v1\.32\.0\)/],
     [['v1.31.6', 'v1.33.0'], 'v1.31.0', undefined, /one minor apart/],

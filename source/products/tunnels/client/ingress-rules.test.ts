@@ -21,14 +21,14 @@ describe('what is wrong, with line and column', () => {
     [
       'no catch-all at the end (R24)',
       '  - hostname: a.example.com\n    service: http://a:80\n',
-      ['4:5 ingress[0]', 'error', /last rule has to take all/],
+      ['4:5 ingress[0]', 'error', /last rule must match all requests/],
     ],
     [
       'a catch-all in the middle (R24)',
       '  - service: http://a:80\n  - hostname: b.example.com\n    service: http://b:80\n  - service: http_status:404\n',
-      ['4:5 ingress[0]', 'error', /the 2 behind it are never reached/],
+      ['4:5 ingress[0]', 'error', /the 2 after it are never reached/],
     ],
-    ['a catch-all that leads somewhere (R24)', '  - service: http://a:80\n', ['4:14 ingress[0].service', 'warning', /whatever name/]],
+    ['a catch-all that leads somewhere (R24)', '  - service: http://a:80\n', ['4:14 ingress[0].service', 'warning', /regardless of the host name/]],
     [
       'a path at the end is none (R24)',
       '  - path: /x\n    service: http_status:404\n',
@@ -53,14 +53,14 @@ describe('what is wrong, with line and column', () => {
     [
       'a service without a scheme',
       '  - hostname: a.example.com\n    service: app:8080\n  - service: http_status:404\n',
-      ['5:14 ingress[0].service', 'error', /no address/],
+      ['5:14 ingress[0].service', 'error', /is not an address/],
     ],
     [
       'a service with a path',
       '  - hostname: a.example.com\n    service: http://app:8080/\n  - service: http_status:404\n',
       ['5:14 ingress[0].service', 'error', /no path/],
     ],
-    ['a status that is none', '  - service: http_status:4o4\n', ['4:14 ingress[0].service', 'error', /"4o4" is no HTTP status/]],
+    ['a status that is none', '  - service: http_status:4o4\n', ['4:14 ingress[0].service', 'error', /"4o4" is not an HTTP status/]],
     [
       'the container itself (R14)',
       '  - hostname: a.example.com\n    service: http://localhost:80\n  - service: http_status:404\n',
@@ -69,12 +69,12 @@ describe('what is wrong, with line and column', () => {
     [
       'a misspelt name',
       '  - hostnme: a.example.com\n    service: http://a:80\n  - service: http_status:404\n',
-      ['4:14 ingress[0].hostnme', 'warning', /knows no "hostnme"/],
+      ['4:14 ingress[0].hostnme', 'warning', /Unknown key "hostnme"/],
     ],
     [
       'never reached',
       '  - hostname: "*.example.com"\n    service: http://a:80\n  - hostname: b.example.com\n    service: http://b:80\n  - service: http_status:404\n',
-      ['6:5 ingress[1]', 'warning', /rule of line 4 takes all/],
+      ['6:5 ingress[1]', 'warning', /rule in line 4 matches the same/],
     ],
   ] as const)('%s', (_, ingress, expected) => {
     const [position, level, message] = expected;
@@ -93,7 +93,7 @@ describe('what is wrong, with line and column', () => {
     ['no rules', 'tunnel: x\ncredentials-file: /y\n', /answered with 503/],
     ['broken YAML', 'ingress:\n  - hostname: "a\n', /./],
     ['a token beside a tunnel id (R21)', `token: abc\n${good}`, /exclude each other/],
-    ['credentials without a tunnel (R21)', good.replace(/^tunnel.*\n/, ''), /no tunnel that they are for/],
+    ['credentials without a tunnel (R21)', good.replace(/^tunnel.*\n/, ''), /credentials but no tunnel/],
   ])('%s', (_, text, message) => {
     expect(
       readIngress(text)
