@@ -34,7 +34,7 @@ test.each(sizes)('a user is added at $columns x $rows, with a password that is m
   const screen = await open(size, 'sso-portal');
   const name = `ida${size.columns}`;
   await findFlow(screen, 'add user portal', 'Add a user to the portal');
-  await screen.sees('Name to log in with', 'There are: mara', 'quarterdeck sso add sso-portal --practice');
+  await screen.sees('Name to log in with', 'Users: mara', 'quarterdeck sso add sso-portal --practice');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.type('no or');
   await screen.press('enter');
@@ -42,12 +42,12 @@ test.each(sizes)('a user is added at $columns x $rows, with a password that is m
   await screen.press('ctrl+u');
   await screen.type(name);
   await screen.press('enter');
-  await screen.sees('Full name');
+  await screen.sees('Display name');
   await screen.press('enter');
   await screen.sees('Mail address');
   await screen.type(`${name}@example.org`);
   await screen.press('enter');
-  await screen.sees('Groups, with commas', 'In use: admins, family');
+  await screen.sees('Groups, with commas', 'Existing groups: admins, family');
   await screen.type('family');
   await screen.press('enter');
   await screen.sees(`Password of ${name}`, 'Its hash goes into', 'users_database.yml');
@@ -68,11 +68,11 @@ test('Esc at each question of a new user says that nothing was written', async (
   const screen = await open({ columns: 80, rows: 24 }, 'sso-portal');
   const answers: [sees: string, typed: string][] = [
     ['Name to log in with', 'noor'],
-    ['Full name', ''],
+    ['Display name', ''],
     ['Mail address', 'noor@example.org'],
     ['Groups, with commas', ''],
     ['Password of noor', secret],
-    ['Repeat the passphrase', ''],
+    ['Repeat the password', ''],
   ];
   for (const [at] of answers.entries()) {
     await findFlow(screen, 'add user portal', 'Add a user to the portal');
@@ -99,7 +99,7 @@ test('a password is reset: masked, typed twice, and the old one is dead', async 
   await screen.sees('New password of mara');
   await screen.type(secret);
   await screen.press('enter');
-  await screen.sees('Repeat the passphrase');
+  await screen.sees('Repeat the password');
   await screen.type('something else');
   await screen.press('enter');
   await screen.sees('The passwords do not match');
@@ -171,14 +171,15 @@ test.each(sizes)('rules, which one is taken, and how a name is protected, at $co
   await findFlow(screen, 'how name protected', 'Check how a name is protected');
   await screen.sees('Address');
   await screen.press('enter');
-  await screen.sees('A browser without a login', 'A program without a login', 'protected: users are redirected to the portal');
+  await screen.sees('A browser without a login', 'A program without a login');
+  await screen.sees(/media\.home\.example\.org: protected: users are redirected to the +┃.*\n.*┃ +portal to log in\./);
   expect(misfits(screen.frame(), size)).toEqual([]);
 });
 
 test.each(sizes)('a rule is asked for and looked at as any other change at $columns x $rows; Esc leaves the rules', async (size) => {
   const screen = await open(size, 'sso-portal');
   await findFlow(screen, 'add access rule', 'Add an access rule to the portal');
-  await screen.sees('Host name', 'Domains of the portal: home.example.org');
+  await screen.sees('Host name', /Domains of +┃.*\n.*┃ +the portal: home\.example\.org\./);
   await screen.type('public.home.example.org');
   await screen.press('enter');
   await screen.sees('Policy', 'Users who log in with a second factor', 'without any login');
