@@ -73,7 +73,7 @@ describe('behind a gateway', () => {
     await route(screen);
     await screen.sees('Writes 2 files');
     await screen.press('enter');
-    await screen.sees('Traffic leaves through the tunnel: ok', 'at 198.51.100.7 (Sweden)', `${routed} goes through ${gateway}.`);
+    await screen.sees('Traffic leaves through the tunnel: ok', 'from 198.51.100.7 (Sweden)', `${routed} is routed through ${gateway}.`);
     expect(misfits(screen.frame(), narrow)).toEqual([]);
     await screen.press('enter');
     const gluetun = (await fixture.containers(gateway))['gluetun'];
@@ -95,7 +95,7 @@ describe('behind a gateway', () => {
     await screen.sees(`Routing of ${routed}`);
     await screen.press('enter');
     // The missing HTTPS is stated beside it.
-    await screen.sees(`Disconnect ${routed} from the network of ${gateway.slice(0, 'vpn-client-gate'.length)}…`, 'Writes 2 files');
+    await screen.sees(`Disconnect ${routed} from the network of ${gateway.slice(0, 'vpn-client-'.length)}…`, 'Writes 2 files');
     expect(misfits(screen.frame(), narrow)).toEqual([]);
     await screen.press('enter');
     await screen.sees(`${routed} uses its own network and ports again.`);
