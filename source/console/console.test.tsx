@@ -608,7 +608,7 @@ describe('flows', () => {
     expect(screen.app.started).toEqual([]);
     await screen.press(':');
     await screen.type('deploy ldap');
-    await screen.sees('▸ do    Deploy or change: ldap-directory');
+    await screen.sees('▸ do    Deploy or change a component: ldap-directory');
   });
 
   test('in practice everything is offered as what was deployed from here, before that is written down', async () => {
@@ -815,7 +815,7 @@ describe('palette', () => {
     const screen = await openHarness();
     await screen.press(':');
     await screen.type('resta');
-    await screen.sees('Restart the component: password-vault');
+    await screen.sees('Restart a component: password-vault');
     await screen.press('enter');
     expect(screen.app.started.map(({ flow, input }) => [flow, input.component?.id])).toEqual([['restart', 'password-vault']]);
     await screen.misses('┏ Find ');
@@ -838,7 +838,7 @@ describe('palette', () => {
     const screen = await openHarness({ app: { ...app, catalog: { ...app.catalog, entries } } });
     await screen.press(':');
     await screen.type('deploy recipe');
-    await screen.sees('▸ do    Deploy or change: recipe-box');
+    await screen.sees('▸ do    Deploy or change a component: recipe-box');
     await screen.press('enter');
     expect(app.started.map(({ flow, input }) => [flow, input.entry?.id])).toEqual([['deploy', 'recipe-box']]);
   });
@@ -965,7 +965,7 @@ describe('what broke off', () => {
     await screen.sees('▸ do    Resume interrupted changes');
     unfinished = [];
     await screen.press('enter');
-    await screen.misses('broke off. Stopped');
+    await screen.misses('was interrupted. Stopped');
     expect(screen.app.started.map(({ flow }) => flow)).toEqual(['recover']);
   });
 

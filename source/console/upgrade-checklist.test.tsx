@@ -50,7 +50,7 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     await screen.send('\x15');
     await screen.type('1.32.4');
     await screen.press('enter');
-    await screen.sees('3 blocked', 'Deprecated APIs in use: blocked', 'Upgrade practice from v1.31.6 to v1.32.4?', 's skip this');
+    await screen.sees('3 blocked', 'Deprecated APIs in use: blocked', 'Upgrade practice from v1.31.6 to v1.32.4', 's skip this');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('s');
     await screen.sees('Reason for skipping "Deprecated APIs in use"');
@@ -61,13 +61,13 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     await screen.sees('Reason for skipping "Webhooks"');
     await screen.type('off for the night');
     await screen.press('enter');
-    await screen.sees('1 blocked', 'Enter take an etcd snapshot now');
+    await screen.sees('1 blocked', 'Enter create an etcd snapshot now');
     await screen.press('enter');
-    await screen.sees(/Enter go on/);
+    await screen.sees(/Enter continue/);
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('enter');
     // An irreversible step requires confirmation.
-    await screen.sees('Upgrade the control plane on cp-1 to v1.32.4', 'no way back', 'y yes');
+    await screen.sees('Upgrade the control plane on cp-1 to v1.32.4', 'The only way back from v1.32.4 is to restore etcd', 'y yes');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('y');
     await screen.sees('Drain worker-2', /loses its data in emptyDir/);
@@ -78,20 +78,20 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
 
   test('Esc at the checklist says that nothing was upgraded, and how it goes on; begun again it does', async () => {
     const { screen, begin } = await openChecklist({}, { to: '1.32.4' });
-    await screen.sees('Upgrade practice from v1.31.6 to v1.32.4?', 'Esc leave');
+    await screen.sees('Upgrade practice from v1.31.6 to v1.32.4', 'Esc leave');
     await screen.press('esc');
     await screen.sees('Nothing was upgraded.');
     await begin();
-    await screen.sees('Upgrade practice from v1.31.6 to v1.32.4?');
+    await screen.sees('Upgrade practice from v1.31.6 to v1.32.4');
     await screen.press('esc');
     await screen.sees('Nothing was upgraded.');
   });
 
   test('k3s: its own snapshot, then each server by hand with the command on the screen; Esc there says what remains', async () => {
     const { screen, begin } = await openChecklist({ maker: 'k3s', servers: 2 }, { to: '1.32.4', skip });
-    await screen.sees('1 blocked', 'Enter take an etcd snapshot now');
+    await screen.sees('1 blocked', 'Enter create an etcd snapshot now');
     await screen.press('enter');
-    await screen.sees(/Enter go on/);
+    await screen.sees(/Enter continue/);
     await screen.press('enter');
     // The reason for the manual step is above the question, whatever the earlier output was.
     await screen.sees(
@@ -108,7 +108,7 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     await screen.sees('1 of 5 steps done.');
     await begin();
     // The control plane is half upgraded: the next step is not only about the nodes.
-    await screen.sees('Control plane on cp-2', 'Upgrade practice from v1.31.6+k3s1 to v1.32.4+k3s1?', /Enter go on/);
+    await screen.sees('Control plane on cp-2', 'Upgrade practice from v1.31.6+k3s1 to v1.32.4+k3s1', /Enter continue/);
     await screen.press('enter');
     await screen.sees('Confirm that the commands were run on cp-2');
     await screen.press('esc');
@@ -117,9 +117,9 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
 
   test('Talos: one command for all nodes', async () => {
     const { screen } = await openChecklist({ maker: 'talos' }, { to: '1.32.4', skip });
-    await screen.sees('Enter take an etcd snapshot now');
+    await screen.sees('Enter create an etcd snapshot now');
     await screen.press('enter');
-    await screen.sees(/Enter go on/);
+    await screen.sees(/Enter continue/);
     await screen.press('enter');
     await screen.sees('Upgrade Kubernetes on all nodes to v1.32.4', 'upgrade-k8s --to 1.32.4', 'y yes');
     expect(misfits(screen.frame(), size)).toEqual([]);
@@ -153,7 +153,7 @@ test('the upgrade of a component in the console: what comes before is confirmed,
     await screen.press('enter');
   };
   await begin();
-  await screen.sees('Take a snapshot of its storage first', 'Done', 'Skip', 'Pause');
+  await screen.sees('Take a snapshot of the storage first', 'Done', 'Skip', 'Pause');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('enter');
   await screen.sees(/share/, 'Done');
@@ -164,7 +164,7 @@ test('the upgrade of a component in the console: what comes before is confirmed,
   // The first share is kept.
   await screen.sees(/share/, 'Done');
   await screen.press('enter');
-  await screen.sees(`Update ${id}?`, 'Enter go on');
+  await screen.sees(`Update ${id}`, 'Enter continue');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
   await screen.sees(new RegExp(`${id} was not\\s+updated`));

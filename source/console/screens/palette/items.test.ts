@@ -56,7 +56,7 @@ test('what is asked for by its name and cannot be done now stands there and says
   const base = sampleSnapshot();
   const app = createFakeApp({ snapshot: base });
   const stopped = base.components.find(({ state }) => state.id === 'stopped');
-  const items = paletteItems({ app, keymap, component: stopped, query: 'stop the comp' });
+  const items = paletteItems({ app, keymap, component: stopped, query: 'stop a comp' });
   expect(items[0]).toMatchObject({ kind: 'no', title: `Stop a component: ${stopped?.id}`, detail: 'not available: stopped' });
   const said: string[] = [];
   items[0]?.choose({ startFlow: (flow: { id: string }) => said.push(flow.id) } as never);
