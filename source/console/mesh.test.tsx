@@ -72,7 +72,7 @@ test('A: the nodes in columns, what one of them needs, back to the list, and awa
   const screen = await open(size);
   await screen.press('A');
   await screen.sees(
-    'routes wait for approval: engine-room',
+    'Node (routes waiting for approval: engine-room)',
     /engine-room +offline 3d +100\.64\.0\.4 +tag:media +2 to approve/,
     'Esc leaves, with nothing changed.',
   );
@@ -80,7 +80,7 @@ test('A: the nodes in columns, what one of them needs, back to the list, and awa
   await screen.press('down', 'down', 'down', 'enter');
   await screen.sees('engine-room: offline 3d', 'Approve its routes', 'Delete it');
   await screen.press('esc');
-  await screen.sees('routes wait for approval');
+  await screen.sees('routes waiting for approval');
   await screen.press('enter');
   await screen.sees('Approve its routes');
   await screen.press('enter');

@@ -149,7 +149,7 @@ async function leftWith(session: Session, asked: Promise<string>): Promise<strin
 
 function labelOfList(nodes: readonly MeshNode[]): string {
   const waiting = nodes.filter((node) => waitingRoutes(node).length > 0).map(({ name }) => name);
-  return waiting.length > 0 ? `Node (routes wait for approval: ${waiting.join(', ')}` : 'Node';
+  return waiting.length > 0 ? `Node (routes waiting for approval: ${waiting.join(', ')})` : 'Node';
 }
 
 function choicesOf(nodes: readonly MeshNode[]): readonly Choice[] {

@@ -179,7 +179,7 @@ describe('nodes', () => {
       },
     });
     expect(message).toBe('2 changes applied to the mesh.');
-    expect(operator.asked[0]).toMatchObject({ label: 'Node (routes wait for approval: engine-room' });
+    expect(operator.asked[0]).toMatchObject({ label: 'Node (routes waiting for approval: engine-room)' });
     expect(await nodeNamed('engine-room')).toMatchObject({ routes: { approved: ['0.0.0.0/0', '::/0'], waiting: [] } });
     await run('mesh-node', ['store', 'rename', 'nas']);
     expect(await nodeNamed('nas')).toBeDefined();
