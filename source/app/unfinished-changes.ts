@@ -65,7 +65,7 @@ export async function unfinishedChanges(
   return found.flat();
 }
 
-/** `The change to password-vault was interrupted. Stopped while ...`. The caller adds how to resume. */
+/** `Change to password-vault interrupted. Stopped while ...`. The caller adds how to resume. */
 export function unfinishedText({ components, summary }: UnfinishedChange): string {
-  return components.length === 0 ? summary : `The change to ${components.join(', ')} was interrupted. ${summary}`;
+  return components.length === 0 ? summary : `Change to ${components.join(', ')} interrupted. ${summary}`;
 }

@@ -807,7 +807,7 @@ test('what a limit ended was not cancelled by anybody: it says that it took too 
   const late = () => Promise.reject(new DOMException('The operation timed out.', 'TimeoutError'));
   const screen = await openHarness({ flows: { restart: late } });
   await screen.press('r');
-  await screen.sees('Restart the component timed out.');
+  await screen.sees('"Restart a component" timed out.');
 });
 
 describe('palette', () => {
@@ -949,7 +949,7 @@ describe('what broke off', () => {
     by: 'ann@nas',
     startedAt: '2026-11-20T14:00:00.000Z',
     components: ['password-vault'],
-    summary: 'Stopped while the containers of password-vault were made.',
+    summary: 'Stopped while the containers of password-vault were created.',
   };
 
   test('is named above the panes with the way to go on, until a flow has settled it', async () => {
@@ -957,22 +957,22 @@ describe('what broke off', () => {
     const app = createFakeApp({ unfinished: () => unfinished });
     const screen = await openHarness({ size: { columns: 120, rows: 36 }, app });
     await screen.sees(
-      'The change to password-vault was interrupted. Stopped while the containers of password-vault were made.',
-      ':recover goes on',
+      'Change to password-vault interrupted. Stopped while the containers of password-vault were created.',
+      ':recover resumes',
     );
     await screen.press(':');
     await screen.type('recover');
     await screen.sees('▸ do    Resume interrupted changes');
     unfinished = [];
     await screen.press('enter');
-    await screen.misses('was interrupted. Stopped');
+    await screen.misses('interrupted. Stopped');
     expect(screen.app.started.map(({ flow }) => flow)).toEqual(['recover']);
   });
 
   test('of a narrow screen the way to go on is never cut', async () => {
     const long = { ...broken, components: ['password-vault', 'secrets-manager-path', 'vulnerability-scanner'] };
     const screen = await openHarness({ size: { columns: 80, rows: 24 }, app: createFakeApp({ unfinished: () => [broken, long] }) });
-    await screen.sees(/The change to password-vault, secrets-manager-path.*… {2}:recover goes on/);
+    await screen.sees(/Change to password-vault, secrets-manager-path.*… {2}:recover resumes/);
   });
 
   test('what did not come back is named, what an operator stopped is not', async () => {

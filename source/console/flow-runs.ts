@@ -136,7 +136,7 @@ function failureOf(thrown: unknown, { title }: Flow, short: (text: string) => st
   // The run was not cancelled but exceeded a time limit.
   if (isAbort(thrown)) {
     const remedy = 'Check that the engine and the host respond, then run it again.';
-    return { message: `${title} timed out.`, remedy };
+    return { message: `"${title}" timed out.`, remedy };
   }
   if (thrown instanceof Fault) return { message: short(cleanLine(thrown.message)), remedy: short(cleanLine(thrown.remedy)) };
   const message = `Internal error: ${cleanLine(messageOf(thrown))}`;

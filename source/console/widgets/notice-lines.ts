@@ -50,7 +50,7 @@ const typed = (key: string, verb: string) => (key.length === 1 ? `${key}${verb}`
 export function bannerRows({ theme, keymap }: ConsoleParts, state: InterfaceState, view: HeaderView): string[] {
   const howText = ({ verb, key }: Remark) => {
     if (key) return `${keymap.keyOf(key)} answers`;
-    return verb === '' ? '' : `${typed(keymap.keyOf('palette'), verb)} ${effects[verb] ?? 'goes on'}`;
+    return verb === '' ? '' : `${typed(keymap.keyOf('palette'), verb)} ${effects[verb] ?? 'resumes'}`;
   };
   const remarkRows = remarks(view.snapshot.components, state).map((remark) => {
     const how = howText(remark);
