@@ -63,7 +63,7 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     await screen.press('enter');
     await screen.sees('1 blocked', 'Enter create an etcd snapshot now');
     await screen.press('enter');
-    await screen.sees(/Enter continue/);
+    await screen.sees(/Enter continue .*r check again/);
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('enter');
     // An irreversible step requires confirmation.
@@ -91,7 +91,7 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     const { screen, begin } = await openChecklist({ maker: 'k3s', servers: 2 }, { to: '1.32.4', skip });
     await screen.sees('1 blocked', 'Enter create an etcd snapshot now');
     await screen.press('enter');
-    await screen.sees(/Enter continue/);
+    await screen.sees(/Enter continue .*r check again/);
     await screen.press('enter');
     // The reason for the manual step is above the question, whatever the earlier output was.
     await screen.sees(
@@ -108,7 +108,7 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     await screen.sees('1 of 5 steps done.');
     await begin();
     // The control plane is half upgraded: the next step is not only about the nodes.
-    await screen.sees('Control plane on cp-2', 'Upgrade practice from v1.31.6+k3s1 to v1.32.4+k3s1', /Enter continue/);
+    await screen.sees('Control plane on cp-2', 'Upgrade practice from v1.31.6+k3s1 to v1.32.4+k3s1', /Enter continue .*r check again/);
     await screen.press('enter');
     await screen.sees('Confirm that the commands were run on cp-2');
     await screen.press('esc');
@@ -119,7 +119,7 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     const { screen } = await openChecklist({ maker: 'talos' }, { to: '1.32.4', skip });
     await screen.sees('Enter create an etcd snapshot now');
     await screen.press('enter');
-    await screen.sees(/Enter continue/);
+    await screen.sees(/Enter continue .*r check again/);
     await screen.press('enter');
     await screen.sees('Upgrade Kubernetes on all nodes to v1.32.4', 'upgrade-k8s --to 1.32.4', 'y yes');
     expect(misfits(screen.frame(), size)).toEqual([]);
@@ -164,7 +164,7 @@ test('the upgrade of a component in the console: what comes before is confirmed,
   // The first share is kept.
   await screen.sees(/share/, 'Done');
   await screen.press('enter');
-  await screen.sees(`Update ${id}`, 'Enter continue');
+  await screen.sees(`Update ${id}`, 'Enter continue and review the changes');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
   await screen.sees(new RegExp(`${id} was not\\s+updated`));
