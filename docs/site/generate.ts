@@ -28,7 +28,7 @@ interface SidebarItem {
 export function writtenPages(): { pages: Pages; sources: ReadonlyMap<string, string>; sidebar: SidebarItem[] } {
   const names = readdirSync(docs, { recursive: true, encoding: 'utf8' })
     .map((name) => name.replaceAll('\\', '/'))
-    .filter((name) => name.endsWith('.md') && !name.startsWith('site/'));
+    .filter((name) => name.endsWith('.md') && !/^(?:site|help)\//.test(name));
   // From the path in the repository to the path on the site.
   const sources = new Map([
     ...names.map((name) => [`docs/${name}`, name] as const),

@@ -13,7 +13,7 @@ export const sections: readonly Section[] = [
     title: 'Development',
     pages: [
       ...['contributing', 'development/tests', 'development/documentation', 'development/practice', 'development/deployments'],
-      ...['development/engines', 'development/ssh', 'development/start-up', 'development/benchmark'],
+      ...['development/engines', 'development/ssh', 'development/start-up', 'development/benchmark', 'development/release'],
       ...['cel', 'grants', 'ink', 'openssh', 'simulators'].map((name) => `development/decisions/${name}`),
     ],
   },

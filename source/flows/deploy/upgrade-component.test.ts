@@ -75,7 +75,7 @@ describe('the upgrade of a component (R84)', () => {
     expect(items['probe']).toMatchObject({ state: 'ok' });
     expect(items['step-3']).toMatchObject({ state: 'ok' });
     expect(await readFile(report, 'utf8')).toMatch(
-      /^# Upgrade of secrets-manager-path on practice[\s\S]*- \[x\] \*\*Afterwards, unseal it, and read one secret to see that it works\*\*: ok/,
+      /^# Upgrade of secrets-manager-path on practice[\s\S]*- \[x\] \*\*Afterwards, unseal it, and read one secret to verify that it works\*\*: ok/,
     );
     // The next run starts a new checklist.
     await expect(upgrade(id, {})).rejects.toMatchObject({
@@ -121,7 +121,7 @@ describe('the upgrade of a component (R84)', () => {
 test.each([
   ['Back up the database first: the new version changes it at its start.', false],
   ['Take a snapshot of its storage first, and look that the file is not empty.', false],
-  ['Afterwards, unseal it, and read one secret to see that it works.', true],
+  ['Afterwards, unseal it, and read one secret to verify that it works.', true],
   ['Run the database migrate command.', true],
   ['After the start, look at its log.', true],
 ])('"%s" comes afterwards: %s (R84)', (step, expected) => expect(isAfterwards(step)).toBe(expected));
