@@ -249,7 +249,7 @@ describe('a snapshot', () => {
   test('is looked through, and saved where nobody else may read it', async () => {
     const file = join(fixture.fixture.folder, 'vault.snap');
     const { message, data } = await fixture.run('vault-snapshot', new Holders(token()), { words: [file] });
-    expect(message).toMatch(/complete, as of index 86.*3 of the 5 key shares/);
+    expect(message).toMatch(/complete, as of index 86.*3 of the 5 current key shares\.$/);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect((await readFile(file)).subarray(0, 2).toString('hex')).toBe('1f8b');
     expect(data).toMatchObject({ threshold: 3, shares: 5, index: 86 });
