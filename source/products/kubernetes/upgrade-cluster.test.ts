@@ -49,7 +49,7 @@ describe('looking (R73)', () => {
     const items = itemsOf(data);
     expect(exitCode).toBe(1);
     expect(message).toMatch(
-      /^4 items in the way: Deprecated APIs in use \(deprecated\), Webhooks \(webhooks\), etcd snapshot \(snapshot\), Drain of worker-3 \(drain worker-3\)\.$/,
+      /^4 blocking items: Deprecated APIs in use \(deprecated\), Webhooks \(webhooks\), etcd snapshot \(snapshot\), Drain of worker-3 \(drain worker-3\)\.$/,
     );
     expect(Object.fromEntries(Object.values(items).map(({ id, state }) => [id, state]))).toEqual({
       skew: 'ok',
@@ -92,7 +92,7 @@ describe('looking (R73)', () => {
     expect(items['drain worker-2']?.evidence).toEqual(
       expect.arrayContaining([expect.stringMatching(/cache.*emptyDir/), expect.stringMatching(/debug-shell is not recreated/)]),
     );
-    expect(items['backups']?.summary).toMatch(/PartiallyFailed with 2 errors; the last complete one is of 32 hours ago$/);
+    expect(items['backups']?.summary).toMatch(/PartiallyFailed with 2 errors; the last complete one was 32 hours ago$/);
     // A check changes nothing.
     expect(await fixture.nodes()).toMatchObject({ 'worker-1': { cordoned: false } });
     expect(await fixture.audited()).toEqual([]);
@@ -102,7 +102,7 @@ describe('looking (R73)', () => {
   test('the path to the newest release counts a step for each minor of each part (R73)', async () => {
     await fixture.run(['practice'], { to, check: true });
     const shown = fixture.operator.shown.flatMap((one) => (one.kind === 'text' ? [one.text] : [])).join('\n');
-    const [, newest, steps] = /1\.31 -> 1\.32 -> .* -> 1\.(\d+), one walk for each\. (\d+) steps in all\./.exec(shown) ?? [];
+    const [, newest, steps] = /1\.31 -> 1\.32 -> .* -> 1\.(\d+), one checklist run for each minor\. (\d+) steps in all\./.exec(shown) ?? [];
     const minors = Object.values(await fixture.nodes()).map(({ kubelet }) => Number(kubelet.split('.')[1]));
     expect(Number(steps)).toBe([31, ...minors].reduce((sum, minor) => sum + Number(newest) - minor, 0));
   });
@@ -110,9 +110,9 @@ describe('looking (R73)', () => {
   test.each([
     ['1.33.0', 'refused.skip', /From 1\.31 to 1\.33 skips 1\.32.*1\.31 -> 1\.32 -> 1\.33/],
     ['1.35.1', 'refused.skip', /skips 1\.32 to 1\.34/],
-    ['1.30.9', 'usage.release', /no way back/],
-    ['1.31.2', 'usage.release', /no way back/],
-    ['2.0.0', 'usage.release', /none that is known/],
+    ['1.30.9', 'usage.release', /already runs v1\.31\.6\. The only way back is to restore etcd/],
+    ['1.31.2', 'usage.release', /already runs v1\.31\.6\. The only way back is to restore etcd/],
+    ['2.0.0', 'usage.release', /2 is not a known release/],
     ['latest', 'usage.release', /"latest" is not a release of Kubernetes, such as 1\.32\.0/],
     ['1.32.0-rc.1', 'usage.release', /1\.32\.0-rc\.1 is a pre-release/],
   ])('a jump to %s is refused', async (wanted, code, message) => {
@@ -448,7 +448,7 @@ describe('looking (R73)', () => {
     });
 
     test.each([
-      ['is away', { away: ['flowcontrol.apiserver.k8s.io'] }, /flowcontrol\.apiserver\.k8s\.io is away$/],
+      ['is unavailable', { away: ['flowcontrol.apiserver.k8s.io'] }, /flowcontrol\.apiserver\.k8s\.io is unavailable$/],
       [
         'may not be listed',
         { forbidden: [{ verb: 'list', group: 'flowcontrol.apiserver.k8s.io', resource: '*' }] },
@@ -522,7 +522,7 @@ describe('walking', () => {
     expect(items['webhooks']).toMatchObject({ state: 'skipped', reason: 'off for the night', by: 'ada@desk' });
     const report = await readFile(join(fixture.folder, 'report.md'), 'utf8');
     expect(report).toMatch(/^# Upgrade of practice to v1\.32\.4\n/);
-    expect(report).toMatch(/- \[-\] \*\*Webhooks\*\*: skipped\..*\n {2}- Skipped because: off for the night/);
+    expect(report).toMatch(/- \[-\] \*\*Webhooks\*\*: skipped\..*\n {2}- Reason for skipping: off for the night/);
     expect(report).toMatch(/- \[x\] \*\*worker-3\*\*: ok\. at v1\.32\.4, ready, accepts pods again/);
     const acts = (await fixture.audited()).filter(({ phase }) => phase === 'after').map(({ act, outcome }) => `${act}: ${outcome}`);
     expect(acts).toEqual(
@@ -535,7 +535,7 @@ describe('walking', () => {
     await expect(fixture.run(['practice'], { to, skip: ['webhooks=off for the night', 'deprecated=known already'] })).rejects.toMatchObject(
       {
         code: 'refused.blocked',
-        message: expect.stringMatching(/^1 item in the way\. Drain of worker-3 \(drain worker-3\).*postgres/),
+        message: expect.stringMatching(/^1 blocking item\. Drain of worker-3 \(drain worker-3\).*postgres/),
       },
     );
     expect(await fixture.nodes()).toMatchObject({ 'cp-1': { kubelet: 'v1.31.6' }, 'worker-1': { cordoned: false } });

@@ -77,7 +77,7 @@ function showWhere(session: Session, facts: ClusterFacts): void {
 function pathLine({ apiServer, nodes }: ClusterFacts): string {
   const newest = newestMinorAt(Date.now());
   if (apiServer.minor >= newest) return `It runs ${minorText(apiServer)}, the newest known minor.`;
-  const reported = `The path to the newest: ${pathText(apiServer.minor, newest)}, one walk for each.`;
+  const reported = `The path to the newest: ${pathText(apiServer.minor, newest)}, one checklist run for each minor.`;
   // The skew check reports a kubelet that is newer than the API server; it would have to go back first.
   if (nodes.some(({ kubelet }) => kubelet.minor > apiServer.minor)) return reported;
   const steps = [apiServer, ...nodes.map(({ kubelet }) => kubelet)].reduce((sum, { minor }) => sum + newest - minor, 0);

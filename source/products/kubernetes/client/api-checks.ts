@@ -212,7 +212,7 @@ export async function checkBackups(api: ClusterApi, nowMs: number, signal: Abort
   const whole = ended.find(({ phase }) => phase === 'Completed');
   const problems: string[] = [];
   for (const { metadata, status } of locations)
-    if (status?.phase !== 'Available') problems.push(`its place ${metadata.name} is ${status?.phase ?? 'not looked at yet'}`);
+    if (status?.phase !== 'Available') problems.push(`its storage location ${metadata.name} is ${status?.phase ?? 'not checked yet'}`);
   for (const { metadata, spec, status } of schedules) {
     if (spec?.paused) problems.push(`schedule ${metadata.name} is paused`);
     else if (status?.phase === 'FailedValidation') problems.push(`schedule ${metadata.name} is refused (FailedValidation)`);
@@ -221,7 +221,7 @@ export async function checkBackups(api: ClusterApi, nowMs: number, signal: Abort
   if (last && last.phase !== 'Completed')
     problems.push(`the last one, ${last.name}, is ${last.phase}${last.errors > 0 ? ` with ${last.errors} errors` : ''}`);
   if (!whole) problems.push('none has ever completed');
-  else if (nowMs - whole.atMs > dayMs) problems.push(`the last complete one is of ${agoText(nowMs - whole.atMs)}`);
+  else if (nowMs - whole.atMs > dayMs) problems.push(`the last complete one was ${agoText(nowMs - whole.atMs)}`);
   const evidence = ended.slice(0, 8).map(({ name, phase, atMs }) => `${name}  ${phase}  ${new Date(atMs).toISOString()}`);
   if (problems.length === 0) return ok(`Velero: ${whole?.name}, ${agoText(nowMs - (whole?.atMs ?? nowMs))}`, evidence);
   return warning(

@@ -27,7 +27,7 @@ export function skewProblems({ apiServers, nodes, controllers, planes, distribut
     problems.push(`API servers are ${minorText(oldest)} and ${minorText(newest)}: they may be one minor apart.`);
   const judge = (what: string, release: Release, lag: number, { least = oldest, most = newest } = {}) => {
     if (release.minor > least.minor)
-      problems.push(`${what} is ${release.text}, which must not be newer than the API server (${least.text}).`);
+      problems.push(`${what} is ${release.text}, newer than the API server (${least.text}): this is not supported.`);
     else if (most.minor - release.minor > lag)
       problems.push(
         `${what} is ${release.text}, ${most.minor - release.minor} minors behind the API server (${most.text}): at most ${lag} are supported.`,
