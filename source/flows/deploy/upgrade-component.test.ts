@@ -80,7 +80,7 @@ describe('the upgrade of a component (R84)', () => {
     // The next run starts a new checklist.
     await expect(upgrade(id, {})).rejects.toMatchObject({
       code: 'usage.unanswered',
-      message: expect.stringMatching(/Take a snapshot of its storage first/),
+      message: expect.stringMatching(/Take a snapshot of the storage first/),
     });
   });
 
@@ -120,7 +120,7 @@ describe('the upgrade of a component (R84)', () => {
 
 test.each([
   ['Back up the database first: the new version changes it at its start.', false],
-  ['Take a snapshot of its storage first, and look that the file is not empty.', false],
+  ['Take a snapshot of the storage first, and look that the file is not empty.', false],
   ['Afterwards, unseal it, and read one secret to verify that it works.', true],
   ['Run the database migrate command.', true],
   ['After the start, look at its log.', true],
