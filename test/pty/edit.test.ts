@@ -48,7 +48,7 @@ test('a file is edited in the operator’s own editor: it has the whole terminal
   await shown.sees('ldap-directory', 20_000);
   shown.press(':');
   shown.type('edit ldap');
-  await shown.sees('Edit its files: ldap-directory');
+  await shown.sees('Edit the files of a component: ldap-directory');
   shown.press('enter');
   await shown.sees('File', 60_000);
   shown.press('enter');
