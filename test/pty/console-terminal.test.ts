@@ -160,7 +160,7 @@ describe('a terminal that cannot show a screen is told what else there is', () =
 
   test('bad keys are refused before anything is drawn', async () => {
     const shown = await start({}, 'q');
-    await shown.sees('failed: The key "q" of "stop" already means "quit".', startLimitMs);
+    await shown.sees('failed: The key "q" of "stop" is already used by "quit".', startLimitMs);
     expect(shown.raw).not.toContain('\x1b[?1049h');
   });
 });
