@@ -40,7 +40,7 @@ describe('the console on the practice stack', () => {
   test('a window that is closed, which more than one tells it, still leaves nothing behind', async () => {
     const shown = start(['practice'], { columns: 80, rows: 24 });
     await shown.sees('PRACTICE', startLimitMs);
-    await shown.sees(/signups open/);
+    await shown.sees(/sign-ups open/);
     const folder = join(home, 'own/run');
     expect(await readdir(folder)).not.toEqual([]);
     const closing = setInterval(() => shown.kill('SIGHUP'), 5);
@@ -52,7 +52,7 @@ describe('the console on the practice stack', () => {
   test('draws with what every terminal understands, mosh and screen among them', async () => {
     const shown = start(['practice'], { columns: 80, rows: 24 });
     await shown.sees('PRACTICE', startLimitMs);
-    await shown.sees(/signups open/);
+    await shown.sees(/sign-ups open/);
     shown.press('down', 'down', 'enter');
     await shown.sees('2 Details');
     shown.press('?');
@@ -67,7 +67,7 @@ describe('the console on the practice stack', () => {
 
   test('the chain of media automation stands behind a key, missing stages and all (R55)', async () => {
     const shown = start(['practice'], { columns: 80, rows: 24 });
-    await shown.sees(/signups open/, startLimitMs);
+    await shown.sees(/sign-ups open/, startLimitMs);
     shown.press('X');
     await shown.sees('Media chain: broken');
     await shown.sees('1 Release at an indexer  missing');
@@ -94,7 +94,7 @@ describe('the console on the practice stack', () => {
   test('starts, is walked through, resized, plays an incident, and leaves nothing behind', async () => {
     const shown = start(['practice'], { columns: 120, rows: 36 });
     await shown.sees('PRACTICE', startLimitMs);
-    await shown.sees(/password-vault ☐ +signups open/);
+    await shown.sees(/password-vault ☐ +sign-ups open/);
     await shown.sees(/secrets-manager-path ☐ +sealed 0\/3/);
     await shown.sees(/vulnerability-scanner +loading \d+\/30 min/);
 
