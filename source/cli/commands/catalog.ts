@@ -103,7 +103,7 @@ async function checkFolder(catalog: Catalog, folder: string, written: string, ou
 
 function noteProblems({ problems }: Catalog, output: Output): void {
   const errors = problems.filter(({ level }) => level === 'error').length;
-  const text = `Your own catalog has ${countText(errors, 'error')}; Show them: quarterdeck catalog check`;
+  const text = `Your own catalog has ${countText(errors, 'error')}. Show them: quarterdeck catalog check`;
   if (errors > 0) output.note(output.paintError('warning', text));
 }
 
