@@ -35,7 +35,7 @@ function start(words: readonly string[], size: { columns: number; rows: number }
 /** The console with a new pre-auth key on it. */
 async function withKey(size: { columns: number; rows: number }, env: Readonly<Record<string, string>> = {}): Promise<Terminal> {
   const shown = start(['practice'], size, env);
-  await shown.sees(/signups open/, startLimitMs);
+  await shown.sees(/sign-ups open/, startLimitMs);
   shown.press('/');
   shown.type(id);
   await shown.sees(new RegExp(`[▸>]\\S ${id}`));
@@ -118,7 +118,7 @@ describe('the QR code of a pre-auth key', () => {
 
   test('is not read out to a screen reader, which can save it', async () => {
     const shown = start(['practice'], { columns: 80, rows: 24 }, { INK_SCREEN_READER: 'true' });
-    await shown.sees(/signups open/, startLimitMs);
+    await shown.sees(/sign-ups open/, startLimitMs);
     shown.press('/');
     shown.type(id);
     await shown.sees(`1 of 1: ${id}`);
@@ -143,7 +143,7 @@ describe('the QR code of a pre-auth key', () => {
       shown.type('1\r');
       await shown.sees(/User/, startLimitMs);
       shown.type('1\r');
-      for (const question of ['Tags [', 'Valid for [', 'More than one node [', 'Ephemeral nodes [', 'Store in secrets [']) {
+      for (const question of ['Tags [', 'Valid for [', 'Reusable [', 'Ephemeral nodes [', 'Store in secrets [']) {
         await shown.sees(question, startLimitMs);
         shown.press('enter');
       }

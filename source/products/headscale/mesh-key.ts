@@ -169,15 +169,10 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
         label: 'Valid for',
         kind: 'text',
         value: text('expiration', usualExpiration),
-        help: 'So long nodes can join with it; those that did stay afterwards. 12h, 30d.',
+        help: 'How long the key can be used to join, e.g. 12h or 30d. Nodes that joined stay.',
         check: expirationProblem,
       },
-      yesNo(
-        'reusable',
-        'More than one node',
-        options.reusable === true,
-        'Otherwise it is worth nothing after the first node joined with it.',
-      ),
+      yesNo('reusable', 'Reusable', options.reusable === true, 'Otherwise only one node can join with the key.'),
       yesNo(
         'ephemeral',
         'Ephemeral nodes',
