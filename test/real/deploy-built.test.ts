@@ -209,7 +209,7 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         }
         const wrong = await served({ [`${router}.rule`]: 'Host(app.lan' });
         try {
-          await word('1 router wrong');
+          await word('1 router failing');
         } finally {
           await wrong.end();
         }
