@@ -224,7 +224,7 @@ describe('a backup in trouble', () => {
     if (requiredInCi(mounted ? undefined : 'cannot mount a tmpfs')) return;
     try {
       await backUp(target());
-      await expect(backUp(target())).rejects.toMatchObject({ code: 'failed.diskFull', message: expect.stringContaining('no space') });
+      await expect(backUp(target())).rejects.toMatchObject({ code: 'failed.diskFull', message: expect.stringContaining('No space left') });
       expect([...engine.containers.values()].map(({ state }) => state)).toEqual(['running']);
       const { store, backup } = await newest(target());
       await verifyBackup(store, backup, signal());

@@ -164,7 +164,7 @@ access to * by users read by anonymous auth
       return fixture.run(ldapUsers, component);
     };
     const name = `local/${id}/LLDAP_LDAP_USER_PASS` as const;
-    await expect(look()).rejects.toMatchObject({ code: 'usage.answer', message: expect.stringContaining('is kept') });
+    await expect(look()).rejects.toMatchObject({ code: 'usage.answer', message: expect.stringContaining('is stored') });
     await fixture.vault.write(undefined, name, adminPassword, 'generated');
     const { message } = await look();
     expect(message).toBe(`${id} has 1 person below ${base}.`);
