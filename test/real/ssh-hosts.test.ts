@@ -270,8 +270,8 @@ describeSshd('a host key that has changed', () => {
     terminal.type('trust the new key');
     await terminal.sees('Trust the new key of a host', seenMs);
     terminal.press('enter');
-    await terminal.sees(/Host|Type nas/, seenMs);
-    if (/Host/.test(terminal.text())) terminal.press('enter');
+    await terminal.sees(/Which host|Type nas/, seenMs);
+    if (/Which host/.test(terminal.text())) terminal.press('enter');
     await terminal.sees('Type nas to remove the old key', seenMs);
     await terminal.sees(before, seenMs);
     await terminal.sees(now, seenMs);
