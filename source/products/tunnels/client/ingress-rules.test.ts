@@ -28,7 +28,11 @@ describe('what is wrong, with line and column', () => {
       '  - service: http://a:80\n  - hostname: b.example.com\n    service: http://b:80\n  - service: http_status:404\n',
       ['4:5 ingress[0]', 'error', /the 2 after it are never reached/],
     ],
-    ['a catch-all that leads somewhere (R24)', '  - service: http://a:80\n', ['4:14 ingress[0].service', 'warning', /regardless of the host name/]],
+    [
+      'a catch-all that leads somewhere (R24)',
+      '  - service: http://a:80\n',
+      ['4:14 ingress[0].service', 'warning', /regardless of the host name/],
+    ],
     [
       'a path at the end is none (R24)',
       '  - path: /x\n    service: http_status:404\n',
