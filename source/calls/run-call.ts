@@ -6,6 +6,7 @@ import { orAborted } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
 import { parsedJson } from '../text/json-value.ts';
 import { durationMs } from '../text/quantities.ts';
+import { asSentence } from '../text/sentence.ts';
 import type { CallAnswer, CallTarget, RunCall } from './call.ts';
 import { findAddress, isForwarded } from './find-address.ts';
 import { bodyLimitBytes, httpEndpointOf, requirePrivate } from './http-client.ts';
@@ -54,7 +55,7 @@ export const runCall: RunCall = async (target, { call, inputs = {}, signal, gran
       ? `${arrival ? 'The answer was not complete' : 'No answer'} within ${limitMs / 1000} s.`
       : isNotForwarded
         ? 'Not reachable: nothing answers there. What runs in a cluster is here only while its port is forwarded.'
-        : sentence(messageOf(thrown));
+        : asSentence(messageOf(thrown));
     return finish(arrival ? { ...httpAnswer(arrival(), call), ok: false, failure } : failed(failure));
   }
 };
@@ -244,10 +245,6 @@ function running({ containers }: CallTarget, service: string): ContainerDetail |
 
 function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, bodyLimitBytes)).toString('utf8');
-}
-
-function sentence(message: string): string {
-  return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`;
 }
 
 function failed(failure: string): Answer {

@@ -3,6 +3,7 @@ import { checkValue } from '../../catalog/field-types.ts';
 import type { EngineKind } from '../../engine/engine.ts';
 import type { Choice, Form, FormField } from '../../session/session.ts';
 import { isLoopback } from '../../text/loopback.ts';
+import { asSentence } from '../../text/sentence.ts';
 import type { ComponentSource } from '../component-source.ts';
 import type { Deployment, Values } from '../model.ts';
 import { envValueProblem } from './env-file.ts';
@@ -121,7 +122,7 @@ function fieldOf(entry: CatalogEntry, variable: ComponentVariable, context: Form
   if (variable.kind === 'secret') return secretLine(entry, variable, context);
   const choices = choicesOf(variable);
   const required = variable.required && !variable.mayBeEmpty && follows(variable) === undefined;
-  const missing = sentence(variable.message || `${labelOf(variable)} is required`);
+  const missing = asSentence(variable.message || `${labelOf(variable)} is required`);
   return {
     id: name,
     label: labelOf(variable),
@@ -147,14 +148,9 @@ function helpOf({ kind, field, port, services }: ComponentVariable): string | un
   if (kind === 'port' && port) parts.push(`On this host; inside the container it is ${port.container}.`);
   if (kind === 'bind') parts.push('0.0.0.0 listens on every address of the host; one of its own addresses, or 127.0.0.1, is narrower.');
   if (kind === 'profiles') parts.push(`Started only if selected: ${services.join(', ')}.`);
-  if (field?.description) parts.push(sentence(field.description));
-  if (field?.rule) parts.push(sentence(field.rule));
+  if (field?.description) parts.push(asSentence(field.description));
+  if (field?.rule) parts.push(asSentence(field.rule));
   return parts.join(' ') || undefined;
-}
-
-function sentence(text: string): string {
-  const upper = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(upper) ? upper : `${upper}.`;
 }
 
 function choicesOf({ kind, field, profiles, default: fallback, required }: ComponentVariable): Choice[] | undefined {
@@ -258,7 +254,7 @@ function checkTogether(entry: CatalogEntry, context: FormContext, values: Values
   if (values[siteField]) return wrong;
   for (const variable of variables) {
     if (!variable.required || variable.mayBeEmpty || variable.kind === 'secret' || follows(variable) === undefined) continue;
-    if (!values[variable.name]) wrong[variable.name] = `${sentence(variable.message)} Or give it a name at the reverse proxy.`;
+    if (!values[variable.name]) wrong[variable.name] = `${asSentence(variable.message)} Or give it a name at the reverse proxy.`;
   }
   return wrong;
 }
