@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { fieldHelp } from '../../catalog/field-help.ts';
 import { checkValue } from '../../catalog/field-types.ts';
 import type { ComponentField } from '../../catalog/schema.ts';
 import { deliveredPath } from '../../catalog/template-names.ts';
@@ -241,14 +242,14 @@ function formOf(entry: CatalogEntry): Form {
 }
 
 function formField(id: string, field: ComponentField): FormField {
-  const { name, required, description, rule } = field;
+  const { name, required } = field;
   const values = field.enum ?? (field.type === 'boolean' ? ['true', 'false'] : undefined);
   const unset = field.default === undefined && !required ? [{ value: '', label: 'not set' }] : [];
   return {
     ...{ id, label: name, required, section: 'Settings', kind: values ? 'choice' : 'text' },
     choices: values && [...unset, ...values.map((value) => ({ value, label: value }))],
     value: field.default === undefined ? '' : String(field.default),
-    help: [description, rule].filter(Boolean).join('; ').replace('.;', ';') || undefined,
+    help: fieldHelp(field) || undefined,
     check: (value) => (value === '' ? (required ? `${name} is required.` : undefined) : checkValue(field, value)),
   };
 }

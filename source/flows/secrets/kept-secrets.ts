@@ -1,4 +1,5 @@
 import type { CatalogEntry, CatalogService } from '../../catalog/catalog.ts';
+import { fieldHelp } from '../../catalog/field-help.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { FleetSnapshot } from '../../fleet/model.ts';
 import { valueProblem } from '../../secrets/backend.ts';
@@ -62,7 +63,7 @@ export const secretsSet: Procedure = async (session, input, context) => {
   const value = await session.ask.secret({
     id: 'value',
     label: `New value of ${shown}`,
-    ...(field && { help: [field.description, field.rule].filter(Boolean).join('; ').replace('.;', ';') }),
+    ...(field && { help: fieldHelp(field) }),
     check: problem,
   });
   const again = await session.ask.secret({ id: 'again', label: 'Repeat the value' });

@@ -1,4 +1,5 @@
 import type { CatalogEntry } from '../../../catalog/catalog.ts';
+import { fieldHelp } from '../../../catalog/field-help.ts';
 import type { ContainerDetail } from '../../../engine/engine.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { pad, textWidth, wrap } from '../../../text/width.ts';
@@ -61,7 +62,7 @@ export function fieldsLines(options: Options): string[] {
     const lines = Array.from({ length: Math.max(names.length, values.length) }, (_, row) => {
       return ` ${theme.paint('strong', pad(names[row] ?? '', nameColumns))}  ${values[row] ?? ''}`;
     });
-    const description = [field.label && field.name, field.description, field.rule].filter(Boolean).join('; ');
+    const description = [field.label && field.name, fieldHelp(field)].filter(Boolean).join('; ');
     return [...lines, ...paragraph(theme, 'faint', description, width - 4, '   ')];
   });
 }
