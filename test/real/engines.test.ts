@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { ask } from './ask.ts';
 import { engineKinds } from './engine-offer.ts';
-import { describeAgain, describeBeside, describePrivate, startPrivateEngine } from './real-engines.ts';
+import { describeBeside, describeOnce, describePrivate, startPrivateEngine } from './real-engines.ts';
 
 for (const kind of engineKinds) {
   describeBeside(kind, 'the engine that the other tests use', (engine) => {
@@ -34,7 +34,7 @@ for (const kind of engineKinds) {
   });
 
   // That others die and come back as well is in the tests of each kind of engine.
-  const group: typeof describePrivate = kind === 'docker' ? describePrivate : (...args) => describeAgain(...args, describePrivate);
+  const group = describeOnce(kind !== 'docker', describePrivate);
   group(kind, 'a private engine', () => {
     it('dies, comes back on the same socket, and leaves nothing behind', async () => {
       const own = await startPrivateEngine(kind);

@@ -9,7 +9,7 @@ import { ask } from './ask.ts';
 import { type DeployFixture, pageAt, setFixture } from './deploy-fixture.ts';
 import { componentsOf } from './operator.ts';
 import {
-  describeAgain,
+  describeOnce,
   describePrivate,
   type PrivateEngine,
   type RealEngine,
@@ -26,7 +26,7 @@ const catalogFolder = fileURLToPath(new URL('../../catalog/', import.meta.url));
 const images = ['docker.io/vaultwarden/server:latest', 'docker.io/library/caddy:latest'];
 
 for (const { kind, composers } of ways) {
-  const group: typeof describePrivate = kind === 'podman' ? (...args) => describeAgain(...args, describePrivate) : describePrivate;
+  const group = describeOnce(kind === 'podman', describePrivate);
   group(kind, 'from "I want a password vault" to one behind HTTPS', (shared) => {
     // The reverse proxy has one name and a host's own ports: on an engine of its own it meets no other test's.
     let engine: PrivateEngine;

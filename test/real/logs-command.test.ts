@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { ask } from './ask.ts';
 import { makeOperator, type Operator } from './operator.ts';
-import { describeAgain, describeBeside, describePrivate, type RealEngine, startPrivateEngine } from './real-engines.ts';
+import { describeBeside, describeOnce, describePrivate, type RealEngine, startPrivateEngine } from './real-engines.ts';
 import { runOrThrow, runProgram } from './scripts.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/quarterdeck', import.meta.url));
@@ -31,7 +31,7 @@ const manyLines = `i=0; while [ $i -lt 2000 ]; do echo "level=info msg=\\"reques
   i=0; while [ $i -lt ${lineCount / 2000} ]; do sed "s/^/$i /" /tmp/lines; i=$((i+1)); done`;
 
 for (const kind of ['docker', 'podman'] as const) {
-  const group: typeof describeBeside = kind === 'podman' ? (...args) => describeAgain(...args, describeBeside) : describeBeside;
+  const group = describeOnce(kind === 'podman', describeBeside);
   group(kind, 'quarterdeck logs', (engine) => {
     let operator: Operator;
     const shell = async (script: string) =>

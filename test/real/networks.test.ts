@@ -14,7 +14,7 @@ import { renderComponent } from '../../source/stack/plan/render.ts';
 import { makeShortFolder } from '../short-folder.ts';
 import { ask } from './ask.ts';
 import { componentsOf, makeOperator, type Operator, statusUntil } from './operator.ts';
-import { describeAgain, describeBeside, type RealEngineKind } from './real-engines.ts';
+import { describeBeside, describeOnce, type RealEngineKind } from './real-engines.ts';
 import { runOrThrow } from './scripts.ts';
 import { type Composer, findFreePort, prepareComposer } from './stack.ts';
 
@@ -70,7 +70,7 @@ uses: [{component: runtime, what: api, field: RUNTIME_URL}]
 };
 
 for (const { kind, composer, again } of ways) {
-  const group: typeof describeBeside = again ? (...args) => describeAgain(...args, describeBeside) : describeBeside;
+  const group = describeOnce(again, describeBeside);
   group(kind, `a component and the one that it uses, brought up by ${composer}`, (real) => {
     const mark = randomBytes(3).toString('hex');
     const project = (id: string) => `${id}-${mark}`;
@@ -181,7 +181,7 @@ for (const { kind, composer, again } of ways) {
 const sealed = JSON.stringify({ type: 'shamir', initialized: true, sealed: true, t: 3, n: 5, progress: 0, nonce: '', version: '2.6.2' });
 
 for (const kind of ['docker', 'podman'] as const) {
-  const group: typeof describeBeside = kind === 'podman' ? (...args) => describeAgain(...args, describeBeside) : describeBeside;
+  const group = describeOnce(kind === 'podman', describeBeside);
   group(kind, 'what others started under names of their own', (real) => {
     const mark = randomBytes(3).toString('hex');
     const json = { 'Content-Type': 'application/json' };

@@ -4,7 +4,7 @@ import { openEngine } from '../../source/engine/dockerode-engine.ts';
 import type { Engine, PullProgress } from '../../source/engine/engine.ts';
 import { mintGrant } from '../../source/grants/mint.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
-import { describeAgain, describeBeside, type RealEngineKind } from './real-engines.ts';
+import { describeBeside, describeOnce, type RealEngineKind } from './real-engines.ts';
 import { describeWithRegistry } from './registry.ts';
 
 const signal = (limitMs = 60_000) => AbortSignal.timeout(limitMs);
@@ -16,7 +16,7 @@ const familiar = (tag: string) => tag.replace(/^docker\.io\//, '');
 
 describeWithRegistry('pulling', (registry) => {
   for (const kind of kinds) {
-    const group: typeof describeBeside = kind === 'podman-rootless' ? (...args) => describeAgain(...args, describeBeside) : describeBeside;
+    const group = describeOnce(kind === 'podman-rootless', describeBeside);
     group(kind, 'from a registry', (real) => {
       let engine: Engine;
       const writer = () => engine.writer(mintGrant('test', 'operate', signal()));

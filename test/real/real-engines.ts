@@ -67,6 +67,11 @@ export function describeAgain(kind: RealEngineKind, name: string, tests: (engine
       tests(asEngine(kind, 'unix:///nonexistent')));
 }
 
+/** A group that is one of `describeAgain` where `again` holds, and an ordinary one otherwise. */
+export function describeOnce(again: boolean | undefined, like = describeReal): typeof describeReal {
+  return again ? (kind, name, tests) => describeAgain(kind, name, tests, like) : like;
+}
+
 /** The same for one test of a group: its neighbours show that the engine and its compose program work together, another group the rest. */
 export function itAgain(name: string, test: () => Promise<void>): void {
   if (isLong) it(name, test);

@@ -27,7 +27,7 @@ import { type BackupStore, openBackupStore } from '../../source/stack/backup/sto
 import { verifyBackup } from '../../source/stack/backup/verify.ts';
 import { backupKeysDouble } from '../doubles/backup-keys-double.ts';
 import { ask } from './ask.ts';
-import { describeAgain, describeBeside } from './real-engines.ts';
+import { describeBeside, describeOnce } from './real-engines.ts';
 
 const run = promisify(execFile);
 const host = openLocalHost();
@@ -36,7 +36,7 @@ const grant = (own = signal()): Grant => mintGrant('test', 'destroy', own);
 const old = Buffer.alloc(4 * 1024 * 1024, 'old ');
 
 for (const kind of ['docker', 'podman'] as const) {
-  const group: typeof describeBeside = kind === 'podman' ? (...args) => describeAgain(...args, describeBeside) : describeBeside;
+  const group = describeOnce(kind === 'podman', describeBeside);
   group(kind, 'a restore that fails loses nothing', (real) => {
     let engine: Engine;
     let folder: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { componentFiles, type DeployFixture, setFixture } from './deploy-fixture.ts';
-import { describeAgain, describeBeside, type RealEngineKind } from './real-engines.ts';
+import { describeBeside, describeOnce, type RealEngineKind } from './real-engines.ts';
 import { type Composer, findFreePort } from './stack.ts';
 
 const ways: readonly { kind: RealEngineKind; composer: Composer }[] = [
@@ -22,7 +22,7 @@ const allowed = (id: string, composer: Composer) => [
 ];
 
 for (const { kind, composer } of ways) {
-  const group: typeof describeBeside = composer === 'compose-1' ? (...args) => describeAgain(...args, describeBeside) : describeBeside;
+  const group = describeOnce(composer === 'compose-1', describeBeside);
   group(kind, `where secrets rest with ${composer}`, (engine) => {
     const id = `marked-${composer}`;
     let fixture: DeployFixture;
