@@ -30,7 +30,7 @@ export async function findEngines(host: Host, signal: AbortSignal): Promise<Engi
   throw new Fault(
     'unreachable.noEngine',
     `No container engine was found on ${host.link ? cleanLine(host.name) : 'this host'}.`,
-    'Install and start Docker or Podman, or set DOCKER_HOST; --verbose lists where it was looked for.',
+    'Install and start Docker or Podman, or set DOCKER_HOST. Use --verbose to list the locations searched.',
     { cause: new Error(`no socket at ${usual.map((address) => cleanLine(pathOf(address) ?? '')).join(', ')}`) },
   );
 }
