@@ -121,7 +121,8 @@ it('runs when the shell finds it in PATH', async () => {
 
 it('has the practice stack with it, whole', async () => {
   const { code, stdout, stderr } = await run([join(prefix(), 'bin', 'quarterdeck'), '--practice', 'status', '--json'], '/');
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  // On a busy machine it says that it is still waiting; nothing else belongs there.
+  expect({ code, stderr: stderr.replace(/^.* \(\d+ s so far\)\.\n/gm, '') }).toEqual({ code: 0, stderr: '' });
   const { hosts } = JSON.parse(stdout) as { hosts: { components: { id: string }[] }[] };
   expect(hosts[0]?.components.map(({ id }) => id)).toEqual(
     expect.arrayContaining(['secrets-manager-path', 'mesh-control-server', 'intrusion-prevention']),
