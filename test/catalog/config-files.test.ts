@@ -522,7 +522,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     mistakes: [
       ['safe_search: 2', 'safe_search: strict', 'strict', /safe_search/],
       ['- json', '- xml', 'xml', /formats/],
-      ['method: POST', 'method: POST\n  secret_key: ultrasecretkey', 'ultrasecretkey', /secret key stands/],
+      ['method: POST', 'method: POST\n  secret_key: ultrasecretkey', 'ultrasecretkey', /contains the secret key/],
     ],
   },
   'notes-collab-markdown': {
