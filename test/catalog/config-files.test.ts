@@ -547,7 +547,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     everything: {},
     holds: { 'node.name': 'wazuh.indexer', 'plugins.security.ssl.http.enabled': true },
     mistakes: [
-      ['ssl.http.enabled: true', 'ssl.http.enabled: false', 'false\nplugins.security.ssl.http.pemcert', /readable/],
+      ['ssl.http.enabled: true', 'ssl.http.enabled: false', 'false\nplugins.security.ssl.http.pemcert', /unencrypted/],
       ['http.port: 9200', 'http.port: 9200: x', '9200: x', /./],
     ],
   },
