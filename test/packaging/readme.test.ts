@@ -75,7 +75,8 @@ describe.each(['debian', 'musl'])(`the README on a bare %s${reason === undefined
     expect(shown.length).toBeGreaterThan(1);
     for (const { command, output } of shown) {
       const { code, stdout, stderr } = await run(command);
-      expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: '' });
+      // On a busy machine it says that it is still waiting.
+      expect({ command, code, stderr: stderr.replace(/^.* \(\d+ s so far\)\.\n/gm, '') }).toEqual({ command, code: 0, stderr: '' });
       // Ages change from run to run.
       const ageless = (lines: readonly string[]) => lines.map((line) => line.replace(/\d+/g, '0').trimEnd());
       expect(ageless(stdout.trim().split('\n'))).toEqual(ageless(output));
