@@ -16,6 +16,7 @@ interface Field {
 interface Entry {
   kind: string;
   fields?: Field[];
+  upgrade?: { steps?: (string | { after: string })[] };
   probe?: { states: { state: string; detail?: string }[] };
 }
 
@@ -75,6 +76,11 @@ describe.each(entries)('%s', (_, entry) => {
     expect(states.filter(({ state }) => state.endsWith('.'))).toEqual([]);
     // A detail can begin with a name or a path, and end with a value that is filled in.
     expect(states.filter(({ detail }) => detail !== undefined && !/^\S.*[.}]$/s.test(detail))).toEqual([]);
+  });
+
+  it('lists after an update what its words put there', () => {
+    const before = (entry.upgrade?.steps ?? []).filter((step) => typeof step === 'string');
+    expect(before.filter((text) => /^(?:Afterwards|Then|After the (?:update|upgrade))\b/.test(text))).toEqual([]);
   });
 
   it('shows no notes of authors', () => {
