@@ -95,7 +95,7 @@ it('has help topics, explanations of faults and man pages', async () => {
   expect(await run([quarterdeck, 'help', 'environment'])).toMatchObject({ code: 0, stdout: expect.stringContaining('QUARTERDECK_HOME') });
   expect(await run([quarterdeck, 'explain', 'usage.verb'])).toMatchObject({ code: 0, stdout: expect.stringContaining('exit code 2') });
   const pages = await readdir(join(prefix(), 'share/man/man1'));
-  expect(pages).toEqual(expect.arrayContaining(['quarterdeck.1', 'quarterdeck-status.1']));
+  expect(pages).toEqual(expect.arrayContaining(['quarterdeck.1', 'quarterdeck-status.1', 'quarterdeck-vault-read.1']));
 });
 
 it('runs through the links that npm makes', async () => {
