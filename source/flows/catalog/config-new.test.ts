@@ -57,6 +57,17 @@ test('the examples of the specification are the defaults: limit range and quota 
   expect(await made('resource-quota')).toMatchObject({ kind: 'ResourceQuota', spec: { hard } });
 });
 
+test('the form shows labels, and the description and rule of each field', async () => {
+  await make(['resource-quota']);
+  const quota = fixture.app.catalog.get('resource-quota')?.fields ?? [];
+  const [form] = (fixture.operator as OperatorDouble).forms;
+  expect(form?.fields.length).toBeGreaterThan(5);
+  for (const { id, label, help } of form?.fields ?? []) {
+    const field = quota.find(({ env }) => env === id);
+    expect([label, help?.startsWith(field?.description ?? '?')]).toEqual([field?.label, true]);
+  }
+});
+
 test('a backup schedule, an audit policy and the snapshots of etcd are made of their fields (R66, R68, R72)', async () => {
   expect(
     await made('cluster-backup', {
