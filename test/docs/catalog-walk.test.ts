@@ -20,7 +20,13 @@ let written: Record<string, string>;
 
 /** Runs a documented line as typed, by someone who has neither settings nor an engine. */
 function run(command: string): Promise<Ran> {
-  const env = { HOME: home, PATH: `${join(root, 'bin')}:${process.env.PATH}`, LANG: 'C.UTF-8', QUARTERDECK_KEYCHAIN: 'off' };
+  const env = {
+    HOME: home,
+    QUARTERDECK_HOME: join(home, 'quarterdeck'),
+    PATH: `${join(root, 'bin')}:${process.env.PATH}`,
+    LANG: 'C.UTF-8',
+    QUARTERDECK_KEYCHAIN: 'off',
+  };
   return new Promise((done) => {
     const child = execFile('sh', ['-c', command], { env, cwd: home }, (error, stdout, stderr) =>
       done({ command, exitCode: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
@@ -42,7 +48,6 @@ function withSections(text: string, sections: string): string {
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'catalog-walk-'));
   const [, text = ''] = /^## Add a component\n([\s\S]*?)^## /m.exec(await readFile(join(root, 'docs/catalog.md'), 'utf8')) ?? [];
-  expect(text).toContain('`~/.config/quarterdeck/config.yaml`');
   ran = [];
   written = {};
   for (const { language, name, lines, content } of fencedBlocks(text)) {
@@ -50,7 +55,8 @@ beforeAll(async () => {
       for (const line of lines) ran.push(await run(line));
       continue;
     }
-    const file = join(home, name === 'config.yaml' ? '.config/quarterdeck/config.yaml' : `my-catalog/${name}`);
+    const [, settings = ''] = /add to ~\/(\S+\/config\.yaml): /.exec(ran.at(-1)?.stdout ?? '') ?? [];
+    const file = join(home, name === 'config.yaml' ? settings : `my-catalog/${name}`);
     const before = await readFile(file, 'utf8').catch(() => '');
     written[name] = before;
     await mkdir(dirname(file), { recursive: true });

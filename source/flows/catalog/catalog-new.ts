@@ -57,7 +57,8 @@ export const catalogNew: Procedure = async (session, input, context) => {
   if (!made) return { message: `Dry run: nothing was written to ${shown}.`, data };
   const kind = known ? `a copy of the built-in ${id}, and replaces it` : 'a new entry';
   const next = `Check it after each change: quarterdeck catalog check ${cleanLine(folder)}`;
-  const settings = context.ownCatalogFolder === folder ? '' : ` To use it, set in config.yaml: catalogFolder: ${cleanLine(folder)}`;
+  const file = cleanLine(context.hosts?.file ?? 'config.yaml');
+  const settings = context.ownCatalogFolder === folder ? '' : ` To use it, add to ${file}: catalogFolder: ${cleanLine(folder)}`;
   return { message: `${shown} is ${kind}. ${next}.${settings}`, data };
 };
 
