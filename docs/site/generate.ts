@@ -5,6 +5,7 @@ import { openCatalog } from '../../source/catalog/open-catalog.ts';
 import { linksOf, plainHeading } from './anchors.ts';
 import { commandIndex, commandPage, readCommands } from './command-pages.ts';
 import { componentIndex, componentPage } from './component-pages.ts';
+import { faultPage } from './fault-page.ts';
 import { flowIndex, flowPage, readFlowGroups } from './flow-pages.ts';
 import type { Pages } from './markdown.ts';
 import { navigationFor } from './navigation.ts';
@@ -95,6 +96,7 @@ export async function generatedPages(pictures: ReadonlySet<string> = new Set()) 
       await commandPage(command, (flow) => `[${flow.title}](../procedures/${flow.id}.md)`),
     );
   pages.set('reference/commands/index.md', await commandIndex(commands));
+  pages.set('reference/faults.md', await faultPage());
 
   const sidebars: Record<string, SidebarItem[]> = {
     '/reference/components/': [
@@ -142,7 +144,9 @@ async function writeSite(folder: string): Promise<void> {
   cpSync(join(import.meta.dirname, 'logo.svg'), join(folder, 'public/logo.svg'));
   cpSync(join(docs, 'pictures/tour.svg'), join(folder, 'public/tour.svg'));
   if (pictures.length > 0) cpSync(picturesFolder, join(folder, 'public/procedures'), { recursive: true });
-  writeFileSync(join(folder, 'navigation.json'), JSON.stringify({ '/': written.sidebar, ...generated.sidebars }));
+  const faults = { text: 'Fault codes', link: '/reference/faults' };
+  const sidebar = written.sidebar.map((each) => (each.text === 'Help' ? { ...each, items: [...(each.items ?? []), faults] } : each));
+  writeFileSync(join(folder, 'navigation.json'), JSON.stringify({ '/': sidebar, ...generated.sidebars }));
   process.stdout.write(`${written.pages.size} written and ${generated.pages.size} generated pages\n`);
 }
 

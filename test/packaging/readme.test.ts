@@ -17,7 +17,7 @@ const reason =
 
 const readme = readFileSync(join(checkout, 'README.md'), 'utf8');
 const blocks = (language: string): string[] =>
-  [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(([, text = '']) => text);
+  [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([sS]*?)^\`\`\``, 'gm'))].map(([, text = '']) => text);
 const firstCommands = (blocks('')[0] ?? '').split('\n').map((line) => line.replace(/\s+#.*/, ''));
 const installCommands = blocks('sh').join('\n');
 const shown = blocks('console').map((block) => {
