@@ -6,7 +6,6 @@ import { type UnfinishedChange, unfinishedText } from '../app/unfinished-changes
 import { type Group, groupTitles } from '../catalog/groups.ts';
 import { missingComponents, sealedManagers } from '../fleet/missing-components.ts';
 import type { ComponentView, EngineView, FleetSnapshot, ServiceView, Severity } from '../fleet/model.ts';
-import { labelOfState } from '../fleet/service-state.ts';
 import { backupText, leftLines } from '../fleet/setup-tasks.ts';
 import { urlHost } from '../text/authority.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -196,7 +195,7 @@ function setupTaskLines({ id, setupTasks }: ComponentView, subject: CommandSubje
 function serviceLines(services: readonly ServiceView[], output: Output, nowMs: number): string[] {
   const rows = services.map((service) => [
     `${output.glyph(service.severity)} ${cleanLine(service.name)}`,
-    labelOfState(service.state),
+    service.state,
     service.sinceMs === undefined ? '' : durationText(nowMs - service.sinceMs),
     cleanLine(service.image),
     service.ports.map(portText).join(' '),
