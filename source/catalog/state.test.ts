@@ -3,10 +3,10 @@ import { stateId } from './state.ts';
 
 test.each([
   ['healthy', 'healthy'],
-  ['signups open', 'signups-open'],
-  ['up, login needed', 'up-login-needed'],
+  ['setup required', 'setup-required'],
+  ['healthy, in sync', 'healthy-in-sync'],
   ['sealed {string(json.progress)}/{string(json.t)}', 'sealed'],
   ['port 80 closed', 'port-closed'],
-  ['API away', 'api-away'],
+  ['API off', 'api-off'],
   ['{json.state}', ''],
 ])('the id of "%s" is "%s"', (label, id) => expect(stateId(label)).toBe(id));
