@@ -101,12 +101,7 @@ const answering: readonly ProbeState[] = [
     severity: 'warning',
     detail: 'It responds, but not at this path. It is another version, or another program uses this port.',
   },
-  {
-    when: 'status == 429 || status == 503',
-    state: 'busy',
-    severity: 'warning',
-    detail: 'It rejects requests for now (status {status}).',
-  },
+  { when: 'status == 429 || status == 503', state: 'busy', severity: 'warning', detail: 'It rejects requests for now (status {status}).' },
   { when: 'status >= 500', state: 'unhealthy', severity: 'error', detail: 'It responds with status {status}; its log shows why.' },
 ];
 
