@@ -8,6 +8,9 @@ export interface State {
   severity: Severity;
 }
 
+/** Columns for a label in lists. The catalog has no longer one; those with filled-in parts can be cut. */
+export const labelColumns = 19;
+
 /** The label in kebab case, without filled-in parts and numbers: `sealed {n}/{m}` is `sealed`. Empty for a label without fixed text. */
 export function stateId(label: string): string {
   const words = label.replaceAll(/\{[^}]*\}/g, ' ').toLowerCase();
