@@ -123,12 +123,12 @@ telemetry { prometheus_retention_time = "30s" }
 });
 
 it.each([
-  ['session:\n', 'session:\n  domain: example.com\n', 3, 'session.domain', /before 4\.38/, /session\.cookies/],
-  ['session:\n', 'session:\n  secret: abcdefghijklmnop\n', 3, 'session.secret', /secret stands in the file/, /AUTHELIA_SESSION_SECRET/],
-  ["user: 'uid=admin'", "password: 'hunter2'", 6, 'authentication_backend.ldap.password', /secret stands/, /env "LDAP_PASSWORD"/],
-  ['address:', 'url:', 6, 'authentication_backend.ldap.url', /before 4\.38/, /ldap\.address/],
-  ['storage:', 'server: {host: 0.0.0.0}\nstorage:', 8, 'server.host', /before 4\.38/, /server\.address/],
-  ['storage: {', 'storage: {encryption_key: abcdefghijklmnopqrstuvwxyz, ', 8, 'storage.encryption_key', /secret stands/, /Remove it/],
+  ['session:\n', 'session:\n  domain: example.com\n', 3, 'session.domain', /deprecated since 4\.38/, /session\.cookies/],
+  ['session:\n', 'session:\n  secret: abcdefghijklmnop\n', 3, 'session.secret', /contains the session secret/, /AUTHELIA_SESSION_SECRET/],
+  ["user: 'uid=admin'", "password: 'hunter2'", 6, 'authentication_backend.ldap.password', /contains the password/, /env "LDAP_PASSWORD"/],
+  ['address:', 'url:', 6, 'authentication_backend.ldap.url', /deprecated since 4\.38/, /ldap\.address/],
+  ['storage:', 'server: {host: 0.0.0.0}\nstorage:', 8, 'server.host', /deprecated since 4\.38/, /server\.address/],
+  ['storage: {', 'storage: {encryption_key: abcdefghijklmnopqrstuvwxyz, ', 8, 'storage.encryption_key', /contains the storage encryption key/, /Remove it/],
   ['  cookies:\n    - {', '  name: {', 3, 'session.name', /must be text/, /./],
   ["'ldap://directory:3890'", 'directory', 6, 'authentication_backend.ldap.address', /wrong form/, /^Write an address with its scheme/],
 ])('sso-portal: %j written as %j is told in words', async (from, to, line, field, message, remedy) => {
@@ -244,12 +244,12 @@ it.each([
     'notifier.smtp',
     /mail server is missing/,
   ],
-  ['sso-portal', portal.replace('local: {path: /config/db.sqlite3}', 'mysql: {database: a}'), 'storage.mysql', /where the database is/],
+  ['sso-portal', portal.replace('local: {path: /config/db.sqlite3}', 'mysql: {database: a}'), 'storage.mysql', /database is missing/],
   ['sso-portal', portal.replace('storage: {', 'storage: {encryption_key: short, '), 'storage.encryption_key', /at least 20/],
   ['dynamic-proxy', 'entryPoints: {web: {address: ":80"}}\n', '', /static configuration/],
   ['mesh-control-server', 'ip_prefixes: [10.0.0.0/8]\n', '', /before 0\.23/],
-  ['mesh-control-server', 'dns: {base_domain: a.b}\n', 'dns.nameservers', /there are none/],
-  ['quic-proxy', 'server: example.org:443\n', 'server', /client file/],
+  ['mesh-control-server', 'dns: {base_domain: a.b}\n', 'dns.nameservers', /none are set/],
+  ['quic-proxy', 'server: example.org:443\n', 'server', /client configuration/],
   ['outbound-tunnel', 'ingress:\n  - {service: "http://a:80"}\n  - {hostname: b, service: "http://b:80"}\n', 'ingress[0]', /never reached/],
   [
     'limit-range',
