@@ -200,7 +200,9 @@ describe('a configuration file', () => {
 });
 
 describe('a file that its program fills in first', () => {
-  const rules = [{ id: 'unknown-name', when: '!(one in config.names)', at: ['tags', '*'], message: 'Nobody knows it.', remedy: 'Name it.' }];
+  const rules = [
+    { id: 'unknown-name', when: '!(one in config.names)', at: ['tags', '*'], message: 'Nobody knows it.', remedy: 'Name it.' },
+  ];
   const known = JSON.stringify({
     type: 'object',
     properties: {

@@ -128,7 +128,14 @@ it.each([
   ["user: 'uid=admin'", "password: 'hunter2'", 6, 'authentication_backend.ldap.password', /contains the password/, /env "LDAP_PASSWORD"/],
   ['address:', 'url:', 6, 'authentication_backend.ldap.url', /deprecated since 4\.38/, /ldap\.address/],
   ['storage:', 'server: {host: 0.0.0.0}\nstorage:', 8, 'server.host', /deprecated since 4\.38/, /server\.address/],
-  ['storage: {', 'storage: {encryption_key: abcdefghijklmnopqrstuvwxyz, ', 8, 'storage.encryption_key', /contains the storage encryption key/, /Remove it/],
+  [
+    'storage: {',
+    'storage: {encryption_key: abcdefghijklmnopqrstuvwxyz, ',
+    8,
+    'storage.encryption_key',
+    /contains the storage encryption key/,
+    /Remove it/,
+  ],
   ['  cookies:\n    - {', '  name: {', 3, 'session.name', /must be text/, /./],
   ["'ldap://directory:3890'", 'directory', 6, 'authentication_backend.ldap.address', /wrong form/, /^Write an address with its scheme/],
 ])('sso-portal: %j written as %j is told in words', async (from, to, line, field, message, remedy) => {

@@ -68,12 +68,7 @@ table('enterprise-vpn', [
   ['ready', { answer: answered(200, ''), services: { mongo: running } }, 'healthy', 'ok'],
   ['out of touch', { answer: answered(504, '') }, 'database down', 'error'],
   ['database down', { answer: silent, services: { mongo: down } }, 'database down', 'error', /restarting/],
-  [
-    'database unhealthy',
-    { answer: answered(200, ''), services: { mongo: { ...running, health: 'unhealthy' } } },
-    'database down',
-    'error',
-  ],
+  ['database unhealthy', { answer: answered(200, ''), services: { mongo: { ...running, health: 'unhealthy' } } }, 'database down', 'error'],
   ['set-up page', { answer: answered(302, '', { location: '/setup' }) }, 'redirecting', 'warning'],
   ['refused', { answer: answered(401, '') }, 'login required', 'ok'],
   ['failing', { answer: answered(500, '') }, 'unhealthy', 'error'],
