@@ -62,7 +62,7 @@ describe('the practice world at its start', () => {
       'llm-proxy': 'database down',
       'media-server': 'healthy',
       'mesh-control-server': 'healthy',
-      'model-runtime': '2 models, 1 loaded',
+      'model-runtime': '1 of 2 loaded',
       'password-vault': 'sign-ups open',
       'reverse-proxy': 'proxying',
       'rss-reader': 'healthy',

@@ -29,7 +29,7 @@ table('model-runtime', [
   [
     'two models, one loaded',
     { answer: tags('a', 'b'), calls: { loaded: answered(200, '{"models":[{"name":"a","size":5,"size_vram":5}]}') } },
-    '2 models, 1 loaded',
+    '1 of 2 loaded',
     'ok',
     /a is loaded/,
   ],
