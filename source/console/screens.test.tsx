@@ -425,4 +425,41 @@ describe('every screen at every size', { timeout: 180_000 }, () => {
     const harness = await openHarness({ app: createFakeApp({ snapshot: { ...sampleSnapshot(), components } }) });
     for (const state of states) expect(harness.frame()).toMatch(new RegExp(`[●◌▲✖○?] is-${state} +${state} `));
   });
+
+  describe.each([
+    { columns: 60, rows: 20 },
+    { columns: 80, rows: 24 },
+    { columns: 120, rows: 36 },
+  ])('states at $columns x $rows', (size) => {
+    const of = (id: string, label: string, host: string) =>
+      sampleComponent({
+        id,
+        group: 'media',
+        kind: '',
+        product: 'It',
+        image: 'x',
+        state: 'running',
+        agoMs: day,
+        host,
+        probe: { label, severity: 'warning' },
+      });
+    const shown = async (hosts: readonly string[]) => {
+      const labels = ['healthy', 'certificate expired', 'unexpected response', 'setup required'];
+      const ids = ['tunnel-server-self-hosted', 'secrets-manager-path', 'secrets-manager-env', 'request-manager-second'];
+      const components = ids.map((id, index) => of(id, labels[index] ?? '', hosts[index % hosts.length] ?? ''));
+      const engines = hosts.map((name) => ({ ...sampleEngine, name }));
+      const harness = await openHarness({ size, app: createFakeApp({ snapshot: { ...sampleSnapshot(), components, engines } }) });
+      return harness.frame();
+    };
+
+    test('are whole with one host', async () => {
+      const frame = await shown(['nas']);
+      for (const label of ['certificate expired ', 'unexpected response ', 'setup required ']) expect(frame).toContain(label);
+    });
+
+    test('leave space for names that differ at their end with several hosts', async () => {
+      const frame = await shown(['nas', 'pi', 'attic']);
+      for (const text of ['secrets-manager-path', 'secrets-manager-env', 'certificate e', 'unexpected re']) expect(frame).toContain(text);
+    });
+  });
 });

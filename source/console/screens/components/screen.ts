@@ -124,7 +124,7 @@ function columnsFor(width: number, labels: readonly string[], hosts: readonly st
     columns.host = Math.min(mostHostColumns, Math.max(4, ...hosts.map(textWidth)));
     room -= columns.host + 1;
     // Two names that differ only at their end must stay distinct; a label is readable from its start.
-    const wanted = Math.min(state - leastStateColumns, Math.max(0, 16 - room));
+    const wanted = Math.min(state - leastStateColumns, Math.max(0, 20 - room));
     columns.state -= wanted;
     room += wanted;
   }
