@@ -81,7 +81,7 @@ const progress = (state: object = {}) =>
 
 table('image-form', [
   ['idle', { answer: progress(), calls: { models: json([{ title: 'v1-5.safetensors' }]) } }, 'healthy', 'ok'],
-  ['working', { answer: progress({ job_count: 1, sampling_step: 7, sampling_steps: 20 }) }, 'busy', 'ok', /Step 7 of 20/],
+  ['working', { answer: progress({ job_count: 1, sampling_step: 7, sampling_steps: 20 }) }, 'working', 'ok', /Step 7 of 20/],
   ['no checkpoint', { answer: progress(), calls: { models: json([]) } }, 'no model', 'warning'],
   ['without its API', { answer: json({ detail: 'Not Found' }, 404) }, 'API off', 'warning', /--api/],
   ['a login in front', { answer: refused }, 'login required', 'ok'],

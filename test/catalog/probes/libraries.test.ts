@@ -110,7 +110,7 @@ table('metadata-manager', [
   ],
   ['may not be asked inside', { answer: container('running'), calls: { outcome: silent } }, 'running', 'ok'],
   ['ends again and again', { answer: container('restarting') }, 'restarting', 'error'],
-  ['ended', { answer: container('exited') }, 'exited', 'error'],
+  ['ended', { answer: container('exited') }, 'stopped', 'error'],
   ['the engine refuses', { answer: silent }, 'unreachable', 'error'],
   ['garbage', { answer: garbage }, undefined],
 ]);
