@@ -16,3 +16,9 @@ export function stateId(label: string): string {
   const words = label.replaceAll(/\{[^}]*\}/g, ' ').toLowerCase();
   return words.replaceAll(/[^a-z]+/g, '-').replaceAll(/^-|-$/g, '');
 }
+
+/** The name of states with one id in a count: their label, or the words of the id where labels differ or have numbers. */
+export function countedName(states: readonly State[]): string {
+  const [{ id, label } = { id: '', label: '' }] = states;
+  return /\d/.test(label) || states.some((state) => state.label !== label) ? id.replaceAll('-', ' ') : label;
+}
