@@ -32,40 +32,45 @@ function optionItems(command: Command): string[] {
   return options.flatMap((option) => item(help.optionTerm(option), help.optionDescription(option)));
 }
 
-/** Returns the pages by file name: one of the program, and one of each command with those below it. */
+const pageName = (...names: readonly string[]) => ['quarterdeck', ...names].join('-');
+
+/** Returns the pages by file name: one of the program, of each command and of each subcommand. */
 export async function manPages(program: Command, version: string, day: string): Promise<Map<string, string>> {
   const examples = await readExamples();
   const help = program.createHelp();
-  const commands = help.visibleCommands(program).filter((command) => command.name() !== 'help');
-  const examplesOf = (names: readonly string[]) =>
-    section('EXAMPLES', names.flatMap((name) => (examples[name] ?? []).map((each) => `  quarterdeck ${each}`)).join('\n'));
+  const below = (command: Command) => help.visibleCommands(command).filter((each) => each.name() !== 'help');
+  /** As in the help: of a group, the first one of each of its commands. */
+  const examplesOf = (name: string, parts: readonly Command[]) => {
+    const shown = examples[name] ?? parts.flatMap((each) => examples[`${name} ${each.name()}`]?.slice(0, 1) ?? []);
+    return section('EXAMPLES', shown.map((each) => `  quarterdeck ${each}`).join('\n'));
+  };
+  const list = (names: readonly string[], commands: readonly Command[]) =>
+    headed(
+      'COMMANDS',
+      commands.flatMap((each) => item(`${pageName(...names, each.name())}(1)`, help.subcommandDescription(each))),
+    );
   const page = (name: string, summary: string, command: Command, more: readonly string[]): [string, string] => {
     const title = `.TH ${escaped(name.toUpperCase())} 1 ${day} "Quarterdeck ${version}"`;
     const about = [...section('NAME', `${name} - ${summary}`), ...section('SYNOPSIS', help.commandUsage(command))];
     const description = section('DESCRIPTION', command.description() || summary);
     return [`${name}.1`, [title, ...about, ...description, ...headed('OPTIONS', optionItems(command)), ...more, ''].join('\n')];
   };
-  const pages = commands.map((command) => {
-    const name = command.name();
-    const below = help.visibleCommands(command);
-    const parts = below.flatMap((each) => [
-      ...[`.SS ${escaped(`${name} ${help.subcommandTerm(each)}`)}`, escaped(each.description())],
-      ...optionItems(each),
-    ]);
-    const shown = examplesOf([name, ...below.map((each) => `${name} ${each.name()}`)]);
-    const more = [...headed('COMMANDS', parts), ...shown, ...section('SEE ALSO', 'quarterdeck(1)')];
-    return page(`quarterdeck-${name}`, help.subcommandDescription(command), command, more);
-  });
+  const pagesOf = (command: Command, parents: readonly string[]): [string, string][] => {
+    const names = [...parents, command.name()];
+    const parts = below(command);
+    const more = [...list(names, parts), ...examplesOf(names.join(' '), parts)];
+    const seeAlso = ['quarterdeck(1)', ...parents.map((_, index) => `${pageName(...parents.slice(0, index + 1))}(1)`)].join(', ');
+    const own = page(pageName(...names), help.subcommandDescription(command), command, [...more, ...section('SEE ALSO', seeAlso)]);
+    return [own, ...parts.flatMap((each) => pagesOf(each, names))];
+  };
+  const commands = below(program);
   const topic = async (name: string) => (await topicText(name, Number.POSITIVE_INFINITY)).replace(/^.*\n\n/, '');
-  const main = page('quarterdeck', 'console for a self-hosted stack of containers', program, [
-    ...headed(
-      'COMMANDS',
-      commands.flatMap((command) => item(`quarterdeck-${command.name()}(1)`, help.subcommandDescription(command))),
-    ),
-    ...examplesOf(['']),
+  const main = page(pageName(), 'console for a self-hosted stack of containers', program, [
+    ...list([], commands),
+    ...examplesOf('', []),
     ...section('EXIT STATUS', await topic('exit-codes')),
     ...section('ENVIRONMENT', await topic('environment')),
     ...section('FILES', await topic('configuration')),
   ]);
-  return new Map([main, ...pages]);
+  return new Map([main, ...commands.flatMap((command) => pagesOf(command, []))]);
 }

@@ -1,5 +1,5 @@
 import { callText } from '../../source/app/entry-json.ts';
-import type { CatalogEntry } from '../../source/catalog/catalog.ts';
+import { type CatalogEntry, upgradeStepText } from '../../source/catalog/catalog.ts';
 import { groups, groupTitles } from '../../source/catalog/groups.ts';
 import { whereItRuns } from '../../source/catalog/where-it-runs.ts';
 import { slugify } from './anchors.ts';
@@ -345,7 +345,7 @@ function factSections(entry: CatalogEntry): string[] {
     section(
       'Upgrade',
       upgrade ? (upgrade.rollback === 'safe' ? 'Rolling back is safe.' : 'Rolling back requires a backup.') : '',
-      list([...(upgrade?.steps ?? []), ...(upgrade?.notes ?? [])].map(sentence)),
+      list([...(upgrade?.steps.map(upgradeStepText) ?? []), ...(upgrade?.notes ?? [])].map(sentence)),
     ),
     section('Notes', list(entry.notes.map(sentence))),
     section(

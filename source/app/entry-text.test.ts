@@ -123,7 +123,7 @@ errors: [{condition: burnt, outcome: black, check: hot}]
 events: [baked]
 beforeStart: [{id: flour, files: [/data/flour], message: No flour., remedy: Buy some., flow: {id: buy, title: Buy flour, options: {much: true}}}]
 firstRun: [{id: loaf, title: Bake one, detail: slowly, done: 'true', bySite: false, page: /first, urgent: false}]
-upgrade: {rollback: safe, steps: [stop], notes: [slow]}
+upgrade: {rollback: safe, steps: [stop, {after: look}], notes: [slow]}
 backup:
   - {id: data, volume: data, method: copy, service: app, with: [db], exclude: [cache], why: it rests}
   - {id: dumped, volume: two, method: dump, service: app, dump: [dump it], restore: [read it]}

@@ -1,4 +1,4 @@
-import type { CatalogEntry, CatalogPort } from '../catalog/catalog.ts';
+import { type CatalogEntry, type CatalogPort, upgradeStepText } from '../catalog/catalog.ts';
 import { groupTitles } from '../catalog/groups.ts';
 import { whereItRuns } from '../catalog/where-it-runs.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -207,7 +207,7 @@ function factSections(entry: CatalogEntry): Sections {
       ...fields.map((field) => `${field.name}: ${joined(field.type, field.required && 'required', field.secret && 'secret', field.rule)}`),
     ]),
     [entry.deploy === 'compose' ? 'Commands in the container' : 'Commands']: unnamed(entry.cli),
-    Upgrade: upgrade ? [['', rollback, ...upgrade.steps, ...upgrade.notes]] : [],
+    Upgrade: upgrade ? [['', rollback, ...upgrade.steps.map(upgradeStepText), ...upgrade.notes]] : [],
     Notes: unnamed(entry.notes),
   };
 }

@@ -1,6 +1,6 @@
 import { Fault } from '../faults/fault.ts';
 import type { Flow } from '../flows/flow.ts';
-import { formProblems, initialValues } from '../session/form-checks.ts';
+import { formProblems, initialValues, labelAndId } from '../session/form-checks.ts';
 import type { Confirmation, Form, Operator, Progress, Question, Review, Shown, TerminalLoan } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { changesInOneLine } from './review-text.ts';
@@ -55,9 +55,9 @@ export class UnattendedOperator implements Operator {
     const named = wrong.filter(({ kind, id }) => kind !== 'secret' && (flags[id] || flags['set']));
     const options = named.map(({ id }) => (flags[id] ? optionText(id, flags[id]) : `--set ${cleanLine(id)}=...`));
     const others = wrong.filter((field) => field.kind !== 'secret' && !named.includes(field)).map(({ id }) => cleanLine(id));
-    const sentences = wrong.map(({ id, label, kind, value }) => {
-      const said = kind === 'secret' || value === '' ? '' : ` "${value}"`;
-      return cleanLine(`${label === id ? id : `${label} (${id})`}${said}: ${problems[id]}`);
+    const sentences = wrong.map((field) => {
+      const said = field.kind === 'secret' || field.value === '' ? '' : ` "${field.value}"`;
+      return cleanLine(`${labelAndId(field)}${said}: ${problems[field.id]}`);
     });
     throw new Fault(
       'usage.answer',

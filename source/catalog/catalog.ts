@@ -35,6 +35,9 @@ export interface CatalogEntry extends Omit<Component, 'ports' | 'services' | 'im
   own: boolean;
 }
 
+export const upgradeStepText = (step: NonNullable<Component['upgrade']>['steps'][number]): string =>
+  typeof step === 'string' ? step : step.after;
+
 export interface Catalog {
   readonly entries: readonly CatalogEntry[];
   get(id: string): CatalogEntry | undefined;

@@ -24,7 +24,7 @@ function* tags(draft: Draft): Generator<RuleFinding> {
   }
 }
 
-function tagProblem(
+export function tagProblem(
   image: ReturnType<typeof parseImage>,
   isExplained: boolean,
   own: boolean,

@@ -1,4 +1,4 @@
-import { type Draft, inComponent, inCompose, type RuleFinding, repositoryOf, servicesOf, variableOf } from './draft.ts';
+import { type Draft, inComponent, inCompose, type RuleFinding, repositoryOf, servicesOf, variableOf, warningIfOwn } from './draft.ts';
 import type { Component } from './schema.ts';
 
 export const kindRules = { R28: mediaServers, R29: databases, R30: vectorSearch, R31: writingTools, R42: openModels, R55: chainFolders };
@@ -12,10 +12,16 @@ function* mediaServers(draft: Draft): Generator<RuleFinding> {
     if (!component.services[service.name]?.main) continue;
     for (const mount of service.mounts) {
       if (libraryMount.test(mount.target) && !mount.readOnly)
-        yield inCompose(mount.path, 'The media library is writable for the media server.', 'Put :ro behind the mount.');
+        yield warningIfOwn(
+          draft,
+          inCompose(mount.path, 'The media library is writable for the media server.', 'Put :ro behind the mount.'),
+        );
     }
     if (!service.devices.some((device) => device.startsWith('/dev/dri')))
-      yield inCompose(['services', service.name], 'Hardware transcoding needs /dev/dri.', 'Add devices: [/dev/dri:/dev/dri].', 'key');
+      yield warningIfOwn(
+        draft,
+        inCompose(['services', service.name], 'Hardware transcoding needs /dev/dri.', 'Add devices: [/dev/dri:/dev/dri].', 'key'),
+      );
   }
 }
 
@@ -63,7 +69,8 @@ function* vectorSearch(draft: Draft): Generator<RuleFinding> {
 
 const writingKind = /\b(?:kanban|wiki|rss reader|cms|notes|knowledge base|text editor|office suite|read-it-later)\b/i;
 
-function* writingTools({ component }: Draft): Generator<RuleFinding> {
+function* writingTools(draft: Draft): Generator<RuleFinding> {
+  const { component } = draft;
   const { deploy, fields, group, justifies, kind } = component;
   if (group !== 'productivity' || deploy !== 'compose' || !writingKind.test(kind)) return;
   const isDatabase = (field: Component['fields'][number]) =>
@@ -87,7 +94,7 @@ function* writingTools({ component }: Draft): Generator<RuleFinding> {
   for (const [what, found, missing] of wanted) {
     if (!found && !Object.hasOwn(justifies, what)) {
       const remedy = `Add ${missing}, or say why there is none: justifies: {${what}: ...}.`;
-      yield inComponent(['fields'], `A component of this kind takes a ${what}, and none is declared.`, remedy, 'key');
+      yield warningIfOwn(draft, inComponent(['fields'], `A component of this kind takes a ${what}, and none is declared.`, remedy, 'key'));
     }
   }
 }

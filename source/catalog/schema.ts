@@ -327,7 +327,7 @@ export const componentSchema = z.strictObject({
   upgrade: z
     .strictObject({
       rollback: z.enum(['safe', 'unsafe']).default('unsafe'),
-      steps: texts,
+      steps: z.array(z.union([z.string(), z.strictObject({ after: z.string() })])).default([]),
       notes: texts,
     })
     .optional(),

@@ -12,7 +12,7 @@ import { flows } from '../app/flow-registry.ts';
 import type { UnfinishedChange } from '../app/unfinished-changes.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { ownPaths } from '../config/paths.ts';
-import { Fault } from '../faults/fault.ts';
+import { Fault, type FaultCode } from '../faults/fault.ts';
 import type { FleetSnapshot } from '../fleet/model.ts';
 import type { Flow, FlowInput } from '../flows/flow.ts';
 import type { Operator } from '../session/session.ts';
@@ -24,11 +24,18 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const away = (message: string): Partial<FleetSnapshot> => ({
+const away = (message: string, code?: FaultCode): Partial<FleetSnapshot> => ({
   engines: [
     engineView('local', {
       engine: { ...engineView().engine, kind: undefined, version: '', reachable: false },
-      link: { state: 'away', sinceMs: 0, message, remedy: 'Start it: systemctl start docker.', retryAtMs: undefined },
+      link: {
+        state: 'away',
+        sinceMs: 0,
+        message,
+        remedy: 'Start it: systemctl start docker.',
+        retryAtMs: undefined,
+        ...(code && { code }),
+      },
     }),
   ],
 });
@@ -392,6 +399,14 @@ describe('status', () => {
     expect(statusShape.parse(JSON.parse(stdout)).hosts[0]?.engine.reachable).toBe(false);
     expect(JSON.parse(stderr).error).toMatchObject({ code: 'unreachable.engine', message: 'Gone.' });
     expect(exitCode).toBe(3);
+  });
+
+  test('reports the cause under one code that explain has, as JSON and as text', async () => {
+    const facts = away('No engine.', 'unreachable.noEngine');
+    expect(JSON.parse((await run(['status', '--json'], { facts })).stderr).error.code).toBe('unreachable.noEngine');
+    expect((await run(['status', '--verbose'], { facts })).stderr).toContain('quarterdeck explain unreachable.noEngine');
+    const { stdout } = await run(['explain', 'unreachable.noEngine', '--json']);
+    expect(JSON.parse(stdout).faults).toMatchObject([{ code: 'unreachable.noEngine', exitCode: 3 }]);
   });
 
   test('says what broke off, what did not come back, and what is left to do, each with the way to go on (R20)', async () => {

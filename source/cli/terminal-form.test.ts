@@ -122,16 +122,16 @@ describe('a form on a plain terminal', () => {
   test('asks field by field, again until each is right, and secrets are masked', async () => {
     const filling = operatorWith().fill(form, never);
     await types(
-      ['Port of the page [8180]: ', 'x\r'],
-      ['A port is a number.\nPort of the page [8180]: ', '\r'],
-      ['Who reaches it [127.0.0.1]: ', '2\r'],
-      ['Domain: ', '\r'],
-      ['A value is required.\nDomain: ', 'relay.lan\r'],
-      ['Relay [relay.lan, - for none]: ', '\r'],
-      ['Admin token [Enter: generate one]: ', '\r'],
-      ['Relay password: ', '\r'],
-      ['A value is required.\nRelay password: ', 'geheim\r'],
-      ['Relay: A relay cannot be the domain itself.', '-\r'],
+      ['Port of the page (WEB_PORT) [8180]: ', 'x\r'],
+      ['A port is a number.\nPort of the page (WEB_PORT) [8180]: ', '\r'],
+      ['Who reaches it (WEB_BIND) [127.0.0.1]: ', '2\r'],
+      ['Domain (DOMAIN): ', '\r'],
+      ['A value is required.\nDomain (DOMAIN): ', 'relay.lan\r'],
+      ['Relay (RELAY) [relay.lan, - for none]: ', '\r'],
+      ['Admin token (ADMIN_TOKEN) [Enter: generate one]: ', '\r'],
+      ['Relay password (RELAY_PASSWORD): ', '\r'],
+      ['A value is required.\nRelay password (RELAY_PASSWORD): ', 'geheim\r'],
+      ['Relay (RELAY): A relay cannot be the domain itself.', '-\r'],
     );
     expect(await filling).toEqual({
       WEB_PORT: '8180',
@@ -148,9 +148,20 @@ describe('a form on a plain terminal', () => {
 
   test('--yes asks only for what is missing', async () => {
     const filling = operatorWith({ yes: true }).fill(form, never);
-    await types(['Domain: ', 'lan\r'], ['Relay password: ', 'geheim\r']);
+    await types(['Domain (DOMAIN): ', 'lan\r'], ['Relay password (RELAY_PASSWORD): ', 'geheim\r']);
     expect(await filling).toMatchObject({ WEB_PORT: '8180', DOMAIN: 'lan', ADMIN_TOKEN: '', RELAY_PASSWORD: 'geheim' });
     expect(stderr.text).not.toContain('Port of the page');
+  });
+
+  test('the variable is dim after its label, and a field that is called like its variable shows it once', async () => {
+    const fields = [
+      { id: 'SESSION_KEY', label: 'Session key', kind: 'secret' as const, value: '', required: true, help: 'Signs cookies.', section: 'Secrets' },
+      { id: 'TZ', label: 'TZ', kind: 'text' as const, value: 'UTC', required: true, section: 'Settings' },
+    ];
+    const filling = operatorWith({}, outputWith({ LANG: 'C.UTF-8', TERM: 'xterm' })).fill({ id: 'x', title: 'X', fields }, never);
+    await types(['Signs cookies.\nSession key (SESSION_KEY): ', 'geheim\r'], ['TZ [UTC]: ', '\r']);
+    expect(await filling).toEqual({ SESSION_KEY: 'geheim', TZ: 'UTC' });
+    expect(stderr.text).toContain('Session key \x1b[90m(SESSION_KEY)\x1b[39m: ');
   });
 
   test('Ctrl-C walks away', async () => {

@@ -1,5 +1,5 @@
 import { findingsInOrder, reviewLines } from '../app/review-text.ts';
-import { fieldProblem, formProblems, initialValues, mayStayEmpty } from '../session/form-checks.ts';
+import { fieldProblem, formProblems, initialValues, labelAndId, mayStayEmpty } from '../session/form-checks.ts';
 import type { Choice, Form, FormField, Question, Review } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { wrap } from '../text/width.ts';
@@ -66,7 +66,8 @@ async function askField(field: FormField, terminal: PromptTerminal, signal: Abor
   const { output } = terminal;
   const choices = field.kind === 'choice' ? field.choices : undefined;
   introduce({ help: field.help, choices }, output);
-  const prompt = `${cleanLine(field.label)}${emptyAnswer(field)}: `;
+  const variable = field.label === field.id ? '' : ` ${output.paintError('faint', `(${cleanLine(field.id)})`)}`;
+  const prompt = `${cleanLine(field.label)}${variable}${emptyAnswer(field)}: `;
   for (;;) {
     let answer: string;
     if (field.kind === 'secret') answer = await readSecret(terminal, prompt, signal);
@@ -107,7 +108,7 @@ export async function fillOnLines(
     }
     problems = formProblems(form, values);
     asked = wrong();
-    for (const { id, label } of asked) output.note(output.paintError('warning', cleanLine(`${label}: ${problems[id]}`)));
+    for (const field of asked) output.note(output.paintError('warning', cleanLine(`${labelAndId(field)}: ${problems[field.id]}`)));
   }
   return values;
 }

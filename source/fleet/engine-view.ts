@@ -1,7 +1,7 @@
 import { Fault } from '../faults/fault.ts';
 import { cleanLine } from '../text/clean.ts';
 import type { EngineWatch } from './engine-watch.ts';
-import type { ConnectionView, EngineView, FleetSnapshot } from './model.ts';
+import type { ConnectionView, EngineView, FleetSnapshot, LinkView } from './model.ts';
 import { engineNotes } from './ports.ts';
 
 export function toEngineView(watch: EngineWatch, connection: ConnectionView | undefined): EngineView {
@@ -26,14 +26,21 @@ export function toEngineView(watch: EngineWatch, connection: ConnectionView | un
   };
 }
 
-/** Throws when no engine answers: the fault of the first engine. With several, all are named. */
+/** Returns the fault of an engine that is not connected. */
+export function awayFault(name: string, { code, message, remedy, cause }: Partial<LinkView> = {}): Fault {
+  const missing = 'Start the engine; the connection is restored automatically.';
+  return new Fault(code ?? 'unreachable.engine', message ?? `The engine of ${name} is not connected.`, remedy ?? missing, { cause });
+}
+
+/** Throws when no engine answers: the fault of the first engine. With several, all are named, and their code is the one they share. */
 export function throwIfNothingAnswers({ engines }: FleetSnapshot): void {
   if (engines.some(({ engine }) => engine.reachable)) return;
   const [first] = engines;
   // Engines of one unreachable machine have the same message.
   const messages = [...new Set(engines.map(({ link }) => link.message).filter((message) => message !== undefined))];
+  const [code = 'unreachable.engine', another] = new Set(engines.map(({ link }) => link.code));
   throw new Fault(
-    'unreachable.engine',
+    another === undefined ? code : 'unreachable.engine',
     messages.length > 0 ? messages.join(' ') : 'No container engine was found on this machine.',
     first?.link.remedy ?? 'Start Docker or Podman, or set DOCKER_HOST to where the engine listens.',
     { cause: first?.link.cause },

@@ -319,7 +319,13 @@ describe('following an engine', () => {
     await vi.waitFor(() => expect(watch.link.state).toBe('away'), { interval: 5 });
     const fault = new Fault('unreachable.link', 'nas has stopped answering.', 'Check the cable.');
     say({ state: 'away', sinceMs: 0, fault, retryAtMs: 7 });
-    expect(watch.link).toMatchObject({ state: 'away', message: fault.message, remedy: fault.remedy, retryAtMs: 7 });
+    expect(watch.link).toMatchObject({
+      state: 'away',
+      code: 'unreachable.link',
+      message: fault.message,
+      remedy: fault.remedy,
+      retryAtMs: 7,
+    });
     say({ state: 'connecting', sinceMs: 0 });
     expect(open).toHaveBeenCalledTimes(1);
     say({ state: 'connected', sinceMs: 0 });

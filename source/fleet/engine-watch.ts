@@ -255,7 +255,7 @@ export class EngineWatch {
         (late ? `The ${this.#engineLabel} does not answer.` : `The connection to the ${this.#engineLabel} broke: ${messageOf(thrown)}`),
       remedy: fault?.remedy ?? 'Check that the engine runs; the connection comes back by itself.',
       retryAtMs: Date.now() + Math.min(longest, first * 2 ** attempt),
-      ...(fault?.cause !== undefined && { cause: fault.cause }),
+      ...(fault && { code: fault.code, cause: fault.cause }),
     };
     this.#engineStartedMs = undefined;
     this.complete = true;
@@ -285,7 +285,7 @@ export class EngineWatch {
       isConnected = false;
       clearTimeout(timer);
       if (!fault) return;
-      this.link = { ...this.link, message: fault.message, remedy: fault.remedy, retryAtMs, cause: fault.cause };
+      this.link = { ...this.link, code: fault.code, message: fault.message, remedy: fault.remedy, retryAtMs, cause: fault.cause };
       this.changed();
     };
     const unsubscribe = link?.subscribe(check);

@@ -1,5 +1,6 @@
 import type { Severity, State } from '../catalog/state.ts';
 import type { ContainerHealth, EngineKind, PublishedPort } from '../engine/engine.ts';
+import type { FaultCode } from '../faults/fault.ts';
 import type { HostLinkView } from '../hosts/host.ts';
 import type { severities } from './service-state.ts';
 
@@ -148,6 +149,8 @@ export interface LinkView {
   message: string | undefined;
   remedy: string | undefined;
   retryAtMs: number | undefined;
+  /** Of the fault whose message this is. */
+  code?: FaultCode;
   cause?: unknown;
 }
 

@@ -46,7 +46,7 @@ export async function* followContainer(
     const isRead = read?.incarnation === target.incarnation && (!target.running || !follow);
     if (isRead && !follow) return;
     if (isRead || !target.engine) {
-      if (!follow && targets.away) throw new Fault('unreachable.engine', targets.away.message, targets.away.remedy);
+      if (!follow && targets.away) throw targets.away;
       options.opened();
       await targets.changed(container, target, signal);
       continue;

@@ -116,7 +116,7 @@ export async function* logRuns(options: RunOptions): AsyncGenerator<readonly Log
       // A source disappears a moment before the reason is known.
       if (!follow && merge.sources === 0 && followers === 0) {
         merge.throwFailure();
-        if (targets.away && known.size === 0) throw new Fault('unreachable.engine', targets.away.message, targets.away.remedy);
+        if (targets.away && known.size === 0) throw targets.away;
         if (targets.unknown === 0) return;
       }
       using _wake = addAbortListener(signal, () => merge.nudge());

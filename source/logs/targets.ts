@@ -1,6 +1,8 @@
 import { addAbortListener } from 'node:events';
 import type { Engine, EngineKind } from '../engine/engine.ts';
+import type { Fault } from '../faults/fault.ts';
 import { createListeners } from '../faults/listeners.ts';
+import { awayFault } from '../fleet/engine-view.ts';
 import type { EngineWatch } from '../fleet/engine-watch.ts';
 import type { OpenFleet } from '../fleet/open-fleet.ts';
 
@@ -37,7 +39,7 @@ export class LogTargets {
   /** The message that explains why no lines arrive; undefined if there is no problem. */
   message: string | undefined;
   /** By engine. */
-  aways: ReadonlyMap<string, { message: string; remedy: string }> = new Map();
+  aways: ReadonlyMap<string, Fault> = new Map();
   /** Containers that have not been inspected yet: only an inspect shows whether frames are used. */
   unknown = 0;
 
@@ -54,7 +56,7 @@ export class LogTargets {
     this.#update();
   }
 
-  get away(): { message: string; remedy: string } | undefined {
+  get away(): Fault | undefined {
     return this.aways.values().next().value;
   }
 
@@ -103,7 +105,7 @@ export class LogTargets {
     const members = new Set<string>();
     let missing = 0;
     let unknown = 0;
-    const aways = new Map<string, { message: string; remedy: string }>();
+    const aways = new Map<string, Fault>();
     const awaited = new Set<string>();
     for (const component of this.keys) {
       const runtime = this.fleet.runtime(component);
@@ -111,7 +113,7 @@ export class LogTargets {
       else if (runtime.watch.link.state !== 'connected') {
         const { name, host, link } = runtime.watch;
         awaited.add(host.link ? name : 'the engine');
-        aways.set(name, { message: link.message ?? `The engine of ${name} is not connected.`, remedy: link.remedy ?? 'Start it.' });
+        aways.set(name, awayFault(name, link));
       }
       for (const { container, service } of runtime?.group.members ?? []) {
         if (this.#services && !this.#services.has(service)) continue;

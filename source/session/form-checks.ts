@@ -2,6 +2,9 @@ import type { Form, FormField } from './session.ts';
 
 export type FormValues = Readonly<Record<string, string>>;
 
+/** `Session key (SESSION_KEY)` */
+export const labelAndId = ({ label, id }: FormField): string => (label === id ? id : `${label} (${id})`);
+
 /** An empty secret needs no answer if a value exists already, or one is generated. */
 export function mayStayEmpty(field: FormField): boolean {
   return !field.required || (field.kind === 'secret' && (field.generated === true || field.kept === true));

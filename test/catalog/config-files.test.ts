@@ -65,7 +65,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     mistakes: [
       ['sync_mode: append', 'sync_mode: replace', 'replace', /sync_mode/],
       ['timeout: 90', 'timeout: soon', 'soon', /timeout/],
-      ['token: <<mediatoken>>', 'token: abcdefghijklmnopqrst', 'abcdefghijklmnopqrst', /file contains the token/],
+      ['token: <<mediatoken>>', 'token: abcdefghijklmnopqrst', 'abcdefghijklmnopqrst', /file contains the token in plaintext/],
     ],
   },
   'sso-portal': {
@@ -158,7 +158,12 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     refused: { NETBIRD_AUTH_CLIENT_ID: '{{ .NETBIRD_DATASTORE_ENC_KEY }}', NETBIRD_TURN_USER: 'a"b', NETBIRD_DOMAIN: 'a b' },
     mistakes: [
       ['"https://id.example.org/.well-known', '"https://id.example.com/.well-known', '"https://id.example.org"', /does not match/],
-      ['"{{ .NETBIRD_TURN_PASSWORD }}"', '"hunter2hunter2"', '"hunter2hunter2"', /Turns\[0\]\.Password .*contains the TURN password/],
+      [
+        '"{{ .NETBIRD_TURN_PASSWORD }}"',
+        '"hunter2hunter2"',
+        '"hunter2hunter2"',
+        /Turns\[0\]\.Password The file contains the TURN password/,
+      ],
       ['"Proto": "https"', '"Proto": "tls"', '"tls"', /Signal\.Proto/],
       ['"CredentialsTTL": "12h",', '"CredentialsTTL": "12h"', '"Secret": ""', /JSON/],
     ],

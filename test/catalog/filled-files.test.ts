@@ -148,10 +148,10 @@ describe('dns-blocker', () => {
     const text = await filled('dns-blocker', path);
     expect(reported('dns-blocker', text)).toEqual([]);
     expect(reported('dns-blocker', text.replace('{"default": ["ads"]}', '{"default": ["adverts"]}'))).toEqual([
-      `${line(text, 'clientGroupsBlock')}: No list belongs to this group, so it blocks nothing.`,
+      `${line(text, 'clientGroupsBlock')}: This group has no list, so it blocks nothing.`,
     ]);
     expect(reported('dns-blocker', text.replace('{"default": ["9', '{"kids": ["9'))).toEqual([
-      `${line(text, 'groups:')}: There is no resolver group named default.`,
+      `${line(text, 'groups:')}: The resolver group default is missing.`,
     ]);
     expect(reported('dns-blocker', text.replace('dns: 53', 'dns: 5353'))).toEqual([
       `${line(text, 'ports:')}: compose.yaml publishes the container ports 53 and 4000.`,
@@ -212,7 +212,7 @@ describe('dhcp-server', () => {
     expect(reported('dhcp-server', text)).toEqual([]);
     expect(reported('dhcp-server', text.replace('"id": 1,', ''))).toEqual([`${line(text, '"subnet4"') + 1}: The subnet has no id.`]);
     expect(reported('dhcp-server', text.replace('/var/lib/kea/', '/tmp/'))).toEqual([
-      `${line(text, 'lease-database')}: Leases must be stored in /var/lib/kea; elsewhere they are lost with the container.`,
+      `${line(text, 'lease-database')}: The lease file must be in /var/lib/kea; with another path, Kea does not start.`,
     ]);
   });
 });

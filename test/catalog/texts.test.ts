@@ -19,6 +19,7 @@ interface Field {
 interface Entry {
   kind: string;
   fields?: Field[];
+  upgrade?: { steps?: (string | { after: string })[] };
   probe?: { states: { state: string; id?: string; detail?: string }[] };
 }
 
@@ -89,6 +90,11 @@ describe.each(entries)('%s', (_, entry) => {
   it('has labels of states that fit into a list', () => {
     const states = entry.probe?.states ?? [];
     expect(states.map(({ state }) => filledIn(state)).filter((label) => label.length > labelColumns)).toEqual([]);
+  });
+
+  it('lists after an update what its words put there', () => {
+    const before = (entry.upgrade?.steps ?? []).filter((step) => typeof step === 'string');
+    expect(before.filter((text) => /^(?:Afterwards|Then|After the (?:update|upgrade))\b/.test(text))).toEqual([]);
   });
 
   it('shows no notes of authors', () => {

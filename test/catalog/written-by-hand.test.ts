@@ -262,7 +262,7 @@ it.each([
     'limit-range',
     'kind: LimitRange\nspec: {limits: [{type: Container, default: {cpu: 1}, defaultRequest: {cpu: 2}}]}\n',
     'spec.limits[0].defaultRequest.cpu',
-    /would request more/,
+    /above its default limit/,
   ],
 ] as const)('%s: what its product refuses is told (%#)', async (id, text, field, message) => {
   const reported = await check(id, text);

@@ -114,10 +114,14 @@ describe('man pages', async () => {
   for (const [name, text] of pages) writeFileSync(join(folder, name), text);
   const has = (program: string) => spawnSync(program, ['-v']).error === undefined;
 
-  test('there is one of the program and one of each command, and package.json lists those of the build', () => {
+  test('there is one of the program, of each command and of each subcommand, and package.json lists those of the build', async () => {
     const built = readdirSync(join(root, 'dist/man')).sort();
     expect([...pages.keys()].sort()).toEqual(built);
-    expect(built).toContain('quarterdeck-status.1');
+    const commands = runnable(await programOf());
+    expect(built).toEqual(expect.arrayContaining(commands.map((name) => `quarterdeck-${name.replaceAll(' ', '-')}.1`)));
+    // No two commands share a name: a command of its own could be called like a subcommand.
+    const groups = new Set(commands.flatMap((name) => (name.includes(' ') ? name.split(' ').slice(0, 1) : [])));
+    expect(built).toHaveLength(1 + new Set([...commands, ...groups]).size);
     const text = readFileSync(packagePath, 'utf8');
     expect(text).toBe(withManPages(text));
   });
@@ -125,9 +129,22 @@ describe('man pages', async () => {
   test('text is not read as requests of roff, and letters outside of ASCII are escaped', () => {
     for (const text of pages.values()) {
       expect(text).toMatch(/^[\n\x20-\x7e]+$/);
-      expect(text.match(/^[.'](?!TH |SH |SS |TP$|PP$|nf$|fi$).*/gm)).toBeNull();
+      expect(text.match(/^[.'](?!TH |SH |TP$|PP$|nf$|fi$).*/gm)).toBeNull();
     }
-    expect(pages.get('quarterdeck-secrets.1')).toContain('.SS secrets rotate COMPONENT VARIABLE\n');
+  });
+
+  test('the page of a group lists its subcommands, and theirs have usage, options, examples and the way back', () => {
+    const group = pages.get('quarterdeck-vault.1') ?? '';
+    expect(group).toContain('\n.TP\n\\fBquarterdeck\\-vault\\-read(1)\\fR\n');
+    expect(group).not.toContain('.SS ');
+    const page = pages.get('quarterdeck-vault-read.1') ?? '';
+    expect(page).toMatch(/^\.TH QUARTERDECK\\-VAULT\\-READ 1 /);
+    expect(page).toContain('.SH SYNOPSIS\nquarterdeck vault read [COMPONENT] [PATH] [options]\n');
+    expect(page).toContain('\\fB\\-\\-field <key>\\fR\n');
+    expect(page).toContain('.SH EXAMPLES\n.nf\n  quarterdeck vault read ');
+    expect(page).toContain('.SH SEE ALSO\nquarterdeck(1), quarterdeck\\-vault(1)\n');
+    // A command that has subcommands keeps its own options.
+    expect(pages.get('quarterdeck-backup.1')).toMatch(/\.SH OPTIONS\n[\s\S]*keep\\-all[\s\S]*\.SH COMMANDS\n[\s\S]*backup\\-verify\(1\)/);
   });
 
   test.skipIf(!has('groff'))('groff accepts them without a warning', () => {

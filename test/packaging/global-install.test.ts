@@ -95,7 +95,19 @@ it('has help topics, explanations of faults and man pages', async () => {
   expect(await run([quarterdeck, 'help', 'environment'])).toMatchObject({ code: 0, stdout: expect.stringContaining('QUARTERDECK_HOME') });
   expect(await run([quarterdeck, 'explain', 'usage.verb'])).toMatchObject({ code: 0, stdout: expect.stringContaining('exit code 2') });
   const pages = await readdir(join(prefix(), 'share/man/man1'));
-  expect(pages).toEqual(expect.arrayContaining(['quarterdeck.1', 'quarterdeck-status.1']));
+  expect(pages).toEqual(expect.arrayContaining(['quarterdeck.1', 'quarterdeck-status.1', 'quarterdeck-vault-read.1']));
+});
+
+it('has the templates of a new catalog entry', async () => {
+  const flags = ['name', 'Acme', 'kind', 'Notes', 'group', 'ai', 'image', 'acme/notes:latest', 'port', '80', 'host-port', '8770'];
+  const more = ['health', '/', 'volume', '/data', 'time-zone', 'yes'];
+  const answers = [...flags, ...more].map((word, index) => (index % 2 === 0 ? `--${word}` : word));
+  const quarterdeck = join(prefix(), 'bin', 'quarterdeck');
+  expect(await run([quarterdeck, 'catalog', 'new', 'acme', 'catalog', ...answers])).toMatchObject({ code: 0 });
+  expect(await run([quarterdeck, 'catalog', 'check', 'catalog'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('1 component'),
+  });
 });
 
 it('runs through the links that npm makes', async () => {

@@ -1,15 +1,19 @@
-import { dirname, join, resolve } from 'node:path';
-import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Catalog, CatalogEntry } from '../../catalog/catalog.ts';
+import { groups } from '../../catalog/groups.ts';
+import { tagProblem } from '../../catalog/image-rules.ts';
 import { parseImage } from '../../catalog/images.ts';
 import { schemaLine } from '../../catalog/schema-line.ts';
-import { installationFolder } from '../../config/installation.ts';
+import { installationFolder, readInstalled } from '../../config/installation.ts';
 import { Fault } from '../../faults/fault.ts';
 import { localFiles } from '../../hosts/local-files.ts';
-import type { Session } from '../../session/session.ts';
+import { fieldProblem } from '../../session/form-checks.ts';
+import type { FormField, Session } from '../../session/session.ts';
+import { filledFile } from '../../stack/plan/render.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
 import type { FlowContext, FlowInput, Procedure } from '../flow.ts';
-import { optionOf, wordsUpTo } from '../flow-options.ts';
+import { optionsOf, wordsUpTo } from '../flow-options.ts';
 import { givenOrAsked } from '../given-or-asked.ts';
 import { fileOf } from '../named-file.ts';
 
@@ -30,7 +34,7 @@ export const catalogNew: Procedure = async (session, input, context) => {
   const path = join(folder, id);
   await throwIfThere(session, path);
   const known = context.catalog.get(id);
-  const files = known ? await copyOf(session, known) : await begun(session, input, id);
+  const files = known ? await copyOf(session, input, known) : await begun(session, input, id, context.catalog);
   const names = [...files.keys()];
   const shown = cleanLine(path);
   const made = await session.act({
@@ -51,9 +55,10 @@ export const catalogNew: Procedure = async (session, input, context) => {
   });
   const data = { id, folder: path, files: names };
   if (!made) return { message: `Dry run: nothing was written to ${shown}.`, data };
-  const kind = known ? `a copy of the built-in ${id}, and replaces it` : 'a minimal entry';
-  const next = `Edit it, then run: quarterdeck catalog check ${cleanLine(folder)}`;
-  const settings = context.ownCatalogFolder === folder ? '' : ` To use it, set in config.yaml: catalogFolder: ${cleanLine(folder)}`;
+  const kind = known ? `a copy of the built-in ${id}, and replaces it` : 'a new entry';
+  const next = `Check it after each change: quarterdeck catalog check ${cleanLine(folder)}`;
+  const file = cleanLine(context.hosts?.file ?? 'config.yaml');
+  const settings = context.ownCatalogFolder === folder ? '' : ` To use it, add to ${file}: catalogFolder: ${cleanLine(folder)}`;
   return { message: `${shown} is ${kind}. ${next}.${settings}`, data };
 };
 
@@ -81,7 +86,12 @@ async function throwIfThere(session: Session, path: string): Promise<void> {
   throw new Fault('refused.fileThere', message, 'Choose another name, or another folder.');
 }
 
-async function copyOf(session: Session, entry: CatalogEntry): Promise<Map<string, Uint8Array>> {
+async function copyOf(session: Session, input: FlowInput, entry: CatalogEntry): Promise<Map<string, Uint8Array>> {
+  const [unused] = Object.keys(input.options);
+  if (unused !== undefined) {
+    const message = `--${unused} is for a new entry, and ${entry.id} is copied from the built-in catalog.`;
+    throw new Fault('usage.option', message, `Choose another ID, or run: quarterdeck catalog new ${entry.id}`);
+  }
   const root = resolve(join(installationFolder(), 'catalog'), entry.folder);
   const files = new Map<string, Uint8Array>();
   const take = async (below: string, depth: number): Promise<void> => {
@@ -103,89 +113,108 @@ function withSchemaLine(content: Uint8Array): Uint8Array {
   return Buffer.from(`${schemaLine()}\n${text}`);
 }
 
-async function begun(session: Session, input: FlowInput, id: string): Promise<Map<string, Uint8Array>> {
-  const wrong = { code: 'usage.option', remedy: '--image ghcr.io/acme/notes:2.1 --port 3000' } as const;
-  const image = await givenOrAsked(session, {
-    ...{ id: 'image', given: optionOf(input, 'image'), ...wrong, initial: `${id}/${id}:latest`, check: imageProblem },
-    label: 'Image',
-    help: 'With its tag. Its containers are recognised by their image.',
-  });
-  const port = await givenOrAsked(session, {
-    ...{ id: 'port', given: optionOf(input, 'port'), ...wrong, check: portProblem },
-    label: 'Container port of its web page',
-    help: 'For example 8080. It is published on the same port of 127.0.0.1; you can change that when you deploy it.',
-  });
-  return new Map([
-    ['component.yaml', Buffer.from(componentText(id, image))],
-    ['compose.yaml', Buffer.from(composeText(image, Number(port)))],
-  ]);
+const none = 'none';
+
+/** A flag is the answer to its question: what is left is prompted for. */
+async function begun(session: Session, input: FlowInput, id: string, catalog: Catalog): Promise<Map<string, Uint8Array>> {
+  const questions = entryFields(id, catalog).map((field) => ({ field, given: optionsOf(input, field.id)?.join(' ') }));
+  for (const { field, given } of questions) {
+    const problem = given === undefined ? undefined : fieldProblem(field, given);
+    if (problem !== undefined)
+      throw new Fault(
+        'usage.option',
+        `--${field.id} cannot be "${cleanLine(given ?? '')}". ${problem}`,
+        'See: quarterdeck help catalog new',
+      );
+  }
+  const fields = questions.flatMap(({ field, given }) => (given === undefined ? [field] : []));
+  const filled: Readonly<Record<string, string>> =
+    fields.length > 0 ? await session.fill({ id: 'entry', title: `New entry ${id}`, fields }) : {};
+  const answer = (name: string) => (filled[name] ?? questions.find(({ field }) => field.id === name)?.given ?? '').trim();
+  const image = answer('image');
+  const values = {
+    ...Object.fromEntries(['name', 'kind', 'group', 'health'].map((name) => [name, answer(name)])),
+    ...{ schema: schemaLine(), id, image, port: `${Number(answer('port'))}`, hostPort: `${Number(answer('host-port'))}` },
+    ...{ zone: answer('time-zone'), mounts: mountsOf(foldersOf(answer('volume')).filter((path) => path !== none)).join(' ') },
+    tagReason: parseImage(image)?.tag === 'latest' ? '' : ', tagReason: the release chosen for this entry',
+  };
+  const write = async (file: string) =>
+    [file, Buffer.from(filledFile(await readInstalled(`catalog/new-entry/${file}.liquid`), values, file))] as const;
+  return new Map(await Promise.all(['component.yaml', 'compose.yaml'].map(write)));
 }
 
-function imageProblem(image: string): string | undefined {
-  return parseImage(image.trim()) ? undefined : `"${cleanLine(image)}" is not an image name.`;
+/** What only the operator knows. None has a default, so that nothing is assumed. */
+function entryFields(id: string, catalog: Catalog): FormField[] {
+  const field = (name: string, label: string, help: string, more: Partial<FormField>): FormField => ({
+    ...{ id: name, label, help, kind: 'text', value: '', required: true, section: 'Entry' },
+    ...more,
+  });
+  const choice = (values: readonly string[]) => ({ kind: 'choice', choices: values.map((value) => ({ value, label: value })) }) as const;
+  const hostPortProblem = (text: string) => portProblem(text) ?? takenProblem(Number(text), id, catalog);
+  return [
+    field('name', 'Product name', 'As its project writes it, e.g. Gotify.', { check: textProblem }),
+    field('kind', 'Kind', 'What it is, without the name of the product, e.g. Push notifications.', { check: textProblem }),
+    field('group', 'Group', 'Where lists of the catalog show it.', choice(groups)),
+    field('image', 'Image', 'With its tag. Its containers are recognized by their image.', { check: imageProblem }),
+    field('port', 'Container port', 'Port of its web page in the container, e.g. 80.', { check: portProblem }),
+    field('host-port', 'Host port', 'Default port of its web page on 127.0.0.1 of the host, e.g. 8770.', { check: hostPortProblem }),
+    field('health', 'Health path', 'Path that responds without a login, e.g. /health, or / for the web page.', { check: pathProblem }),
+    field('volume', 'Data folders', 'Folders in the container that keep its data, separated by spaces, or none.', { check: volumeProblem }),
+    field('time-zone', 'Time zone', 'Whether it reads its time zone from the variable TZ.', choice(['yes', 'no'])),
+  ];
+}
+
+function textProblem(text: string): string | undefined {
+  return text === cleanLine(text) && /^[^{}]*\S[^{}]*$/.test(text) ? undefined : 'Use one line of text without braces.';
+}
+
+function imageProblem(written: string): string | undefined {
+  const image = parseImage(written.trim());
+  return image ? tagProblem(image, image.tag !== 'latest', true)?.join(' ') : 'It is not an image name. Example: ghcr.io/acme/notes:2.1';
 }
 
 function portProblem(text: string): string | undefined {
   const port = Number(text);
-  return Number.isInteger(port) && port > 0 && port < 65536 ? undefined : 'Use a port between 1 and 65535.';
+  return /^\d{1,5}$/.test(text.trim()) && port > 0 && port < 65536 ? undefined : 'Use a port between 1 and 65535.';
 }
 
-function componentText(id: string, image: string): string {
-  const reason = parseImage(image)?.tag === 'latest' ? '' : ', tagReason: the release chosen for this entry';
-  const title = id.replaceAll('-', ' ').replace(/^./, (letter) => letter.toUpperCase());
-  return `${schemaLine()}
-# All keys: docs/catalog.md. Check this file: quarterdeck catalog check FOLDER
-id: ${id}
-# security, ai, media, vpn, productivity, networking or cluster
-group: productivity
-# What it is, without the name of the product.
-kind: ${title}
-deploy: compose
-product: {name: ${title}}
-
-# Describes compose.yaml, which defines images, ports, mounts and environment.
-services:
-  app: {main: true, role: server${reason}}
-
-# The variable WEB_PORT of compose.yaml names the port "web".
-ports:
-  web: {role: web page, exposure: loopback, web: true}
-
-fields:
-  - {name: TZ, type: timezone, target: environment, default: Etc/UTC, description: Time zone of its logs.}
-
-volumes:
-  /data: {description: All of its data}
-
-backup:
-  - {id: data, volume: data, method: stop}
-
-calls:
-  page:
-    title: Request its web page
-    reads: true
-    http: {method: GET, port: web, path: /}
-
-# The states that it can report. Timeouts, refusals and failures are built in.
-probe:
-  call: page
-  states:
-    - {when: "ok && status < 400", state: up, severity: ok}
-`;
+function takenProblem(port: number, id: string, { entries }: Catalog): string | undefined {
+  const others = entries.filter((entry) => entry.id !== id);
+  const userOf = (wanted: number) => others.find(({ ports }) => ports.some(({ host, protocol }) => host === wanted && protocol === 'tcp'));
+  const user = userOf(port);
+  if (!user) return undefined;
+  let free = port + 1;
+  while (userOf(free)) free++;
+  return `${port} is the default port of ${user.id} (${user.product.name}). ${free} is free.`;
 }
 
-function composeText(image: string, port: number): string {
-  return `services:
-  app:
-    image: ${image}
-    restart: unless-stopped
-    ports:
-      - "\${WEB_BIND:-127.0.0.1}:\${WEB_PORT:-${port}}:${port}/tcp"
-    environment:
-      TZ: "\${TZ:-Etc/UTC}"
-    volumes:
-      - data:/data
-volumes:
-  data: {}
-`;
+function pathProblem(text: string): string | undefined {
+  return /^\/[\w.~@:+,;%/-]*$/.test(text.trim()) ? undefined : 'Use an absolute path, e.g. /health.';
+}
+
+const foldersOf = (text: string): string[] => text.split(/[\s,]+/).flatMap((path) => (path === '' ? [] : [path.replace(/(?<=.)\/+$/, '')]));
+
+function volumeProblem(text: string): string | undefined {
+  const paths = foldersOf(text);
+  if (paths.length === 0) return `Use an absolute path of a folder, or ${none}.`;
+  if (paths.includes(none)) return paths.length === 1 ? undefined : `Use folders, or ${none}, but not both.`;
+  const wrong = paths.find((path) => !/^(?:\/(?!\.{1,2}(?:\/|$))[\w.@+-]+)+$/.test(path));
+  if (wrong !== undefined) return `"${cleanLine(wrong)}" is not an absolute path of a folder. Example: /app/data, or ${none}.`;
+  return new Set(paths).size === paths.length ? undefined : 'Name each folder once.';
+}
+
+/** Returns a mount for each folder, `data:/app/data`. The volume is named for the last part of the path, or for all of it if that is taken. */
+function mountsOf(paths: readonly string[]): string[] {
+  const names = new Set<string>();
+  return paths.map((path) => {
+    const slug = (text: string) =>
+      text
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9]+/g, '-')
+        .replaceAll(/^-|-$/g, '');
+    let name = slug(names.has(slug(basename(path))) ? path : basename(path)).replace(/^(?![a-z])/, 'data-');
+    while (names.has(name)) name += '-2';
+    names.add(name);
+    return `${name}:${path}`;
+  });
 }

@@ -242,15 +242,15 @@ function formOf(entry: CatalogEntry): Form {
 }
 
 function formField(id: string, field: ComponentField): FormField {
-  const { name, required } = field;
+  const { name, label = name, required } = field;
   const values = field.enum ?? (field.type === 'boolean' ? ['true', 'false'] : undefined);
   const unset = field.default === undefined && !required ? [{ value: '', label: 'not set' }] : [];
   return {
-    ...{ id, label: name, required, section: 'Settings', kind: values ? 'choice' : 'text' },
+    ...{ id, label, required, section: 'Settings', kind: values ? 'choice' : 'text' },
     choices: values && [...unset, ...values.map((value) => ({ value, label: value }))],
     value: field.default === undefined ? '' : String(field.default),
     help: fieldHelp(field) || undefined,
-    check: (value) => (value === '' ? (required ? `${name} is required.` : undefined) : checkValue(field, value)),
+    check: (value) => (value === '' ? (required ? `${label} is required.` : undefined) : checkValue(field, value)),
   };
 }
 

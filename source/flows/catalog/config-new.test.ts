@@ -57,6 +57,17 @@ test('the examples of the specification are the defaults: limit range and quota 
   expect(await made('resource-quota')).toMatchObject({ kind: 'ResourceQuota', spec: { hard } });
 });
 
+test('the form shows labels, and the description and rule of each field', async () => {
+  await make(['resource-quota']);
+  const quota = fixture.app.catalog.get('resource-quota')?.fields ?? [];
+  const [form] = (fixture.operator as OperatorDouble).forms;
+  expect(form?.fields.length).toBeGreaterThan(5);
+  for (const { id, label, help } of form?.fields ?? []) {
+    const field = quota.find(({ env }) => env === id);
+    expect([label, help?.startsWith(field?.description ?? '?')]).toEqual([field?.label, true]);
+  }
+});
+
 test('a backup schedule, an audit policy and the snapshots of etcd are made of their fields (R66, R68, R72)', async () => {
   expect(
     await made('cluster-backup', {
@@ -77,9 +88,9 @@ test('a backup schedule, an audit policy and the snapshots of etcd are made of t
 });
 
 test.each([
-  ['limit-range', { CONTAINER_DEFAULT_CPU: '8' }, /CPU limit of containers is above the maximum/],
-  ['limit-range', { CONTAINER_DEFAULT_REQUEST_MEMORY: '1Gi' }, /would request more memory than their limit allows/],
-  ['resource-quota', { REQUESTS_CPU: '17' }, /requests\.cpu is above limits\.cpu/],
+  ['limit-range', { CONTAINER_DEFAULT_CPU: '8' }, /above the maximum/],
+  ['limit-range', { CONTAINER_DEFAULT_REQUEST_MEMORY: '1Gi' }, /memory request of a container is above/],
+  ['resource-quota', { REQUESTS_CPU: '17' }, /total of CPU requests is above/],
   ['cluster-backup', { SPEC_TEMPLATE_INCLUDED_NAMESPACES: 'a,b', SPEC_TEMPLATE_EXCLUDED_NAMESPACES: 'b' }, /both included and excluded/],
 ])('answers that do not go together are refused: %s %j (R66, R70, R71)', async (id, form, message) => {
   await expect(made(id, form)).rejects.toMatchObject({ code: 'config.file', message: expect.stringMatching(message) });

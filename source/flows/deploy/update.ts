@@ -1,4 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
+import { upgradeStepText } from '../../catalog/catalog.ts';
 import { parseImage } from '../../catalog/images.ts';
 import { cannotTellExitCode, Fault } from '../../faults/fault.ts';
 import type { Review } from '../../session/session.ts';
@@ -48,7 +49,7 @@ export const update: Procedure = async (session, input, context) => {
     const message = await offerSnapshots(scope, input, newer, backups, thrown);
     return withUnchecked(unchecked, message, { updated: [], current, backups });
   }
-  const steps = newer.flatMap(({ facts }) => (facts.entry.upgrade?.steps ?? []).map((step) => [facts.entry.id, step]));
+  const steps = newer.flatMap(({ facts }) => (facts.entry.upgrade?.steps ?? []).map((step) => [facts.entry.id, upgradeStepText(step)]));
   if (steps.length > 0) session.show({ kind: 'table', title: 'Manual steps of an update', columns: ['COMPONENT', 'STEP'], rows: steps });
   const unchanged = await unchangedByFetching(planned);
   current.push(...unchanged.filter((id) => !uncheckedIds.has(id)));
@@ -114,7 +115,7 @@ function withNotes(ready: ReadyPlan, fetched: readonly string[]): ReadyPlan {
   const { facts } = ready;
   const { notes = [], steps = [] } = facts.entry.upgrade ?? {};
   const unknown = fetched.map((image) => `Checking the registry for a newer ${cleanLine(image)} requires pulling it.`);
-  const more = [...unknown, ...notes, ...steps.map((step) => `Step: ${step}`)];
+  const more = [...unknown, ...notes, ...steps.map((step) => `Step: ${upgradeStepText(step)}`)];
   return { ...ready, plan: { ...ready.plan, notes: [...ready.plan.notes, ...more] } };
 }
 

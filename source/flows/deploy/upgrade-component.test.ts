@@ -6,7 +6,6 @@ import { PracticeFixture } from '../../../test/doubles/practice-fixture.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ChecklistItem } from '../../session/checklist.ts';
 import type { Question } from '../../session/session.ts';
-import { isAfterwards } from './upgrade-component.ts';
 
 let fixture: PracticeFixture;
 beforeAll(async () => {
@@ -117,11 +116,3 @@ describe('the upgrade of a component (R84)', () => {
     for (const secret of [fixture.access.facts.rootToken, ...fixture.access.facts.shares]) expect(text).not.toContain(secret);
   });
 });
-
-test.each([
-  ['Back up the database first: the new version changes it at its start.', false],
-  ['Take a snapshot of the storage first, and look that the file is not empty.', false],
-  ['Afterwards, unseal it, and read one secret to verify that it works.', true],
-  ['Run the database migrate command.', true],
-  ['After the start, look at its log.', true],
-])('"%s" comes afterwards: %s (R84)', (step, expected) => expect(isAfterwards(step)).toBe(expected));

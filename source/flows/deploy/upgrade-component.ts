@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { upgradeStepText } from '../../catalog/catalog.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { Checklist } from '../../session/checklist.ts';
@@ -32,9 +33,6 @@ interface ComponentChecklist {
   deployed: Deployed;
   list: Checklist;
 }
-
-/** Steps of the catalog that are done once the new image runs: all others come before the update. */
-export const isAfterwards = (step: string) => /^(?:afterwards|then|when it is back|after)\b/i.test(step) || /\bmigrat/i.test(step);
 
 /** Upgrades one component by a checklist. The steps required afterwards include migrations (R84). */
 export async function upgradeComponent(session: Session, input: FlowInput, context: FlowContext): Promise<FlowOutcome> {
@@ -81,10 +79,10 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
   const { scope, input, component, deployed: found, list } = checklist;
   const { session, context } = scope;
   const { id } = component;
-  const steps = (found.facts.entry.upgrade?.steps ?? []).map((text, index) => ({
+  const steps = (found.facts.entry.upgrade?.steps ?? []).map((step, index) => ({
     id: `step-${index + 1}`,
-    text,
-    after: isAfterwards(text),
+    text: upgradeStepText(step),
+    after: typeof step !== 'string',
   }));
   const updated = list.note('update')?.data?.['updated'] === 1;
   const applied = updated ? undefined : await appliedBefore(checklist);

@@ -11,7 +11,7 @@ import { deleteOne } from '../delete-one.ts';
 import type { Procedure } from '../flow.ts';
 import { showSecret } from '../flow-options.ts';
 import { revealedSeconds } from './flows.ts';
-import { chooseKept, chooseName, fieldOf, isInstanceOfOthers, partsOf } from './secret-names.ts';
+import { chooseKept, chooseName, fieldOf, isInstanceOfOthers, newValueLabel, partsOf } from './secret-names.ts';
 
 export const secretsList: Procedure = async (session, input, context) => {
   const vault = await context.vault(session);
@@ -62,7 +62,7 @@ export const secretsSet: Procedure = async (session, input, context) => {
   const problem = (value: string) => valueProblem(value) ?? (field && checkValue(field, value));
   const value = await session.ask.secret({
     id: 'value',
-    label: `New value of ${shown}`,
+    label: newValueLabel(name, field),
     ...(field && { help: fieldHelp(field) }),
     check: problem,
   });

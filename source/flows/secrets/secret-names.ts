@@ -32,6 +32,11 @@ export function fieldOf(entry: CatalogEntry | undefined, variable: string): Comp
   return entry && secretFields(entry).find((field) => variableOf(field) === variable || field.name === variable);
 }
 
+/** `New value of Session key (nas/bread-book/SESSION_KEY)` */
+export function newValueLabel(name: SecretName, { label }: Pick<ComponentField, 'label'> = {}): string {
+  return cleanLine(`New value of ${label === undefined ? name : `${label} (${name})`}`);
+}
+
 export async function chooseKept(session: Session, input: FlowInput, entries: readonly SecretEntry[]): Promise<SecretEntry> {
   if (entries.length === 0) {
     throw new Fault('usage.secret', 'No secrets are stored.', 'Add one: quarterdeck secrets set COMPONENT VARIABLE');
@@ -119,7 +124,7 @@ async function chooseOfCatalog(session: Session, input: FlowInput, context: Flow
   const choices = context.catalog.entries.flatMap((entry) =>
     secretFields(entry).map((field) => ({
       value: `${entry.id}/${variableOf(field)}`,
-      label: `${entry.id} ${field.name}`,
+      label: `${entry.id} ${field.label ?? field.name}`,
       ...(field.description !== undefined && { detail: field.description }),
     })),
   );

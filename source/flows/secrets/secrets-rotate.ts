@@ -1,4 +1,5 @@
 import type { CatalogEntry } from '../../catalog/catalog.ts';
+import { fieldHelp } from '../../catalog/field-help.ts';
 import { generate } from '../../catalog/generators.ts';
 import type { ComponentField } from '../../catalog/schema.ts';
 import { Fault, messageOf } from '../../faults/fault.ts';
@@ -16,7 +17,7 @@ import { targetOf } from '../call-target.ts';
 import { goOn } from '../deploy/recover.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowContext, Procedure, SecretChange } from '../flow.ts';
-import { chooseKept, fieldOf, partsOf } from './secret-names.ts';
+import { chooseKept, fieldOf, newValueLabel, partsOf } from './secret-names.ts';
 import { type HeldSecret, tryValue, type Verdict, writeToData } from './secret-proof.ts';
 
 export interface Holder extends HeldSecret {
@@ -277,8 +278,8 @@ async function newValue(session: Session, { field, name }: Holder): Promise<stri
   const { checkValue } = await import('../../catalog/field-types.ts');
   return session.ask.secret({
     id: 'value',
-    label: `New value of ${cleanLine(name)}`,
-    help: ['This value cannot be generated.', field.rule].filter(Boolean).join(' '),
+    label: newValueLabel(name, field),
+    help: `This value cannot be generated. ${fieldHelp(field)}`.trim(),
     check: (typed) => valueProblem(typed) ?? checkValue(field, typed),
   });
 }

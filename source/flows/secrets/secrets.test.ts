@@ -38,6 +38,9 @@ const reader = () =>
     [
       field({
         name: 'database password',
+        label: 'Database password',
+        description: 'Opens the database.',
+        rule: 'letters and digits',
         env: 'DB_PASSWORD',
         generator: 'alphanumeric:32',
         rotate: { service: 'db', argv: ['tell'] },
@@ -166,6 +169,10 @@ describe('secrets set', () => {
     expect(outcome.message).toBe('Stored version v1 of local/rss-reader/DB_PASSWORD. It takes effect with the next deploy of rss-reader.');
     expect(await trail()).not.toContain(marked);
     expect(fixture.operator.asked.map(({ kind }) => kind)).toEqual(['secret', 'secret']);
+    expect(fixture.operator.asked[0]).toMatchObject({
+      label: 'New value of Database password (local/rss-reader/DB_PASSWORD)',
+      help: 'Opens the database; letters and digits',
+    });
   });
 
   test('takes none from the command line, and none that was mistyped', async () => {

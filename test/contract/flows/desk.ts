@@ -336,7 +336,10 @@ export const deskFlows: Family<Desk> = {
     {
       flow: 'catalog-new',
       words: ({ out }) => ['note-keeper', out],
-      options: { image: 'ghcr.io/acme/notes:2.1', port: '3000' },
+      options: {
+        ...{ name: 'Acme', kind: 'Notes', group: 'ai', image: 'ghcr.io/acme/notes:2.1', port: '3000', 'host-port': '3999' },
+        ...{ health: '/', volume: ['/data'], 'time-zone': 'yes' },
+      },
       acts: ['write'],
       otherwise: { 'write/after': { says: /already exists/, end: 'same' } },
       end: (desk) => readdir(desk.file('out'), { recursive: true }).then((names) => names.sort()),
