@@ -66,7 +66,7 @@ configFile:
   emptyIsUnset: true
   templates: go
   schema: bread.schema.json
-  rules: [{when: 'true', at: [ovens, 0], message: Too hot., remedy: Cool it., level: deployed}]
+  rules: [{id: too-hot, when: 'true', at: [ovens, 0], message: Too hot., remedy: Cool it., level: deployed}]
   verify: {service: app, argv: [bread, check], problem: "(?P<message>.*)"}
 websocket: true
 sensitive: true

@@ -144,7 +144,7 @@ function fileRow({ path, form, format, documents, anyCase, emptyIsUnset, templat
     emptyIsUnset && 'keys without a value are ignored',
     templates && `rendered by the product before it is parsed (${templates} templates)`,
     schema && `checked with ${schema}`,
-    ...rules.map(({ message, remedy, level }) => `${message} ${remedy}${levelWords[level]}`),
+    ...rules.map(({ id, message, remedy, level }) => `${id}: ${message} ${remedy}${levelWords[level]}`),
     verify && `checked by the product: ${verify.argv.join(' ')} in ${verify.service}`,
   ];
 }

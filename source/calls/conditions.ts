@@ -84,30 +84,25 @@ type ProbeState = NonNullable<CatalogEntry['probe']>['states'][number];
 
 const silent: readonly ProbeState[] = [
   { when: '!ok && age < 120', state: 'starting', severity: 'busy', detail: 'Started {age} seconds ago.' },
-  { when: '!ok', state: 'not answering', id: 'unreachable', severity: 'error', detail: '{failure}' },
+  { when: '!ok', state: 'unreachable', severity: 'error', detail: '{failure}' },
 ];
 
 /** R34: a component that requires a login or is overloaded is up. */
 const answering: readonly ProbeState[] = [
   {
     when: 'status == 401 || status == 403',
-    state: 'up, login needed',
+    ...{ state: 'login required', id: 'up-login-needed' },
     severity: 'ok',
-    detail: 'It answers, and wants a login for this question.',
+    detail: 'It responds and requires a login for this request.',
   },
   {
     when: 'status == 404',
-    state: 'up, other path',
+    ...{ state: 'different path', id: 'up-other-path' },
     severity: 'warning',
-    detail: 'It answers, but not at this path; it is another version, or something else has this port.',
+    detail: 'It responds, but not at this path. It is another version, or another program uses this port.',
   },
-  {
-    when: 'status == 429 || status == 503',
-    state: 'busy',
-    severity: 'warning',
-    detail: 'It turns requests away for now (status {status}).',
-  },
-  { when: 'status >= 500', state: 'failing', severity: 'error', detail: 'It answers with status {status}; its log says why.' },
+  { when: 'status == 429 || status == 503', state: 'busy', severity: 'warning', detail: 'It rejects requests for now (status {status}).' },
+  { when: 'status >= 500', state: 'unhealthy', severity: 'error', detail: 'It responds with status {status}; its log shows why.' },
 ];
 
 /**
@@ -119,8 +114,8 @@ function defaultStates({ probe, calls, product }: Pick<CatalogEntry, 'probe' | '
   const call = calls[probe.call];
   if (call?.tcp) return silent;
   if (!call?.http) return [];
-  const detail = `Something answers on its port with status {status}, but not as ${product.name.replaceAll(/[{}]/g, '')} does.`;
-  return [...silent, ...answering, { when: 'true', state: 'strange answer', severity: 'warning', detail }];
+  const detail = `Its port responds with status {status}, but not as ${product.name.replaceAll(/[{}]/g, '')} does.`;
+  return [...silent, ...answering, { when: 'true', state: 'unexpected response', id: 'strange-answer', severity: 'warning', detail }];
 }
 
 const variables = new WeakMap<ConditionFacts, Record<string, unknown>>();

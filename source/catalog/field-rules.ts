@@ -33,7 +33,7 @@ function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFindin
     for (const { environment } of compose?.services.values() ?? []) {
       const written = environment.get(name);
       if (written && !written.value.includes('$'))
-        yield inCompose(written.path, `The secret ${name} stands in the file.`, isRequired(name));
+        yield inCompose(written.path, `The file contains the secret ${name}.`, isRequired(name));
     }
   }
 }

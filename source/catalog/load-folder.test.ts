@@ -719,6 +719,17 @@ describe('loadFolder', () => {
       /./,
     ],
     [
+      'two rules of a configuration file with one id',
+      'component',
+      'volumes:\n',
+      "configFile:\n  path: app.yml\n  form: YAML\n  format: yaml\n  rules:\n    - {id: port, when: 'true', message: A., remedy: B.}\n    - {id: port, when: 'false', message: C., remedy: D.}\nvolumes:\n",
+      "port, when: 'false'",
+      'configFile.rules[1].id',
+      'call-users',
+      /"port" is there twice/,
+      /Rename one of the two/,
+    ],
+    [
       'a dependency on nothing',
       'compose',
       'depends_on: [db]',

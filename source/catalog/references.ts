@@ -305,9 +305,11 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
     if (operation.right === 'destroy' && operation.consequences.length === 0)
       yield inComponent(path, `"${operation.id}" destroys, but does not say what is lost.`, 'Add consequences: a line each.');
   }
-  for (const list of ['checks', 'operations', 'firstRun'] as const) {
-    const ids = component[list].map(({ id }) => id);
+  const { checks, operations, firstRun, configFile } = component;
+  for (const [list, identified] of Object.entries({ checks, operations, firstRun, 'configFile.rules': configFile?.rules ?? [] })) {
+    const ids = identified.map(({ id }) => id);
     for (const [index, id] of ids.entries())
-      if (ids.indexOf(id) !== index) yield inComponent([list, index, 'id'], `"${id}" is there twice.`, 'Rename one of the two.');
+      if (ids.indexOf(id) !== index)
+        yield inComponent([...list.split('.'), index, 'id'], `"${id}" is there twice.`, 'Rename one of the two.');
   }
 }

@@ -233,6 +233,7 @@ export const componentSchema = z.strictObject({
         .regex(/^[\w.-]+\.json$/, 'name a .json file of this folder')
         .optional(),
       rules: entries({
+        id: name,
         when: condition,
         at: z.array(z.union([z.string(), z.number().int()])).default([]),
         message: z.string(),

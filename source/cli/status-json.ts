@@ -3,7 +3,6 @@ import { pick } from '../app/pick.ts';
 import type { UnfinishedChange } from '../app/unfinished-changes.ts';
 import { missingComponents } from '../fleet/missing-components.ts';
 import type { ComponentView, FleetSnapshot, ServiceView } from '../fleet/model.ts';
-import { labelOfState } from '../fleet/service-state.ts';
 
 /** The documented formats of `--json`. Fields are only added; `schema` is incremented when one is removed. */
 
@@ -14,7 +13,7 @@ function serviceJson(service: ServiceView) {
     name: service.name,
     container: service.containerName || null,
     image: service.image,
-    state: { id: service.state, label: labelOfState(service.state), severity: service.severity },
+    state: { id: service.state, label: service.state, severity: service.severity },
     ...pick(service, 'detail', 'health'),
     since: stamp(service.sinceMs),
     exitCode: service.exitCode ?? null,

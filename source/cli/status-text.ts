@@ -4,9 +4,9 @@ import { clockText, connectionText } from '../app/connection-text.ts';
 import { type TableColumn, tableLines } from '../app/table.ts';
 import { type UnfinishedChange, unfinishedText } from '../app/unfinished-changes.ts';
 import { type Group, groupTitles } from '../catalog/groups.ts';
+import { countedName } from '../catalog/state.ts';
 import { missingComponents, sealedManagers } from '../fleet/missing-components.ts';
 import type { ComponentView, EngineView, FleetSnapshot, ServiceView, Severity } from '../fleet/model.ts';
-import { labelOfState } from '../fleet/service-state.ts';
 import { backupText, leftLines } from '../fleet/setup-tasks.ts';
 import { urlHost } from '../text/authority.ts';
 import { cleanLine } from '../text/clean.ts';
@@ -37,19 +37,14 @@ function engineLine(engineView: EngineView, components: readonly ComponentView[]
     .join('  ');
 }
 
-/** Returns the countable part of a state: `sealed` of `sealed 0/3`, `loading` of `loading 12 min`, `failed` of `failed (3)`. */
-function countable(label: string): string {
-  return label.replace(/\s+\(?\d.*$/, '');
-}
-
 /** Returns `41 up  1 unhealthy  2 stopped`: first the components that are up, then the worst. */
 function summary(components: readonly ComponentView[], output: Output): string {
   const up = components.filter(({ state }) => state.severity === 'ok').length;
   if (components.length === 0) return output.paint('off', 'no containers');
-  const others = components.filter(({ state }) => state.severity !== 'ok');
-  const counts = [...Map.groupBy(others, ({ state }) => countable(cleanLine(state.label)))].map(([name, alike]) => ({
-    severity: alike.at(-1)?.state.severity ?? 'unknown',
-    text: `${alike.length} ${name}`,
+  const others = components.map(({ state }) => state).filter(({ severity }) => severity !== 'ok');
+  const counts = [...Map.groupBy(others, ({ id }) => id).values()].map((alike) => ({
+    severity: alike.at(-1)?.severity ?? 'unknown',
+    text: `${alike.length} ${cleanLine(countedName(alike))}`,
   }));
   const rank: Record<Severity, number> = { error: 0, warning: 1, busy: 2, unknown: 3, off: 4, ok: 5 };
   const ordered = counts.sort((one, other) => rank[one.severity] - rank[other.severity]);
@@ -196,7 +191,7 @@ function setupTaskLines({ id, setupTasks }: ComponentView, subject: CommandSubje
 function serviceLines(services: readonly ServiceView[], output: Output, nowMs: number): string[] {
   const rows = services.map((service) => [
     `${output.glyph(service.severity)} ${cleanLine(service.name)}`,
-    labelOfState(service.state),
+    service.state,
     service.sinceMs === undefined ? '' : durationText(nowMs - service.sinceMs),
     cleanLine(service.image),
     service.ports.map(portText).join(' '),

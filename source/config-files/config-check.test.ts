@@ -66,6 +66,7 @@ describe('a configuration file', () => {
   it('is held against conditions that no schema can say, which tell nothing where what they ask for is missing', () => {
     const rules = [
       {
+        id: 'default-above-maximum',
         when: 'config.limits.exists(one, quantity(one.max.cpu) < quantity(one.default.cpu))',
         at: ['limits', 0, 'max', 'cpu'],
         message: 'It is less than the default.',
@@ -81,6 +82,7 @@ describe('a configuration file', () => {
         field: 'limits[0].max.cpu',
         message: 'It is less than the default.',
         remedy: 'Make it more.',
+        rule: 'default-above-maximum',
       },
     ]);
     expect(check('limits:\n  - max: {cpu: 4}\n    default: {cpu: 500m}\n')).toEqual([]);
@@ -144,6 +146,7 @@ describe('a configuration file', () => {
 
   it('says what is wrong only as it is deployed as a warning elsewhere', () => {
     const rules = (['error', 'warning', 'deployed'] as const).map((level) => ({
+      id: level,
       when: 'config.port == 53',
       at: [],
       message: level,
@@ -158,9 +161,9 @@ describe('a configuration file', () => {
 
   it('names each entry that a condition holds for, and speaks of it where something else has the wrong form', () => {
     const rules = [
-      { when: 'one == "localhost"', at: ['upstreams', '*'], message: 'It asks itself.', remedy: 'Name another.' },
-      { when: '!has(config.mode)', at: [], message: 'Nothing says the mode.', remedy: 'Say it.' },
-      { when: 'one == "0.0.0.0"', at: ['hosts', '*'], message: 'That is no host.', remedy: 'Name one.' },
+      { id: 'own-address', when: 'one == "localhost"', at: ['upstreams', '*'], message: 'It asks itself.', remedy: 'Name another.' },
+      { id: 'no-mode', when: '!has(config.mode)', at: [], message: 'Nothing says the mode.', remedy: 'Say it.' },
+      { id: 'no-host', when: 'one == "0.0.0.0"', at: ['hosts', '*'], message: 'That is no host.', remedy: 'Name one.' },
     ];
     const check = (text: string) =>
       checkConfig(text, { format: 'yaml', rules }, schema).map(({ line, column, field, message }) => [line, column, field, message]);
@@ -197,7 +200,9 @@ describe('a configuration file', () => {
 });
 
 describe('a file that its program fills in first', () => {
-  const rules = [{ when: '!(one in config.names)', at: ['tags', '*'], message: 'Nobody knows it.', remedy: 'Name it.' }];
+  const rules = [
+    { id: 'unknown-name', when: '!(one in config.names)', at: ['tags', '*'], message: 'Nobody knows it.', remedy: 'Name it.' },
+  ];
   const known = JSON.stringify({
     type: 'object',
     properties: {

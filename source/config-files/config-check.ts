@@ -53,7 +53,7 @@ export function examineConfig(text: string, file: CheckedFile, schema?: string, 
 
 function brokenRules(part: ConfigPart, rules: readonly ConfigRule[], misfits: readonly Misfit[], elsewhere: boolean): ConfigProblem[] {
   const conditions = new FileConditions(part.value, [...part.doubts, ...misfits.flatMap(({ doubts }) => doubts)]);
-  return rules.flatMap(({ when, at, message, remedy, level = 'error' }) => {
+  return rules.flatMap(({ id: rule, when, at, message, remedy, level = 'error' }) => {
     const positions = conditions.holding(when, at);
     return positions.slice(0, reportedLimit).map((path, index): ConfigProblem => {
       const more = index === reportedLimit - 1 ? positions.length - reportedLimit : 0;
@@ -62,7 +62,7 @@ function brokenRules(part: ConfigPart, rules: readonly ConfigRule[], misfits: re
         ...part.position(path, 'value'),
         field: fieldText(path),
         message: more > 0 ? `${message} So it is in ${more} more places.` : message,
-        remedy,
+        ...{ remedy, rule },
       };
     });
   });

@@ -9,6 +9,7 @@ export interface ConfigProblem {
   field: string;
   message: string;
   remedy: string;
+  /** Id of the broken rule, for scripts. */
   rule?: string;
 }
 

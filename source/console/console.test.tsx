@@ -587,7 +587,7 @@ describe('flows', () => {
     expect(screen.row('q quit')).toMatch(/s stop/);
     expect(screen.row('q quit')).not.toMatch(/S start/);
     await screen.press('S');
-    await screen.sees('"Start a component" is not available: password-vault is signups open.');
+    await screen.sees('"Start a component" is not available: password-vault is sign-ups open.');
     await screen.press('j', 'j', 'j', 'j', 'j');
     await screen.sees(/▸○ ldap-directory/, 'S start');
     expect(screen.row('q quit')).not.toMatch(/s stop/);

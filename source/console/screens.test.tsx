@@ -3,7 +3,6 @@ import { createFakeApp, type FlowBody } from '../../test/doubles/console/fake-ap
 import { asciiTheme, colourTheme, type Harness, misfits, openHarness, plainTheme } from '../../test/doubles/console/harness.tsx';
 import { day, hour, sampleComponent, sampleEngine, sampleNowMs, sampleSnapshot } from '../../test/doubles/console/sample-fleet.ts';
 import { blockedReview, sampleForm, sampleReview } from '../../test/doubles/console/sample-forms.ts';
-import { labelOfState } from '../fleet/service-state.ts';
 import { cleanColoured, cleanLine } from '../text/clean.ts';
 import { textWidth } from '../text/width.ts';
 import { unstyled } from './styled-text.ts';
@@ -424,6 +423,43 @@ describe('every screen at every size', { timeout: 180_000 }, () => {
       sampleComponent({ id: `is-${state}`, group: 'other', kind: '', product: '', image: 'x', state, agoMs: day }),
     );
     const harness = await openHarness({ app: createFakeApp({ snapshot: { ...sampleSnapshot(), components } }) });
-    for (const state of states) expect(harness.frame()).toMatch(new RegExp(`[●◌▲✖○?] is-${state} +${labelOfState(state)} `));
+    for (const state of states) expect(harness.frame()).toMatch(new RegExp(`[●◌▲✖○?] is-${state} +${state} `));
+  });
+
+  describe.each([
+    { columns: 60, rows: 20 },
+    { columns: 80, rows: 24 },
+    { columns: 120, rows: 36 },
+  ])('states at $columns x $rows', (size) => {
+    const of = (id: string, label: string, host: string) =>
+      sampleComponent({
+        id,
+        group: 'media',
+        kind: '',
+        product: 'It',
+        image: 'x',
+        state: 'running',
+        agoMs: day,
+        host,
+        probe: { label, severity: 'warning' },
+      });
+    const shown = async (hosts: readonly string[]) => {
+      const labels = ['healthy', 'certificate expired', 'unexpected response', 'setup required'];
+      const ids = ['tunnel-server-self-hosted', 'secrets-manager-path', 'secrets-manager-env', 'request-manager-second'];
+      const components = ids.map((id, index) => of(id, labels[index] ?? '', hosts[index % hosts.length] ?? ''));
+      const engines = hosts.map((name) => ({ ...sampleEngine, name }));
+      const harness = await openHarness({ size, app: createFakeApp({ snapshot: { ...sampleSnapshot(), components, engines } }) });
+      return harness.frame();
+    };
+
+    test('are whole with one host', async () => {
+      const frame = await shown(['nas']);
+      for (const label of ['certificate expired ', 'unexpected response ', 'setup required ']) expect(frame).toContain(label);
+    });
+
+    test('leave space for names that differ at their end with several hosts', async () => {
+      const frame = await shown(['nas', 'pi', 'attic']);
+      for (const text of ['secrets-manager-path', 'secrets-manager-env', 'certificate e', 'unexpected re']) expect(frame).toContain(text);
+    });
   });
 });

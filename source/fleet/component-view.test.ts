@@ -130,8 +130,8 @@ describe('a component', () => {
       state: { label: 'unhealthy', severity: 'error' },
       detail: 'its health check fails: status 500',
     });
-    expect(view([sick, db()], { probe: probe('database away', 'error') })).toMatchObject({
-      state: { label: 'database away', severity: 'error' },
+    expect(view([sick, db()], { probe: probe('database down', 'error') })).toMatchObject({
+      state: { label: 'database down', severity: 'error' },
     });
   });
 

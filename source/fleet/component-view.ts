@@ -10,7 +10,7 @@ import { agoText } from '../text/quantities.ts';
 import type { Deployed, HaltedFor } from './deployed-components.ts';
 import { type ContainerGroup, composeLabel, type GroupMember, labelledDependencies } from './grouping.ts';
 import type { ComponentView, CutOff, FindingView, ProbeView, ServiceStateId, ServiceView, Severity, State } from './model.ts';
-import { type ContainerHistory, isServing, isUpState, labelOfState, serviceState, severities } from './service-state.ts';
+import { type ContainerHistory, isServing, isUpState, serviceState, severities } from './service-state.ts';
 import { setupTasksOf } from './setup-tasks.ts';
 
 export interface ContainerKnowledge {
@@ -240,7 +240,7 @@ function withoutNetwork(view: ComponentView, service: string, { why, stale }: Cu
 const unknown = { state: 'unknown', severity: severities.unknown } as const;
 
 function away(state: ServiceStateId, detail: string) {
-  return { ...unknown, detail: `the engine is away; seen last: ${labelOfState(state)}, ${detail}` };
+  return { ...unknown, detail: `the engine is away; seen last: ${state}, ${detail}` };
 }
 
 /** `main`: this is the main service's own state, which a probe may override. */
@@ -270,9 +270,9 @@ function summarise(main: ServiceView, services: readonly ServiceView[], group: C
     .sort((one, other) => severityRank[other.severity] - severityRank[one.severity])[0];
   if (worst && severityRank[worst.severity] >= severityRank[main.severity] && main.severity !== 'error') {
     return {
-      state: { id: 'degraded', label: `${worst.name} ${labelOfState(worst.state)}`, severity: worseSeverity(worst.severity, 'warning') },
+      state: { id: 'degraded', label: `${worst.name} ${worst.state}`, severity: worseSeverity(worst.severity, 'warning') },
       serviceState: worst.state,
-      detail: `${main.name} is ${labelOfState(main.state)}, but ${worst.name} ${worst.detail.startsWith('its ') ? 'is not well: ' : ''}${worst.detail}`,
+      detail: `${main.name} is ${main.state}, but ${worst.name} ${worst.detail.startsWith('its ') ? 'is not well: ' : ''}${worst.detail}`,
       main: false,
     };
   }
@@ -283,8 +283,8 @@ function summarise(main: ServiceView, services: readonly ServiceView[], group: C
         ? `failed (${main.exitCode})`
         : main.absence === 'removed'
           ? 'removed'
-          : labelOfState(main.state);
-  const detail = worst && main.severity === 'error' ? `${main.detail}; ${worst.name} is ${labelOfState(worst.state)}` : main.detail;
+          : main.state;
+  const detail = worst && main.severity === 'error' ? `${main.detail}; ${worst.name} is ${worst.state}` : main.detail;
   return { state: { id: main.state, label, severity: main.severity }, serviceState: main.state, detail, main: true };
 }
 

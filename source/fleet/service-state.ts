@@ -62,12 +62,6 @@ export function isUpState(state: ServiceStateId): boolean {
   return serving.has(state) || state === 'restarting';
 }
 
-const labels: Partial<Record<ServiceStateId, string>> = { completed: 'finished' };
-
-export function labelOfState(state: ServiceStateId): string {
-  return labels[state] ?? state;
-}
-
 const loopDeaths = 3;
 const loopWindowMs = 5 * 60_000;
 /** A container that has stayed up for this long has left its loop: the engine resets its own back-off after 10 s. */

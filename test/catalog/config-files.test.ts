@@ -158,7 +158,12 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     refused: { NETBIRD_AUTH_CLIENT_ID: '{{ .NETBIRD_DATASTORE_ENC_KEY }}', NETBIRD_TURN_USER: 'a"b', NETBIRD_DOMAIN: 'a b' },
     mistakes: [
       ['"https://id.example.org/.well-known', '"https://id.example.com/.well-known', '"https://id.example.org"', /does not match/],
-      ['"{{ .NETBIRD_TURN_PASSWORD }}"', '"hunter2hunter2"', '"hunter2hunter2"', /Turns\[0\]\.Password The file contains a secret/],
+      [
+        '"{{ .NETBIRD_TURN_PASSWORD }}"',
+        '"hunter2hunter2"',
+        '"hunter2hunter2"',
+        /Turns\[0\]\.Password The file contains the TURN password/,
+      ],
       ['"Proto": "https"', '"Proto": "tls"', '"tls"', /Signal\.Proto/],
       ['"CredentialsTTL": "12h",', '"CredentialsTTL": "12h"', '"Secret": ""', /JSON/],
     ],
@@ -205,7 +210,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     refused: { DASHBOARD_URL: 'https://a`b"c', BASE_DOMAIN: 'a: b', ADMIN_EMAIL: 'a"b@example.org' },
     mistakes: [
       ['start_port: 51820', 'start_port: 518200', '518200', /start_port/],
-      ['internal_port: 3001', 'internal_port: 3000', '3000\n  next', /the same port/],
+      ['internal_port: 3001', 'internal_port: 3000', '3000\n  next', /are the same/],
       ['"https://t.example.net"\n', '"http://t.example.net/x"\n', '"http://t.example.net/x"', /dashboard_url/],
     ],
   },
@@ -415,7 +420,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
         '  services:\n',
         '  routers:\n    a: {rule: Host(`a`), service: b}\n  services:\n',
         'b}\n',
-        /http\.routers\.a\.service This service is not in this file/,
+        /http\.routers\.a\.service The file does not define this service/,
       ],
     ],
   },

@@ -154,7 +154,7 @@ describe('dns-blocker', () => {
       `${line(text, 'groups:')}: The resolver group default is missing.`,
     ]);
     expect(reported('dns-blocker', text.replace('dns: 53', 'dns: 5353'))).toEqual([
-      `${line(text, 'ports:')}: compose.yaml publishes 53 and 4000 of the container.`,
+      `${line(text, 'ports:')}: compose.yaml publishes the container ports 53 and 4000.`,
     ]);
   });
 });
@@ -258,10 +258,10 @@ describe('dynamic-proxy', () => {
     const routers = (routes: string) => `${text}  routers:\n${routes}`;
     expect(reported('dynamic-proxy', routers('    a: {rule: Host(`a`), service: b@docker, middlewares: [rate-limit]}\n'))).toEqual([]);
     expect(reported('dynamic-proxy', routers('    a: {rule: Host(`a`), service: b}\n'))).toEqual([
-      expect.stringContaining('This service is not in this file.'),
+      expect.stringContaining('The file does not define this service.'),
     ]);
     expect(reported('dynamic-proxy', routers('    a: {rule: Host(`a`), service: b@docker, middlewares: [c]}\n'))).toEqual([
-      expect.stringContaining('This middleware is not in this file.'),
+      expect.stringContaining('The file does not define this middleware.'),
     ]);
   });
 });

@@ -192,9 +192,10 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
     const entry = entryOf(component);
     expect(entry.cli).toEqual(expect.arrayContaining((component.cli ?? []).map(withoutCitations)));
     const { transitions, limits, errors } = readProvenance(component);
+    const states = (component.states ?? []).map((row) => ({ ...row, from: worded(component, row.from), to: worded(component, row.to) }));
     expectRows(
       withFacts(entry.transitions, 'trigger', transitions),
-      component.states ?? [],
+      states,
       ['from', 'trigger', 'condition', 'to', 'also', 'line'],
       'trigger',
     );
@@ -217,10 +218,10 @@ describe.each(inventory.map((component) => [component.id, component] as const))(
   });
 
   it('has no wording for a text that the inventory does not have', () => {
-    const { kind, auth, fields = [], volumes = [], errors = [], services = [], ports = [], events = [] } = component;
+    const { kind, auth, fields = [], volumes = [], errors = [], services = [], ports = [], events = [], states = [] } = component;
     const texts = [kind, auth, ...fields.flatMap(({ rule, meaning }) => [rule, meaning])];
     texts.push(...volumes.map(({ meaning }) => meaning), ...errors.map(({ outcome }) => outcome));
-    texts.push(...[...services, ...ports].map(({ role }) => role), ...events);
+    texts.push(...[...services, ...ports].map(({ role }) => role), ...events, ...states.flatMap(({ from, to }) => [from, to]));
     const stated = new Set(texts.map(withoutCitations));
     expect(Object.keys(wordings[component.id] ?? {}).filter((text) => !stated.has(text))).toEqual([]);
   });

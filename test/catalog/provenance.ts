@@ -53,7 +53,7 @@ const provenanceSchema = z.strictObject({
 /** What tells the entries of a list in component.yaml from each other. */
 const keysOfLists: Readonly<Record<string, string>> = {
   fields: 'name',
-  'configFile.rules': 'message',
+  'configFile.rules': 'id',
   backup: 'id',
   checks: 'id',
   transitions: 'trigger',

@@ -59,10 +59,10 @@ describe('the practice world at its start', () => {
       'idp-enterprise': 'stopped',
       'intrusion-prevention': 'healthy',
       'ldap-directory': 'healthy',
-      'llm-proxy': 'database unavailable',
+      'llm-proxy': 'database down',
       'media-server': 'healthy',
       'mesh-control-server': 'healthy',
-      'model-runtime': '2 models, 1 loaded',
+      'model-runtime': '1 of 2 loaded',
       'password-vault': 'sign-ups open',
       'reverse-proxy': 'proxying',
       'rss-reader': 'healthy',
@@ -159,7 +159,7 @@ describe('incidents on cue', () => {
 
   test('a full disk: the database is unhealthy, the reader fails, df shows where the room went', async () => {
     await play('full-disk');
-    await becomes('rss-reader', /^database unavailable$/);
+    await becomes('rss-reader', /^database down$/);
     const { volumes } = await app.context.engineOf('practice').diskUsage(ending.signal);
     expect(volumes.find(({ name }) => name === 'rss-reader_db')?.sizeBytes).toBeGreaterThan(50e9);
     await play('calm');

@@ -202,7 +202,7 @@ describe('what a real terminal shows', () => {
 
   test('a screen reader gets sentences and no frames', async () => {
     const shown = await start({ env: { INK_SCREEN_READER: 'true' } });
-    await shown.sees('Component 1 of 20: password-vault, signups open.', startLimitMs);
+    await shown.sees('Component 1 of 20: password-vault, sign-ups open.', startLimitMs);
     expect(shown.onAlternateScreen).toBe(false);
     expect(shown.text()).not.toMatch(/[╭─│┏━┃]/);
     shown.press('j');

@@ -374,7 +374,7 @@ describeReal('docker', 'the catalog with programs built for it', (engine) => {
         await sent('/upload', [`btn-upload=@${book}`], '/admin/dbconfig');
         expect(await browser('/opds/new', '--user', 'admin:admin123')).toContain('<title>Rust and salt</title>');
         await inside('calibre-web', 'mv', '/books/metadata.db', '/books/elsewhere.db');
-        await word('library unavailable');
+        await word('library missing');
       },
     },
   ];

@@ -59,7 +59,7 @@ describeReal('docker', 'more of the catalog with real programs', (engine) => {
         expect(await inside('reader', '/usr/bin/miniflux', '-refresh-feeds')).not.toContain('error');
 
         await run('stop', 'rss-reader', '--service', 'db', '--yes');
-        await word('database unavailable');
+        await word('database down');
         await run('start', 'rss-reader', '--service', 'db', '--yes');
         await word('healthy');
       },

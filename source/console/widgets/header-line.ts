@@ -1,4 +1,5 @@
 import { clockText, connectionText, engineText, troubleOf } from '../../app/connection-text.ts';
+import { countedName } from '../../catalog/state.ts';
 import type { ComponentView, EngineView, FleetSnapshot, Severity } from '../../fleet/model.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { pad, wrap } from '../../text/width.ts';
@@ -26,21 +27,14 @@ interface Counted {
   severity: Severity;
 }
 
-/** `sealed 1/3` and `sealed 0/3` are both counted as `sealed`, `loading 12/30 min` as `loading`. */
-function countedAs(component: ComponentView): string {
-  if (component.state.severity === 'ok') return 'up';
-  const word = cleanLine(component.state.label)
-    .replace(/[\s(,:]*\d.*$|[(,:].*$/, '')
-    .trim()
-    .toLowerCase();
-  return word === '' ? component.serviceState : word;
-}
-
 export function counts(components: readonly ComponentView[]): Counted[] {
   const rank = (severity: Severity) => severities.findIndex((one) => one.severity === severity);
-  const byWord = Map.groupBy(components, countedAs);
-  return [...byWord]
-    .map(([word, [first, ...others]]) => ({ word, count: others.length + 1, severity: first?.state.severity ?? 'unknown' }))
+  const states = components.map(({ state }) => state);
+  return [...Map.groupBy(states, ({ id, severity }) => (severity === 'ok' ? '' : id))]
+    .map(([id, alike]) => ({
+      word: id === '' ? 'up' : cleanLine(countedName(alike)),
+      ...{ count: alike.length, severity: alike[0]?.severity ?? 'unknown' },
+    }))
     .sort((one, other) => rank(one.severity) - rank(other.severity) || other.count - one.count);
 }
 

@@ -13,30 +13,30 @@ table('pipeline-builder', [
   ['has no owner', { answer: pong, calls: { resolve: goesTo('/organization-setup') } }, 'setup required', 'warning'],
   ['older than accounts', { answer: pong, calls: { resolve: exited(0, '<html></html>') } }, 'healthy', 'ok'],
   ['may not be asked inside', { answer: pong, calls: { resolve: silent } }, 'healthy', 'ok'],
-  ['a login in front', { answer: answered(401) }, 'up, login needed', 'ok'],
+  ['a login in front', { answer: answered(401) }, 'login required', 'ok'],
   ['too many questions', { answer: answered(429) }, 'busy', 'warning'],
-  ['an error', { answer: answered(500) }, 'failing', 'error'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['an error', { answer: answered(500) }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['just started', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error', /No answer/],
+  ['silent', { answer: silent }, 'unreachable', 'error', /No answer/],
 ]);
 
 const healthy = json({ status: 'OK', version: '2.95.12' });
 
 table('llm-observability', [
   ['healthy', { answer: healthy, services: { db: running } }, 'healthy', 'ok'],
-  ['its database has ended', { answer: healthy, services: { db: away } }, 'database unavailable', 'error', /exited/],
+  ['its database has ended', { answer: healthy, services: { db: away } }, 'database down', 'error', /exited/],
   [
     'its database is unhealthy',
     { answer: healthy, services: { db: { ...running, health: 'unhealthy' } } },
-    'database unavailable',
+    'database down',
     'error',
     /unhealthy/,
   ],
   [
     'it cannot reach its database',
     { answer: json({ status: 'Database not available', version: '2.95.12' }, {}, 503) },
-    'database unavailable',
+    'database down',
     'error',
   ],
   [
@@ -47,10 +47,10 @@ table('llm-observability', [
     /Health check failed/,
   ],
   ['a proxy that is busy', { answer: answered(503, 'no') }, 'busy', 'warning'],
-  ['a refusal', { answer: answered(403) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a refusal', { answer: answered(403) }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['just started', { answer: silent, age: 30 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const alive = json({ status: true });
@@ -61,10 +61,10 @@ table('pipelines-sidecar', [
   ['one pipeline', { answer: alive, calls: { files: pipelines('a') } }, '1 pipeline', 'ok'],
   ['none', { answer: alive, calls: { files: pipelines() } }, 'no pipelines', 'warning'],
   ['its folder cannot be read', { answer: alive, calls: { files: silent } }, 'running', 'ok'],
-  ['a refusal', { answer: answered(403, '{"detail":"Not authenticated"}') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a refusal', { answer: answered(403, '{"detail":"Not authenticated"}') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['installs what pipelines need', { answer: silent, age: 400 }, 'starting', 'busy', /installs/],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const step = (name: string): Answer => json({ step: name }, { 'x-version': '1.13.3' });
@@ -77,36 +77,36 @@ table('ai-app-platform', [
   [
     'tables are missing',
     { answer: json({ message: 'Internal Server Error' }, {}, 500), calls: page, services: all },
-    'migrations pending',
+    'migration required',
     'error',
     /blank/,
   ],
   ['nothing behind the gateway yet', { answer: answered(502), age: 200 }, 'starting', 'busy'],
-  ['nothing behind the gateway', { answer: answered(502) }, 'API unavailable', 'error'],
-  ['database away', { answer: answered(502), services: { ...all, db: away } }, 'database unavailable', 'error'],
+  ['nothing behind the gateway', { answer: answered(502) }, 'API down', 'error'],
+  ['database away', { answer: answered(502), services: { ...all, db: away } }, 'database down', 'error'],
   [
     'cache away',
     { answer: step('finished'), services: { ...all, redis: { ...running, health: 'unhealthy' } } },
-    'cache unavailable',
+    'cache down',
     'error',
     /unhealthy/,
   ],
-  ['worker away', { answer: step('finished'), calls: page, services: { ...all, worker: away } }, 'worker unavailable', 'error'],
-  ['plugins away', { answer: step('finished'), calls: page, services: { ...all, plugins: away } }, 'plugins unavailable', 'warning'],
-  ['page away', { answer: step('finished'), calls: { page: silent }, services: all }, 'page unavailable', 'error'],
-  ['a refusal', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage, calls: page, services: all }, 'strange answer', 'warning'],
+  ['worker away', { answer: step('finished'), calls: page, services: { ...all, worker: away } }, 'worker down', 'error'],
+  ['plugins away', { answer: step('finished'), calls: page, services: { ...all, plugins: away } }, 'plugins down', 'warning'],
+  ['page away', { answer: step('finished'), calls: { page: silent }, services: all }, 'web UI down', 'error'],
+  ['a refusal', { answer: answered(401) }, 'login required', 'ok'],
+  ['garbage', { answer: garbage, calls: page, services: all }, 'unexpected response', 'warning'],
   ['just started', { answer: silent, age: 250 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 table('code-agent', [
   ['running', { answer: json({ status: 'alive' }) }, 'running', 'ok'],
-  ['a refusal', { answer: answered(403) }, 'up, login needed', 'ok'],
-  ['another program', { answer: answered(404) }, 'up, other path', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a refusal', { answer: answered(403) }, 'login required', 'ok'],
+  ['another program', { answer: answered(404) }, 'different path', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['just started', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 versions([

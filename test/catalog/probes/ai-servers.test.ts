@@ -17,19 +17,19 @@ table('chat-front-end', [
     'warning',
     /administrator/,
   ],
-  ['signups open', { answer: chat({}, { enable_signup: true }) }, 'sign-ups open', 'ok'],
+  ['sign-ups open', { answer: chat({}, { enable_signup: true }) }, 'sign-ups open', 'ok'],
   ['login off', { answer: chat({}, { auth: false }) }, 'no login', 'warning', /WEBUI_AUTH/],
   [
     'database away',
     { answer: chat(), calls: { database: answered(500, 'Internal Server Error') } },
-    'database unavailable',
+    'database down',
     'error',
     /status 500/,
   ],
-  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a login in front', { answer: refused }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['silent and young', { answer: silent, age: 250 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 // LocalAI, core/http/routes/health.go, core/http/endpoints/openai/list.go
@@ -52,8 +52,8 @@ table('local-chat-server', [
     /first downloads/,
   ],
   ['turns away', { answer: json({ error: 'busy' }, 503) }, 'busy', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent, services: { localai: running } }, 'not answering', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent, services: { localai: running } }, 'unreachable', 'error'],
 ]);
 
 // ComfyUI, server.py
@@ -69,10 +69,10 @@ table('image-node-graph', [
   ['no model', { answer: comfy(cpu), calls: { queue: remaining(0), checkpoints: files(), diffusion: files() } }, 'no model', 'warning'],
   ['a diffusion model alone', { answer: comfy(cpu), calls: { checkpoints: files(), diffusion: files('flux.gguf') } }, 'healthy', 'ok'],
   ['no devices told', { answer: comfy() }, 'healthy', 'ok', /^The page responds\.$/],
-  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a login in front', { answer: refused }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['silent and young', { answer: silent, age: 200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 // Stable Diffusion web UI, modules/api/api.py
@@ -81,13 +81,13 @@ const progress = (state: object = {}) =>
 
 table('image-form', [
   ['idle', { answer: progress(), calls: { models: json([{ title: 'v1-5.safetensors' }]) } }, 'healthy', 'ok'],
-  ['working', { answer: progress({ job_count: 1, sampling_step: 7, sampling_steps: 20 }) }, 'busy', 'ok', /Step 7 of 20/],
+  ['working', { answer: progress({ job_count: 1, sampling_step: 7, sampling_steps: 20 }) }, 'working', 'ok', /Step 7 of 20/],
   ['no checkpoint', { answer: progress(), calls: { models: json([]) } }, 'no model', 'warning'],
   ['without its API', { answer: json({ detail: 'Not Found' }, 404) }, 'API off', 'warning', /--api/],
-  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a login in front', { answer: refused }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['installs its packages', { answer: silent, age: 1200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 // InvokeAI, invokeai/app/api/routers
@@ -115,10 +115,10 @@ table('image-canvas', [
   ],
   ['accounts', { answer: invoke, calls: { setup: setup({ multiuser_enabled: true }), queue: refused, models: refused } }, 'healthy', 'ok'],
   ['a release without accounts', { answer: invoke, calls: { setup: json({ detail: 'Not Found' }, 404) } }, 'healthy', 'ok'],
-  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a login in front', { answer: refused }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['silent and young', { answer: silent, age: 200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 // whisper-asr-webservice, app/webservice.py
@@ -131,11 +131,11 @@ const whisper = json({
 table('speech-to-text', [
   ['ready', { answer: whisper, env: { ASR_MODEL: 'small' } }, 'healthy', 'ok', /Its model is small/],
   ['its model unknown', { answer: whisper }, 'healthy', 'ok', /^The server responds\.$/],
-  ['another program of the kind', { answer: json({ info: { title: 'x', version: '1' }, paths: {} }) }, 'strange answer', 'warning'],
-  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['another program of the kind', { answer: json({ info: { title: 'x', version: '1' }, paths: {} }) }, 'unexpected response', 'warning'],
+  ['a login in front', { answer: refused }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['downloads its model', { answer: silent, age: 600, env: { ASR_MODEL: 'large' } }, 'starting', 'busy', /model large is/],
-  ['silent: perhaps at work', { answer: silent }, 'no response', 'warning', /may be busy.*No answer within 3 s/],
+  ['silent: perhaps at work', { answer: silent }, 'unreachable', 'warning', /may be busy.*No answer within 3 s/],
 ]);
 
 // Kokoro-FastAPI, api/src/main.py, api/src/routers/openai_compatible.py
@@ -149,10 +149,10 @@ table('tts-high-quality', [
   ['no voices', { answer: healthy, calls: { voices: voices() } }, 'no voices', 'error'],
   ['voices broken', { answer: healthy, calls: { voices: json({ detail: {} }, 500) } }, 'no voices', 'error'],
   ['voices unknown', { answer: healthy }, 'healthy', 'ok'],
-  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a login in front', { answer: refused }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['silent and young', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 // files/rest.py
@@ -161,11 +161,11 @@ const away = json({ error: 'the protocol server does not answer: [Errno 111] Con
 table('tts-light', [
   ['ready', { answer: json({ status: 'ok', voices: 162 }), calls: { listening: opened } }, 'healthy', 'ok', /162 voices/],
   ['downloads its voice', { answer: away, calls: { listening: silent }, age: 60 }, 'starting', 'busy'],
-  ['protocol server away', { answer: away, calls: { listening: silent } }, 'protocol server unavailable', 'error', /Connection refused/],
-  ['REST server away', { answer: silent, calls: { listening: opened } }, 'REST server unavailable', 'warning', /No answer within 3 s/],
-  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent, calls: { listening: silent } }, 'not answering', 'error'],
+  ['protocol server away', { answer: away, calls: { listening: silent } }, 'Wyoming server down', 'error', /Connection refused/],
+  ['REST server away', { answer: silent, calls: { listening: opened } }, 'REST server down', 'warning', /No answer within 3 s/],
+  ['a login in front', { answer: refused }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent, calls: { listening: silent } }, 'unreachable', 'error'],
 ]);
 
 // Tabby, ee/tabby-schema/graphql/schema.graphql
@@ -181,10 +181,10 @@ table('code-completion', [
     'setup required',
     'warning',
   ],
-  ['signups open', { answer: refused, calls: { server: tabby({ allowSelfSignup: true }) } }, 'sign-ups open', 'ok'],
+  ['sign-ups open', { answer: refused, calls: { server: tabby({ allowSelfSignup: true }) } }, 'sign-ups open', 'ok'],
   ['curl failed', { answer: refused, calls: { server: exited(7, '') } }, 'healthy', 'ok'],
-  ['a proxy in between', { answer: answered(502, 'Bad Gateway') }, 'failing', 'error'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a proxy in between', { answer: answered(502, 'Bad Gateway') }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['downloads its model', { answer: silent, age: 600 }, 'starting', 'busy'],
   ['silent', { answer: silent }, 'unreachable', 'error', /libcuda/],
 ]);
@@ -195,15 +195,15 @@ const workspace = (results: object = {}) =>
 const metrics = json({ online: true, version: '0b1c2d3', mode: 'single-user', vectorDB: 'lancedb', appVersion: '1.16.0' });
 
 table('rag-workspace', [
-  ['ready', { answer: workspace(), calls: { metrics } }, 'healthy, single-user', 'ok', /It uses ollama, and stores vectors in lancedb/],
+  ['ready', { answer: workspace(), calls: { metrics } }, 'healthy', 'ok', /It uses ollama, and stores vectors in lancedb/],
   ['its mode unknown', { answer: workspace() }, 'healthy', 'ok'],
   ['no password (R42)', { answer: workspace({ RequiresAuth: false }) }, 'no login', 'warning'],
   ['accounts', { answer: workspace({ RequiresAuth: false, MultiUserMode: true }) }, 'healthy', 'ok'],
   ['nobody answers', { answer: workspace({ LLMProvider: undefined }) }, 'setup required', 'warning'],
-  ['fails', { answer: answered(500, 'Internal Server Error') }, 'failing', 'error'],
-  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['fails', { answer: answered(500, 'Internal Server Error') }, 'unhealthy', 'error'],
+  ['a login in front', { answer: refused }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 // Vane, src/app/manifest.ts, docs/API/SEARCH.md
@@ -219,12 +219,12 @@ const inside = { SEARXNG_API_URL: 'http://vane:8080' };
 
 table('ai-search', [
   ['ready', { answer: vane, calls: { providers: providers(provider(['llama3.2'])), engine: exited(0, '') }, env: inside }, 'healthy', 'ok'],
-  ['no provider', { answer: vane, calls: { providers: providers() } }, 'no model available', 'warning'],
-  ['embeddings alone', { answer: vane, calls: { providers: providers(provider([], ['a'])) } }, 'no model available', 'warning'],
+  ['no provider', { answer: vane, calls: { providers: providers() } }, 'no model', 'warning'],
+  ['embeddings alone', { answer: vane, calls: { providers: providers(provider([], ['a'])) } }, 'no model', 'warning'],
   [
     'its search engine away',
     { answer: vane, calls: { providers: providers(provider(['a'])), engine: exited(7, '') }, env: inside },
-    'search unavailable',
+    'search down',
     'error',
   ],
   [
@@ -238,9 +238,9 @@ table('ai-search', [
     'ok',
   ],
   ['its providers unknown', { answer: vane }, 'healthy', 'ok'],
-  ['a login in front', { answer: refused }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['a login in front', { answer: refused }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 versions([

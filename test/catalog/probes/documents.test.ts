@@ -12,21 +12,15 @@ table('docs-library', [
   ['ready', { answer: bookstack, calls: first('changed'), services: { db: running } }, 'healthy', 'ok'],
   ['default account', { answer: bookstack, calls: first('default') }, 'default account', 'warning', /default password/],
   ['account unknown', { answer: bookstack, calls: { defaultaccount: silent } }, 'healthy', 'ok'],
-  ['database container down', { answer: silent, age: 5, services: { db: gone } }, 'database unavailable', 'error', /exited/],
-  ['cannot use its database', { answer: answered(500, '{"database":false,"cache":true,"session":true}') }, 'database unavailable', 'error'],
-  [
-    'disk full',
-    { answer: answered(500, '{"database":true,"cache":false,"session":false}') },
-    'storage unavailable',
-    'error',
-    /logins fail/,
-  ],
-  ['no cache', { answer: answered(500, '{"database":true,"cache":false,"session":true}') }, 'storage unavailable', 'error', /its cache/],
-  ['error page', { answer: answered(500, '<h1>An Error Occurred</h1>') }, 'failing', 'error'],
+  ['database container down', { answer: silent, age: 5, services: { db: gone } }, 'database down', 'error', /exited/],
+  ['cannot use its database', { answer: answered(500, '{"database":false,"cache":true,"session":true}') }, 'database down', 'error'],
+  ['disk full', { answer: answered(500, '{"database":true,"cache":false,"session":false}') }, 'storage down', 'error', /logins fail/],
+  ['no cache', { answer: answered(500, '{"database":true,"cache":false,"session":true}') }, 'storage down', 'error', /its cache/],
+  ['error page', { answer: answered(500, '<h1>An Error Occurred</h1>') }, 'unhealthy', 'error'],
   ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['starting', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const outline = (text: string) => ({ inside: exited(0, text) });
@@ -52,13 +46,13 @@ table('docs-team-wiki', [
     'healthy',
     'ok',
   ],
-  ['database down', { answer: answered(500, ''), services: { db: sick } }, 'database unavailable', 'error', /unhealthy/],
-  ['cache down', { answer: answered(500, ''), services: { db: running, redis: gone } }, 'cache unavailable', 'error', /exited/],
+  ['database down', { answer: answered(500, ''), services: { db: sick } }, 'database down', 'error', /unhealthy/],
+  ['cache down', { answer: answered(500, ''), services: { db: running, redis: gone } }, 'cache down', 'error', /exited/],
   ['lost one of them', { answer: answered(500, 'Internal Server Error') }, 'not ready', 'error'],
   ['too many questions', { answer: answered(429, '') }, 'busy', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['starting', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const hedgedoc = answered(200, '{"ready":true}');
@@ -74,13 +68,13 @@ table('notes-collab-markdown', [
     'ok',
     /^The web server responds\.$/,
   ],
-  ['cannot count', { answer: hedgedoc, calls: { status: silent } }, 'database not responding', 'warning'],
-  ['shutting down', { answer: answered(200, '{"ready":false}') }, 'starting or stopping', 'busy'],
-  ['database down', { answer: hedgedoc, services: { db: gone } }, 'database unavailable', 'error'],
+  ['cannot count', { answer: hedgedoc, calls: { status: silent } }, 'database error', 'warning'],
+  ['shutting down', { answer: answered(200, '{"ready":false}') }, 'not ready', 'busy'],
+  ['database down', { answer: hedgedoc, services: { db: gone } }, 'database down', 'error'],
   ['too busy', { answer: answered(503, 'Service Unavailable') }, 'busy', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['starting', { answer: silent, age: 9 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const cryptpad = (fields: object) =>
@@ -92,9 +86,9 @@ table('docs-encrypted-office', [
   ['no administrator', { answer: cryptpad({ adminKeys: [] }) }, 'setup required', 'warning', /log/],
   ['fetches the editors', { answer: silent, age: 400, env: { CPAD_INSTALL_ONLYOFFICE: 'yes' } }, 'starting', 'busy', /editors/],
   ['starting', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['refuses', { answer: answered(403, '') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent, age: 400 }, 'not answering', 'error'],
+  ['refuses', { answer: answered(403, '') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent, age: 400 }, 'unreachable', 'error'],
 ]);
 
 const installing = answered(
@@ -108,10 +102,10 @@ table('rss-reader-second', [
   ['not set up', { answer: installing }, 'setup required', 'warning', /first/],
   ['half set up', { answer: answered(302, '', { location: 'index.php?step=1' }) }, 'setup required', 'warning', /not completed/],
   ['login of the proxy', { answer: answered(302, '', { location: 'https://auth.home.lan/' }) }, 'external login', 'ok'],
-  ['login of the web server', { answer: answered(401, '') }, 'up, login needed', 'ok'],
-  ['database broken', { answer: answered(500, 'Error during context user init!') }, 'failing', 'error'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['login of the web server', { answer: answered(401, '') }, 'login required', 'ok'],
+  ['database broken', { answer: answered(500, 'Error during context user init!') }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const wallabag = (open = false) => answered(200, JSON.stringify({ appname: 'wallabag', version: '2.6.14', allowed_registration: open }));
@@ -120,12 +114,12 @@ table('read-later', [
   ['ready', { answer: wallabag(), calls: first('changed'), services: { db: running } }, 'healthy', 'ok', /^The web server responds\.$/],
   ['open', { answer: wallabag(true), calls: first('changed') }, 'healthy', 'ok', /sign-ups are open/],
   ['default account', { answer: wallabag(), calls: first('default') }, 'default account', 'warning'],
-  ['database down', { answer: silent, services: { db: gone } }, 'database unavailable', 'error'],
-  ['needs migrations', { answer: answered(500, '') }, 'failing', 'error'],
-  ['refuses', { answer: answered(401, '{"error":"access_denied"}') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['database down', { answer: silent, services: { db: gone } }, 'database down', 'error'],
+  ['needs migrations', { answer: answered(500, '') }, 'unhealthy', 'error'],
+  ['refuses', { answer: answered(401, '{"error":"access_denied"}') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['clears its caches', { answer: silent, age: 200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const docmost = answered(200, '{"status":"ok","info":{"database":{"status":"up"},"redis":{"status":"up"}},"error":{},"details":{}}');
@@ -136,13 +130,13 @@ table('docs-knowledge-base', [
   ['ready', { answer: docmost, calls: { inside: exited(0, 'workspaces 1\n') } }, 'healthy', 'ok'],
   ['not set up', { answer: docmost, calls: { inside: exited(0, 'workspaces 0\n') } }, 'setup required', 'warning'],
   ['nobody looks inside', { answer: docmost, calls: { inside: silent } }, 'healthy', 'ok'],
-  ['database lost', { answer: down('database') }, 'database unavailable', 'error', /reports/],
-  ['cache lost', { answer: down('redis') }, 'cache unavailable', 'error', /reports/],
-  ['database container down', { answer: silent, services: { db: gone } }, 'database unavailable', 'error', /exited/],
-  ['cache container sick', { answer: down('redis'), services: { redis: sick } }, 'cache unavailable', 'error', /unhealthy/],
+  ['database lost', { answer: down('database') }, 'database down', 'error', /reports/],
+  ['cache lost', { answer: down('redis') }, 'cache down', 'error', /reports/],
+  ['database container down', { answer: silent, services: { db: gone } }, 'database down', 'error', /exited/],
+  ['cache container sick', { answer: down('redis'), services: { redis: sick } }, 'cache down', 'error', /unhealthy/],
   ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const etherpad = answered(200, '{"status":"pass","releaseId":"2.5.3"}');
@@ -157,10 +151,10 @@ table('docs-collab-pad', [
   ],
   ['no figures', { answer: etherpad, calls: { stats: answered(404, '') } }, 'healthy', 'ok', /^The web server responds\.$/],
   ['fails', { answer: answered(200, '{"status":"fail"}') }, 'unhealthy', 'error'],
-  ['database down', { answer: etherpad, services: { db: gone } }, 'database unavailable', 'error'],
-  ['behind a login', { answer: answered(401, '') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['database down', { answer: etherpad, services: { db: gone } }, 'database down', 'error'],
+  ['behind a login', { answer: answered(401, '') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const calcom = answered(200, '<title>Login | Cal.com</title><script src="/_next/static/a.js"></script>');
@@ -180,16 +174,16 @@ table('scheduling-app', [
   [
     'second stage missing (R85)',
     { answer: calcom, calls: migrated('second stage missing') },
-    'migrations pending',
+    'migration required',
     'error',
     /second stage missing/,
   ],
-  ['never migrated (R85)', { answer: answered(500, ''), calls: migrated('none') }, 'migrations pending', 'error'],
+  ['never migrated (R85)', { answer: answered(500, ''), calls: migrated('none') }, 'migration required', 'error'],
   ['writes its address', { answer: silent, age: 200, calls: migrated('done, 3 accounts') }, 'starting', 'busy'],
-  ['database down', { answer: silent, services: { db: gone } }, 'database unavailable', 'error'],
+  ['database down', { answer: silent, services: { db: gone } }, 'database down', 'error'],
   ['refuses', { answer: answered(429, ''), calls: migrated('done, 3 accounts') }, 'busy', 'warning'],
-  ['garbage', { answer: garbage, calls: migrated('done, 3 accounts') }, 'strange answer', 'warning'],
-  ['silent', { answer: silent, calls: migrated('done, 3 accounts') }, 'not answering', 'error'],
+  ['garbage', { answer: garbage, calls: migrated('done, 3 accounts') }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent, calls: migrated('done, 3 accounts') }, 'unreachable', 'error'],
 ]);
 
 const room = answered(200, 'Excalidraw collaboration server is up :)');
@@ -197,9 +191,9 @@ const room = answered(200, 'Excalidraw collaboration server is up :)');
 table('drawing-room', [
   ['ready', { answer: room, calls: { handshake: answered(200, '0{"sid":"a","upgrades":["websocket"]}') } }, 'healthy', 'ok'],
   ['no connections', { answer: room, calls: { handshake: answered(400, '{"code":5}') } }, 'connections refused', 'error', /400/],
-  ['refuses', { answer: answered(403, '') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refuses', { answer: answered(403, '') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const numbered = (version: string) => ({ package: answered(0, JSON.stringify({ version })) });

@@ -12,7 +12,7 @@ const release = (version: string) =>
 table('object-storage', [
   ['it answers and can write', { answer: minio(200), calls: { cluster: minio(200) } }, 'healthy', 'ok'],
   ['drives are being read', { answer: minio(200, { 'x-minio-server-status': 'offline' }), age: 40 }, 'starting', 'busy'],
-  ['no drives', { answer: minio(200, { 'x-minio-server-status': 'offline' }) }, 'storage unavailable', 'error'],
+  ['no drives', { answer: minio(200, { 'x-minio-server-status': 'offline' }) }, 'storage down', 'error'],
   [
     'users are being read',
     { answer: minio(200), calls: { cluster: minio(503, { 'x-minio-server-status': 'iam-offline' }) }, age: 40 },
@@ -22,9 +22,9 @@ table('object-storage', [
   ],
   ['a drive is gone', { answer: minio(200), calls: { cluster: minio(503) } }, 'read-only', 'error'],
   ['too much to do', { answer: answered(503, '<Error><Code>ServerBusy</Code></Error>') }, 'busy', 'warning'],
-  ['refused', { answer: minio(403) }, 'up, login needed', 'ok'],
-  ['something else', { answer: garbage }, 'strange answer', 'warning', /MinIO/],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refused', { answer: minio(403) }, 'login required', 'ok'],
+  ['something else', { answer: garbage }, 'unexpected response', 'warning', /MinIO/],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
   ['silent and young', { answer: silent, age: 10 }, 'starting', 'busy'],
 ]);
 
@@ -53,22 +53,22 @@ table('oidc-passkey-provider', [
   ],
   ['nobody is administrator', { answer: none, calls: { setupopen: none } }, 'setup required', 'warning', /\/setup/],
   ['everybody may come', { answer: none, calls: { setupopen: done, configuration: signups('open') } }, 'sign-ups open', 'warning'],
-  ['no https', { answer: none, calls: { discovery: discovery('http://id.lan'), setupopen: done } }, 'issuer without HTTPS', 'warning'],
-  ['no database', { answer: none, calls: { discovery: answered(500) } }, 'database unavailable', 'error'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
-  ['something else', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['no https', { answer: none, calls: { discovery: discovery('http://id.lan'), setupopen: done } }, 'issuer not HTTPS', 'warning'],
+  ['no database', { answer: none, calls: { discovery: answered(500) } }, 'database down', 'error'],
+  ['refused', { answer: answered(403) }, 'login required', 'ok'],
+  ['something else', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 table('identity-server', [
   ['it says that it is well', { answer: answered(200, 'true'), calls: { ldaps: opened } }, 'healthy', 'ok'],
   ['it says that it is not', { answer: answered(200, 'false'), calls: { ldaps: opened } }, 'unhealthy', 'error'],
-  ['no LDAPS', { answer: answered(200, 'true'), calls: { ldaps: silent } }, 'LDAP unavailable', 'warning'],
-  ['LDAPS alone', { answer: silent, calls: { ldaps: opened } }, 'web page unavailable', 'error'],
+  ['no LDAPS', { answer: answered(200, 'true'), calls: { ldaps: silent } }, 'LDAP down', 'warning'],
+  ['LDAPS alone', { answer: silent, calls: { ldaps: opened } }, 'web UI down', 'error'],
   ['certificate just made', { answer: silent, age: 5, services: { certificates: stopped } }, 'starting', 'busy', /certificate/],
-  ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['something else', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent, calls: { ldaps: silent } }, 'not answering', 'error'],
+  ['refused', { answer: answered(401) }, 'login required', 'ok'],
+  ['something else', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent, calls: { ldaps: silent } }, 'unreachable', 'error'],
 ]);
 
 const ok = answered(200);
@@ -80,27 +80,27 @@ table('idp-server-worker', [
     'ok',
   ],
   ['all is well, as older releases say it', { answer: none, calls: { ready: none } }, 'healthy', 'ok', /database and cache/],
-  ['the worker has ended', { answer: ok, calls: { ready: ok }, services: { worker: stopped } }, 'worker unavailable', 'warning'],
-  ['no database or cache', { answer: ok, calls: { ready: answered(503) } }, 'database unavailable', 'error'],
-  ['the database has ended', { answer: silent, services: { postgresql: stopped } }, 'database unavailable', 'error', /exited/],
+  ['the worker has ended', { answer: ok, calls: { ready: ok }, services: { worker: stopped } }, 'worker down', 'warning'],
+  ['no database or cache', { answer: ok, calls: { ready: answered(503) } }, 'database down', 'error'],
+  ['the database has ended', { answer: silent, services: { postgresql: stopped } }, 'database down', 'error', /exited/],
   ['its front alone, early', { answer: answered(503, 'authentik starting'), age: 60 }, 'starting', 'busy'],
   ['its front alone', { answer: answered(503, 'authentik starting') }, 'not ready', 'error'],
   ['silent for four minutes', { answer: silent, age: 240 }, 'starting', 'busy'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
-  ['something else', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refused', { answer: answered(403) }, 'login required', 'ok'],
+  ['something else', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 table('idp-cloud-native', [
   ['ready', { answer: answered(200, '"ok"\n') }, 'healthy', 'ok'],
   ['not ready, early', { answer: answered(412, '{"message":"DB CONNECTION ERROR"}'), age: 60 }, 'starting', 'busy'],
-  ['not ready', { answer: answered(412, '{"message":"DB CONNECTION ERROR"}') }, 'database unavailable', 'error'],
-  ['the database has ended', { answer: silent, services: { db: stopped } }, 'database unavailable', 'error', /exited/],
+  ['not ready', { answer: answered(412, '{"message":"DB CONNECTION ERROR"}') }, 'database down', 'error'],
+  ['the database has ended', { answer: silent, services: { db: stopped } }, 'database down', 'error', /exited/],
   ['a release without this page', { answer: answered(404), calls: { alive: answered(200, 'ok') } }, 'healthy', 'ok'],
   ['silent for four minutes', { answer: silent, age: 240 }, 'starting', 'busy'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
-  ['something else', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refused', { answer: answered(403) }, 'login required', 'ok'],
+  ['something else', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const status = json({ date: '2026-11-22T15:00:00.000Z', message: 'Ok', emailConfigured: false, redisConfigured: true });
@@ -111,12 +111,12 @@ table('secrets-manager-env', [
   ['set up and closed', { answer: status, calls: { configuration: config(true, false) } }, 'healthy', 'ok', /no mail server/],
   ['no account yet', { answer: status, calls: { configuration: config(false, true) } }, 'setup required', 'warning'],
   ['everybody may come', { answer: status, calls: { configuration: config(true, true) } }, 'sign-ups open', 'warning'],
-  ['the database has ended', { answer: silent, services: { db: stopped } }, 'database unavailable', 'error'],
-  ['Redis has ended', { answer: silent, services: { redis: stopped } }, 'cache unavailable', 'error', /exited/],
+  ['the database has ended', { answer: silent, services: { db: stopped } }, 'database down', 'error'],
+  ['Redis has ended', { answer: silent, services: { redis: stopped } }, 'cache down', 'error', /exited/],
   ['silent for four minutes', { answer: silent, age: 240 }, 'starting', 'busy'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
-  ['something else', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refused', { answer: answered(403) }, 'login required', 'ok'],
+  ['something else', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const up = json({ header: { status: 'success', code: 200 }, body: 'OK' });
@@ -125,12 +125,12 @@ const key = json({ header: { status: 'success' }, body: { fingerprint: '2FC89458
 table('team-password-manager', [
   ['all is well', { answer: up, calls: { verify: key } }, 'healthy', 'ok', /2FC8945833C5/],
   ['it cannot read its key', { answer: up, calls: { verify: answered(500) } }, 'no server key', 'error'],
-  ['https wanted', { answer: answered(302, '', { location: 'https://pass.lan/' }) }, 'redirects', 'warning', /https:\/\/pass\.lan/],
-  ['the database has ended', { answer: answered(500), services: { db: stopped } }, 'database unavailable', 'error'],
+  ['https wanted', { answer: answered(302, '', { location: 'https://pass.lan/' }) }, 'redirecting', 'warning', /https:\/\/pass\.lan/],
+  ['the database has ended', { answer: answered(500), services: { db: stopped } }, 'database down', 'error'],
   ['its front alone, early', { answer: answered(502), age: 60 }, 'starting', 'busy'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
-  ['something else', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refused', { answer: answered(403) }, 'login required', 'ok'],
+  ['something else', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const login = answered(401, 'Unauthorized');
@@ -149,19 +149,19 @@ table('siem', [
     'busy',
     /security index/,
   ],
-  ['no security index', { answer: login, calls: { ...three, indexer: uninitialised } }, 'indexer unavailable', 'error', /503/],
-  ['no indexer', { answer: login, calls: { ...three, indexer: silent } }, 'indexer unavailable', 'error', /max_map_count/],
+  ['no security index', { answer: login, calls: { ...three, indexer: uninitialised } }, 'indexer down', 'error', /503/],
+  ['no indexer', { answer: login, calls: { ...three, indexer: silent } }, 'indexer down', 'error', /max_map_count/],
   ['no programs for agents', { answer: login, calls: { ...three, daemons: daemons('not running') } }, 'manager degraded', 'error'],
   ['no enrollment', { answer: login, calls: { ...three, enrollment: silent } }, 'enrollment closed', 'warning'],
-  ['no dashboard', { answer: login, calls: { ...three, dashboard: silent } }, 'dashboard unavailable', 'warning'],
+  ['no dashboard', { answer: login, calls: { ...three, dashboard: silent } }, 'dashboard down', 'warning'],
   [
     'certificates being made',
     { answer: silent, age: 10, services: { 'certificate-generator': { ...running, health: '' } } },
-    'creating certificates',
+    'initializing',
     'busy',
   ],
-  ['something else', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['something else', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 versions([

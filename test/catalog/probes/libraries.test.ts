@@ -12,11 +12,11 @@ table('comic-server-second', [
   ['no account yet', { answer: up, calls: { claim: claimed(false) } }, 'setup required', 'warning'],
   ['down', { answer: json({ status: 'DOWN' }, 503) }, 'unhealthy', 'error'],
   ['busy', { answer: answered(503) }, 'busy', 'warning'],
-  ['a refusal', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['another base path', { answer: answered(404) }, 'up, other path', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a refusal', { answer: answered(401) }, 'login required', 'ok'],
+  ['another base path', { answer: answered(404) }, 'different path', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['brings its database up to date', { answer: silent, age: 200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const books = (isInit: boolean): Answer => json({ app: 'audiobookshelf', serverVersion: '2.36.0', isInit, authMethods: ['local'] });
@@ -24,11 +24,11 @@ const books = (isInit: boolean): Answer => json({ app: 'audiobookshelf', serverV
 table('audiobook-server', [
   ['ready', { answer: books(true) }, 'healthy', 'ok'],
   ['no root user yet', { answer: books(false) }, 'setup required', 'warning'],
-  ['a refusal', { answer: answered(403) }, 'up, login needed', 'ok'],
-  ['an error', { answer: answered(500) }, 'failing', 'error'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a refusal', { answer: answered(403) }, 'login required', 'ok'],
+  ['an error', { answer: answered(500) }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['just started', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const metadata = exited(0, '-rw-r--r-- 1 1000 1000 417792 Nov  1 10:00 /books/metadata.db\n');
@@ -39,13 +39,13 @@ table('book-library', [
   ['guests may look', { answer: answered(200, '<title>Calibre-Web | Books</title>') }, 'guest access', 'ok'],
   ['guests may look, under a title of its own', { answer: answered(200, '<link href="/static/css/upload.css">') }, 'guest access', 'ok'],
   ['no library named', { answer: sentTo('/admin/dbconfig'), calls: { library: noMetadata } }, 'setup required', 'warning'],
-  ['its library is gone', { answer: sentTo('/login?next=%2F'), calls: { library: noMetadata } }, 'library unavailable', 'error'],
+  ['its library is gone', { answer: sentTo('/login?next=%2F'), calls: { library: noMetadata } }, 'library missing', 'error'],
   ['may not be asked inside', { answer: sentTo('/login'), calls: { library: silent } }, 'healthy', 'ok'],
   ['sent elsewhere', { answer: sentTo('https://example.org/') }, 'unexpected response', 'warning'],
-  ['a refusal', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a refusal', { answer: answered(401) }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['just started', { answer: silent, age: 30 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const good = json({ status: 'good', isProduction: true, os: 'linux', version: '2.45.01', uptime: 3226 });
@@ -59,12 +59,12 @@ table('transcoding-pipeline', [
   ['all nodes paused', { answer: good, calls: { page, nodes: nodes(true, true) } }, 'paused', 'off'],
   ['no node', { answer: good, calls: { page, nodes: nodes() } }, 'no node', 'warning'],
   ['its nodes want a key', { answer: good, calls: { page, nodes: answered(401) } }, 'healthy', 'ok'],
-  ['the page is elsewhere', { answer: good, calls: { page: silent, nodes: nodes(false) } }, 'web page unavailable', 'warning'],
+  ['the page is elsewhere', { answer: good, calls: { page: silent, nodes: nodes(false) } }, 'web UI down', 'warning'],
   ['not good', { answer: json({ status: 'bad' }) }, 'unhealthy', 'error', /bad/],
-  ['a login is set', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a login is set', { answer: answered(401) }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['puts its files in order', { answer: silent, age: 200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const dot = answered(200, '.');
@@ -77,10 +77,10 @@ table('media-organiser', [
   ['waits for its migration', { answer: dot, calls: { system: system('NEEDS_MIGRATION') } }, 'migration required', 'warning'],
   ['locked itself', { answer: dot, calls: { system: answered(403, 'Stash is exposed') } }, 'locked', 'error'],
   ['no more is known', { answer: dot, calls: { system: silent } }, 'running', 'ok'],
-  ['a refusal', { answer: answered(403) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a refusal', { answer: answered(403) }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['just started', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const container = (state: string): Answer => json({ state, health: '', exitCode: 0, restarts: 0, env: {}, uptime: 4000 });
@@ -110,7 +110,7 @@ table('metadata-manager', [
   ],
   ['may not be asked inside', { answer: container('running'), calls: { outcome: silent } }, 'running', 'ok'],
   ['ends again and again', { answer: container('restarting') }, 'restarting', 'error'],
-  ['ended', { answer: container('exited') }, 'exited', 'error'],
+  ['ended', { answer: container('exited') }, 'stopped', 'error'],
   ['the engine refuses', { answer: silent }, 'unreachable', 'error'],
   ['garbage', { answer: garbage }, undefined],
 ]);

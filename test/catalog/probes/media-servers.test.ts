@@ -6,12 +6,12 @@ const identity = (claimed: boolean) =>
 
 table('media-server-second', [
   ['of an account', { answer: identity(true) }, 'healthy', 'ok'],
-  ['of nobody', { answer: identity(false) }, 'not claimed', 'warning', /can claim it/],
+  ['of nobody', { answer: identity(false) }, 'setup required', 'warning', /can claim it/],
   ['working on its database', { answer: answered(503, '<Response code="503" title="Maintenance"/>'), age: 900 }, 'maintenance', 'busy'],
-  ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['refused', { answer: answered(401) }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['just started', { answer: silent, age: 5 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 /** As Go's templates write JSON into a script. */
@@ -26,9 +26,9 @@ table('music-server', [
   ['running', { answer: dot, calls: { page: page(false) } }, 'healthy', 'ok'],
   ['without its page', { answer: dot, calls: { page: silent } }, 'healthy', 'ok'],
   ['no user yet', { answer: dot, calls: { page: page(true) } }, 'setup required', 'warning', /administrator/],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage, calls: { page: garbage } }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refused', { answer: answered(403) }, 'login required', 'ok'],
+  ['garbage', { answer: garbage, calls: { page: garbage } }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const pong = answered(200, '{"res":"pong"}');
@@ -47,22 +47,22 @@ table('photo-library', [
   [
     'without its database',
     { answer: silent, age: 20, services: { ...three, database: { state: 'exited', health: '', uptime: 0 } } },
-    'database unavailable',
+    'database down',
     'error',
     /is exited/,
   ],
   [
     'without machine learning',
     { answer: pong, calls: photos({}), services: { ...three, 'machine-learning': { state: 'restarting', health: '', uptime: 0 } } },
-    'machine learning unavailable',
+    'no machine learning',
     'warning',
     /is restarting/,
   ],
   ['indexing anew after an update', { answer: silent, age: 400, services: three }, 'starting', 'busy'],
-  ['refused', { answer: answered(401), calls: photos({}) }, 'up, login needed', 'ok'],
-  ['failing', { answer: answered(502), calls: { config: answered(502) } }, 'failing', 'error'],
-  ['garbage', { answer: garbage, calls: { config: garbage } }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refused', { answer: answered(401), calls: photos({}) }, 'login required', 'ok'],
+  ['failing', { answer: answered(502), calls: { config: answered(502) } }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage, calls: { config: garbage } }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const operational = answered(200, '{"status":"operational"}');
@@ -73,9 +73,9 @@ const prism = (open: boolean) => ({
 table('photo-library-second', [
   ['running', { answer: operational, calls: prism(false) }, 'healthy', 'ok'],
   ['in public mode', { answer: operational, calls: prism(true) }, 'no login', 'warning'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage, calls: { config: garbage } }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refused', { answer: answered(403) }, 'login required', 'ok'],
+  ['garbage', { answer: garbage, calls: { config: garbage } }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const settings = (initialized: boolean) =>
@@ -88,43 +88,43 @@ table('request-manager', [
   ['running', { answer: settings(true), calls: status(false) }, 'healthy', 'ok'],
   ['not set up', { answer: settings(false), calls: status(false) }, 'setup required', 'warning'],
   ['changed settings wait', { answer: settings(true), calls: status(true) }, 'restart required', 'warning'],
-  ['refused', { answer: answered(403) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage, calls: { status: garbage } }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refused', { answer: answered(403) }, 'login required', 'ok'],
+  ['garbage', { answer: garbage, calls: { status: garbage } }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 table('request-manager-second', [
   ['running', { answer: settings(true), calls: { status: silent } }, 'healthy', 'ok'],
   ['not set up', { answer: settings(false), calls: status(false) }, 'setup required', 'warning'],
-  ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refused', { answer: answered(401) }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 table('book-automation', [
   ['running', { answer: answered(200, '{"status": "OK"}') }, 'healthy', 'ok'],
   ['its database cannot be read', { answer: answered(500, '{"status": "Error"}') }, 'database error', 'error', /free disk space/],
-  ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['a URL base', { answer: answered(404) }, 'up, other path', 'warning'],
+  ['a login in front of it', { answer: answered(401) }, 'login required', 'ok'],
+  ['a URL base', { answer: answered(404) }, 'different path', 'warning'],
   ['a URL base, to which it sends', { answer: answered(307, '', { location: '/books/ping' }) }, 'different path', 'warning'],
   ['starting up', { answer: answered(503, 'Readarr is starting up, please try again later'), age: 8 }, 'starting', 'busy'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 table('subtitle-automation', [
   ['running', { answer: answered(200, '{"status": "OK"}') }, 'healthy', 'ok'],
-  ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['a URL base', { answer: answered(404) }, 'up, other path', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['a login in front of it', { answer: answered(401) }, 'login required', 'ok'],
+  ['a URL base', { answer: answered(404) }, 'different path', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 table('torrent-client', [
   ['asks for a login', { answer: answered(403, 'Forbidden') }, 'healthy', 'ok'],
   ['asks for none', { answer: answered(200, 'v5.1.2') }, 'no login', 'warning', /run programs/],
   ['another port in the Host header', { answer: answered(401, 'Unauthorized') }, 'port mismatch', 'warning', /reverse proxy/],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['just started', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const stack = { archiver: running, redis: running, 'search-index': running };
@@ -139,35 +139,35 @@ table('video-archiver', [
     /TA_HOST/,
   ],
   ['waiting for its index', { answer: answered(502), age: 90, services: stack }, 'starting', 'busy'],
-  ['failing', { answer: answered(502), services: stack }, 'failing', 'error'],
+  ['failing', { answer: answered(502), services: stack }, 'unhealthy', 'error'],
   [
     'without its index',
     { answer: answered(200, '"OK"'), services: { ...stack, 'search-index': { ...running, health: 'unhealthy' } } },
-    'index unavailable',
+    'index down',
     'error',
     /is unhealthy/,
   ],
-  ['without its cache', { answer: silent, services: { ...stack, redis: { ...running, state: 'exited' } } }, 'cache unavailable', 'error'],
-  ['refused', { answer: answered(403), services: stack }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage, services: stack }, 'strange answer', 'warning'],
-  ['silent', { answer: silent, services: stack }, 'not answering', 'error'],
+  ['without its cache', { answer: silent, services: { ...stack, redis: { ...running, state: 'exited' } } }, 'cache down', 'error'],
+  ['refused', { answer: answered(403), services: stack }, 'login required', 'ok'],
+  ['garbage', { answer: garbage, services: stack }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent, services: stack }, 'unreachable', 'error'],
 ]);
 
 table('video-archiver-subscriptions', [
   ['running', { answer: answered(200, '{"status":"ok"}') }, 'healthy', 'ok'],
-  ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refused', { answer: answered(401) }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const metube = answered(200, '{"yt-dlp": "2026.08.12", "version": "2026.08.21"}');
 
 table('video-downloader', [
   ['running', { answer: metube }, 'healthy', 'ok', /2026\.08\.12/],
-  ['a login in front of it', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['below a path', { answer: answered(404) }, 'up, other path', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['a login in front of it', { answer: answered(401) }, 'login required', 'ok'],
+  ['below a path', { answer: answered(404) }, 'different path', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const exists = (text: string) => ({ administrator: answered(200, text) });
@@ -176,9 +176,9 @@ table('comic-server', [
   ['running', { answer: answered(200, 'Ok'), calls: exists('true') }, 'healthy', 'ok'],
   ['as JSON', { answer: answered(200, '"Ok"'), calls: exists('true') }, 'healthy', 'ok'],
   ['no administrator yet', { answer: answered(200, 'Ok'), calls: exists('false') }, 'setup required', 'warning'],
-  ['refused', { answer: answered(401) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage, calls: { administrator: garbage } }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refused', { answer: answered(401) }, 'login required', 'ok'],
+  ['garbage', { answer: garbage, calls: { administrator: garbage } }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 versions([

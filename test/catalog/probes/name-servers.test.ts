@@ -25,13 +25,13 @@ table('dns-filter', [
   ['its DNS stopped', { answer: wantsLogin, calls: { dns: opened, info: dnsStopped } }, 'DNS stopped', 'error'],
   ['port 53 closed', { answer: wantsLogin, calls: { dns: silent } }, 'DNS port closed', 'error'],
   ['fetches lists at first', { answer: wantsLogin, calls: { dns: silent }, age: 40 }, 'starting', 'busy', /block lists/],
-  ['page away', { answer: silent, calls: { dns: opened } }, 'web UI unavailable', 'warning'],
+  ['page away', { answer: silent, calls: { dns: opened } }, 'web UI down', 'warning'],
   ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error', /cannot resolve/],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 10 }, 'starting', 'busy'],
   ['version 5', { answer: answered(404, 'Not found'), calls: { dns: opened } }, 'older version', 'warning'],
   ['no free session', { answer: answered(429, '{"error":{"key":"api_seats_exceeded"}}'), calls: { dns: opened } }, 'busy', 'warning'],
-  ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'failing', 'error'],
-  ['garbage', { answer: garbage, calls: { dns: opened } }, 'strange answer', 'warning'],
+  ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage, calls: { dns: opened } }, 'unexpected response', 'warning'],
 ]);
 
 const healthy = answered(0, '{"state":"running","health":"healthy"}');
@@ -44,9 +44,9 @@ table('recursive-resolver', [
   ['not checked yet', { answer: opened, calls: { engine: begins } }, 'running', 'ok'],
   ['the engine says nothing', { answer: opened }, 'running', 'ok'],
   ['finds nothing', { answer: opened, calls: { engine: unhealthy } }, 'cannot resolve', 'error', /clock/],
-  ['wrong file', { answer: opened, calls: { engine: healthy, check: unboundWrong } }, 'invalid configuration', 'warning'],
-  ['does not start', { answer: silent, calls: { check: unboundWrong } }, 'invalid configuration', 'error'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['wrong file', { answer: opened, calls: { engine: healthy, check: unboundWrong } }, 'invalid config', 'warning'],
+  ['does not start', { answer: silent, calls: { check: unboundWrong } }, 'invalid config', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, age: 3 }, 'starting', 'busy'],
 ]);
 
@@ -57,12 +57,12 @@ table('dns-server-combined', [
   ['up, other words', { answer: answered(200, '{"status":"invalid-token"}'), calls: { dns: opened } }, 'healthy', 'ok'],
   ['on https', { answer: answered(302, '', { location: 'https://x/' }), calls: { dns: opened } }, 'healthy', 'ok'],
   ['DNS closed', { answer: noToken, calls: { dns: silent } }, 'DNS port closed', 'error'],
-  ['page away', { answer: silent, calls: { dns: opened } }, 'web UI unavailable', 'warning', /port may have been changed/],
+  ['page away', { answer: silent, calls: { dns: opened } }, 'web UI down', 'warning', /port may have been changed/],
   ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 5 }, 'starting', 'busy'],
   ['too many logins', { answer: answered(429, ''), calls: { dns: opened } }, 'busy', 'warning'],
-  ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'failing', 'error'],
-  ['garbage', { answer: garbage, calls: { dns: opened } }, 'strange answer', 'warning'],
+  ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage, calls: { dns: opened } }, 'unexpected response', 'warning'],
 ]);
 
 const blocking = answered(200, '{"enabled":true,"disabledGroups":[],"autoEnableInSec":0}');
@@ -74,15 +74,15 @@ table('dns-blocker', [
   ['blocks', { answer: blocking, calls: { dns: opened, validate: exited(0, 'Configuration is valid') } }, 'blocking', 'ok'],
   ['paused', { answer: paused, calls: { dns: opened } }, 'protection off', 'warning', /240 more seconds/],
   ['off', { answer: off, calls: { dns: opened } }, 'protection off', 'warning', /until you enable it/],
-  ['wrong file', { answer: blocking, calls: { dns: opened, validate: blockyWrong } }, 'invalid configuration', 'warning'],
-  ['does not start', { answer: silent, calls: { dns: silent, validate: blockyWrong } }, 'invalid configuration', 'error'],
+  ['wrong file', { answer: blocking, calls: { dns: opened, validate: blockyWrong } }, 'invalid config', 'warning'],
+  ['does not start', { answer: silent, calls: { dns: silent, validate: blockyWrong } }, 'invalid config', 'error'],
   ['DNS closed', { answer: blocking, calls: { dns: silent } }, 'DNS port closed', 'error'],
-  ['API away', { answer: silent, calls: { dns: opened } }, 'API unavailable', 'warning'],
+  ['API away', { answer: silent, calls: { dns: opened } }, 'API down', 'warning'],
   ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 5 }, 'starting', 'busy'],
-  ['a login in front', { answer: answered(401, ''), calls: { dns: opened } }, 'up, login needed', 'ok'],
-  ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'failing', 'error'],
-  ['garbage', { answer: garbage, calls: { dns: opened } }, 'strange answer', 'warning'],
+  ['a login in front', { answer: answered(401, ''), calls: { dns: opened } }, 'login required', 'ok'],
+  ['failing', { answer: answered(500, ''), calls: { dns: opened } }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage, calls: { dns: opened } }, 'unexpected response', 'warning'],
 ]);
 
 const wantsKey = answered(401, 'Unauthorized');
@@ -90,23 +90,23 @@ const page = answered(200, '<title>Log In - PowerDNS-Admin</title>');
 
 table('authoritative-dns', [
   ['up', { answer: wantsKey, calls: { dns: opened, adminui: page }, services: { db: running } }, 'healthy', 'ok'],
-  ['database away', { answer: wantsKey, calls: { dns: opened }, services: { db: away } }, 'database unavailable', 'error', /exited/],
+  ['database away', { answer: wantsKey, calls: { dns: opened }, services: { db: away } }, 'database down', 'error', /exited/],
   [
     'database unhealthy',
     { answer: wantsKey, services: { db: { ...running, health: 'unhealthy' } } },
-    'database unavailable',
+    'database down',
     'error',
     /unhealthy/,
   ],
   ['DNS closed', { answer: wantsKey, calls: { dns: silent, adminui: page } }, 'DNS port closed', 'error'],
-  ['admin UI away', { answer: wantsKey, calls: { dns: opened, adminui: silent } }, 'admin UI unavailable', 'warning'],
-  ['API away', { answer: silent, calls: { dns: opened } }, 'API unavailable', 'warning'],
+  ['admin UI away', { answer: wantsKey, calls: { dns: opened, adminui: silent } }, 'admin UI down', 'warning'],
+  ['API away', { answer: silent, calls: { dns: opened } }, 'API down', 'warning'],
   ['API off', { answer: answered(404, 'Not Found'), calls: { dns: opened, adminui: page } }, 'API off', 'warning'],
   ['not from here', { answer: answered(403, 'Forbidden'), calls: { dns: opened, adminui: page } }, 'API access denied', 'warning'],
-  ['silent', { answer: silent, calls: { dns: silent } }, 'not answering', 'error'],
+  ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 5 }, 'starting', 'busy'],
-  ['failing', { answer: answered(500, ''), calls: { dns: opened, adminui: page } }, 'failing', 'error'],
-  ['garbage', { answer: garbage, calls: { dns: opened, adminui: page } }, 'strange answer', 'warning'],
+  ['failing', { answer: answered(500, ''), calls: { dns: opened, adminui: page } }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage, calls: { dns: opened, adminui: page } }, 'unexpected response', 'warning'],
 ]);
 
 const up = answered(0, '{"state":"running","health":"none"}');
@@ -116,8 +116,8 @@ table('dhcp-server', [
   ['on duty', { answer: up, calls: { test: exited(0, '') } }, 'running', 'ok', /valid configuration/],
   ['nothing may be run inside', { answer: up }, 'running', 'ok', /^It is running\. /],
   ['just started', { answer: up, age: 3 }, 'starting', 'busy'],
-  ['wrong file', { answer: up, calls: { test: keaWrong } }, 'invalid configuration', 'warning'],
-  ['ends again and again', { answer: answered(0, '{"state":"restarting"}') }, 'invalid configuration', 'error'],
+  ['wrong file', { answer: up, calls: { test: keaWrong } }, 'invalid config', 'warning'],
+  ['ends again and again', { answer: answered(0, '{"state":"restarting"}') }, 'invalid config', 'error'],
   ['stopped', { answer: answered(0, '{"state":"exited"}') }, undefined],
   ['silent', { answer: silent }, undefined],
   ['garbage', { answer: answered(0, 'not as engines answer') }, undefined],

@@ -11,15 +11,15 @@ const parts = { db: running, redis: running, worker: running };
 
 table('network-documentation', [
   ['ready', { answer: netbox, services: parts }, 'healthy', 'ok'],
-  ['its database is down', { answer: netbox, services: { ...parts, db: down } }, 'database unavailable', 'error', /exited/],
-  ['its cache is down', { answer: netbox, services: { ...parts, redis: down } }, 'cache unavailable', 'error', /exited/],
+  ['its database is down', { answer: netbox, services: { ...parts, db: down } }, 'database down', 'error', /exited/],
+  ['its cache is down', { answer: netbox, services: { ...parts, redis: down } }, 'cache down', 'error', /exited/],
   ['its worker is down', { answer: netbox, services: { ...parts, worker: down } }, 'no worker', 'warning', /exited/],
   ['its worker waits for it', { answer: netbox, age: 60, services: { ...parts, worker: down } }, 'healthy', 'ok'],
   ['migrating', { answer: silent, age: 400, services: parts }, 'starting', 'busy'],
-  ['refuses', { answer: answered(403, 'Forbidden') }, 'up, login needed', 'ok'],
-  ['fails', { answer: answered(500, '<title>Server Error</title>') }, 'failing', 'error'],
-  ['garbage', { answer: garbage, services: parts }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refuses', { answer: answered(403, 'Forbidden') }, 'login required', 'ok'],
+  ['fails', { answer: answered(500, '<title>Server Error</title>') }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage, services: parts }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const login = (installer: boolean) =>
@@ -35,12 +35,12 @@ table('ipam', [
   ['nobody has set it up', { answer: sentTo('install'), services: scanned }, 'setup required', 'warning'],
   ['newer than its database', { answer: sentTo('upgrade'), services: scanned }, 'upgrade required', 'warning'],
   ['its scanner is down', { answer: login(false), services: { ...scanned, cron: down } }, 'no scans', 'warning', /exited/],
-  ['its database is down', { answer: sentTo('install'), services: { ...scanned, db: down } }, 'database unavailable', 'error', /exited/],
-  ['refuses', { answer: answered(401, '') }, 'up, login needed', 'ok'],
-  ['fails', { answer: answered(500, '') }, 'failing', 'error'],
-  ['garbage', { answer: garbage, services: scanned }, 'strange answer', 'warning'],
+  ['its database is down', { answer: sentTo('install'), services: { ...scanned, db: down } }, 'database down', 'error', /exited/],
+  ['refuses', { answer: answered(401, '') }, 'login required', 'ok'],
+  ['fails', { answer: answered(500, '') }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage, services: scanned }, 'unexpected response', 'warning'],
   ['starts', { answer: silent, age: 10, services: scanned }, 'starting', 'busy'],
-  ['silent', { answer: silent, services: scanned }, 'not answering', 'error'],
+  ['silent', { answer: silent, services: scanned }, 'unreachable', 'error'],
 ]);
 
 versions([

@@ -29,12 +29,12 @@ table('network-monitoring', [
   ['no poller at all', { answer: page, calls: inside('1 12 0 0 -1') }, 'not polling', 'error'],
   ['no poller yet', { answer: page, age: 200, calls: inside('1 12 0 0 -1') }, 'monitoring', 'ok'],
   ['dispatcher down', { answer: page, services: { dispatcher: gone } }, 'not polling', 'error', /exited/],
-  ['database down', { answer: answered(500, ''), services: { db: gone } }, 'database unavailable', 'error'],
-  ['fails', { answer: answered(500, '') }, 'failing', 'error'],
-  ['refuses', { answer: answered(403, '') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['database down', { answer: answered(500, ''), services: { db: gone } }, 'database down', 'error'],
+  ['fails', { answer: answered(500, '') }, 'unhealthy', 'error'],
+  ['refuses', { answer: answered(403, '') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['migrating', { answer: silent, age: 200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const server = { server: 'ntopng 6.4.250801 (x86_64)' };
@@ -48,14 +48,14 @@ table('traffic-analysis', [
   ['watching', { answer: wantsLogin, calls: { ...changed('1'), ...started('--interface=eth0') } }, 'monitoring', 'ok', /monitors eth0/],
   ['at another port', { answer: silent, calls: started('--http-port=127.0.0.1:11000') }, 'not checked', 'ok'],
   ['another program at its port', { answer: garbage, calls: started('--http-port=127.0.0.1:11000') }, 'not checked', 'ok'],
-  ['silent at its port', { answer: silent, calls: started('--http-port=127.0.0.1:3000') }, 'not answering', 'error'],
+  ['silent at its port', { answer: silent, calls: started('--http-port=127.0.0.1:3000') }, 'unreachable', 'error'],
   ['nobody looks inside', { answer: wantsLogin, calls: { passwordchanged: silent } }, 'monitoring', 'ok'],
   ['first password', { answer: wantsLogin, calls: changed('') }, 'default account', 'warning'],
   ['no login', { answer: open, calls: changed('') }, 'no login', 'warning'],
-  ['refuses', { answer: answered(403, '', server) }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['refuses', { answer: answered(403, '', server) }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['starting', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 versions([

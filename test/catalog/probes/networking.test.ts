@@ -30,7 +30,7 @@ table('dns-filter-second', [
     'warning',
   ],
   ['DNS closed', { answer: answered(401, ''), calls: { dns: silent } }, 'DNS port closed', 'error'],
-  ['page moved away', { answer: silent, calls: { dns: opened } }, 'web UI unavailable', 'warning'],
+  ['page moved away', { answer: silent, calls: { dns: opened } }, 'web UI down', 'warning'],
   ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error'],
   ['garbage', { answer: garbage, calls: { dns: opened } }, 'unexpected response', 'warning'],
 ]);
@@ -65,7 +65,7 @@ table('reverse-proxy', [
         sites: exited(1, 'Error: adapting config using caddyfile: /etc/caddy/sites/a.caddy:3: unrecognized directive: revers_proxy'),
       },
     },
-    'invalid configuration',
+    'invalid config',
     'warning',
   ],
   [

@@ -23,8 +23,8 @@ const parts = { db: running, redis: running, cron: running };
 
 table('cloud-suite', [
   ['ready', { answer: cloud(), services: parts }, 'healthy', 'ok'],
-  ['its database is down', { answer: cloud(), services: { ...parts, db: down } }, 'database unavailable', 'error', /exited/],
-  ['its cache is sick', { answer: cloud(), services: { ...parts, redis: sick } }, 'cache unavailable', 'error', /unhealthy/],
+  ['its database is down', { answer: cloud(), services: { ...parts, db: down } }, 'database down', 'error', /exited/],
+  ['its cache is sick', { answer: cloud(), services: { ...parts, redis: sick } }, 'cache down', 'error', /unhealthy/],
   ['not installed', { answer: cloud({ installed: false }), services: parts }, 'setup required', 'warning'],
   [
     'newer than its database',
@@ -32,14 +32,14 @@ table('cloud-suite', [
     'upgrade required',
     'warning',
   ],
-  ['maintenance', { answer: cloud({ maintenance: true }), services: parts }, 'maintenance mode', 'warning'],
+  ['maintenance', { answer: cloud({ maintenance: true }), services: parts }, 'maintenance', 'warning'],
   ['without background jobs', { answer: cloud(), services: { ...parts, cron: down } }, 'no background jobs', 'warning', /exited/],
-  ['untrusted name', { answer: answered(400, '{"error": "Trusted domain error.", "code": 15}') }, 'untrusted name', 'warning'],
+  ['untrusted name', { answer: answered(400, '{"error": "Trusted domain error.", "code": 15}') }, 'host name refused', 'warning'],
   ['first start', { answer: silent, age: 200, services: parts }, 'starting', 'busy'],
   ['refuses', { answer: answered(503, 'Service unavailable') }, 'busy', 'warning'],
-  ['fails', { answer: answered(500, 'Internal Server Error') }, 'failing', 'error'],
-  ['garbage', { answer: garbage, services: parts }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['fails', { answer: answered(500, 'Internal Server Error') }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage, services: parts }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const browser = (more: object = {}) =>
@@ -53,11 +53,11 @@ table('web-file-manager', [
   ['ready', { answer: fine, calls: { page: browser() } }, 'healthy', 'ok'],
   ['page not seen', { answer: fine, calls: { page: silent } }, 'healthy', 'ok'],
   ['without login', { answer: fine, calls: { page: browser({ NoAuth: true }) } }, 'no login', 'error'],
-  ['signups open', { answer: fine, calls: { page: browser({ Signup: true }) } }, 'sign-ups open', 'warning'],
-  ['refuses', { answer: answered(403, '403 Forbidden') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage, calls: { page: garbage } }, 'strange answer', 'warning'],
+  ['sign-ups open', { answer: fine, calls: { page: browser({ Signup: true }) } }, 'sign-ups open', 'warning'],
+  ['refuses', { answer: answered(403, '403 Forbidden') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage, calls: { page: garbage } }, 'unexpected response', 'warning'],
   ['starts', { answer: silent, age: 3 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const paperless = answered(
@@ -71,34 +71,34 @@ table('document-manager', [
   [
     'without an account',
     { answer: answered(200, `${paperless.text}<script>// forward to the signup page if no users exist\n</script>`), services: papers },
-    'needs first account',
+    'setup required',
     'warning',
   ],
-  ['its database is down', { answer: paperless, services: { ...papers, db: down } }, 'database unavailable', 'error', /exited/],
-  ['its queue is down', { answer: paperless, services: { ...papers, broker: down } }, 'message broker unavailable', 'error', /exited/],
+  ['its database is down', { answer: paperless, services: { ...papers, db: down } }, 'database down', 'error', /exited/],
+  ['its queue is down', { answer: paperless, services: { ...papers, broker: down } }, 'broker down', 'error', /exited/],
   ['migrating', { answer: silent, age: 200, services: papers }, 'starting', 'busy'],
   ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
-  ['fails', { answer: answered(500, '<h1>Server Error (500)</h1>') }, 'failing', 'error'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent, services: papers }, 'not answering', 'error'],
+  ['fails', { answer: answered(500, '<h1>Server Error (500)</h1>') }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent, services: papers }, 'unreachable', 'error'],
 ]);
 
 const planka = answered(200, '{"item":{"oidc":null,"termsLanguages":["de-DE","en-US"],"version":"2.1.1"}}');
 
 table('kanban', [
   ['ready', { answer: planka, services: { db: running } }, 'healthy', 'ok'],
-  ['its database is down', { answer: silent, services: { db: down } }, 'database unavailable', 'error', /exited/],
+  ['its database is down', { answer: silent, services: { db: down } }, 'database down', 'error', /exited/],
   [
     'its database does not answer',
     { answer: answered(500, '{"code":"E_UNEXPECTED"}'), services: { db: running } },
-    'database unavailable',
+    'database down',
     'error',
   ],
-  ['an old release', { answer: answered(404, '{"code":"E_NOT_FOUND"}') }, 'up, other path', 'warning'],
-  ['refuses', { answer: answered(401, '') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['an old release', { answer: answered(404, '{"code":"E_NOT_FOUND"}') }, 'different path', 'warning'],
+  ['refuses', { answer: answered(401, '') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['starts', { answer: silent, age: 10, services: { db: running } }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const vikunja = (open: boolean, more: object = {}) =>
@@ -115,18 +115,18 @@ const vikunja = (open: boolean, more: object = {}) =>
 
 table('task-manager', [
   ['ready', { answer: vikunja(false), calls: { health: answered(200, 'OK') }, services: { db: running } }, 'healthy', 'ok'],
-  ['signups open', { answer: vikunja(true), calls: { health: answered(200, 'OK') } }, 'sign-ups open', 'warning'],
-  ['its database is down', { answer: vikunja(false), services: { db: down } }, 'database unavailable', 'error', /exited/],
+  ['sign-ups open', { answer: vikunja(true), calls: { health: answered(200, 'OK') } }, 'sign-ups open', 'warning'],
+  ['its database is down', { answer: vikunja(false), services: { db: down } }, 'database down', 'error', /exited/],
   [
     'its database does not answer',
     { answer: vikunja(false), calls: { health: answered(500, '{"message":"Internal server error"}') } },
-    'database unavailable',
+    'database down',
     'error',
   ],
   ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['starts', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const setUpPage = answered(200, '<!DOCTYPE html><html><head><title>Wiki.js Setup</title></head></html>');
@@ -134,13 +134,13 @@ const setUpPage = answered(200, '<!DOCTYPE html><html><head><title>Wiki.js Setup
 table('wiki', [
   ['ready', { answer: answered(200, '{"ok":true}'), services: { db: running } }, 'healthy', 'ok'],
   ['nobody has set it up', { answer: setUpPage, services: { db: running } }, 'setup required', 'warning'],
-  ['its database does not answer', { answer: answered(503, '{"ok":false}') }, 'database unavailable', 'error'],
-  ['its database is down', { answer: silent, services: { db: down } }, 'database unavailable', 'error', /exited/],
+  ['its database does not answer', { answer: answered(503, '{"ok":false}') }, 'database down', 'error'],
+  ['its database is down', { answer: silent, services: { db: down } }, 'database down', 'error', /exited/],
   ['busy by another', { answer: answered(503, 'Service Unavailable') }, 'busy', 'warning'],
-  ['refuses', { answer: answered(403, '') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['refuses', { answer: answered(403, '') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['starts', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const n8n = (first: boolean) => ({
@@ -155,20 +155,20 @@ table('workflow-automation', [
   ['settings not seen', { answer: answered(200, '{"status":"ok"}'), calls: { settings: silent } }, 'healthy', 'ok'],
   ['nobody owns it', { answer: answered(200, '{"status":"ok"}'), calls: n8n(true) }, 'setup required', 'warning'],
   ['migrating', { answer: answered(503, '{"status":"error"}'), age: 30 }, 'starting', 'busy'],
-  ['database away', { answer: answered(503, '{"status":"error"}') }, 'database unavailable', 'error'],
-  ['refuses', { answer: answered(401, '{"code":401}') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage, calls: { settings: garbage } }, 'strange answer', 'warning'],
+  ['database away', { answer: answered(503, '{"status":"error"}') }, 'database down', 'error'],
+  ['refuses', { answer: answered(401, '{"code":401}') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage, calls: { settings: garbage } }, 'unexpected response', 'warning'],
   ['starts', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 table('pdf-tools', [
   ['ready', { answer: answered(200, '{"status":"UP","version":"2.4.1"}') }, 'healthy', 'ok'],
-  ['refuses', { answer: answered(401, '{"error":"Unauthorized"}') }, 'up, login needed', 'ok'],
-  ['fails', { answer: answered(500, '{"status":500}') }, 'failing', 'error'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['refuses', { answer: answered(401, '{"error":"Unauthorized"}') }, 'login required', 'ok'],
+  ['fails', { answer: answered(500, '{"status":500}') }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['starts', { answer: silent, age: 200 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const ghost = answered(200, '{"site":{"title":"Ghost","description":"Thoughts","url":"https://blog.example.org/","version":"5.130"}}');
@@ -177,7 +177,7 @@ const owned = (status: boolean) => ({ setup: answered(200, JSON.stringify({ setu
 table('blog', [
   ['ready', { answer: ghost, calls: owned(true), services: { db: running } }, 'healthy', 'ok'],
   ['nobody owns it', { answer: ghost, calls: owned(false) }, 'setup required', 'warning'],
-  ['its database is down', { answer: silent, services: { db: down } }, 'database unavailable', 'error', /exited/],
+  ['its database is down', { answer: silent, services: { db: down } }, 'database down', 'error', /exited/],
   ['migrating', { answer: answered(503, 'We’ll be right back.'), age: 40 }, 'starting', 'busy'],
   ['maintenance', { answer: answered(503, '') }, 'busy', 'warning'],
   [
@@ -186,10 +186,10 @@ table('blog', [
     'redirecting',
     'warning',
   ],
-  ['refuses', { answer: answered(403, '{"errors":[{"type":"NoPermissionError"}]}') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage, calls: { setup: garbage } }, 'strange answer', 'warning'],
+  ['refuses', { answer: answered(403, '{"errors":[{"type":"NoPermissionError"}]}') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage, calls: { setup: garbage } }, 'unexpected response', 'warning'],
   ['starts', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const wordpress = answered(
@@ -208,15 +208,15 @@ table('cms', [
   [
     'its database does not answer',
     { answer: answered(500, '<h1>Error establishing a database connection</h1>') },
-    'database unavailable',
+    'database down',
     'error',
   ],
-  ['its database is down', { answer: silent, services: { db: down } }, 'database unavailable', 'error', /exited/],
-  ['a plugin keeps it to itself', { answer: answered(401, '{"code":"rest_login_required"}') }, 'up, login needed', 'ok'],
-  ['fails', { answer: answered(500, 'There has been a critical error on this website.') }, 'failing', 'error'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['its database is down', { answer: silent, services: { db: down } }, 'database down', 'error', /exited/],
+  ['a plugin keeps it to itself', { answer: answered(401, '{"code":"rest_login_required"}') }, 'login required', 'ok'],
+  ['fails', { answer: answered(500, 'There has been a critical error on this website.') }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['starts', { answer: silent, age: 10 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const paper = (numbers: string) => ({

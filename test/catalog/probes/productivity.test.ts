@@ -2,11 +2,11 @@ import { answered, exited, garbage, opened, running, silent, table, versions } f
 
 table('file-sync', [
   ['healthy', { answer: answered(200, '{"status":"OK"}'), calls: { sync: opened } }, 'healthy', 'ok'],
-  ['1.19 without a health page', { answer: answered(403, 'CSRF Error\n'), calls: { sync: opened } }, 'API key required', 'ok'],
-  ['1.19 behind a login', { answer: answered(404, '404 page not found\n'), calls: { sync: opened } }, 'API key required', 'ok'],
-  ['host check', { answer: answered(403, 'Host check error\n'), calls: { sync: opened } }, 'host check failed', 'warning'],
+  ['1.19 without a health page', { answer: answered(403, 'CSRF Error\n'), calls: { sync: opened } }, 'key required', 'ok'],
+  ['1.19 behind a login', { answer: answered(404, '404 page not found\n'), calls: { sync: opened } }, 'key required', 'ok'],
+  ['host check', { answer: answered(403, 'Host check error\n'), calls: { sync: opened } }, 'host name refused', 'warning'],
   ['sync port closed', { answer: answered(200, '{"status":"OK"}'), calls: { sync: silent } }, 'sync port closed', 'warning'],
-  ['page away', { answer: silent, calls: { sync: opened } }, 'web UI unavailable', 'warning'],
+  ['page away', { answer: silent, calls: { sync: opened } }, 'web UI down', 'warning'],
   ['garbage', { answer: garbage, calls: { sync: opened } }, 'unexpected response', 'warning'],
   ['silent', { answer: silent, calls: { sync: silent } }, 'unreachable', 'error'],
 ]);
@@ -16,13 +16,13 @@ table('rss-reader', [
   [
     'database away',
     { answer: answered(503, 'Database Connection Error: "dial tcp: lookup db: no such host"\n') },
-    'database unavailable',
+    'database down',
     'error',
   ],
   [
     'database container down',
     { answer: silent, age: 5, services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
-    'database unavailable',
+    'database down',
     'error',
     /exited/,
   ],
@@ -33,7 +33,7 @@ table('rss-reader', [
       answer: answered(404, 'Not Found'),
       calls: { healthcheck: answered(500, 'Database Connection Error: "dial tcp: lookup db: no such host"\n') },
     },
-    'database unavailable',
+    'database down',
     'error',
   ],
   ['behind another path', { answer: answered(404, '404 page not found\n') }, 'healthy', 'ok'],
@@ -52,7 +52,7 @@ table('recipe-manager', [
   [
     'database down',
     { answer: silent, services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
-    'database unavailable',
+    'database down',
     'error',
     /exited/,
   ],

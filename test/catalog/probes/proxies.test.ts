@@ -17,23 +17,23 @@ table('proxy-manager', [
   ['no certificate yet', { answer: npm, calls: { front: site, https: silent } }, 'proxying', 'ok', /443/],
   ['older release', { answer: answered(200, '{"status":"OK","version":{"major":2,"minor":11,"revision":3}}') }, 'proxying', 'ok'],
   ['nobody has an account', { answer: npmNew, calls: { front: site } }, 'setup required', 'warning', /first/],
-  ['wrong rules', { answer: npm, calls: { front: site, test: wrongRules } }, 'invalid configuration', 'warning'],
+  ['wrong rules', { answer: npm, calls: { front: site, test: wrongRules } }, 'invalid config', 'warning'],
   ['port 80 closed', { answer: npm, calls: { front: silent } }, 'port 80 closed', 'error'],
   ['makes keys at first', { answer: answered(502, '<h1>502 Bad Gateway</h1>'), age: 30 }, 'starting', 'busy'],
-  ['its program is gone', { answer: answered(502, '<h1>502 Bad Gateway</h1>') }, 'failing', 'error'],
+  ['its program is gone', { answer: answered(502, '<h1>502 Bad Gateway</h1>') }, 'unhealthy', 'error'],
   [
     'database away',
     { answer: npm, env: { DB_MYSQL_HOST: 'db' }, services: { db: { ...running, state: 'exited' } } },
-    'database unavailable',
+    'database down',
     'error',
     /exited/,
   ],
   ['SQLite', { answer: npm, env: { DB_MYSQL_HOST: '' }, services: { db: { ...running, state: 'exited' } } }, 'proxying', 'ok'],
-  ['admin page away', { answer: silent, calls: { front: site } }, 'admin UI unavailable', 'warning'],
+  ['admin page away', { answer: silent, calls: { front: site } }, 'admin UI down', 'warning'],
   ['silent', { answer: silent, calls: { front: silent } }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, age: 5 }, 'starting', 'busy'],
-  ['a login in front', { answer: answered(401, '') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a login in front', { answer: answered(401, '') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
 ]);
 
 const ok = answered(200, 'OK');
@@ -55,11 +55,11 @@ table('dynamic-proxy', [
   ['ping off', { answer: answered(404, '404 page not found'), calls: { overview: overview(0, 0) } }, 'running', 'ok', /ping/],
   ['ends', { answer: answered(503, 'Service Unavailable') }, 'stopping', 'busy'],
   ['HTTPS closed', { answer: ok, calls: { overview: overview(0, 0), https: silent } }, 'port 443 closed', 'error'],
-  ['dashboard away', { answer: silent, calls: { https: opened } }, 'dashboard unavailable', 'warning'],
-  ['silent', { answer: silent, calls: { https: silent } }, 'not answering', 'error'],
+  ['dashboard away', { answer: silent, calls: { https: opened } }, 'dashboard down', 'warning'],
+  ['silent', { answer: silent, calls: { https: silent } }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, age: 3 }, 'starting', 'busy'],
-  ['a login in front', { answer: answered(401, '') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['a login in front', { answer: answered(401, '') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
 ]);
 
 const servers = (states: Record<string, boolean>) =>
@@ -71,14 +71,14 @@ table('load-balancer', [
   ['one is not (R65)', { answer: servers({ web1: true, web2: false }), calls: { front: opened } }, '1 of 2 up', 'warning', /web2/],
   ['none is', { answer: servers({ web1: false, web2: false }), calls: { front: opened } }, 'all servers down', 'error', /503/],
   ['none is named', { answer: servers({}), calls: { front: opened } }, 'no servers', 'warning'],
-  ['own configuration', { answer: answered(401, '<h1>401 Unauthorized</h1>'), calls: { front: opened } }, 'up, login needed', 'ok'],
+  ['own configuration', { answer: answered(401, '<h1>401 Unauthorized</h1>'), calls: { front: opened } }, 'login required', 'ok'],
   ['port 80 closed', { answer: servers({ web1: true }), calls: { front: silent } }, 'port 80 closed', 'error'],
-  ['stats page away', { answer: silent, calls: { front: opened } }, 'statistics page unavailable', 'warning'],
-  ['does not start', { answer: silent, calls: { front: silent, check: haproxyWrong } }, 'invalid configuration', 'error'],
-  ['silent', { answer: silent, calls: { front: silent } }, 'not answering', 'error'],
+  ['stats page away', { answer: silent, calls: { front: opened } }, 'stats page down', 'warning'],
+  ['does not start', { answer: silent, calls: { front: silent, check: haproxyWrong } }, 'invalid config', 'error'],
+  ['silent', { answer: silent, calls: { front: silent } }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, age: 2 }, 'starting', 'busy'],
-  ['failing', { answer: answered(500, ''), calls: { front: opened } }, 'failing', 'error'],
-  ['garbage', { answer: garbage, calls: { front: opened } }, 'strange answer', 'warning'],
+  ['failing', { answer: answered(500, ''), calls: { front: opened } }, 'unhealthy', 'error'],
+  ['garbage', { answer: garbage, calls: { front: opened } }, 'unexpected response', 'warning'],
 ]);
 
 const squid = answered(400, '<h2>The requested URL could not be retrieved</h2>', {
@@ -90,13 +90,13 @@ const squidWrong = exited(1, '2026/11/22 16:12:25| FATAL: Bungled /etc/squid/squ
 table('caching-proxy', [
   ['up', { answer: squid, calls: { parse: exited(0, '') } }, 'proxying', 'ok'],
   ['not from here', { answer: answered(403, 'Access Denied', { server: 'squid' }) }, 'access denied', 'ok'],
-  ['wrong file', { answer: squid, calls: { parse: squidWrong } }, 'invalid configuration', 'warning'],
-  ['does not start', { answer: silent, calls: { parse: squidWrong } }, 'invalid configuration', 'error'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['wrong file', { answer: squid, calls: { parse: squidWrong } }, 'invalid config', 'warning'],
+  ['does not start', { answer: silent, calls: { parse: squidWrong } }, 'invalid config', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, age: 5 }, 'starting', 'busy'],
   ['failing', { answer: answered(503, '') }, 'busy', 'warning'],
-  ['another server', { answer: answered(400, 'Bad Request', { server: 'nginx' }) }, 'strange answer', 'warning'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
+  ['another server', { answer: answered(400, 'Bad Request', { server: 'nginx' }) }, 'unexpected response', 'warning'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
 ]);
 
 versions([

@@ -155,7 +155,7 @@ table('vulnerability-scanner', [
   [
     'database down',
     { answer: answered(200, '<html>'), services: { 'pg-gvm': { state: 'exited', health: 'none', uptime: 0 } } },
-    'database unavailable',
+    'database down',
     'error',
   ],
   ['page fails', { answer: answered(502, 'Bad Gateway'), calls: { tests: exited(0, '94211 8\n') } }, 'unhealthy', 'error'],
@@ -171,7 +171,7 @@ table('internal-ca', [
 
 table('password-vault', [
   [
-    'signups open (R20)',
+    'sign-ups open (R20)',
     {
       answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":false},"environment":{}}'),
       calls: { alive: answered(200, '"2026-11-20T09:00:00Z"') },
@@ -180,7 +180,7 @@ table('password-vault', [
     'warning',
   ],
   [
-    'signups closed (R20)',
+    'sign-ups closed (R20)',
     {
       answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":true},"environment":{}}'),
       calls: { alive: answered(200, '"2026-11-20T09:00:00Z"') },
@@ -191,7 +191,7 @@ table('password-vault', [
   [
     'database away',
     { answer: answered(200, '{"version":"2025.12.0","settings":{"disableUserRegistration":true}}'), calls: { alive: answered(500, '{}') } },
-    'database unavailable',
+    'database down',
     'error',
     /status 500/,
   ],
@@ -206,13 +206,13 @@ table('sso-portal', [
   [
     'cache down',
     { answer: answered(200, '{"status":"OK"}'), services: { redis: { state: 'restarting', health: 'none', uptime: 0 } } },
-    'session store unavailable',
+    'session store down',
     'error',
   ],
   [
     'database unhealthy',
     { answer: answered(200, '{"status":"OK"}'), services: { db: { state: 'running', health: 'unhealthy', uptime: 9 } } },
-    'database unavailable',
+    'database down',
     'error',
     /is unhealthy/,
   ],
@@ -241,7 +241,7 @@ table('idp-enterprise', [
   [
     'plain http issuer',
     { answer: issuer('http://id.example.org'), calls: { container: started('/opt/keycloak/bin/kc.sh', 'start') } },
-    'issuer without HTTPS',
+    'issuer not HTTPS',
     'warning',
     /http:\/\/id\.example\.org/,
   ],
@@ -250,7 +250,7 @@ table('idp-enterprise', [
   [
     'database down',
     { answer: answered(500, '{"error":"unknown_error"}'), services: { db: { state: 'exited', health: 'none', uptime: 0 } } },
-    'database unavailable',
+    'database down',
     'error',
   ],
   ['cannot use the database', { answer: answered(500, '{"error":"unknown_error"}') }, 'unhealthy', 'error'],
@@ -260,8 +260,8 @@ table('idp-enterprise', [
 
 table('ldap-directory', [
   ['well', { answer: answered(200), calls: { ldap: opened } }, undefined],
-  ['LDAP closed', { answer: answered(200), calls: { ldap: silent } }, 'LDAP unavailable', 'error'],
-  ['page away', { answer: silent, calls: { ldap: opened } }, 'web page unavailable', 'warning'],
+  ['LDAP closed', { answer: answered(200), calls: { ldap: silent } }, 'LDAP down', 'error'],
+  ['page away', { answer: silent, calls: { ldap: opened } }, 'web UI down', 'warning'],
   ['silent', { answer: silent, calls: { ldap: silent } }, 'unreachable', 'error'],
   ['fails', { answer: answered(500), calls: { ldap: opened } }, 'unhealthy', 'error'],
   ['young', { answer: silent, age: 4 }, 'starting', 'busy'],
@@ -273,7 +273,7 @@ table('intrusion-prevention', [
   ['busy', { answer: answered(503, '') }, 'busy', 'warning'],
   ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['fetching the hub', { answer: silent, age: 40 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'API unavailable', 'error'],
+  ['silent', { answer: silent }, 'API down', 'error'],
 ]);
 
 versions([

@@ -11,7 +11,7 @@ const node = (state: string, self: object = { Online: true, TailscaleIPs: ['100.
 table('mesh-client', [
   ['in the mesh', { answer: node('Running') }, 'connected', 'ok', /100\.64\.0\.7/],
   ['in the mesh, no address told', { answer: node('Running', { Online: true, TailscaleIPs: null }) }, 'connected', 'ok', /a node/],
-  ['control server away', { answer: node('Running', { Online: false }) }, 'control server unreachable', 'warning'],
+  ['control server away', { answer: node('Running', { Online: false }) }, 'no control server', 'warning'],
   ['just up', { answer: node('Running', { Online: false }), age: 20 }, 'connecting', 'busy'],
   ['key expired', { answer: node('Running', { Online: true, Expired: true }) }, 'key expired', 'error'],
   ['connecting', { answer: node('Starting') }, 'connecting', 'busy'],
@@ -28,7 +28,7 @@ table('tunnel-agent', [
   ['connected', { answer: exited(0, '') }, 'connected', 'ok'],
   ['refused', { answer: exited(1, '') }, 'not connected', 'error', /51820/],
   ['just up', { answer: exited(1, ''), age: 10 }, 'connecting', 'busy'],
-  ['no such program', { answer: exited(127, 'not found') }, 'unknown', 'ok'],
+  ['no such program', { answer: exited(127, 'not found') }, 'running', 'ok'],
   ['may not be asked', { answer: silent }, undefined],
 ]);
 
@@ -36,15 +36,15 @@ const healthy = json({ message: 'Healthy' });
 
 table('tunnel-server-self-hosted', [
   ['healthy', { answer: healthy, calls: { inside: exited(0, '{"message":"Healthy"}') }, services: { pangolin: running } }, 'healthy', 'ok'],
-  ['server away', { answer: answered(502, 'Bad Gateway'), services: { pangolin: down } }, 'server unavailable', 'error', /config\.yml/],
-  ['entry away', { answer: silent, services: { traefik: down } }, 'entry unavailable', 'error'],
-  ['tunnels away', { answer: healthy, services: { gerbil: down } }, 'tunnels unavailable', 'error'],
-  ['server not reached', { answer: answered(502, 'Bad Gateway') }, 'server unreachable', 'error'],
-  ['an entry of its own', { answer: answered(404, 'not found'), calls: { inside: exited(0, '') } }, 'healthy, other entry', 'warning'],
-  ['another path', { answer: answered(404, 'not found') }, 'up, other path', 'warning'],
-  ['refused', { answer: answered(403, '') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['server away', { answer: answered(502, 'Bad Gateway'), services: { pangolin: down } }, 'server down', 'error', /config\.yml/],
+  ['entry away', { answer: silent, services: { traefik: down } }, 'entry down', 'error'],
+  ['tunnels away', { answer: healthy, services: { gerbil: down } }, 'tunnels down', 'error'],
+  ['server not reached', { answer: answered(502, 'Bad Gateway') }, 'server down', 'error'],
+  ['an entry of its own', { answer: answered(404, 'not found'), calls: { inside: exited(0, '') } }, 'HTTPS port taken', 'warning'],
+  ['another path', { answer: answered(404, 'not found') }, 'different path', 'warning'],
+  ['refused', { answer: answered(403, '') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const wantsToken = answered(401, '{"message":"no valid authentication provided","code":401}');
@@ -52,32 +52,27 @@ const page = answered(200, '<html><title>NetBird</title></html>');
 
 table('mesh-vpn-platform', [
   ['ready', { answer: wantsToken, calls: { signalling: opened, page } }, 'healthy', 'ok'],
-  ['signalling closed', { answer: wantsToken, calls: { signalling: silent, page } }, 'signaling unavailable', 'error', /10000/],
-  ['signalling down', { answer: wantsToken, calls: { signalling: opened }, services: { signal: down } }, 'signaling unavailable', 'error'],
-  ['relay down', { answer: wantsToken, calls: { signalling: opened }, services: { turn: down } }, 'relay unavailable', 'warning'],
-  ['dashboard down', { answer: wantsToken, calls: { signalling: opened, page: answered(502, '') } }, 'dashboard unavailable', 'warning'],
-  ['management down', { answer: answered(502, ''), services: { management: down } }, 'management unavailable', 'error', /OIDC/],
-  ['management not reached', { answer: answered(502, '') }, 'management unreachable', 'error', /OIDC/],
-  ['entry down', { answer: silent, services: { entry: down } }, 'entry unavailable', 'error'],
+  ['signalling closed', { answer: wantsToken, calls: { signalling: silent, page } }, 'signaling down', 'error', /10000/],
+  ['signalling down', { answer: wantsToken, calls: { signalling: opened }, services: { signal: down } }, 'signaling down', 'error'],
+  ['relay down', { answer: wantsToken, calls: { signalling: opened }, services: { turn: down } }, 'relay down', 'warning'],
+  ['dashboard down', { answer: wantsToken, calls: { signalling: opened, page: answered(502, '') } }, 'dashboard down', 'warning'],
+  ['management down', { answer: answered(502, ''), services: { management: down } }, 'management down', 'error', /OIDC/],
+  ['management not reached', { answer: answered(502, '') }, 'management down', 'error', /OIDC/],
+  ['entry down', { answer: silent, services: { entry: down } }, 'entry down', 'error'],
   ['first certificate', { answer: silent, age: 150 }, 'starting', 'busy', /certificate/],
-  ['garbage', { answer: garbage, calls: { signalling: opened } }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['garbage', { answer: garbage, calls: { signalling: opened } }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 table('enterprise-vpn', [
   ['ready', { answer: answered(200, ''), services: { mongo: running } }, 'healthy', 'ok'],
-  ['out of touch', { answer: answered(504, '') }, 'database unavailable', 'error'],
-  ['database down', { answer: silent, services: { mongo: down } }, 'database unavailable', 'error', /restarting/],
-  [
-    'database unhealthy',
-    { answer: answered(200, ''), services: { mongo: { ...running, health: 'unhealthy' } } },
-    'database unavailable',
-    'error',
-  ],
-  ['set-up page', { answer: answered(302, '', { location: '/setup' }) }, 'redirects', 'warning'],
-  ['refused', { answer: answered(401, '') }, 'up, login needed', 'ok'],
-  ['failing', { answer: answered(500, '') }, 'failing', 'error'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['out of touch', { answer: answered(504, '') }, 'database down', 'error'],
+  ['database down', { answer: silent, services: { mongo: down } }, 'database down', 'error', /restarting/],
+  ['database unhealthy', { answer: answered(200, ''), services: { mongo: { ...running, health: 'unhealthy' } } }, 'database down', 'error'],
+  ['set-up page', { answer: answered(302, '', { location: '/setup' }) }, 'redirecting', 'warning'],
+  ['refused', { answer: answered(401, '') }, 'login required', 'ok'],
+  ['failing', { answer: answered(500, '') }, 'unhealthy', 'error'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const portal = answered(200, '<html><title>Firezone</title></html>');
@@ -87,12 +82,12 @@ table('zero-trust-gateway', [
   ['may not look inside', { answer: portal, calls: { inside: silent } }, 'healthy', 'ok'],
   ['no interface', { answer: portal, calls: { inside: exited(1, 'Device "wg-firezone" does not exist.') } }, 'no tunnel', 'error'],
   ['migrating', { answer: answered(502, ''), age: 40 }, 'starting', 'busy'],
-  ['portal away', { answer: answered(502, '') }, 'portal unavailable', 'error'],
-  ['entry away', { answer: silent, services: { entry: down } }, 'entry unavailable', 'warning'],
-  ['database away', { answer: answered(502, ''), services: { db: down } }, 'database unavailable', 'error'],
-  ['refused', { answer: answered(403, '') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['portal away', { answer: answered(502, '') }, 'portal down', 'error'],
+  ['entry away', { answer: silent, services: { entry: down } }, 'entry down', 'warning'],
+  ['database away', { answer: answered(502, ''), services: { db: down } }, 'database down', 'error'],
+  ['refused', { answer: answered(403, '') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 const front = answered(200, '<html><title>ztncui</title></html>');
@@ -102,13 +97,13 @@ table('network-controller', [
   ['online', { answer: front, calls: { info: zerotier(true) } }, 'online', 'ok', /8056c2e21c/],
   ['offline', { answer: front, calls: { info: zerotier(false) } }, 'offline', 'error'],
   ['may not look inside', { answer: front, calls: { info: silent } }, 'web UI up', 'ok'],
-  ['controller away', { answer: front, calls: { info: exited(1, 'connection failed') } }, 'controller unavailable', 'error'],
+  ['controller away', { answer: front, calls: { info: exited(1, 'connection failed') } }, 'controller down', 'error'],
   ['pages wait', { answer: answered(502, ''), age: 20 }, 'starting', 'busy'],
-  ['pages away', { answer: answered(502, '') }, 'web UI unavailable', 'warning'],
-  ['proxy away', { answer: silent, services: { web: down } }, 'web UI unavailable', 'warning'],
-  ['refused', { answer: answered(403, '') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['pages away', { answer: answered(502, '') }, 'web UI down', 'warning'],
+  ['proxy away', { answer: silent, services: { web: down } }, 'web UI down', 'warning'],
+  ['refused', { answer: answered(403, '') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 table('openvpn-server', [
@@ -143,9 +138,9 @@ table('search-meta-engine', [
   ['no engines', { answer: answered(200, 'OK'), calls: { config: config({ name: 'bing', enabled: false }) } }, 'no engines', 'warning'],
   ['settings not told', { answer: answered(200, 'OK'), calls: { config: silent } }, 'healthy', 'ok'],
   ['held back', { answer: answered(429, 'Too Many Requests') }, 'rate limited', 'warning'],
-  ['refused', { answer: answered(403, '') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['refused', { answer: answered(403, '') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 /** The page of version 2.10: what stands in `internal/server/ui/index.html` and `internal/records/html.go`. */
@@ -169,10 +164,10 @@ table('dynamic-dns', [
     'error',
   ],
   ['not looked into', { answer: records('success'), calls: { health: silent } }, 'running', 'ok'],
-  ['settings wrong', { answer: silent, services: { updater: down } }, 'invalid configuration', 'error'],
-  ['refused', { answer: answered(401, '') }, 'up, login needed', 'ok'],
-  ['garbage', { answer: garbage }, 'strange answer', 'warning'],
-  ['silent', { answer: silent }, 'not answering', 'error'],
+  ['settings wrong', { answer: silent, services: { updater: down } }, 'invalid config', 'error'],
+  ['refused', { answer: answered(401, '') }, 'login required', 'ok'],
+  ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
+  ['silent', { answer: silent }, 'unreachable', 'error'],
 ]);
 
 versions([

@@ -15,7 +15,7 @@ table('mesh-control-server', [
   [
     'web page in a loop',
     { answer: pass, calls: { page: silent }, services: { ui: { state: 'restarting', health: 'none', uptime: 0 } } },
-    'web UI unavailable',
+    'web UI down',
     'warning',
   ],
   ['refuses', { answer: answered(429, '') }, 'busy', 'warning'],
@@ -68,7 +68,7 @@ table('overlay-mesh', [
   [
     'without certificates',
     { answer: exited(1, 'Failed to load PKI: open /etc/nebula/host.crt: no such file or directory') },
-    'invalid configuration',
+    'invalid config',
     'error',
   ],
   ['read-only', { answer: silent }, undefined],
@@ -82,7 +82,7 @@ table('outbound-tunnel', [
   [
     'rules wrong (R24)',
     { answer: exited(1, ''), calls: { rules: exited(1, 'Validation failed: The last ingress rule must match all URLs') } },
-    'invalid configuration',
+    'invalid config',
     'error',
   ],
   ['a release that cannot be asked', { answer: exited(3, "No help topic for 'ready'") }, 'running', 'ok'],

@@ -13,7 +13,6 @@ import type {
   SetupTaskView,
   Severity,
 } from '../../../source/fleet/model.ts';
-import { labelOfState } from '../../../source/fleet/service-state.ts';
 
 /** The moment the samples are seen: 20 November 2026, 14:03:07 UTC. */
 export const sampleNowMs = Date.UTC(2026, 10, 20, 14, 3, 7);
@@ -50,7 +49,7 @@ interface Sample {
   agoMs: number;
   project?: string;
   detail?: string;
-  probe?: Partial<Omit<ProbeView, 'state'>> & { label: string; severity: Severity };
+  probe?: Partial<Omit<ProbeView, 'state'>> & { label: string; id?: string; severity: Severity };
   findings?: FindingView[];
   deployed?: boolean;
   setupTasks?: SetupTaskView[];
@@ -87,8 +86,8 @@ export function sampleComponent(sample: Sample): ComponentView {
     tty: false,
     main,
   });
-  const { label = '', severity = 'ok', ...probed } = sample.probe ?? {};
-  const said = label === '' ? undefined : { id: stateId(label), label, severity };
+  const { label = '', id = stateId(label), severity = 'ok', ...probed } = sample.probe ?? {};
+  const said = label === '' ? undefined : { id, label, severity };
   const probe: ProbeView | undefined = sample.probe && {
     state: said,
     detail: '',
@@ -107,7 +106,7 @@ export function sampleComponent(sample: Sample): ComponentView {
     kind: sample.kind,
     product: sample.product,
     speaks: sample.speaks,
-    state: said ?? { id: sample.state, label: labelOfState(sample.state), severity: severities[sample.state] },
+    state: said ?? { id: sample.state, label: sample.state, severity: severities[sample.state] },
     serviceState: sample.state,
     detail: probe?.detail || sample.detail || sample.state,
     health: 'none',
@@ -140,7 +139,10 @@ const components: Sample[] = [
     state: 'healthy',
     agoMs: 12 * day,
     url: 'http://127.0.0.1:8180',
-    probe: { label: 'signups open', severity: 'warning', detail: 'works, and anybody can still make an account', version: '1.34.3' },
+    probe: {
+      ...{ label: 'sign-ups open', id: 'signups-open', severity: 'warning' },
+      ...{ detail: 'Anyone who can reach it can create an account.', version: '1.34.3' },
+    },
     findings: [
       {
         check: 'signups-open',

@@ -1,4 +1,5 @@
 import { troubleOf } from '../../../app/connection-text.ts';
+import { labelColumns } from '../../../catalog/state.ts';
 import type { ComponentView, StatsHistory } from '../../../fleet/model.ts';
 import { isUpState } from '../../../fleet/service-state.ts';
 import { isBackupDue, setupTasksLeft } from '../../../fleet/setup-tasks.ts';
@@ -43,7 +44,8 @@ export const components: Screen<'components', (typeof keys)[number]['id']> = {
       // Under headings that name the host, the rows omit it.
       const hosts = state.grouping === 'host' ? [] : snapshot.engines.map(({ name }) => name);
       const window = listWindow(rows, { previous: previousTop, selected: index, height: height - 2 });
-      return { rows, index, ...window, columns: columnsFor(width - 2, hosts) };
+      const labels = snapshot.components.map((each) => cleanLine(each.state.label));
+      return { rows, index, ...window, columns: columnsFor(width - 2, labels, hosts) };
     }
 
     return {
@@ -110,16 +112,19 @@ export function componentSentence(listed: readonly ComponentView[], component: C
 const ageColumns = 4;
 const mostHostColumns = 12;
 const loadColumns = 16;
+const leastStateColumns = 13;
 
-function columnsFor(width: number, hosts: readonly string[] = []) {
-  const columns = { id: 0, host: 0, state: 18, product: 0, project: 0, image: 0, load: false };
+function columnsFor(width: number, labels: readonly string[], hosts: readonly string[]) {
+  // As wide as the longest label of all components, so that it stays the same in a filtered or scrolled list.
+  const state = Math.min(labelColumns, Math.max(leastStateColumns, ...labels.map(textWidth)));
+  const columns = { id: 0, host: 0, state, product: 0, project: 0, image: 0, load: false };
   // Reserves space for the pointer, the glyph, a space after each column and one at the edge.
   let room = width - 4 - columns.state - 1 - ageColumns - 1;
   if (hosts.length > 1) {
     columns.host = Math.min(mostHostColumns, Math.max(4, ...hosts.map(textWidth)));
     room -= columns.host + 1;
-    // Most states are one short word.
-    const wanted = Math.min(5, Math.max(0, 20 - room));
+    // Two names that differ only at their end must stay distinct; a label is readable from its start.
+    const wanted = Math.min(state - leastStateColumns, Math.max(0, 20 - room));
     columns.state -= wanted;
     room += wanted;
   }

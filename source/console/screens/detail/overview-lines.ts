@@ -1,5 +1,4 @@
 import type { ComponentView, FindingView, ServiceView, StatsHistory } from '../../../fleet/model.ts';
-import { labelOfState } from '../../../fleet/service-state.ts';
 import { backupText, isBackupDue } from '../../../fleet/setup-tasks.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { agoText, bytesText, countText, durationText } from '../../../text/quantities.ts';
@@ -140,7 +139,7 @@ function serviceLines({ theme, width, component, service: shown, nowMs }: Overvi
     const image = Math.max(0, width - nameColumns - 22);
     const line = [
       `${several && service === shown ? theme.paint('accent', glyphs.pointer) : ' '}${theme.paint(service.severity, glyphs.severity[service.severity])} ${pad(cleanLine(service.name), nameColumns, 'left', glyphs.ellipsis)}`,
-      theme.paint(service.severity, pad(labelOfState(service.state), 11)),
+      theme.paint(service.severity, pad(service.state, 11)),
       theme.paint('faint', pad(age, 4, 'right')),
       theme.paint('faint', cut(cleanLine(service.image), image, glyphs.ellipsis)),
     ].join(' ');

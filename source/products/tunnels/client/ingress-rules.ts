@@ -38,7 +38,7 @@ export function readIngress(text: string): { rules: readonly IngressRule[]; prob
       'ingress' in top ? ['ingress'] : [],
       'No ingress rules: every request is answered with 503.',
       'Add ingress with a rule for each name, and as the last one: service: http_status:404',
-      'R24',
+      'no-catch-all',
     );
     return { rules: [], problems };
   }
@@ -140,15 +140,15 @@ function checkCatchAll(rule: IngressRule, at: number, count: number, add: Add): 
   const path = ['ingress', at];
   if (isLast && !isCatchAll(rule)) {
     const message = 'The last rule must match all requests: it must have neither hostname nor path.';
-    add('error', path, message, 'Add as the last one: service: http_status:404', 'R24');
+    add('error', path, message, 'Add as the last one: service: http_status:404', 'no-catch-all');
   }
   if (!isLast && isCatchAll(rule)) {
     const message = `It matches every request: the ${count - at - 1} after it are never reached.`;
-    add('error', path, message, 'Add a hostname, or move it to the end.', 'R24');
+    add('error', path, message, 'Add a hostname, or move it to the end.', 'rules-after-catch-all');
   }
   if (isLast && isCatchAll(rule) && rule.service !== 'http_status:404' && rule.service !== '') {
     const message = 'All requests without a rule of their own reach this service, regardless of the host name.';
-    add('warning', [...path, 'service'], message, 'Usually the last one is service: http_status:404', 'R24');
+    add('warning', [...path, 'service'], message, 'Usually the last one is service: http_status:404', 'catch-all-service');
   }
 }
 
