@@ -184,7 +184,7 @@ function connectionSections(entry: CatalogEntry, link: (id: string) => string): 
     section(
       'Media chain',
       table(
-        ['STAGE', 'WHAT IT DOES', 'REQUIRED'],
+        ['STAGE', 'DESCRIPTION', 'REQUIRED'],
         chain.map(({ stage, does, optional }) => [stage, sentence(does), optional ? 'no' : 'yes']),
       ),
     ),
@@ -260,7 +260,7 @@ function callSections(entry: CatalogEntry): string[] {
     section(
       'Operations',
       table(
-        ['OPERATION', 'WHAT IT DOES', 'RIGHT', 'NOTES'],
+        ['OPERATION', 'DESCRIPTION', 'RIGHT', 'NOTES'],
         entry.operations.map(({ id, title, right, consequences }) => [
           code(id),
           sentence(title),
@@ -273,7 +273,7 @@ function callSections(entry: CatalogEntry): string[] {
       'Calls',
       entry.auth === 'none' ? '' : `Authentication: ${sentence(entry.auth)}`,
       table(
-        ['CALL', 'REQUEST', 'WHAT IT READS OR DOES', 'NOTES'],
+        ['CALL', 'REQUEST', 'DESCRIPTION', 'NOTES'],
         Object.entries(calls).map(([name, call]) => [
           code(name),
           requestCell(call),

@@ -138,13 +138,13 @@ describe('the registry', () => {
     // A word that is not a name belongs to the flow: a path, not the beginning of a component's id.
     expect(await reached('vault', 'list', 'secret')).toEqual(['secrets-manager-path', 'secret']);
     expect(await reached('vault', 'list', 'secrets-manager-path', 'secret')).toEqual(['secrets-manager-path', 'secret']);
-    expect(await reached('unseal', 'secret-manager')).toMatch(/There is no component "secret-manager" here/);
+    expect(await reached('unseal', 'secret-manager')).toMatch(/No component is named "secret-manager"/);
     expect(await reached('key')).toMatch(/No running component supports "key" is about/);
     const other = { ...manager, key: 'nas/vault/secrets-manager-path', host: 'nas' };
     const several = await run(['unseal'], { facts: { ...facts, components: [manager, other] } });
     expect(several.exitCode).toBe(2);
     expect(several.stderr).toMatch(
-      /"unseal" can be about several: local\/stack\/secrets-manager-path,\s+nas\/vault\/secrets-manager-path\./,
+      /"unseal" matches several components: local\/stack\/secrets-manager-path,\s+nas\/vault\/secrets-manager-path\./,
     );
   });
 
@@ -246,7 +246,7 @@ describe('exit codes', () => {
 
   test('a fault in words: what, and under it what to do', async () => {
     const { stderr } = await run(['statsu']);
-    expect(stderr).toBe('quarterdeck: There is no verb "statsu".\n             Did you mean "status"?\n');
+    expect(stderr).toBe('quarterdeck: Unknown verb "statsu".\n             Did you mean "status"?\n');
   });
 
   test.each(['status', 'ports', 'stop password-vault', 'df', 'status nope'])(

@@ -72,7 +72,7 @@ describe('catalog list', () => {
     const none = await run(['list', 'xqzzwv']);
     expect(none).toMatchObject({
       code: 0,
-      lines: ['Nothing in the catalog is like "xqzzwv". "quarterdeck catalog list" names all there is.'],
+      lines: ['No component matches "xqzzwv". List all: quarterdeck catalog list'],
     });
   });
 

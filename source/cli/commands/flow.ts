@@ -150,8 +150,8 @@ async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow,
 }
 
 function onAll(flow: Flow, { engines }: FleetSnapshot): Fault {
-  const remedy = `Run it for one host after the other: ${engines.map(({ name }) => `--host ${cleanLine(name)}`).join(', ')}.`;
-  return new Fault('usage.host', `--host all is for looking, and "${flow.verb}" changes something.`, remedy);
+  const remedy = `Run it once for each host: ${engines.map(({ name }) => `--host ${cleanLine(name)}`).join(', ')}.`;
+  return new Fault('usage.host', `--host all is only valid for commands that change nothing; "${flow.verb}" does.`, remedy);
 }
 
 /** Returns whether only a program's output may reach the pipe: `exec db -- pg_dump > dump.sql`. */

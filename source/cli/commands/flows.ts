@@ -17,7 +17,7 @@ export async function runFlowsVerb({ output, options }: VerbContext, flows: read
     { heading: 'VERB', paint: (cell: string) => output.paint('accent', cell) },
     { heading: 'RIGHT' },
     { heading: 'ABOUT' },
-    { heading: 'WHAT IT DOES', least: 20 },
+    { heading: 'DESCRIPTION', least: 20 },
   ];
   output.table(columns, rows);
   return 0;
