@@ -121,7 +121,7 @@ describe('what compose.yaml names', () => {
     ['- data:/data', '- data:/data\n    devices: [22:22]', '14:15', '22:22'],
   ])('is a warning where older programs read another value: %s becomes %s', async (from, to, position, written) => {
     expect(await reported(from, to, {}, 'warning')).toEqual([
-      `${position} "${written}" is text for docker compose, and something else for compose programs in Python. Put it into quotes: "${written}".`,
+      `${position} "${written}" is text for docker compose, and something else for compose programs in Python. Quote it: "${written}".`,
     ]);
   });
 

@@ -724,14 +724,14 @@ describe('audit', () => {
     component: 'local/stack/db',
   };
 
-  test('lists what was done, and what was begun and never ended', async () => {
+  test('lists what was done, and what was started and never ended', async () => {
     await audit().record({ ...event, phase: 'before' });
     await audit().record({ ...event, phase: 'after', outcome: 'done' });
     await audit().record({ ...event, run: 'r2', phase: 'before' });
     const lines = (await run(['audit'])).stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(3);
     expect(lines[1]).toMatch(/done +stop +local stack\/db .* POST \/containers\/db\/stop$/);
-    expect(lines[2]).toMatch(/begun +stop/);
+    expect(lines[2]).toMatch(/started +stop/);
     expect(JSON.parse((await run(['audit', '--json'])).stdout).entries).toHaveLength(3);
   });
 

@@ -76,11 +76,11 @@ describe('a form', () => {
     const screen = await formFixture().open();
     await screen.press('r', 'up', 'up', 'up', 'up', 'up');
     await screen.sees('▸ Port of the page');
-    await screen.misses('A port is a number');
+    await screen.misses('The port must be a number');
     await screen.type('x');
-    await screen.sees('✖ A port is a number up to 65535.', /Port of the page +✖ 8180x/);
+    await screen.sees('✖ The port must be a number up to 65535.', /Port of the page +✖ 8180x/);
     await screen.press('backspace');
-    await screen.misses('A port is a number');
+    await screen.misses('The port must be a number');
   });
 
   test('what is missing is not complained about before it was tried to go on; then the first one is at hand', async () => {

@@ -22,7 +22,7 @@ export const inService: readonly ShapeCase[] = [
     refusal: 'all',
     reported: /"intervall" is not known here, .* Did you mean "interval"\?/,
   },
-  { written: 'healthcheck: {test: [CMD, sleep, 5]}', refusal: 'all', reported: /^"test\[2\]" must be text, .* Put it into quotes: "5"\./ },
+  { written: 'healthcheck: {test: [CMD, sleep, 5]}', refusal: 'all', reported: /^"test\[2\]" must be text, .* Quote it: "5"\./ },
   {
     written: 'healthcheck:',
     refusal: 'all',
@@ -38,7 +38,7 @@ export const inService: readonly ShapeCase[] = [
   {
     written: 'user: 1000',
     refusal: 'all',
-    reported: /^"user" must be text, and compose refuses the whole file\. Put it into quotes: "1000"\./,
+    reported: /^"user" must be text, and compose refuses the whole file\. Quote it: "1000"\./,
   },
   { written: 'user: "${OWNER:-1000}"', refusal: 'nobody' },
   { written: 'ports: [{target: 80, published: "${WEB_PORT:-8300}"}]', refusal: 'nobody' },

@@ -303,7 +303,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     mistakes: [
       ['local-port=53', 'local-port=domain', 'local-port', /local-port/],
       ['primary=yes', 'primary=maybe', 'primary=', /primary/],
-      ['api=no', 'api no', 'api no', /neither name=value/],
+      ['api=no', 'api no', 'api no', /Expected name=value/],
       ['api=no', 'api=no\napi=yes', 'api=yes', /already/],
     ],
   },

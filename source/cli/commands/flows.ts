@@ -16,7 +16,7 @@ export async function runFlowsVerb({ output, options }: VerbContext, flows: read
   const columns = [
     { heading: 'VERB', paint: (cell: string) => output.paint('accent', cell) },
     { heading: 'RIGHT' },
-    { heading: 'ABOUT' },
+    { heading: 'TARGET' },
     { heading: 'DESCRIPTION', least: 20 },
   ];
   output.table(columns, rows);

@@ -207,7 +207,7 @@ function withContainers(components: readonly ComponentView[], note: (sentence: s
   const readable = components.filter((component) => component.services.some(({ containerId }) => containerId !== undefined));
   const without = components.filter((component) => !readable.includes(component)).map(({ id }) => id);
   if (without.length === 0) return components;
-  const sentence = `${without.join(', ')} ${without.length === 1 ? 'has' : 'have'} no container, so there is no log.`;
+  const sentence = `${without.join(', ')} ${without.length === 1 ? 'has' : 'have'} no container and no log.`;
   if (readable.length === 0) throw new Fault('failed.noContainer', sentence, 'Start it, or use --follow to wait for it.');
   note(sentence);
   return readable;

@@ -10,7 +10,7 @@ import { runFlowVerb } from './flow.ts';
 
 export async function runPracticeVerb(context: VerbContext, action: string | undefined, words: readonly string[]): Promise<number> {
   if (action === 'serve') {
-    if (words.length > 0) throw new Fault('usage.words', 'practice serve accepts no arguments.', 'quarterdeck practice serve');
+    if (words.length > 0) throw new Fault('usage.words', '"practice serve" accepts no arguments.', 'quarterdeck practice serve');
     return serve(context);
   }
   if (action === 'incident') return playIncident(context, words);

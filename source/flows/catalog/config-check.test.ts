@@ -81,7 +81,7 @@ test('what was not checked is said, and no mistake', async () => {
   ).toMatchObject({
     message: 'the input was not checked: its format is not supported.',
     exitCode: 0,
-    lines: [expect.stringMatching(/^the input:3 What stands in double braces is filled in before/)],
+    lines: [expect.stringMatching(/^the input:3 Text in double braces is rendered before/)],
   });
   const mine = join(fixture.access.folder, 'dynamic.toml');
   await writeFile(mine, '[http.routers.a]\nrule = "Path(`/x`)"\n');

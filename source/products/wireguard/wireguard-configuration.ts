@@ -128,11 +128,11 @@ function show(
 
 function outline({ device, networks, dns, domains, killSwitch, mtu }: ClientWanted): string {
   return [
-    isFullTunnel(networks) ? 'Everything goes through the tunnel.' : `Through the tunnel goes ${networks.join(', ')}.`,
+    isFullTunnel(networks) ? 'All traffic goes through the tunnel.' : `Traffic through the tunnel: ${networks.join(', ')}.`,
     dns.length === 0
-      ? 'Names are resolved outside of it.'
+      ? 'Names are resolved outside the tunnel.'
       : `Names${domains.length > 0 && device === 'linux' && !isFullTunnel(networks) ? ` below ${domains.join(', ')}` : ''} are resolved by ${dns.join(', ')}.`,
-    killSwitch ? 'While it is up, nothing goes past it.' : '',
+    killSwitch ? 'While it is up, no traffic bypasses it.' : '',
     `MTU ${mtu}.`,
   ]
     .filter(Boolean)

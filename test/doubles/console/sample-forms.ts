@@ -1,6 +1,6 @@
 import type { Form, Review } from '../../../source/session/session.ts';
 
-const port = (value: string) => (/^\d+$/.test(value) && Number(value) < 65_536 ? undefined : 'A port is a number up to 65535.');
+const port = (value: string) => (/^\d+$/.test(value) && Number(value) < 65_536 ? undefined : 'The port must be a number up to 65535.');
 
 /** A deploy as an operator meets it: ports, mail, secrets of all kinds. */
 export const sampleForm: Form = {
