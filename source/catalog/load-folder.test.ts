@@ -169,10 +169,10 @@ describe('loadFolder', () => {
   it('says where a colon is missing and which line is out of place', async () => {
     const colon = await load(broken('compose', '  app:\n', '  app\n'));
     expect(colon.problems).toMatchObject([
-      { line: 2, message: 'There is no colon in this line.', remedy: 'Write app: value, or remove it.' },
+      { line: 2, message: 'A colon is missing in this line.', remedy: 'Write app: value, or remove it.' },
     ]);
     const moved = await load(broken('compose', '    image: notes', '   image: notes'));
-    expect(moved.problems).toMatchObject([{ line: 4, remedy: 'Line it up with its neighbours, or remove the value above.' }]);
+    expect(moved.problems).toMatchObject([{ line: 4, remedy: 'Align it with its neighbours, or remove the value above.' }]);
   });
 
   // The replaced text, its replacement, the text that the problem must point at, its field, the rule, message and remedy.
@@ -185,7 +185,7 @@ describe('loadFolder', () => {
       'exposuer',
       'ports.web.exposuer',
       undefined,
-      /"exposuer" is not known here/,
+      /Unknown key "exposuer"/,
       /Did you mean "exposure"/,
     ],
     ['a missing key', 'component', 'kind: Note keeper\n', '', 'id: notes', 'kind', undefined, /"kind" is missing/, /Add it: text/],
@@ -241,7 +241,7 @@ describe('loadFolder', () => {
       'health}',
       'calls.health.http.path',
       undefined,
-      /has the wrong form/,
+      /is invalid/,
       /begin with \//,
     ],
     [
@@ -263,7 +263,7 @@ describe('loadFolder', () => {
       'id: other',
       '',
       undefined,
-      /^"id" is there twice/,
+      /^"id" is set twice/,
       /Keep one/,
     ],
     [
@@ -274,7 +274,7 @@ describe('loadFolder', () => {
       '1d',
       'probe.every',
       undefined,
-      /has the wrong form: "1d"/,
+      /is invalid: "1d"/,
       /^Write a number and s or m, such as 30s\.$/,
     ],
     [
@@ -296,7 +296,7 @@ describe('loadFolder', () => {
       '---',
       '',
       undefined,
-      /^There is a second document in this file\.$/,
+      /^This file has more than one document\.$/,
       /remove the line ---/,
     ],
     [
@@ -307,7 +307,7 @@ describe('loadFolder', () => {
       '"hexx:16"',
       'fields[0].generator',
       undefined,
-      /has the wrong form: "hexx:16"/,
+      /is invalid: "hexx:16"/,
       /^Write base64:48.* or uuid\.$/,
     ],
     [
@@ -777,13 +777,13 @@ describe('loadFolder', () => {
     ]);
     expect(await reported({ [`${position}/compose.yaml`]: '' })).toEqual(['"services" is missing. Add the map of services.']);
     expect(await reported({ [`${position}/component.yaml`]: '' })).toEqual([
-      'The file must be a map of names to values, not empty. Write it, or remove the file.',
+      'The file must be a map of names to values, not empty. Add the content, or remove the file.',
     ]);
     expect(
       await reported({
         [`${position}/component.yaml`]: soundComponent.replace('volumes:\n  /data: {description: everything}', 'volumes:'),
       }),
-    ).toEqual(['"volumes" must be a map of names to values, not empty. Give it a value, or remove the line.']);
+    ).toEqual(['"volumes" must be a map of names to values, not empty. Set a value, or remove the line.']);
     const alone = await load({ [`${position}/component.yaml`]: soundComponent });
     expect(alone.problems.map(({ field }) => field)).toEqual(['deploy']);
   });
@@ -907,7 +907,7 @@ describe('loadFolder', () => {
     const other = `${soundComponent}${Array.from({ length: 500 }, (_, at) => `key${at}: 1\n`).join('')}`;
     const { problems } = await load({ ...sound, [`${position}/component.yaml`]: other });
     expect(problems).toHaveLength(20);
-    expect(problems.at(-1)?.message).toBe('"key19" and 480 more are not known here.');
+    expect(problems.at(-1)?.message).toBe('Unknown keys "key19" and 480 more.');
   });
 
   it('refuses files that go round in circles, and one that no parser could hold', async () => {

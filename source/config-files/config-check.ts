@@ -86,17 +86,17 @@ function misfitsOf({ value, doubts, position }: ConfigPart, { node, shape }: Ret
   return new SchemaIssues(shape)
     .describe(checked.error.issues, value)
     .filter(({ path }) => !isUnknown(path))
-    .map(({ path, part, field, message, remedy, isUnknownName, meant }) => ({
+    .map(({ path, part, field, message, remedy, doubt, meant }) => ({
       problem: {
         level: 'error',
         ...position(path, part),
         field,
         message,
         // A regular expression is no help for most people, and "the documentation" is not at hand.
-        remedy: (/^(?:It must match \/|Use one of the kinds of value)/.test(remedy) && wantedAt(node, path)) || remedy,
+        remedy: (doubt === 'vague' && wantedAt(node, path)) || remedy,
       },
       // An unknown name is present: the value in doubt is the one that was probably meant.
-      doubts: isUnknownName ? (meant === undefined ? [] : [meant]) : [path],
+      doubts: doubt === 'unknownName' ? (meant === undefined ? [] : [meant]) : [path],
     }));
 }
 

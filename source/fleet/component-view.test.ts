@@ -86,7 +86,7 @@ describe('a component', () => {
   test('is not well when what serves it is not (R56)', () => {
     const failed = view([reader(), db({ state: 'exited', exitCode: 1, restartPolicy: 'no', finishedMs: nowMs })]);
     expect(failed).toMatchObject({ serviceState: 'failed', state: { label: 'db failed', severity: 'error' } });
-    expect(failed.detail).toBe('reader is healthy, but db failed with exit code 1, just now');
+    expect(failed.detail).toBe('reader is healthy; db: failed with exit code 1, just now');
     expect(view([reader(), db({ state: 'exited', exitCode: 0 })])).toMatchObject({ state: { label: 'db stopped', severity: 'warning' } });
   });
 

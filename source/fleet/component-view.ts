@@ -272,7 +272,7 @@ function summarise(main: ServiceView, services: readonly ServiceView[], group: C
     return {
       state: { id: 'degraded', label: `${worst.name} ${labelOfState(worst.state)}`, severity: worseSeverity(worst.severity, 'warning') },
       serviceState: worst.state,
-      detail: `${main.name} is ${labelOfState(main.state)}, but ${worst.name} ${worst.detail.startsWith('its ') ? 'is not well: ' : ''}${worst.detail}`,
+      detail: `${main.name} is ${labelOfState(main.state)}; ${worst.name}: ${worst.detail}`,
       main: false,
     };
   }

@@ -41,7 +41,7 @@ export class YamlDocument {
       }
     } catch (thrown) {
       if (!wrong)
-        problems.push({ line: 1, column: 1, message: sentence(messageOf(thrown)), remedy: 'Write aliases out, or use fewer of them.' });
+        problems.push({ line: 1, column: 1, message: sentence(messageOf(thrown)), remedy: 'Use fewer aliases.' });
     }
     this.value = value;
     this.problems = problems;

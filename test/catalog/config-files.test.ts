@@ -113,7 +113,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
       ['ui = false', 'ui = no', 'no\n', /"no" is no value/],
       ['  tls_cert_file = "/openbao/config/cert.pem"\n', '', 'listener "tcp"', /no certificate is set/],
       ['  tls_key_file', '}\n  tls_key_file', '}\n\n# Addresses', /"\}" stands where a name/],
-      ['storage "raft" {', 'storage "raft" {\n  path = "/x"', 'path    =', /"path" is there twice/],
+      ['storage "raft" {', 'storage "raft" {\n  path = "/x"', 'path    =', /"path" is set twice/],
       ['  node_id = "node-2"\n}', '  node_id = "node-2"', '{\n  path', /never closed/],
     ],
   },

@@ -221,7 +221,7 @@ describe('catalog check', () => {
     expect(code).toBe(1);
     expect(lines).toEqual([
       `${folder}/notes/component.yaml:12:25 error ports.web.exposuer`,
-      '  "exposuer" is not known here.',
+      '  Unknown key "exposuer".',
       '  Did you mean "exposure"?',
       '',
       '✖ 0 components can be used, 1 error.',

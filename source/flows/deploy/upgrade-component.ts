@@ -22,7 +22,6 @@ const sections = { before: 'Before', change: 'The change', after: 'Afterwards' }
 /** A new image is pulled beside the old one, and the old one stays for a rollback. */
 const spaceFactor = 2;
 const leastFreeBytes = 2_000_000_000;
-const upToDate = 'already up to date';
 const freshBackupMs = 24 * 3_600_000;
 
 interface ComponentChecklist {
@@ -127,14 +126,14 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
     await noteUpdate(checklist, outcome);
   }
   await list.set('probe', { section: sections.after, title: 'Its probe', state: 'running' });
-  const healthy = await waitUntilHealthy(scope, id, { changed: list.item('update')?.summary !== upToDate });
+  const isChanged = list.note('update')?.data?.['back'] !== undefined;
+  const healthy = await waitUntilHealthy(scope, id, { changed: isChanged });
   await list.set('probe', { state: 'ok', summary: healthy.state.label });
   for (const step of steps.filter(({ after }) => after)) await confirmStep(checklist, step);
   await list.keepSeen();
   await list.end();
   const rollback = list.item('rollback')?.summary ?? '';
-  const current = list.item('update')?.summary === upToDate;
-  const outcome = current ? `${id} is already at its newest image.` : `${id} is upgraded. ${rollback}`.trim();
+  const outcome = isChanged ? `${id} is upgraded. ${rollback}`.trim() : `${id} is already at its newest image.`;
   return checklistOutcome(session, input, list, { outcome });
 }
 
@@ -241,7 +240,7 @@ async function noteUpdate({ list, deployed: { facts }, component: { id } }: Comp
     backups = {},
   } = (outcome.data ?? {}) as { updated?: string[]; run?: string; backups?: Record<string, { stamp: string; where: string }> };
   const backup = backups[id];
-  const summary = updated.length === 0 ? upToDate : outcome.message;
+  const summary = updated.length === 0 ? 'already up to date' : outcome.message;
   const safe = facts.entry.upgrade?.rollback === 'safe';
   const back = safe
     ? `To undo: quarterdeck rollback ${id}`
