@@ -832,7 +832,7 @@ describe('loadFolder', () => {
       {
         level: 'error',
         file: join(folder, position, 'files/gone'),
-        message: 'files/gone is neither a file nor a folder, and no link to one.',
+        message: 'files/gone is not a file, a folder or a link to one.',
       },
     ]);
   });
@@ -914,7 +914,7 @@ describe('loadFolder', () => {
     const { folder } = await load({ ...sound, [`${position}/files/a`]: '' });
     await symlink('..', join(folder, position, 'files', 'up'));
     const { problems } = await loadFolder(folder, { own: true });
-    expect(problems).toMatchObject([{ message: expect.stringMatching(/deeper than 8 folders, or its links go round in circles\.$/) }]);
+    expect(problems).toMatchObject([{ message: expect.stringMatching(/deeper than 8 folders, or there are too many levels of symbolic links\.$/) }]);
     const big = await load(
       { 'notes/component.yaml': `${soundComponent}${'#\n'.repeat(600_000)}`, 'notes/compose.yaml': soundCompose },
       { own: true },

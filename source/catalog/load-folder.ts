@@ -186,9 +186,9 @@ async function loadComponent(
 /** Files under `files/` are delivered as text: files that would not arrive unchanged are reported now. */
 async function problemsOfFile(folder: string, { path, kind }: Awaited<ReturnType<typeof listDeep>>[number]): Promise<CatalogProblem[]> {
   const file = join(folder, path);
-  const deep = `${path} lies deeper than ${depthLimit} folders, or its links go round in circles.`;
-  if (kind === 'tooDeep') return [wholeFile(file, deep, 'Put it nearer to files/, or remove the link.')];
-  const neither = `${path} is neither a file nor a folder, and no link to one.`;
+  const deep = `${path} is deeper than ${depthLimit} folders, or there are too many levels of symbolic links.`;
+  if (kind === 'tooDeep') return [wholeFile(file, deep, 'Move it up, or remove the link.')];
+  const neither = `${path} is not a file, a folder or a link to one.`;
   if (kind === 'other') return [wholeFile(file, neither, 'Put a file there, or remove it.')];
   if (kind === 'folder' || path.endsWith(templateEnding)) return [];
   return readOwnText(file).then(

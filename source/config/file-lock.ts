@@ -25,8 +25,8 @@ export async function withFileLock<T>(path: string, use: () => Promise<T>): Prom
   });
   const release = await locking.catch((cause: unknown) => {
     if ((cause as NodeJS.ErrnoException).code !== 'ELOCKED') throw unwritableFault(`${path}.lock`, cause);
-    const message = `Another Quarterdeck has held ${path}.lock for ${waitMs / 1000} seconds.`;
-    throw new Fault('failed.locked', message, 'Wait for it to finish; if none is running, remove that folder.', { cause });
+    const message = `Another Quarterdeck process has held ${path}.lock for ${waitMs / 1000} seconds.`;
+    throw new Fault('failed.locked', message, 'Wait for it to finish. If none is running, remove that folder.', { cause });
   });
   try {
     return await use();

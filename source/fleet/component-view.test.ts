@@ -217,9 +217,9 @@ describe("in the network of another's container (R15)", () => {
   });
 
   test.each([
-    ['gone', undefined, /^reader has no network: the container whose network it was in is gone\.$/, true],
-    ['started again since', front(6_000), /vpn-gateway-1, whose network it was in, was started again since/, true],
-    ['down', front(4_000, 'exited'), /vpn-gateway-1, whose network it is in, is not running/, false],
+    ['gone', undefined, /^reader has no network: the container whose network it used no longer exists\.$/, true],
+    ['started again since', front(6_000), /vpn-gateway-1, whose network it used, has been restarted since/, true],
+    ['down', front(4_000, 'exited'), /vpn-gateway-1, whose network it uses, is not running/, false],
   ])('%s: it runs and reaches nothing, whatever its probe says', (_, owner, detail, stale) => {
     const seen = view([joined, db()], { probe: probe('ready', 'ok'), ...(owner && { owner }) });
     expect(seen).toMatchObject({

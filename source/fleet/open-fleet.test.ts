@@ -159,7 +159,7 @@ describe('the fleet', () => {
     const engine = new LiveEngine();
     engine.connect = () => new Promise(() => {});
     const fleet = await fleetOn(engine);
-    expect(fleet.snapshot().engines[0]?.link).toMatchObject({ state: 'away', message: 'The engine does not answer.' });
+    expect(fleet.snapshot().engines[0]?.link).toMatchObject({ state: 'away', message: 'The engine does not respond.' });
   });
 
   test('a stop from here is no failure, though the engine tells nothing of who asked (R5)', async () => {
@@ -296,7 +296,7 @@ describe('the fleet', () => {
         id: 'reverse-proxy',
         serviceState: 'unknown',
         state: { label: 'unknown' },
-        detail: 'the engine is away; its compose file declares it',
+        detail: 'the engine is unreachable; its compose file declares it',
       },
     ]);
     expect([missingComponents(components), toBringUp(components)]).toEqual([[], []]);

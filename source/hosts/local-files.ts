@@ -154,7 +154,7 @@ export const fileProblems: readonly (readonly [code: string, message: string, re
   ['EROFS', 'Read-only file system', 'the filesystem is read-only'],
   ['EISDIR', 'Is a directory', 'it is a folder'],
   ['ENOTDIR', 'Not a directory', 'a part of the path is no folder'],
-  ['ELOOP', 'Too many levels of symbolic links', 'its links go in a circle'],
+  ['ELOOP', 'Too many levels of symbolic links', 'there are too many levels of symbolic links'],
   ['ENAMETOOLONG', 'File name too long', 'the name is too long'],
 ];
 

@@ -182,7 +182,7 @@ export class LogCursor {
       return;
     }
     if (!target.engine) {
-      const { message, remedy } = this.ring.targets.away ?? { message: 'The engine is away.', remedy: 'Try again.' };
+      const { message, remedy } = this.ring.targets.away ?? { message: 'The engine is unreachable.', remedy: 'Try again.' };
       throw new Fault('unreachable.engine', message, remedy);
     }
     const isBack = this.direction === 'back';

@@ -254,7 +254,7 @@ describe('logs --grep', () => {
   test('an expression that is none is refused, with what to do', async () => {
     const { exitCode, stderr, asked } = await run(['password-vault', '-g', '/(?=a)/'], { stream });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('Looking ahead or behind is not known here');
+    expect(stderr).toContain('Lookahead and lookbehind are not supported');
     expect(asked).toEqual([]);
   });
 });
@@ -416,7 +416,7 @@ describe('an end', () => {
       stream: async function* ({ onNotice }) {
         yield* runsOf([line('one', ofVault)]);
         fleet.become({ engines: [away], components: [] });
-        onNotice?.('The engine is away. Waiting for it.');
+        onNotice?.('The engine is unreachable. Waiting for it.');
         fleet.become({ engines: [away] });
         fleet.become({ engines: [engineView('local')], ...facts });
         fleet.become({ engines: [engineView('local')] });
@@ -424,7 +424,7 @@ describe('an end', () => {
       },
     });
     expect(stdout).toBe('one\ntwo\n');
-    expect(stderr).toBe('The engine is away. Waiting for it.\nThe engine is back.\n');
+    expect(stderr).toBe('The engine is unreachable. Waiting for it.\nThe engine is back.\n');
     expect(fleet.listeners.size).toBe(0);
   });
 

@@ -287,10 +287,10 @@ describe('preflight as a whole', () => {
     const search = fixture('search-meta-engine');
     search.programs = {};
     search.engine.list = async () => {
-      throw new Fault('unreachable.engine', 'The engine is away.', 'Start it.');
+      throw new Fault('unreachable.engine', 'The engine is unreachable.', 'Start it.');
     };
     expect(await search.reported()).toEqual(['warning unknown:disk', 'warning unknown:instances', 'warning unknown:ports']);
-    expect((await search.finding('unknown:ports'))?.message).toBe('Ports of the host could not be checked: The engine is away.');
+    expect((await search.finding('unknown:ports'))?.message).toBe('Ports of the host could not be checked: The engine is unreachable.');
   });
 
   it('without a compose command nothing can be applied', async () => {

@@ -18,7 +18,7 @@ table('pipeline-builder', [
   ['an error', { answer: answered(500) }, 'failing', 'error'],
   ['garbage', { answer: garbage }, 'strange answer', 'warning'],
   ['just started', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'not answering', 'error', /No answer/],
+  ['silent', { answer: silent }, 'not answering', 'error', /No response/],
 ]);
 
 const healthy = json({ status: 'OK', version: '2.95.12' });
