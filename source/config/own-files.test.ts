@@ -61,7 +61,7 @@ describe('own files', () => {
       where: { file: folder },
     });
     execFileSync('mkfifo', [join(folder, 'pipe')]);
-    await expect(readOwnFile(join(folder, 'pipe'))).rejects.toMatchObject({ message: expect.stringContaining('not a plain file') });
+    await expect(readOwnFile(join(folder, 'pipe'))).rejects.toMatchObject({ message: expect.stringContaining('not a regular file') });
     await writeOwnFile(join(folder, 'file'), '');
     await expect(writeOwnFile(join(folder, 'file', 'below'), '')).rejects.toMatchObject({ code: 'config.unwritable' });
     await writeOwnFile(join(folder, 'sub', 'file'), '');
@@ -123,7 +123,7 @@ test('a socket in place of the configuration is refused by name', async () => {
   const path = join(folder, 'config.yaml');
   const server = createServer().listen(path);
   await once(server, 'listening');
-  await expect(readOwnText(path)).rejects.toMatchObject({ code: 'refused.ownFile', message: `${path} is a socket, not a plain file.` });
+  await expect(readOwnText(path)).rejects.toMatchObject({ code: 'refused.ownFile', message: `${path} is a socket, not a regular file.` });
   server.close();
 });
 

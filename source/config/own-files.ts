@@ -246,8 +246,8 @@ async function isForeignLink(path: string): Promise<boolean> {
 
 function notPlain(path: string, facts: Pick<Stats, 'isSymbolicLink' | 'isFIFO' | 'isSocket'>): Fault {
   const kind = facts.isSymbolicLink() ? 'a symbolic link' : facts.isFIFO() ? 'a named pipe' : facts.isSocket() ? 'a socket' : 'a device';
-  const remedy = `Quarterdeck does not use it. Remove it, or put a plain file in its place: rm ${path}`;
-  return refusal(path, `is ${kind}, not a plain file`, remedy);
+  const remedy = `Quarterdeck does not use it. Remove it, or put a regular file in its place: rm ${path}`;
+  return refusal(path, `is ${kind}, not a regular file`, remedy);
 }
 
 function refusal(path: string, why: string, remedy: string): Fault {
@@ -334,7 +334,7 @@ export function unreadableFault(path: string, cause: unknown): Fault {
   return cause instanceof Fault ? cause : unreadable(path, reasonOf(cause), cause);
 }
 
-function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that it is a plain file or folder that you may read.') {
+function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that it is a regular file or folder that you may read.') {
   return new Fault('config.unreadable', `${path} cannot be read: ${reason}.`, remedy, { where: { file: path }, cause });
 }
 

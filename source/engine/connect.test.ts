@@ -211,7 +211,7 @@ describe('an engine that cannot be reached says why, and what to do', () => {
 
   test('on another machine: the way to it is the reason where that is gone, and the machine has its name otherwise', async () => {
     const path = await listen(createServer((socket) => socket.on('data', () => socket.destroy())));
-    const lost = new Fault('unreachable.silent', 'nas has stopped answering.', 'Check the cable.');
+    const lost = new Fault('unreachable.silent', 'nas no longer responds.', 'Check the cable.');
     const troubles: (Fault | undefined)[] = [undefined, lost];
     const link = {
       view: { state: 'connected', sinceMs: 0 },
@@ -224,7 +224,7 @@ describe('an engine that cannot be reached says why, and what to do', () => {
     const address = { url: `unix://${path}`, origin: 'usual socket' };
     await expect(openEngine(address, remote).connect(signal())).rejects.toMatchObject({
       code: 'unreachable.engine',
-      message: `The connection to the engine at ${path} on nas (usual socket) broke.`,
+      message: `The connection to the engine at ${path} on nas (usual socket) was lost.`,
     });
     await expect(openEngine(address, remote).connect(signal())).rejects.toBe(lost);
   });

@@ -63,8 +63,8 @@ function dialWithin(folder: string, address: DialAddress, signal: AbortSignal): 
   const refusal = (code: string, cause?: unknown) =>
     new Fault(
       'socket' in address ? 'unreachable.socket' : 'unreachable.port',
-      `${where} cannot be reached: ${code === 'ENOENT' || code === 'ECONNREFUSED' ? 'the connection was refused: nothing listens there' : 'it is not part of the practice stack'}.`,
-      'Check that the practice component behind it runs.',
+      `${where} cannot be reached: ${code === 'ENOENT' || code === 'ECONNREFUSED' ? 'connection refused, nothing is listening there' : 'it is not part of the practice stack'}.`,
+      'Check that its practice component is running.',
       { cause: cause ?? Object.assign(new Error(code), { code }) },
     );
   if (socket === undefined) return Promise.reject(refusal('EHOSTUNREACH'));
@@ -107,8 +107,8 @@ function filesWithin(folder: string): HostFiles {
     if (await inside(path)) return localFiles;
     throw new Fault(
       'refused.practice',
-      `${path} is outside of the practice stack, which keeps its files to itself.`,
-      'Write below its own home folder.',
+      `${path} is outside the practice stack, which only writes to its own files.`,
+      'Use a path in its home folder.',
     );
   };
   return {
@@ -139,11 +139,11 @@ export async function askEngine(socketPath: string, method: 'GET' | 'POST', path
     body = await text(answer);
   } catch (cause) {
     signal.throwIfAborted();
-    throw new Fault('unreachable.practice', 'The practice stack does not answer any more.', 'Start it again: quarterdeck practice serve', {
+    throw new Fault('unreachable.practice', 'The practice stack no longer responds.', 'Start it again: quarterdeck practice serve', {
       cause,
     });
   }
   if ((answer.statusCode ?? 500) < 300) return body;
   const { message = body } = (parsedJson(body) ?? {}) as { message?: unknown };
-  throw new Fault('failed.practice', String(message), 'quarterdeck practice incident lists what can be played.');
+  throw new Fault('failed.practice', String(message), 'List the incidents: quarterdeck practice incident');
 }

@@ -93,8 +93,8 @@ function faultOf(thrown: unknown, name: string, { port }: { port: number }): Fau
   if (thrown instanceof Fault) return thrown;
   return new Fault(
     'unreachable.port',
-    `Port ${port} of ${name} was not reached: ${messageOf(thrown)}.`,
-    'Check that the program behind it runs.',
+    `Port ${port} of ${name} cannot be reached: ${messageOf(thrown)}.`,
+    'Check that its program is running.',
     { cause: thrown },
   );
 }
@@ -135,8 +135,8 @@ export class Tunnels {
       return listen(port).catch((cause: NodeJS.ErrnoException) => {
         throw new Fault(
           'refused.port',
-          `Port ${port} of this machine cannot be had: ${whyNotListening(cause)}.`,
-          'Name another one with --port, or none: any free one will do then.',
+          `Cannot listen on port ${port} of this machine: ${whyNotListening(cause)}.`,
+          'Set another port with --port, or omit it to use any free port.',
           { cause },
         );
       });

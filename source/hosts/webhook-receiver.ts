@@ -67,13 +67,13 @@ export class WebhookReceiver {
   /** Listens until it is closed; the grant covers the opening. Throws `refused.port` if the address and port are not available. */
   static async open(grant: Grant, { address, port = 0, secret }: WebhookWanted): Promise<WebhookReceiver> {
     grant.signal.throwIfAborted();
-    if (secret === '') throw new Error('a receiver without a secret would take anything');
+    if (secret === '') throw new Error('a receiver without a secret would accept any request');
     const server = createServer({ requestTimeout: requestLimitMs, headersTimeout: requestLimitMs, connectionsCheckingInterval: 1_000 });
     await listenAt(server, address, port).catch((cause: NodeJS.ErrnoException) => {
       throw new Fault(
         'refused.port',
-        `${address}${port === 0 ? '' : `, port ${port}`} cannot be listened on: ${whyNotListening(cause)}.`,
-        'Name another port with --port, or an address of this machine with --address.',
+        `${address}${port === 0 ? '' : `, port ${port}`} is not available: ${whyNotListening(cause)}.`,
+        'Set another port with --port, or an address of this machine with --address.',
         { cause },
       );
     });

@@ -84,7 +84,7 @@ describeSshd('an engine that only sudo may use', () => {
       await host.openSockets(signal);
       expect(asked).toEqual([
         'Password of this user for sudo on remote:',
-        'That was not the password. Password of this user for sudo on remote:',
+        'Wrong password. Password of this user for sudo on remote:',
       ]);
       expect(await host.files.facts(socket, signal)).toMatchObject({ kind: 'socket' });
       const heard = await Promise.all(Array.from({ length: 30 }, (_, index) => talk(host, socket, `number ${index}`)));

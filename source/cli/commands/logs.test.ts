@@ -168,22 +168,22 @@ describe('logs', () => {
   test('that many lose with one link are told so once, and that it is back', async () => {
     const away: EngineView = engineView('nas', {
       hostKind: 'ssh',
-      link: { state: 'away', sinceMs: 0, message: 'nas has stopped answering.', remedy: 'y', retryAtMs: undefined },
+      link: { state: 'away', sinceMs: 0, message: 'nas no longer responds.', remedy: 'y', retryAtMs: undefined },
     });
     const components = ['password-vault', 'rss-reader'].map((id) => componentView(id, { host: 'nas', key: `nas/stack/${id}` }));
     const fleet = new ChangingFleet({ engines: [engineView('nas', { hostKind: 'ssh' })], components });
     const { stderr } = await run(['password-vault', 'rss-reader', '-f'], {
       fleet,
       stream: async function* ({ onNotice }) {
-        onNotice?.('nas has stopped answering.');
-        onNotice?.('nas has stopped answering.');
+        onNotice?.('nas no longer responds.');
+        onNotice?.('nas no longer responds.');
         fleet.become({ engines: [away], components });
         fleet.become({ engines: [engineView('nas', { hostKind: 'ssh' })], components });
-        onNotice?.('nas has stopped answering.');
+        onNotice?.('nas no longer responds.');
         yield* runsOf([]);
       },
     });
-    expect(stderr.trimEnd().split('\n')).toEqual(['nas has stopped answering.', 'nas is back.', 'nas has stopped answering.']);
+    expect(stderr.trimEnd().split('\n')).toEqual(['nas no longer responds.', 'nas is back.', 'nas no longer responds.']);
   });
 
   test('--all is every component', async () => {

@@ -60,7 +60,7 @@ it('says that an answer was wrong where ssh only asks again', async () => {
   const prompt = "Enter passphrase for key '/home/op/.ssh/id': ";
   await ask(prompt).ended;
   await ask(prompt).ended;
-  expect(asked[1]).toEqual({ kind: 'secret', lines: ['That was not accepted.', "Enter passphrase for key '/home/op/.ssh/id':"] });
+  expect(asked[1]).toEqual({ kind: 'secret', lines: ['The answer was not accepted.', "Enter passphrase for key '/home/op/.ssh/id':"] });
 });
 
 it('keeps the key in sight when a fingerprint was another one', async () => {
@@ -69,7 +69,7 @@ it('keeps the key in sight when a fingerprint was another one', async () => {
   await ask(`${key}Are you sure you want to continue connecting (yes/no/[fingerprint])? `).ended;
   await ask("Please type 'yes', 'no' or the fingerprint: ").ended;
   expect(asked.map(({ kind }) => kind)).toEqual(['hostKey', 'hostKey']);
-  expect(asked[1]?.lines).toEqual(['That is not the fingerprint of its key.', ...(asked[0]?.lines ?? [])]);
+  expect(asked[1]?.lines).toEqual(['The fingerprint does not match its key.', ...(asked[0]?.lines ?? [])]);
   expect(asked[1]?.lines.join(' ')).toContain('SHA256:abc');
 });
 

@@ -92,11 +92,11 @@ class Questions {
     }
     // The text that ssh shows for a changed fingerprint, without its subject.
     if (/^please type 'yes'/i.test(prompt.trim()))
-      return { kind: 'hostKey', lines: ['That is not the fingerprint of its key.', ...this.#hostKey] };
+      return { kind: 'hostKey', lines: ['The fingerprint does not match its key.', ...this.#hostKey] };
     if (hint === 'none') return { kind: 'touch', lines };
     if (hint === 'confirm') return { kind: 'confirm', lines };
     const isAgain = this.#secrets.has(prompt);
     this.#secrets.add(prompt);
-    return { kind: 'secret', lines: isAgain ? ['That was not accepted.', ...lines] : lines };
+    return { kind: 'secret', lines: isAgain ? ['The answer was not accepted.', ...lines] : lines };
   }
 }

@@ -99,7 +99,7 @@ export class RemoteDial {
       const through = new PacedConnection({ gate: connection.sending, keyPriority: this.keyPriority });
       await dialFromHere({ socket }, signal, {
         through,
-        failed: (cause) => notReached(address, cause, { host: this.name, says: 'the connection to the host broke' }),
+        failed: (cause) => notReached(address, cause, { host: this.name, says: 'the connection to the host was lost' }),
       });
       return through;
     });

@@ -155,8 +155,8 @@ export function resolvedConfig(program: string, destination: SshDestination, env
   const late = (seconds: number) =>
     new Fault(
       'unreachable.ssh',
-      `ssh -G ${destination.target} did not finish within ${seconds} s and was ended.`,
-      'Run it by hand to see what it waits for: a program of "Match exec", for example.',
+      `ssh -G ${destination.target} did not finish within ${seconds} s and was stopped.`,
+      'Run it by hand to see what it waits for, for example a program of "Match exec".',
     );
   return askProgram([program, '-G', ...targetArguments(destination)], env, signal, { limitMs: configLimitMs, late });
 }
@@ -165,8 +165,8 @@ export function notStarted(program: string, cause: Error): Fault {
   const missing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
   return new Fault(
     'unreachable.ssh',
-    `${program} cannot be started: ${missing ? 'there is no such program' : messageOf(cause)}.`,
-    'Hosts are reached with OpenSSH: install its client (openssh-client), or name the program in QUARTERDECK_SSH.',
+    `${program} cannot be started: ${missing ? 'program not found' : messageOf(cause)}.`,
+    'Install the OpenSSH client (openssh-client), or set QUARTERDECK_SSH to its path.',
     { cause },
   );
 }

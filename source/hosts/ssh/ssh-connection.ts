@@ -121,8 +121,8 @@ export class SshConnection {
       if (signal.aborted || !isAbort(thrown)) throw thrown;
       throw new Fault(
         'failed.limit',
-        `${this.name} gave no answer within ${limitMs / 1000} s, though the connection to it stands.`,
-        'The line may be full, or a disk there does not answer: try again.',
+        `${this.name} did not respond within ${limitMs / 1000} s, although it is connected.`,
+        'The network may be congested, or a disk of the host may not respond. Try again.',
       );
     }
   }

@@ -277,7 +277,7 @@ describe('rootless engines', () => {
     expect(await one.reported()).toEqual(['warning linger', 'warning restart-policy']);
     delete one.programs['systemctl --user show'];
     expect((await one.finding('unknown:boot'))?.message).toBe(
-      'Start after a reboot could not be checked: systemctl cannot be started: there is no such program.',
+      'Start after a reboot could not be checked: systemctl cannot be started: program not found.',
     );
   });
 });
