@@ -253,7 +253,7 @@ describe('exit codes', () => {
     '%s without an engine ends with 3 and says where it looked',
     async (line) => {
       const { exitCode, stderr } = await run(line.split(' '), {
-        facts: away('No engine runs at /var/run/docker.sock (default Docker socket): there is no such socket.'),
+        facts: away('No engine is running at /var/run/docker.sock (default Docker socket): socket not found.'),
       });
       expect(exitCode).toBe(3);
       expect(stderr).toContain('/var/run/docker.sock');
@@ -522,9 +522,9 @@ describe('the bare command', () => {
   });
 
   test('without a terminal and without an engine says so and ends with 3', async () => {
-    const { exitCode, stderr } = await run([], { facts: away('No engine runs at /x.') });
+    const { exitCode, stderr } = await run([], { facts: away('No engine is running at /x.') });
     expect(exitCode).toBe(3);
-    expect(stderr).toContain('No engine runs at /x.');
+    expect(stderr).toContain('No engine is running at /x.');
   });
 
   test('on a terminal that cannot draw prints the status and why', async () => {

@@ -548,7 +548,7 @@ describe('files', () => {
     const { engine } = await engineOf(docker20(archives({})));
     await expect(engine.getArchive(webId, '/nope', signal())).rejects.toMatchObject({
       code: 'engine.missing',
-      message: 'There is no /nope in the container.',
+      message: '/nope was not found in the container.',
     });
   });
 
@@ -674,7 +674,7 @@ test.each([
   const fault = await engine.list(signal()).catch((thrown: unknown) => thrown);
   expect(fault).toMatchObject({
     code: 'unreachable.engine',
-    message: expect.stringMatching(/is no container engine: its list of containers is not what an engine says\.$/),
+    message: expect.stringMatching(/is not a container engine: its list of containers is not a response of an engine\.$/),
   });
 });
 

@@ -561,7 +561,7 @@ for (const kind of ['docker', 'podman'] as const) {
       expect(Object.keys(rows)).toEqual(expect.arrayContaining(['loose', 'kept', 'stopped', 'completed']));
       expect([...new Set(Object.values(rows).map(({ word }) => word))]).toEqual(['unknown']);
       expect([code, json.hosts[0]?.engine.reachable, json.hosts[0]?.components]).toEqual([3, false, []]);
-      expect(text).toContain('No engine runs at');
+      expect(text).toContain('No engine is running at');
     });
 
     it('nothing of all that was deployed from here, and nothing is said not to have come back', () => {
