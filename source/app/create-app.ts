@@ -173,7 +173,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
         import('../secrets/backup-keys.ts'),
         import('../secrets/secret-store.ts'),
       ]);
-      // In the keychain, or in a file of the data folder when the keychain does not answer.
+      // In the keychain, or in a file of the data folder when the keychain does not respond.
       const stores = [keychainStore(ownEnv), keyFile(join(dataFolder, 'backup-key.json'), 'backup')];
       backupKeys ??= openBackupKeys(stores, join(dataFolder, 'backup-key'));
       return backupKeys;

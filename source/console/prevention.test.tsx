@@ -275,7 +275,7 @@ test('nothing is asked while nobody looks', async () => {
   expect(played.asked).toBe(0);
 });
 
-test('a CrowdSec that does not answer says so, and what to do', async () => {
+test('a CrowdSec that does not respond says so, and what to do', async () => {
   const played = new Played();
   played.trouble = new Fault('unreachable.component', 'intrusion-prevention is not running.', 'Start it.');
   const harness = await open(played);

@@ -199,7 +199,7 @@ describe('the fleet', () => {
       'services:\n  reader: {image: miniflux/miniflux, depends_on: [db, cache]}\n  db: {image: postgres}\n  cache: {image: redis}\n';
     const fleet = await fleetOn(engineWithReader(), { host: hostDouble({ files: { '/srv/news/compose.yaml': file } }) });
     const away = async () => {
-      throw new Fault('unreachable.silent', 'It does not answer.', 'Wait.');
+      throw new Fault('unreachable.silent', 'It does not respond.', 'Wait.');
     };
     fleet.add([{ name: 'gone', host: { ...hostDouble(), name: 'gone', facts: away }, open: away }]);
     await sees(fleet, 'rss-reader', { state: { label: 'cache missing', severity: 'warning' } });

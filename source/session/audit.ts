@@ -23,7 +23,7 @@ import type { Identity } from './identity.ts';
 export interface AuditReport extends ChainReport {
   path: string;
   keptIn: SecretStore['kind'] | undefined;
-  /** Secret stores that did not answer. `absent`: this session has no such store. */
+  /** Secret stores that did not respond. `absent`: this session has no such store. */
   away: readonly { kind: SecretStore['kind']; reason: string; absent: boolean }[];
   /** The path where damaged ends of the log are kept; undefined if there were none. */
   damaged: string | undefined;

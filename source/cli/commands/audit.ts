@@ -54,7 +54,7 @@ export async function runAuditVerb(
   return 0;
 }
 
-/** Returns the keychain that did not answer and may hold the key. Without the key, anyone with this account could have written the log. */
+/** Returns the keychain that did not respond and may hold the key. Without the key, anyone with this account could have written the log. */
 function lockedOf({ entries, away }: AuditReport): AuditReport['away'][number] | undefined {
   return entries > 0 ? away.find(({ kind, absent }) => kind === 'keychain' && !absent) : undefined;
 }
@@ -132,7 +132,7 @@ function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, aw
   if (byKeyFile > 0) {
     const count = countText(byKeyFile, 'entry was', 'entries were');
     const why = 'only protected by the key file, which any program of this account can read';
-    print('warning', `${count} written while the keychain did not answer: ${why}.`);
+    print('warning', `${count} written while the keychain did not respond: ${why}.`);
   }
   if (damaged !== undefined) print('warning', damagedText(damaged));
   for (const { kind, reason } of away)

@@ -149,7 +149,7 @@ async function checkImages({ plan, facts: { scope, images } }: ReadyPlan, limit:
           if (there === undefined || !here?.digests.some((digest) => digest.endsWith(`@${there}`))) newer.add(service.name);
         } catch (thrown) {
           session.signal.throwIfAborted();
-          if (limited.aborted) cannotTell(`the registry did not answer within ${askLimitMs / 1_000} s`);
+          if (limited.aborted) cannotTell(`the registry did not respond within ${askLimitMs / 1_000} s`);
           else if (thrown instanceof Fault) cannotTell(cleanLine(thrown.message).replace(/\.$/, ''));
           else throw thrown;
         }

@@ -64,7 +64,7 @@ async function save(
   return taken;
 }
 
-/** The server reloads all its data, and does not answer or is in standby meanwhile. */
+/** The server reloads all its data, and does not respond or is in standby meanwhile. */
 const settlingMs = 60_000;
 const restoredStep = 'restored';
 const savedStep = 'saved';

@@ -26,7 +26,7 @@ const againMs = 500;
 export const closeSignups: Procedure = async (session, input, context) => {
   const { id } = componentOf(input);
   const one = await deployed(new EngineScope(session, context, input.engineName), id);
-  // A container that was just recreated does not answer yet.
+  // A container that was just recreated does not respond yet.
   await seeLastThrough(one.facts);
   const open = await areOpen(session, context, input.engineName, id);
   if (!open) return { message: `Signups of ${id} are already closed.`, data: { closed: true } };

@@ -305,7 +305,7 @@ describe('preflight as a whole', () => {
     await expect(idp.findings(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
   });
 
-  it('waits no longer than a quarter of a second for a name server that does not answer', async () => {
+  it('waits no longer than a quarter of a second for a name server that does not respond', async () => {
     const rss = fixture('rss-reader');
     rss.plan = { site: 'news.lan' };
     rss.programs['getent ahosts'] = new Promise<never>(() => {});

@@ -31,7 +31,7 @@ const kubentKnows = 32;
 export function judgeChecker(checker: Checker, { exitCode, stdout, stderr }: NodeOutcome, targetMinor: number): CheckResult {
   const parsed = parsedJson(exitCode === 0 && stdout.trim() === '' ? '[]' : stdout);
   if (parsed === undefined)
-    return warning(`${checker} does not answer (${exitCode}): ${stderr.trim().split('\n').at(-1)?.slice(0, 160) ?? ''}`);
+    return warning(`${checker} does not respond (${exitCode}): ${stderr.trim().split('\n').at(-1)?.slice(0, 160) ?? ''}`);
   const found = checker === 'pluto' ? plutoFindings(parsed, targetMinor) : kubentFindings(parsed, targetMinor);
   const evidence = found.map(({ text }) => text);
   const gone = found.filter((each) => each.gone);

@@ -146,7 +146,7 @@ describe('checkers', () => {
     expect(pluto(0, [])).toMatchObject({ state: 'ok' });
     expect(judgeChecker('pluto', { exitCode: 1, stdout: '', stderr: 'no configuration has been provided\n' }, 32)).toMatchObject({
       state: 'warning',
-      summary: 'pluto does not answer (1): no configuration has been provided',
+      summary: 'pluto does not respond (1): no configuration has been provided',
     });
   });
   test('the silence of kubent says nothing about releases that it does not know', () => {
