@@ -148,7 +148,7 @@ describe('loadFolder', () => {
     expect(problems).toMatchObject([
       {
         message: 'The port "app" (50000-50010/udp) is not described in component.yaml.',
-        remedy: 'Add it there under ports: app: {role: ..., exposure: loopback, container: 50000}.',
+        remedy: 'Add it under ports: app: {role: ..., exposure: loopback, container: 50000}.',
       },
     ]);
     const described = await ranged('  voice: {role: voice, exposure: loopback, container: 50000}\n');
@@ -419,7 +419,7 @@ describe('loadFolder', () => {
       'probe.states[0].state',
       'expressions',
       /never closed/,
-      /double a brace/,
+      /double a literal brace/,
     ],
     [
       'a template that shows a secret',
@@ -462,7 +462,7 @@ describe('loadFolder', () => {
       'health\n  states',
       'probe.call',
       'call-users',
-      /may not log in/,
+      /must not log in/,
       /auth none/,
     ],
     [
@@ -484,7 +484,7 @@ describe('loadFolder', () => {
       '{id: add-note',
       'operations[0]',
       'call-users',
-      /does not say what is lost/,
+      /has no consequences/,
       /consequences/,
     ],
     [
@@ -583,7 +583,7 @@ describe('loadFolder', () => {
       '"${SIGNUP_ALLOWED',
       'services.app.environment.SIGNUP',
       'fields',
-      /is no declared field/,
+      /is not a declared field/,
       /Declare|Use one of/,
     ],
     [
@@ -616,7 +616,7 @@ describe('loadFolder', () => {
       'services:',
       'services',
       'services',
-      /No service is the main one/,
+      /No service is marked as main/,
       /main: true/,
     ],
     [
@@ -638,7 +638,7 @@ describe('loadFolder', () => {
       'metrics',
       'ports.metrics',
       'ports',
-      /No port of compose.yaml is called "metrics"/,
+      /No port of compose.yaml is named "metrics"/,
       /web|METRICS_PORT/,
     ],
     [
@@ -671,7 +671,7 @@ describe('loadFolder', () => {
       '../other',
       'services.app.volumes[1]',
       'files',
-      /leaves the component's folder/,
+      /is outside the folder of the component/,
       /files\//,
     ],
     [
@@ -682,7 +682,7 @@ describe('loadFolder', () => {
       'more:/more',
       'services.app.volumes[1]',
       'backup',
-      /Nothing says how "more" is backed up/,
+      /The volume "more" has no backup method/,
       /method: skip/,
     ],
     [
@@ -704,7 +704,7 @@ describe('loadFolder', () => {
       '"mysqldump -p$DB_PASSWORD"',
       'backup[0].dump[2]',
       'backup',
-      /seen in the arguments/,
+      /visible in the arguments/,
       /environment/,
     ],
     [
@@ -737,7 +737,7 @@ describe('loadFolder', () => {
       '"${WEB_BIND',
       'services.app.ports[0]',
       undefined,
-      /"web" is no container port/,
+      /"web" is not a container port/,
       /Write/,
     ],
   ];
@@ -775,7 +775,7 @@ describe('loadFolder', () => {
     expect(await reported({ [`${position}/component.yaml`]: soundComponent.replaceAll(/^ {2}/gm, '\t') })).toEqual([
       'Tabs are not allowed as indentation. Indent with spaces, here and below.',
     ]);
-    expect(await reported({ [`${position}/compose.yaml`]: '' })).toEqual(['"services" is missing. Add the map of services.']);
+    expect(await reported({ [`${position}/compose.yaml`]: '' })).toEqual(['"services" is missing. Add a map of services.']);
     expect(await reported({ [`${position}/component.yaml`]: '' })).toEqual([
       'The file must be a map of names to values, not empty. Add the content, or remove the file.',
     ]);
@@ -895,11 +895,11 @@ describe('loadFolder', () => {
     ]);
     await symlink('/nonexistent/component.yaml', join(folder, 'b', 'component.yaml'));
     const { problems: linked } = await loadFolder(folder, { own: true });
-    expect(linked.map(({ message }) => message)).toContain('component.yaml is a link to nothing.');
+    expect(linked.map(({ message }) => message)).toContain('component.yaml is a broken link.');
     await expect(loadFolder(join(folder, 'notes', 'component.yaml'), { own: true })).rejects.toMatchObject({
       code: 'catalog.missing',
-      message: `${folder}/notes/component.yaml is a file, and no catalog folder.`,
-      remedy: `Name the folder that it is in: ${folder}/notes`,
+      message: `${folder}/notes/component.yaml is a file, not a catalog folder.`,
+      remedy: `Use its folder: ${folder}/notes`,
     });
   });
 

@@ -69,7 +69,7 @@ export async function loadFolder(folder: string, options: LoadOptions): Promise<
     kept.push(entry);
     for (const [index, id] of entry.dependsOn.entries()) {
       if (known.has(id)) continue;
-      report('warning', one, ['dependsOn', index], `There is no component "${id}".`, nameRemedy(id, known, 'Remove it.'));
+      report('warning', one, ['dependsOn', index], `Unknown component "${id}".`, nameRemedy(id, known, 'Remove it.'));
     }
   }
   const byId = new Map([...besides, ...kept.map((entry) => [entry.id, entry] as const)]);
@@ -77,7 +77,7 @@ export async function loadFolder(folder: string, options: LoadOptions): Promise<
   for (const one of entries) {
     for (const { index, message } of circles.filter(({ id }) => id === one.entry.id)) {
       const remedy =
-        'Take it out of one, so that it is not left to their names which starts first; or say why: justifies: {dependsOn: ...}.';
+        'Remove it from one of them, or add the reason: justifies: {dependsOn: ...}. Otherwise their names decide which one starts first.';
       report('warning', one, ['dependsOn', index], message, remedy);
     }
     for (const { path, message, known: near } of usesOfUnknown(one.entry, byId)) {
@@ -145,7 +145,7 @@ async function loadComponent(
     const { component, unknown } = withOperationCommands(checked.data, (read?.compose.services.size ?? 0) > 1);
     for (const { path, id, known } of unknown) {
       const message = `{run ${id}}: no operation "${id}" runs a program inside a container.`;
-      const remedy = nameRemedy(id, known, 'Name the command in words, or remove it.');
+      const remedy = nameRemedy(id, known, 'Describe the command in words, or remove it.');
       problems.push(schemaProblem(file, { path, part: 'value', field: fieldText(path), message, remedy }, componentDocument));
     }
     const paths = files.map(({ path }) => path);

@@ -11,8 +11,8 @@ export function bringersOf(entry: CatalogEntry, entries: readonly CatalogEntry[]
 const placesOfOthers: Partial<Record<CatalogEntry['deploy'], string>> = {
   host: 'It is installed on the hosts themselves.',
   config: 'It is a file or an object of another program.',
-  cluster: 'It runs in a cluster, and is set up by the means of that.',
-  external: 'Somebody else runs it.',
+  cluster: 'It runs in a cluster and is set up with the tools of the cluster.',
+  external: 'It is operated by another provider.',
 };
 
 /** Undefined for deployable entries. */
