@@ -288,7 +288,7 @@ const targetTexts: Readonly<Record<Field['target'], string>> = {
   environment: '',
   config: 'set in its configuration file',
   command: 'set in its command',
-  credential: 'stored to access it',
+  credential: 'stored for access',
   proxy: 'set in the rule of the reverse proxy',
 };
 

@@ -132,7 +132,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
   function obstacle(flow: Flow, component: ComponentView | undefined, reason = 'No component is selected.'): string | undefined {
     const refused = refusal(flow);
     if (refused !== undefined) return refused;
-    if (flow.about === 'host') return app.fleet.snapshot().engines.length > 0 ? undefined : 'No engine has answered yet.';
+    if (flow.about === 'host') return app.fleet.snapshot().engines.length > 0 ? undefined : 'No engine has responded yet.';
     if (!component) return reason;
     if (flow.about === 'catalog' && !component.known) return `${component.id} is not in the catalog, so "${flow.title}" is not available.`;
     if (component.state.id === 'unknown') return `The engine is unreachable: "${flow.title}" is not available.`;
@@ -166,7 +166,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
   function startOnHost(flow: Flow, host: string | undefined, words: readonly string[] = []): void {
     const [first, ...others] = app.fleet.snapshot().engines;
     const engineName = host ?? (flow.offline || others.length === 0 ? first?.name : undefined);
-    if (!first) say('warning', 'No engine has answered yet.');
+    if (!first) say('warning', 'No engine has responded yet.');
     else if (engineName === undefined)
       say('warning', `No host is selected. Choose one with ${keymap.keyOf('hosts')} or in Components first.`);
     else startOn(flow, engineName, words);
@@ -298,7 +298,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
       if (!runs.show()) say('off', 'Nothing is running.');
     },
     'answer-host': () => {
-      if (!hostPrompts.open()) say('off', 'There is no ssh prompt.');
+      if (!hostPrompts.open()) say('off', 'ssh is not prompting.');
     },
     back,
     redraw,

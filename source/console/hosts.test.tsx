@@ -92,7 +92,7 @@ test('the screen of hosts says how each is reached and why not, and goes there a
     await harness.press('H');
     await harness.sees('this machine', /vps +ssh 12 ms/, /attic +asleep, retry in 7 s/);
     await harness.press('G');
-    await harness.sees(/trouble +attic does not respond/, /remedy +Check the cable/, /next try +in 7 s/);
+    await harness.sees(/problem +attic does not respond/, /remedy +Check the cable/, /next try +in 7 s/);
     expect(misfits(harness.frame(), size)).toEqual([]);
     await harness.press('R');
     expect(app.refreshed).toEqual(['place attic']);

@@ -202,7 +202,7 @@ test('a filter hides the others and says how many are left; s turns the order', 
   await harness.press('esc');
   await harness.sees('203.0.113.7', '1 of 2');
   await harness.press('s');
-  await harness.sees('shortest time left first');
+  await harness.sees('ending soonest first');
   const frame = harness.frame();
   expect(frame.indexOf('198.51.100.0/24')).toBeLessThan(frame.indexOf('203.0.113.7'));
 });

@@ -247,7 +247,7 @@ describeSshd('a host key that has changed', () => {
     await terminal.sees(`ED25519 ${before}`, seenMs);
     await terminal.sees(`ED25519 ${now}`, seenMs);
     terminal.type('yes\r');
-    await terminal.sees('That is not "nas"', seenMs);
+    await terminal.sees('The text does not match "nas"', seenMs);
     terminal.type('nas\r');
     await terminal.sees('Is that its key?', seenMs);
     expect(await readFile(file, 'utf8')).toBe(others);

@@ -18,7 +18,7 @@ const keys = [
   { id: 'close-entry', keys: ['left'], title: 'Back to the list' },
   { id: 'deploy-entry', keys: ['d'], title: 'Deploy the component, or change it', label: 'deploy' },
   { id: 'copy-entry', keys: ['y'], title: 'Copy the name of the component' },
-  { id: 'catalog', keys: ['C'], context: 'everywhere', title: 'Catalog of all known components', find: true },
+  { id: 'catalog', keys: ['C'], context: 'everywhere', title: 'Show the catalog of all known components', find: true },
 ] as const;
 
 interface CatalogState {
@@ -30,7 +30,7 @@ const proseColumns = 100;
 
 export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], CatalogState> = {
   id: 'catalog',
-  heading: 'The catalog',
+  heading: 'Catalog',
   keys,
   state: { selected: undefined, reading: undefined },
   kind: 'body',
@@ -59,7 +59,7 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
           rows: rows(),
           at: list.at(),
           line: (row, isSelected) => catalogLine(row, isSelected, deployed.get(row.id), { theme, width }),
-          empty: () => [`  ${cut(`Nothing in the catalog is like "${state.filters.catalog}".`, width - 4)}`],
+          empty: () => [`  ${cut(`No component matches "${state.filters.catalog}".`, width - 4)}`],
           above: [tableHeading(columnsFor(width), { theme, width })],
           below: [` ${theme.paint('faint', where)}`],
         }),
@@ -69,7 +69,7 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
     function whereText(entry: CatalogEntry | undefined, deployed: ReadonlyMap<string, Severity>): string {
       if (!entry) return '';
       return cleanLine(
-        whereItRuns(entry, entries) ?? (deployed.has(entry.id) ? 'Already running here.' : `Not deployed here. Image ${entry.image}`),
+        whereItRuns(entry, entries) ?? (deployed.has(entry.id) ? 'Already running.' : `Not deployed. Image ${entry.image}`),
       );
     }
 
@@ -159,7 +159,7 @@ function columnsFor(width: number): Column[] {
   const name = Math.min(30, Math.max(16, Math.floor(room * 0.28)));
   const group = width >= 120 ? 16 : 0;
   return [
-    { id: 'kind', title: 'What it is', columns: room - product - name - (group === 0 ? 0 : group + 2) },
+    { id: 'kind', title: 'Description', columns: room - product - name - (group === 0 ? 0 : group + 2) },
     { id: 'product', title: 'Product', columns: product },
     { id: 'name', title: 'Component', columns: name },
     { id: 'group', title: 'Group', columns: group },

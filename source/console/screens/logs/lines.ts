@@ -217,7 +217,7 @@ function isFiltered({ viewer, logs }: Pick<LogLinesOptions, 'viewer' | 'logs'>):
 function stateText({ viewer, logs }: LogLinesOptions, following: boolean): string {
   if (logs.at === undefined) return following ? 'following' : 'ended';
   const waiting = viewer.reading()?.waiting() ?? 0;
-  return waiting === 0 ? 'paused' : `paused, ${numberText(waiting)} ${waiting === 1 ? 'line waits' : 'lines wait'}`;
+  return waiting === 0 ? 'paused' : `paused, ${numberText(waiting)} ${waiting === 1 ? 'new line' : 'new lines'}`;
 }
 
 function filterCountText({ viewer, logs, filter }: LogLinesOptions, matches: number, total: number): string {
@@ -258,8 +258,8 @@ function notesText({ theme, viewer, logs, keymap }: LogLinesOptions): string {
   const set = [
     logs.marks.size > 0 ? `${logs.marks.size} marked` : '',
     logs.wrap ? 'wrapped' : '',
-    logs.shift > 0 ? `from column ${logs.shift + 1}` : '',
-    logs.raw ? 'as written' : '',
+    logs.shift > 0 ? `column ${logs.shift + 1}` : '',
+    logs.raw ? 'unformatted' : '',
   ].filter(Boolean);
   const dot = ` ${theme.glyphs.dot} `;
   return [...notes, theme.paint('faint', set.join(dot))].filter(Boolean).join(theme.paint('faint', dot));
