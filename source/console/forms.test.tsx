@@ -100,7 +100,7 @@ describe('a form', () => {
     await screen.press('left');
     await screen.sees('◉ everybody', 'Every address that this host has.');
     await screen.press('down', 'ctrl+u');
-    await screen.sees('Everybody reaches it only behind a name.');
+    await screen.sees('Public access requires a name.');
   });
 
   test('a choice is turned with the arrows, the letters and Space; j and k go on from it, and type in a text', async () => {

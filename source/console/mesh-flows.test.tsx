@@ -45,7 +45,7 @@ test('a node that waits is let in by what its client shows; a typing mistake is 
   const key = `hskey-authreq-${'q'.repeat(24)}`;
   await fixture.aside('POST', 'debug/node', { user: 'guest', key, name: 'spyglass', routes: [] });
   const screen = await open();
-  await start(screen, 'Register a node that waits');
+  await start(screen, 'Register a pending node');
   await screen.sees('Registration shown by the client', 'tailscale up --login-server');
   await screen.type('nonsense');
   await screen.press('enter');

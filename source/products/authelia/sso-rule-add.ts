@@ -73,8 +73,8 @@ async function askRule(session: Session, input: FlowInput, { config }: RunningPo
     choices: [
       { value: 'two_factor', label: 'Users who log in with a second factor' },
       { value: 'one_factor', label: 'Users who log in with a password' },
-      { value: 'bypass', label: 'Everybody', detail: 'without any login' },
-      { value: 'deny', label: 'Nobody' },
+      { value: 'bypass', label: 'Allow everyone', detail: 'without a login' },
+      { value: 'deny', label: 'Deny everyone' },
     ],
     initial: 'two_factor',
   };

@@ -47,7 +47,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   },
   {
     verb: 'mesh register',
-    title: 'Register a node that waits',
+    title: 'Register a pending node',
     summary:
       'Registers a node that waits for login. Requires what its client shows (the address, the command, or only the key) and the user it belongs to.',
     ...change,

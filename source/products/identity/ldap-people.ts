@@ -151,7 +151,7 @@ async function askPerson(session: Session, input: FlowInput): Promise<Omit<NewPe
   });
   const displayName = await givenOrAsked(session, {
     ...{ id: 'name', label: 'Full name', given: optionOf(input, 'name'), initial: uid },
-    check: (text) => (text.trim() === '' ? 'Everybody has a name.' : undefined),
+    check: (text) => (text.trim() === '' ? 'Enter a name.' : undefined),
     ...{ code: 'usage.user', remedy: 'Pass another name: --name NAME.' },
   });
   const mail = await givenOrAsked(session, {

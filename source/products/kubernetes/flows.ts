@@ -3,7 +3,7 @@ import { lazyFlows, resumable } from '../../flows/flow.ts';
 export const kubernetesFlows = lazyFlows({ about: 'host', offline: true }, [
   {
     verb: 'upgrade',
-    title: 'Walk through an upgrade',
+    title: 'Upgrade a cluster or component step by step',
     summary:
       'Guides the upgrade of a Kubernetes cluster, or of a component, with a checklist of its current state, blocking problems, and each step. Blocking items can be skipped with a reason. Progress is saved, so that anyone can resume it.',
     ...resumable('operate'),

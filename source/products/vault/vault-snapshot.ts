@@ -146,7 +146,7 @@ async function saveBefore(
     (await session.ask.text({
       id: 'before',
       label: 'File for the current state',
-      help: 'The way back, should the snapshot be the wrong one. Empty: it is not saved.',
+      help: 'Saves the current state first, in case the snapshot is the wrong one. Leave empty to skip.',
       initial: snapshotFile(`${component.id}-before`),
     }));
   if (written.trim() === '') return undefined;
