@@ -146,7 +146,7 @@ describe('what is no lock of ours in place of a lock', () => {
     await writeFile(join(path, 'x'), '');
     await utimes(path, 0, 0);
     await expect(withFileLock(join(folder, 'file'), async () => 'held')).rejects.toMatchObject({
-      message: `${path} cannot be written: a folder with files in it is in the way.`,
+      message: `${path} cannot be written: the folder is not empty.`,
     });
   });
 });

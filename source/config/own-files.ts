@@ -322,9 +322,9 @@ const reasons: Record<string, string> = {
   ENOSPC: 'the disk is full',
   EROFS: 'the filesystem is read-only',
   EISDIR: 'it is a folder',
-  EEXIST: 'a file is in the way',
-  ENOTDIR: 'a file is in the way',
-  ENOTEMPTY: 'a folder with files in it is in the way',
+  EEXIST: 'a file with that name exists',
+  ENOTDIR: 'a part of the path is not a folder',
+  ENOTEMPTY: 'the folder is not empty',
   ELOOP: 'it has too many levels of symbolic links',
 };
 

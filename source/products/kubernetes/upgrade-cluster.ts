@@ -151,7 +151,7 @@ async function checklistThrough(checklist: ClusterChecklist): Promise<FlowOutcom
     const complete = blocked.length === 0;
     const { facts } = checklist;
     const path = isPlaneAt(facts, target) ? `of the nodes to ${target.text}` : `from ${fromTo(oldestApiServer(facts), target)}`;
-    const message = complete ? `Nothing is in the way ${path}.` : inTheWay(blocked);
+    const message = complete ? `No blocking items ${path}.` : inTheWay(blocked);
     return checklistOutcome(session, input, list, { outcome: 'Checked only.', message, complete });
   }
   await untilClear(checklist);
