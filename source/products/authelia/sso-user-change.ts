@@ -93,7 +93,7 @@ async function askGroups(session: Session, input: FlowInput, known: readonly str
   const there = [...new Set(known)].sort();
   const question = {
     id: 'groups',
-    label: 'Groups, with commas between them',
+    label: 'Groups, separated by commas',
     initial: '',
     help: there.length === 0 ? 'Empty for none.' : `Leave empty for none. Existing groups: ${there.map(cleanLine).join(', ')}.`,
   };
@@ -160,7 +160,7 @@ export async function chooseUser(
   if (found && cleanLine(found.name) !== found.name) {
     throw new Fault(
       'usage.user',
-      `The name ${cleanLine(found.name)} holds characters that cannot be shown.`,
+      `The name ${cleanLine(found.name)} contains characters that cannot be shown.`,
       'Rename the user in the file.',
     );
   }

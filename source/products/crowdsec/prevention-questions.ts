@@ -68,7 +68,7 @@ function nameProblem(text: string, given: string | undefined): string | undefine
 
 function remarkProblem(text: string): string | undefined {
   if (text.length > 200) return 'Two hundred characters are the most.';
-  return cleanLine(text) === text ? undefined : 'It holds characters that cannot be shown.';
+  return cleanLine(text) === text ? undefined : 'It contains characters that cannot be shown.';
 }
 
 /** Records the name, so that a resumed run concerns the same item even if it no longer exists. */

@@ -18,7 +18,7 @@ describe('what comes in between', () => {
     await expect(run('mesh-nodes')).rejects.toMatchObject({ code: 'unreachable.component', remedy: `Start it: quarterdeck start ${id}` });
     await run('start');
     expect(await isThere('old-phone')).toBe(true);
-    expect((await run('mesh-node', ['old-phone', 'delete'])).message).toBe('old-phone is gone from the mesh.');
+    expect((await run('mesh-node', ['old-phone', 'delete'])).message).toBe('old-phone was deleted from the mesh.');
     expect(await isThere('old-phone')).toBe(false);
   });
 

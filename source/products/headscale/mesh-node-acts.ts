@@ -226,7 +226,7 @@ export async function deleteNode(step: NodeStep): Promise<string> {
     done: async () => (await now(step)) === undefined,
     run: (grant) => access.client.deleteNode(grant, node),
   });
-  return `${node.name} is gone from the mesh.`;
+  return `${node.name} was deleted from the mesh.`;
 }
 
 const isSameSet = (one: readonly string[], other: readonly string[]) =>

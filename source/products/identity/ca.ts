@@ -103,7 +103,7 @@ async function askOrder(session: Session, input: FlowInput): Promise<{ names: re
     code: 'usage.name',
     remedy: 'For example nas.lan',
     label: 'Names (comma-separated)',
-    help: 'Names of hosts and IP addresses, the first one names the file. *.lan is for all below.',
+    help: 'Host names and IP addresses; the file is named after the first one. *.lan covers all names below it.',
     check: (text) => partsOf(text).map(nameProblem).find(Boolean) ?? (partsOf(text).length === 0 ? 'Type a name.' : undefined),
   });
   const folder = await givenOrAsked(session, {
@@ -175,7 +175,7 @@ function askWhich(session: Session, input: FlowInput): Promise<string> {
       code: 'usage.certificate',
       remedy: 'For example nas.lan:443 or /etc/ssl/nas.lan.crt',
       label: 'Certificate',
-      help: 'A file on the host, or name:port of something that speaks TLS.',
+      help: 'A file on the host, or name:port of a TLS server.',
       check: (text) => (text.startsWith('/') || addressed.test(text) ? undefined : 'An absolute path, or name:port.'),
     }),
   );

@@ -10,7 +10,7 @@ export const kubernetesFlows = lazyFlows({ about: 'host', offline: true }, [
     usage: '[CONTEXT|COMPONENT]',
     wordsFor: ({ id }) => [[id]],
     flags: {
-      to: { meaning: 'the release to go to', value: 'VERSION' },
+      to: { meaning: 'the target release', value: 'VERSION' },
       via: { meaning: 'an intermediate release, for nodes that are further behind; repeatable', value: 'VERSION', repeats: true },
       skip: { meaning: 'skip a blocking item, with a reason that is recorded; repeatable', value: 'ITEM=REASON', repeats: true },
       check: { meaning: 'only check, and exit with 1 if an item blocks' },

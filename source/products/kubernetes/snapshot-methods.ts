@@ -113,7 +113,7 @@ const contentText = ({ file, keys, sizeBytes }: Snapshot, verifier: string) =>
 const evidenceOf = (node: string, { file, hash, revision, keys, sizeBytes }: Snapshot, { version, verifier }: EtcdTools): string[] => [
   `on ${node}: ${file}`,
   `hash ${hash}, revision ${revision}, ${keys} keys, ${sizeBytes} bytes; etcd ${version}, verified with ${verifier}`,
-  'It holds every secret of the cluster: copy it to where only you can read it.',
+  'It contains all secrets of the cluster: copy it to a place that only you can read.',
 ];
 
 function observeEtcd(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSource): Promise<CheckResult> {
@@ -192,13 +192,13 @@ async function verifyCopy(nodeExec: NodeExec, file: string, signal: AbortSignal)
   const [verdict = '', count = ''] = outcome.stdout.trim().split('\n');
   const rows = Number(count);
   if (outcome.exitCode === 0 && verdict === 'ok' && rows > 0) return rows;
-  const why = cleanLine(outcome.exitCode === 0 && verdict !== 'ok' ? verdict : lastWords(outcome)) || 'it holds nothing';
+  const why = cleanLine(outcome.exitCode === 0 && verdict !== 'ok' ? verdict : lastWords(outcome)) || 'it is empty';
   throw new Fault('failed.snapshot', `The copy ${cleanLine(file)} is not whole: ${why}.`, 'Create it again.');
 }
 
 const copyEvidence = (node: string, file: string) => [
   `on ${node}: ${file}, and ${file}.token`,
-  'Both hold every secret of the cluster: copy them to where only you can read them.',
+  'Both contain all secrets of the cluster: copy them to a place that only you can read.',
 ];
 
 /** SQLite can only be detected on the server itself. */

@@ -32,7 +32,7 @@ export const overlayCa: Procedure = async (session, input, context) => {
     );
   }
   const name = await wordOr(session, input, { id: 'name', label: 'Name of the mesh', initial: 'home mesh' });
-  const help = 'When it ends, every node needs a new certificate at once.';
+  const help = 'When it expires, all nodes require new certificates immediately.';
   const seconds = forOption(input) ?? (await session.ask.duration({ id: 'for', label: 'Validity', initial: usualAuthority, help }));
   const vault = await context.vault(session);
   if (!isOurs) await session.note('authority', name);
@@ -271,7 +271,7 @@ async function groupsOf(session: Session, input: FlowInput, before: readonly str
 function forOption(input: FlowInput): number | undefined {
   const given = optionOf(input, 'for');
   if (given === undefined) return undefined;
-  throwIf('--for', durationProblem(given) ?? (parseDuration(given) === 0 ? 'It would be over at once.' : undefined));
+  throwIf('--for', durationProblem(given) ?? (parseDuration(given) === 0 ? 'It would expire immediately.' : undefined));
   return parseDuration(given);
 }
 

@@ -69,7 +69,7 @@ export async function factsOf(store: ObjectStore, name: ObjectName, signal: Abor
 
 export function objectNamed(word: string, usage: string): ObjectName {
   const name = splitName(word, usage);
-  if (name.key === '') throw wrong(`"${cleanLine(word)}" names no object.`, usage);
+  if (name.key === '') throw wrong(`"${cleanLine(word)}" is not the path of an object.`, usage);
   return name;
 }
 

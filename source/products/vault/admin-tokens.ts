@@ -193,7 +193,7 @@ async function contribute(vault: FlowVault, generation: RootGeneration, status: 
       { cause },
     );
   const encoded = await collectShares({ vault, ceremony: generation, left }, status);
-  vault.session.show({ kind: 'text', text: `Pass this to the user who started it, who alone can decode it: ${encoded}` });
+  vault.session.show({ kind: 'text', text: `Pass this to the user who started it; only they can decode it: ${encoded}` });
   return { message: `The last share was entered: the root token of ${id} is ready for the user who started the attempt.` };
 }
 

@@ -70,7 +70,7 @@ function initialisedAlready(session: Session, id: string): FlowOutcome {
   const left = wanted === undefined ? [] : (parseJson(wanted) as string[]).filter((label) => !handed.includes(label));
   if (left.length === 0) return { message: `${id} is already initialised.` };
   const [folder] = session.noted(savedInStep);
-  const saved = folder === undefined ? '' : ` The sealed shares are in ${cleanLine(folder)}, if it came so far.`;
+  const saved = folder === undefined ? '' : ` The sealed shares are in ${cleanLine(folder)}, if they were already written.`;
   throw new Fault(
     'failed.handout',
     `The initialisation of ${id} was interrupted. Not delivered and lost: ${left.join(', ')}.${saved}`,

@@ -223,7 +223,7 @@ async function identitiesOf(session: Session, input: FlowInput): Promise<AgeOpen
   if (identities.length > 0) return { identities };
   throw new Fault(
     'usage.recipient',
-    `${cleanLine(written)} holds no secret key of age.`,
+    `${cleanLine(written)} contains no secret key of age.`,
     'It has a line that begins with AGE-SECRET-KEY-1.',
   );
 }

@@ -127,7 +127,7 @@ async function giveOut({ session, component: { id } }: FlowVault, rotation: Shar
         isInForce
           ? `They are already valid. Not delivered, and cannot be shown again: ${left.join(', ')}.`
           : `Not delivered yet: ${left.join(', ')}. If you quit, the rotation is cancelled and the previous shares stay valid.`,
-      detail: isInForce ? 'then rotate again at once, while it is open' : 'the previous shares stay valid',
+      detail: isInForce ? 'then rotate again immediately, while it is unsealed' : 'the previous shares stay valid',
       left: (left, cause) =>
         isInForce
           ? new Fault(

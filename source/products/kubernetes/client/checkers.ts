@@ -49,7 +49,7 @@ const findingText = (namespace: string | undefined, name = '', what: string, ins
 function plutoFindings(parsed: unknown, targetMinor: number) {
   return ((parsed as { items?: PlutoItem[] }).items ?? []).map(({ name, namespace, api = {}, removed }) => {
     const { 'removed-in': removedIn = '', 'replacement-api': instead } = api;
-    const what = `${api.kind ?? ''} ${api.version ?? ''}, gone in ${removedIn.replace(/^v|\.0$/g, '') || 'a later one'}`;
+    const what = `${api.kind ?? ''} ${api.version ?? ''}, removed in ${removedIn.replace(/^v|\.0$/g, '') || 'a later one'}`;
     return { text: findingText(namespace, name, what, instead), gone: removed === true || isRemovedBy(removedIn, targetMinor) };
   });
 }
