@@ -115,7 +115,7 @@ test('one after the other: tagged, given a day to log in again, expired after a 
   await screen.press('end', 'enter');
   await screen.sees('Delete spyglass', 'leaves the mesh immediately', 'DELETE /api/v1/node/');
   await screen.press('y');
-  await screen.sees('spyglass is gone from the mesh');
+  await screen.sees('spyglass was deleted from the mesh');
   await screen.press('esc');
   await screen.sees('4 changes applied to the mesh.');
   expect(await nodeCalled('spyglass')).toBeUndefined();
@@ -143,7 +143,7 @@ test('a user comes, a name that is taken is told while it is typed, and goes aft
   await screen.press('end', 'enter');
   await screen.sees('Delete the user bosun', 'can no longer log in');
   await screen.press('y');
-  await screen.sees('The user bosun is gone.');
+  await screen.sees('The user bosun was deleted.');
   expect(await users()).not.toContain('bosun');
 });
 
@@ -206,7 +206,7 @@ test('the policy in the editor: the place of a mistake, back to the editor with 
   await screen.misses('to fix first');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('enter');
-  await screen.sees('The policy is in effect, verified by reading it back (1 line new, 1 gone).');
+  await screen.sees('The policy is in effect, verified by reading it back (1 line added, 1 removed).');
   expect((await fixture.aside('GET', 'policy'))['policy']).toContain('tag:media:8096,8920');
   await fixture.aside('PUT', 'policy', { policy: before });
 });
