@@ -434,7 +434,7 @@ describe('looking (R73)', () => {
         summary: 'pluto: 1 that 1.32 does not serve',
         evidence: [
           'pluto: 1 that 1.32 does not serve',
-          'catch-all: FlowSchema flowcontrol.apiserver.k8s.io/v1beta3, gone in 1.32, use flowcontrol.apiserver.k8s.io/v1',
+          'catch-all: FlowSchema flowcontrol.apiserver.k8s.io/v1beta3, removed in 1.32, use flowcontrol.apiserver.k8s.io/v1',
         ],
       });
     });
