@@ -1,7 +1,7 @@
 import { callText } from '../../source/app/entry-json.ts';
 import type { CatalogEntry } from '../../source/catalog/catalog.ts';
 import { groups, groupTitles } from '../../source/catalog/groups.ts';
-import { whereItRuns } from '../../source/catalog/where-it-runs.ts';
+import { runLocation } from '../../source/catalog/run-location.ts';
 import { slugify } from './anchors.ts';
 import { block, cell, code, facts, page, prose, section, sentence, table } from './markdown.ts';
 
@@ -17,7 +17,7 @@ const filled = (text: string) => text.replaceAll(/\{\{|\}\}|\{[^{}]*\}/g, (found
 
 export function componentPage(entry: CatalogEntry, entries: readonly CatalogEntry[], known: ReadonlySet<string>): string {
   const link = (id: string) => (known.has(id) ? `[${id}](./${id}.md)` : code(id));
-  const where = whereItRuns(entry, entries);
+  const where = runLocation(entry, entries);
   const { product, needs } = entry;
   return page(
     componentTitle(entry),

@@ -116,8 +116,8 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
         changed: () => remoteFleet.changed(),
       });
   const askPractice = async (folder: string, path: string, signal: AbortSignal) => {
-    const { askEngine } = await import('../hosts/practice-host.ts');
-    return askEngine(join(folder, 'engine.sock'), 'POST', path, signal);
+    const { queryEngine } = await import('../hosts/practice-host.ts');
+    return queryEngine(join(folder, 'engine.sock'), 'POST', path, signal);
   };
   const inForce = async (name: SecretName, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> => {
     const { versionsInForce } = await import('../stack/apply/recover.ts');

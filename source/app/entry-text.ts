@@ -1,6 +1,6 @@
 import type { CatalogEntry, CatalogPort } from '../catalog/catalog.ts';
 import { groupTitles } from '../catalog/groups.ts';
-import { whereItRuns } from '../catalog/where-it-runs.ts';
+import { runLocation } from '../catalog/run-location.ts';
 import { cleanLine } from '../text/clean.ts';
 import { pad, textWidth, wrap } from '../text/width.ts';
 import { callText, endpointsOf } from './entry-json.ts';
@@ -31,7 +31,7 @@ function headLines(entry: CatalogEntry, entries: readonly CatalogEntry[], style:
   const group = groupTitles[entry.group];
   const room = proseColumns - textWidth(group);
   const { name, alternatives, homepage } = entry.product;
-  const where = whereItRuns(entry, entries);
+  const where = runLocation(entry, entries);
   const prose = [
     entry.kind,
     joined(name, homepage),

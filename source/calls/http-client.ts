@@ -121,7 +121,7 @@ export function httpEndpointAt(host: Host, address: string): (HttpEndpoint & { u
 }
 
 /** Returns whether a server reports, over plain HTTP, that it accepts only TLS, as servers written in Go do. */
-export function wantsTls({ status, text }: Pick<HttpAnswer, 'status' | 'text'>): boolean {
+export function requiresTls({ status, text }: Pick<HttpAnswer, 'status' | 'text'>): boolean {
   return status === 400 && /https server/i.test(text);
 }
 

@@ -121,7 +121,7 @@ export function subjectOf(flow: Flow, words: readonly string[]): { name: string;
  * Does the same for a flow about a component with a certain API. With only one such component its name is optional, and a word that names
  * no component belongs to the flow (`vault read secret/db`). Throws `usage.component` when there is none or the choice is ambiguous.
  */
-export function speakerOf(flow: Flow, api: string, words: readonly string[], { components }: FleetSnapshot, named?: string) {
+export function componentWithApi(flow: Flow, api: string, words: readonly string[], { components }: FleetSnapshot, named?: string) {
   const [name] = words;
   const speaking = components.filter(({ speaks }) => speaks === api);
   const there = speaking.filter(({ host }) => host === named);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { withFileLock } from './file-lock.ts';
-import { mendLastLine, readLines, readTail } from './line-file.ts';
+import { repairLastLine, readLines, readTail } from './line-file.ts';
 import { appendOwnFile, listOwnFolder, readOwnFile, readOwnText, refuseForeignFiles, removeOwnFile, writeOwnFile } from './own-files.ts';
 
 let folder: string;
@@ -95,7 +95,7 @@ const uses: Record<string, (path: string) => Promise<unknown>> = {
     for await (const _ of readLines(path));
   },
   'read from its end': (path) => readTail(path, 10),
-  repaired: (path) => mendLastLine(path, () => true),
+  repaired: (path) => repairLastLine(path, () => true),
   'in the state folder': (path) => refuseForeignFiles({ state: join(path, '..'), data: folder, cache: folder }),
 };
 

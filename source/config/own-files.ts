@@ -285,7 +285,7 @@ export async function refuseForeignLock(path: string): Promise<void> {
 }
 
 /** Creates a folder and its parents, accessible to the operator only. Throws as `writeOwnFile` does. */
-export function makeOwnFolder(path: string): Promise<void> {
+export function createOwnFolder(path: string): Promise<void> {
   return writing(path, async () => {
     await using _folder = await openFolder(path, { checked: true });
   });

@@ -9,7 +9,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
 import type { BackupAgesSeen, ReadBackupAges } from './deployed-components.ts';
 import { engineLimits } from './engine-watch.ts';
-import { missingComponents, toBringUp } from './missing-components.ts';
+import { missingComponents, componentsToStart } from './missing-components.ts';
 import { type OpenFleet, openFleet } from './open-fleet.ts';
 
 const entries = [
@@ -299,7 +299,7 @@ describe('the fleet', () => {
         detail: 'the engine is unreachable; its compose file declares it',
       },
     ]);
-    expect([missingComponents(components), toBringUp(components)]).toEqual([[], []]);
+    expect([missingComponents(components), componentsToStart(components)]).toEqual([[], []]);
   });
 
   test('a project that was created only in part says so, and is not waited for (R5)', async () => {
@@ -342,7 +342,7 @@ describe('the fleet', () => {
     const { components } = await next.settle(AbortSignal.timeout(5_000), { complete: true });
     expect(components).toMatchObject([{ id: 'reverse-proxy', ...gone }]);
     expect(missingComponents(components)).toEqual([]);
-    expect(toBringUp(components).map(({ id }) => id)).toEqual(['reverse-proxy']);
+    expect(componentsToStart(components).map(({ id }) => id)).toEqual(['reverse-proxy']);
     // If it was created again and disappeared without a trace, it is missing.
     engine.add('reverse-proxy-caddy-1', { image: 'caddy', labels: composeLabels('reverse-proxy', 'caddy') });
     engine.happen('reverse-proxy-caddy-1', 'create');

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { Fault } from '../faults/fault.ts';
 import { parsedJson, parseJson } from '../text/json-value.ts';
 import { isOwnAddress } from '../text/loopback.ts';
-import { dialFromHere } from './dial.ts';
+import { dialLocally } from './dial.ts';
 import type { DialAddress, FileFacts, Host, HostFacts, HostFiles, Listener } from './host.ts';
 import { localFiles } from './local-files.ts';
 import { programsOf, sendToEngine } from './practice-programs.ts';
@@ -68,7 +68,7 @@ function dialWithin(folder: string, address: DialAddress, signal: AbortSignal): 
       { cause: cause ?? Object.assign(new Error(code), { code }) },
     );
   if (socket === undefined) return Promise.reject(refusal('EHOSTUNREACH'));
-  return dialFromHere({ socket }, signal, {
+  return dialLocally({ socket }, signal, {
     // A port without a socket has no listener.
     failed: (cause) =>
       refusal(cause.code ?? '', Object.assign(cause, 'port' in address && cause.code === 'ENOENT' ? { code: 'ECONNREFUSED' } : {})),
@@ -123,7 +123,7 @@ function filesWithin(folder: string): HostFiles {
 
 async function queryListeners(socketPath: string, signal: AbortSignal): Promise<Listener[]> {
   type Listening = { address: string; port: number; protocol: 'tcp' | 'udp'; pid: number; name: string };
-  const listeners = parseJson(await askEngine(socketPath, 'GET', '/practice/listeners', signal)) as Listening[];
+  const listeners = parseJson(await queryEngine(socketPath, 'GET', '/practice/listeners', signal)) as Listening[];
   return listeners.map(({ pid, name, ...listener }) => ({ ...listener, process: { pid, name } }));
 }
 
@@ -131,7 +131,7 @@ async function queryListeners(socketPath: string, signal: AbortSignal): Promise<
  * Sends a query that only a practice engine answers. Throws `unreachable.practice`, and `failed.practice` with the engine's message if it
  * refuses.
  */
-export async function askEngine(socketPath: string, method: 'GET' | 'POST', path: string, signal: AbortSignal): Promise<string> {
+export async function queryEngine(socketPath: string, method: 'GET' | 'POST', path: string, signal: AbortSignal): Promise<string> {
   let answer: IncomingMessage;
   let body: string;
   try {

@@ -12,7 +12,7 @@ const dialLimitMs = 20_000;
 const listenOn = '127.0.0.1';
 const firstFreePort = 1024;
 
-export interface TunnelWanted {
+export interface TunnelRequest {
   host: Host;
   address: { host: string; port: number };
   /** The engine's component that the tunnel is for: host, component and display name. */
@@ -35,7 +35,7 @@ export class Tunnel {
   readonly closed = this.#closing.signal;
 
   constructor(
-    readonly wanted: TunnelWanted,
+    readonly wanted: TunnelRequest,
     private readonly server: Server,
     private readonly changed: () => void,
   ) {
@@ -114,7 +114,7 @@ export class Tunnels {
   }
 
   /** Listens until it is closed; the grant covers the opening. Throws `refused.port` if the requested port is not available. */
-  async open(grant: Grant, wanted: TunnelWanted): Promise<Tunnel> {
+  async open(grant: Grant, wanted: TunnelRequest): Promise<Tunnel> {
     grant.signal.throwIfAborted();
     const server = await this.#listen(wanted);
     const tunnel = new Tunnel(wanted, server, this.#listeners.notify);
@@ -130,7 +130,7 @@ export class Tunnels {
     for (const tunnel of this.#all) tunnel.close();
   }
 
-  async #listen({ port, address }: TunnelWanted): Promise<Server> {
+  async #listen({ port, address }: TunnelRequest): Promise<Server> {
     if (port !== undefined) {
       return listen(port).catch((cause: NodeJS.ErrnoException) => {
         throw new Fault(

@@ -31,7 +31,7 @@ export interface Delivery {
   body: Buffer;
 }
 
-export interface TurnedAway {
+export interface RejectedRequest {
   from: string;
   path: string;
   reason: 'no signature' | 'wrong signature' | 'too large' | 'no POST' | 'too many';
@@ -41,7 +41,7 @@ export interface WebhookListener {
   delivered(delivery: Delivery): void;
   /** The same signed body arrived again: its sender retried, or a third party replayed it. Not passed to `delivered`. */
   repeated(delivery: Delivery, firstMs: number): void;
-  turnedAway(refusal: TurnedAway): void;
+  turnedAway(refusal: RejectedRequest): void;
 }
 
 export class WebhookReceiver {
@@ -110,7 +110,7 @@ export class WebhookReceiver {
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const from = request.socket.remoteAddress ?? '';
     const path = request.url ?? '/';
-    const refuse = (status: number, reason: TurnedAway['reason'], headers: Record<string, string> = {}) => {
+    const refuse = (status: number, reason: RejectedRequest['reason'], headers: Record<string, string> = {}) => {
       // Data still arriving is not awaited.
       response.writeHead(status, { ...headers, Connection: 'close' }).end(() => request.destroy());
       this.#tell((listener) => listener.turnedAway({ from, path, reason }));

@@ -1,4 +1,4 @@
-import { controlPlaneRole, debian, kubeadm, type MakerFacts, upstream } from '../../source/products/kubernetes/simulator/makers.ts';
+import { controlPlaneRole, debian, kubeadm, type BuilderFacts, upstream } from '../../source/products/kubernetes/simulator/object-builders.ts';
 import { VendorPrograms } from './vendor-programs.ts';
 
 /** What made a cluster. `k3s-sqlite` keeps its state without etcd. */
@@ -10,7 +10,7 @@ const rancher = (etcd: boolean) => ({
   ...(etcd && { 'node-role.kubernetes.io/etcd': 'true' }),
 });
 
-export const makers: Record<Maker, MakerFacts> = {
+export const makers: Record<Maker, BuilderFacts> = {
   kubeadm,
   k3s: {
     programs: (around) => new VendorPrograms('k3s', around),

@@ -53,7 +53,7 @@ describeSshd('an engine that only sudo may use', () => {
       name: 'remote',
       destination: { target: 'remote' },
       runFolder: join(folder, 'run'),
-      askProgram: join(import.meta.dirname, '../../bin/askpass'),
+      collectOutput: join(import.meta.dirname, '../../bin/askpass'),
       env: { ...process.env, QUARTERDECK_SSH: program },
       answer: async ({ lines }) => {
         asked.push(lines.join(' '));

@@ -13,7 +13,7 @@ import type { Operator } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { type Answers, readAnswers, unusedAnswers, withAnswers } from '../answers.ts';
 import type { VerbContext } from '../command.ts';
-import { deployedAs, findComponent, findEntry, speakerOf, subjectOf } from '../find-component.ts';
+import { deployedAs, findComponent, findEntry, componentWithApi, subjectOf } from '../find-component.ts';
 import { TextSink } from '../shown-text.ts';
 import { whileWaiting } from '../slow-waits.ts';
 import { createTerminalOperator } from '../terminal-operator.ts';
@@ -40,7 +40,7 @@ export async function runFlowVerb(
   const snapshot = await settleFleet(context, app.fleet);
   if (options.host === 'all' && flow.right !== 'read' && !flow.offline && snapshot.engines.length > 1) throw onAll(flow, snapshot);
   if (!flow.offline) throwIfNothingAnswers(snapshot);
-  const subject = flow.speaks === undefined ? written : speakerOf(flow, flow.speaks, words, snapshot, options.host);
+  const subject = flow.speaks === undefined ? written : componentWithApi(flow, flow.speaks, words, snapshot, options.host);
   const stdin = flags.stdin === true ? await readAll(context.stdin, signal, '--stdin') : undefined;
   const answers = await answersOf(context, stdin !== undefined);
   const base = { options: flags, stdin, words: subject?.words ?? words };

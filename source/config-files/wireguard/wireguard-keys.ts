@@ -5,7 +5,7 @@ const privatePrefix = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const keyBytes = 32;
 
 /** Curve25519 keys in WireGuard's format: 32 bytes in base64. */
-export function makeKeyPair() {
+export function createKeyPair() {
   const { privateKey } = generateKeyPairSync('x25519');
   const raw = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-keyBytes);
   // As "wg genkey" does; the public key is the same either way (RFC 7748, 5).
@@ -15,7 +15,7 @@ export function makeKeyPair() {
   return { privateKey: written, publicKey: publicKeyOf(written) };
 }
 
-export function makePresharedKey(): string {
+export function createPresharedKey(): string {
   return randomBytes(keyBytes).toString('base64');
 }
 

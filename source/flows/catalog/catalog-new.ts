@@ -10,7 +10,7 @@ import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
 import type { FlowContext, FlowInput, Procedure } from '../flow.ts';
 import { optionOf, wordsUpTo } from '../flow-options.ts';
-import { givenOrAsked } from '../given-or-asked.ts';
+import { argumentOrPrompt } from '../argument-or-prompt.ts';
 import { fileOf } from '../named-file.ts';
 
 const idShape = /^[a-z][a-z0-9-]*$/;
@@ -20,7 +20,7 @@ const depthLimit = 8;
 
 export const catalogNew: Procedure = async (session, input, context) => {
   const words = wordsUpTo(2, input, { takes: 'catalog new accepts one ID and one FOLDER', remedy: 'quarterdeck catalog new ID [FOLDER]' });
-  const id = await givenOrAsked(session, {
+  const id = await argumentOrPrompt(session, {
     ...{ id: 'id', given: words[0], code: 'usage.component', remedy: 'e.g. note-keeper' },
     label: 'ID of the entry',
     help: 'Its name on the command line and the name of its folder. The ID of a built-in component creates a copy of it.',
@@ -105,12 +105,12 @@ function withSchemaLine(content: Uint8Array): Uint8Array {
 
 async function begun(session: Session, input: FlowInput, id: string): Promise<Map<string, Uint8Array>> {
   const wrong = { code: 'usage.option', remedy: '--image ghcr.io/acme/notes:2.1 --port 3000' } as const;
-  const image = await givenOrAsked(session, {
+  const image = await argumentOrPrompt(session, {
     ...{ id: 'image', given: optionOf(input, 'image'), ...wrong, initial: `${id}/${id}:latest`, check: imageProblem },
     label: 'Image',
     help: 'With its tag. Its containers are recognised by their image.',
   });
-  const port = await givenOrAsked(session, {
+  const port = await argumentOrPrompt(session, {
     ...{ id: 'port', given: optionOf(input, 'port'), ...wrong, check: portProblem },
     label: 'Container port of its web page',
     help: 'For example 8080. It is published on the same port of 127.0.0.1; you can change that when you deploy it.',

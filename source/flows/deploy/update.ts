@@ -5,7 +5,7 @@ import type { Review } from '../../session/session.ts';
 import { isEmpty } from '../../stack/plan/plan.ts';
 import { listDeployments } from '../../stack/read-deployment.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { backUpFirst, noteBackup, offerSnapshots, wantsBackup, withoutBackup, worthSaving } from '../backup/backup-first.ts';
+import { backUpFirst, noteBackup, offerSnapshots, isBackupRequested, withoutBackup, worthSaving } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
@@ -13,7 +13,7 @@ import { cancelled } from '../prompt-cancelled.ts';
 import { applyPlans } from './apply-plans.ts';
 import { rejoinedSentence, withJoined } from './joined-services.ts';
 import { planComponent, planData, type ReadyPlan, reviewTogether } from './plan-component.ts';
-import { deployed, lookAtHost } from './stack-facts.ts';
+import { deployed, inspectHost } from './stack-facts.ts';
 
 /** Registries limit the rate of queries. */
 const askedAtOnce = 4;
@@ -35,7 +35,7 @@ export const update: Procedure = async (session, input, context) => {
   session.progress({ id: 'look', label: 'Checked for newer images', fraction: 1, done: true });
   const upToDate = () => (current.length > 0 ? `${current.join(', ')}: up to date.` : '');
   if (ready.length === 0) return withUnchecked(unchecked, upToDate(), { updated: [], current });
-  const saves = worthSaving(context, newer).length > 0 && backupLocation(input, context) !== undefined && wantsBackup(input);
+  const saves = worthSaving(context, newer).length > 0 && backupLocation(input, context) !== undefined && isBackupRequested(input);
   const choice = await session.review(reviewOfUpdate(ready, newer.length, saves));
   if (session.dryRun)
     return withUnchecked([...unchecked, ...planned.flatMap(unfetched)], 'Dry run: nothing was changed.', { plans: ready.map(planData) });
@@ -72,7 +72,7 @@ interface PlannedUpdate {
 
 /** Host and engine are queried once for all components. */
 async function planUpdates(scope: EngineScope, input: FlowInput, ids: readonly string[]): Promise<PlannedUpdate[]> {
-  const look = await lookAtHost(scope);
+  const look = await inspectHost(scope);
   const registry = pLimit(askedAtOnce);
   const planning = pLimit(plannedAtOnce);
   let done = 0;

@@ -6,9 +6,9 @@ import type { Session } from '../../session/session.ts';
 import type { RunOnHost } from '../../stack/apply/transaction.ts';
 import { freeSpace } from '../../stack/free-space.ts';
 import { agoText, bytesText } from '../../text/quantities.ts';
-import { wantsBackup } from '../backup/backup-first.ts';
+import { isBackupRequested } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
-import { askChecklist, checklistOutcome, inTheWay, leftHere, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
+import { promptChecklist, checklistOutcome, inTheWay, pausedFault, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
 import { componentOf } from '../components/service-targets.ts';
 import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
 import { EngineScope } from '../engine-scope.ts';
@@ -110,7 +110,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
   } else if (!updated) {
     for (const step of steps.filter(({ after }) => !after)) await confirmStep(checklist, step);
     for (;;) {
-      const answer = await askChecklist(session, list, {
+      const answer = await promptChecklist(session, list, {
         id: 'checklist',
         label: `Update ${id}`,
         go: 'Continue and review the changes',
@@ -171,7 +171,7 @@ async function confirmStep({ scope, list }: ComponentChecklist, { id, text }: { 
     initial: 'done',
     fresh: true,
   });
-  if (answer === 'leave') throw leftHere();
+  if (answer === 'leave') throw pausedFault();
   if (answer === 'skip') {
     await skipItem(session, list, id, 'Reason for skipping');
     await list.set(id, { state: 'warning', summary: 'not done' });
@@ -223,12 +223,12 @@ function backupState(context: FlowContext, input: FlowInput, { id, backup }: Com
   const location = backupLocation(input, context);
   const last = backup?.atMs === undefined ? 'no backup known' : `last backup: ${agoText(Date.now() - backup.atMs)}`;
   if (context.practice) return { state: 'ok' as const, summary: 'not needed in practice' };
-  if (location !== undefined && wantsBackup(input)) return { state: 'ok' as const, summary: `created before the change; ${last}` };
+  if (location !== undefined && isBackupRequested(input)) return { state: 'ok' as const, summary: `created before the change; ${last}` };
   const isFresh = backup?.atMs !== undefined && Date.now() - backup.atMs < freshBackupMs;
   if (isFresh) return { state: 'warning' as const, summary: `none is created now; ${last}` };
   return {
     state: 'blocked' as const,
-    summary: `none is created (${wantsBackup(input) ? 'no backup target is configured' : '--no-backup'}); ${last}`,
+    summary: `none is created (${isBackupRequested(input) ? 'no backup target is configured' : '--no-backup'}); ${last}`,
     advice: `Run quarterdeck backup ${id} --to /srv/backups, or add "backups: {${input.engineName}: /srv/backups}" to config.yaml.`,
   };
 }

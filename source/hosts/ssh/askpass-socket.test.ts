@@ -3,18 +3,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type AskSocket, openAskSocket, type SshQuestion } from './askpass-socket.ts';
+import { type AskpassSocket, openAskpassSocket, type SshQuestion } from './askpass-socket.ts';
 
 const program = join(import.meta.dirname, '../../../bin/askpass');
 let folder: string;
-let socket: AskSocket;
+let socket: AskpassSocket;
 let asked: SshQuestion[];
 let answers: (string | undefined)[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'qd-ask-'));
   asked = [];
   answers = [];
-  socket = await openAskSocket(folder, program, async (question, signal) => {
+  socket = await openAskpassSocket(folder, program, async (question, signal) => {
     asked.push(question);
     if (question.kind !== 'touch') return answers.shift();
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

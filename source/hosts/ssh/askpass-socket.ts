@@ -18,7 +18,7 @@ export interface SshQuestion {
 /** Returns undefined to decline. The signal is aborted when ssh no longer waits. */
 export type AnswerSsh = (question: SshQuestion, signal: AbortSignal) => Promise<string | undefined>;
 
-export interface AskSocket {
+export interface AskpassSocket {
   env: Readonly<Record<string, string>>;
   close(): void;
 }
@@ -30,7 +30,7 @@ const questionLimitBytes = 16 * 1024;
  * That program sends the prompt over a socket that only we can reach, and receives the answer there: never in an argument or in a file.
  * @param program `bin/askpass`
  */
-export async function openAskSocket(folder: string, program: string, answer: AnswerSsh): Promise<AskSocket> {
+export async function openAskpassSocket(folder: string, program: string, answer: AnswerSsh): Promise<AskpassSocket> {
   const path = join(folder, `ask-${randomBytes(2).toString('hex')}`);
   const questions = new Questions();
   const open = new Set<Socket>();

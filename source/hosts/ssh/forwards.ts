@@ -5,7 +5,7 @@ import { cleanLine } from '../../text/clean.ts';
 import type { DialAddress } from '../host.ts';
 import type { PacedConnection } from '../paced-connection.ts';
 import { addressText, notReached, systemError } from '../unreachable.ts';
-import { askProgram, controlArguments } from './ssh-command.ts';
+import { collectOutput, controlArguments } from './ssh-command.ts';
 import type { SshConnection } from './ssh-connection.ts';
 
 const forwardLimitMs = 5_000;
@@ -87,7 +87,7 @@ export class Forwards {
         'Check the connection: quarterdeck hosts check',
       );
     const argv = [command.program, ...controlArguments(command, 'forward', ['-L', `${path}:${target}`])];
-    const { exitCode, stderr } = await askProgram(argv, env, new AbortController().signal, {
+    const { exitCode, stderr } = await collectOutput(argv, env, new AbortController().signal, {
       limitMs: forwardLimitMs,
       late: (seconds) => fault(`it did not finish within ${seconds} s and was stopped`),
     });

@@ -2,7 +2,7 @@ import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { SshDestination } from './destination.ts';
-import { askProgram, connectLimitSeconds, targetArguments } from './ssh-command.ts';
+import { collectOutput, connectLimitSeconds, targetArguments } from './ssh-command.ts';
 import { sshFailure } from './ssh-failures.ts';
 
 export interface ChangedKey {
@@ -47,7 +47,7 @@ export async function changedKey(
     `ConnectTimeout=${connectLimitSeconds}`,
   ].flatMap((option) => ['-o', option]);
   const args = ['-T', ...options, ...targetArguments(destination), 'exit'];
-  const { exitCode, stderr } = await askProgram([program, ...args], { ...env, LC_ALL: 'C' }, signal, {
+  const { exitCode, stderr } = await collectOutput([program, ...args], { ...env, LC_ALL: 'C' }, signal, {
     limitMs: checkLimitMs,
     late: (seconds) =>
       new Fault('unreachable.silent', `${name} did not show its host key within ${seconds} s.`, `Check what ssh waits for: ssh ${name}`),
@@ -64,7 +64,7 @@ export async function changedKey(
 }
 
 const askKeygen = (args: readonly string[], file: string, env: Surroundings['env'], signal: AbortSignal) =>
-  askProgram(['ssh-keygen', ...args, '-f', file], { ...env, LC_ALL: 'C' }, signal, {
+  collectOutput(['ssh-keygen', ...args, '-f', file], { ...env, LC_ALL: 'C' }, signal, {
     limitMs: keygenLimitMs,
     late: (seconds) =>
       new Fault(

@@ -16,7 +16,7 @@ const longestNameBytes = 12;
  * @param folder `run` of our own paths; if its path is too long for sockets, a folder below /tmp is used
  * @throws Fault `refused.socketFolder` when another user owns it
  */
-export async function makeSocketFolder(folder: string, { pid = process.pid }: { pid?: number } = {}): Promise<string> {
+export async function createSocketFolder(folder: string, { pid = process.pid }: { pid?: number } = {}): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const room = longestPathBytes - controlSuffixBytes - longestNameBytes - 2 - String(pid).length;
   // Root must leave nothing in another user's home that this user could not remove.

@@ -140,7 +140,7 @@ interface ProgramLimit {
 }
 
 /** Runs a program to its end and collects its output, at most 64 KiB. @throws Fault `unreachable.ssh` when it cannot be started. */
-export async function askProgram(argv: readonly string[], env: Environment, signal: AbortSignal, { limitMs, late }: ProgramLimit) {
+export async function collectOutput(argv: readonly string[], env: Environment, signal: AbortSignal, { limitMs, late }: ProgramLimit) {
   const { exitCode, stdout, stderr } = await runProgram(argv, { env, bare: true, signal, limitMs, limitBytes: 64 * 1024 }).catch(
     (thrown: unknown) => {
       if (signal.aborted || !(thrown instanceof Fault)) throw thrown;
@@ -158,7 +158,7 @@ export function resolvedConfig(program: string, destination: SshDestination, env
       `ssh -G ${destination.target} did not finish within ${seconds} s and was stopped.`,
       'Run it by hand to see what it waits for, for example a program of "Match exec".',
     );
-  return askProgram([program, '-G', ...targetArguments(destination)], env, signal, { limitMs: configLimitMs, late });
+  return collectOutput([program, '-G', ...targetArguments(destination)], env, signal, { limitMs: configLimitMs, late });
 }
 
 export function notStarted(program: string, cause: Error): Fault {

@@ -3,7 +3,7 @@ import { unlessCode } from '../../faults/unless-fault.ts';
 import { chooseOne, deleteOne } from '../../flows/delete-one.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf } from '../../flows/flow-options.ts';
-import { givenOrAsked } from '../../flows/given-or-asked.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Grant } from '../../grants/grant.ts';
 import { durationProblem, parseDuration } from '../../session/answer-checks.ts';
@@ -82,7 +82,7 @@ export function nameOf(session: Session, { words }: FlowInput, question: { id: s
   const [given] = words;
   const code = 'usage.name';
   const remedy = 'Use another name.';
-  return givenOrAsked(session, { ...question, given, code, remedy, check: (text) => nameProblem(text, given) });
+  return argumentOrPrompt(session, { ...question, given, code, remedy, check: (text) => nameProblem(text, given) });
 }
 
 /** A change over `cscli`. `what` completes the sentence "CrowdSec did not ...". */

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { tagsDefined } from '../../config-files/headscale-policy/policy.ts';
 import { Fault } from '../../faults/fault.ts';
-import { type GivenQuestion, givenOrAsked } from '../../flows/given-or-asked.ts';
+import { type ArgumentQuestion, argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { parseDuration } from '../../session/answer-checks.ts';
 import type { Act, Choice, Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -29,8 +29,8 @@ async function act(step: NodeStep, id: string, rest: Omit<Act<unknown>, 'id' | '
   await actOn(step.session, step.access, { ...rest, id: stepped(step, id) });
 }
 
-function textFor(step: NodeStep, question: Omit<GivenQuestion, 'given'>): Promise<string> {
-  return givenOrAsked(step.session, { ...question, id: stepped(step, question.id), fresh: true, given: step.value });
+function textFor(step: NodeStep, question: Omit<ArgumentQuestion, 'given'>): Promise<string> {
+  return argumentOrPrompt(step.session, { ...question, id: stepped(step, question.id), fresh: true, given: step.value });
 }
 
 async function now({ access, session, node }: NodeStep): Promise<MeshNode | undefined> {

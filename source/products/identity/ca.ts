@@ -5,7 +5,7 @@ import { limited } from '../../faults/waits.ts';
 import { apiComponentOf, runningContainer } from '../../flows/api-component.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { givenOrAsked } from '../../flows/given-or-asked.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { refuseTypedPath } from '../../flows/named-file.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Grant } from '../../grants/grant.ts';
@@ -97,7 +97,7 @@ async function isThere(host: Host, file: string, names: readonly string[], signa
 }
 
 async function askOrder(session: Session, input: FlowInput): Promise<{ names: readonly string[]; folder: string; days: number }> {
-  const names = await givenOrAsked(session, {
+  const names = await argumentOrPrompt(session, {
     id: 'names',
     given: input.words.length > 0 ? input.words.join(',') : undefined,
     code: 'usage.name',
@@ -106,7 +106,7 @@ async function askOrder(session: Session, input: FlowInput): Promise<{ names: re
     help: 'Host names and IP addresses; the file is named after the first one. *.lan covers all names below it.',
     check: (text) => partsOf(text).map(nameProblem).find(Boolean) ?? (partsOf(text).length === 0 ? 'Type a name.' : undefined),
   });
-  const folder = await givenOrAsked(session, {
+  const folder = await argumentOrPrompt(session, {
     id: 'folder',
     given: optionOf(input, 'folder'),
     code: 'usage.folder',
@@ -169,7 +169,7 @@ export const caInspect: Procedure = async (session, input, context) => {
 function askWhich(session: Session, input: FlowInput): Promise<string> {
   const [given] = wordsUpTo(1, input, { takes: 'One certificate at a time', remedy: 'Run it once for each.' });
   return unlessCancelled(session, 'No certificate was checked.', () =>
-    givenOrAsked(session, {
+    argumentOrPrompt(session, {
       id: 'what',
       given,
       code: 'usage.certificate',

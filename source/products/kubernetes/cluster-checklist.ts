@@ -58,7 +58,7 @@ export function actOn<T>({ session, tries, input, context }: ClusterChecklist, n
   return session.act({ ...act, id, target: { host: input.engineName, component: context } });
 }
 
-export async function tellCheck(
+export async function showCheck(
   { list }: ClusterChecklist,
   item: { id: string; section: string; title: string },
   { unseen: _, ...result }: CheckResult,

@@ -2,7 +2,7 @@ import { Fault } from '../../faults/fault.ts';
 import { pauseFor } from '../../faults/waits.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { ClusterNode } from './client/cluster-facts.ts';
-import { whereItLogs } from './client/distribution.ts';
+import { logLocation } from './client/distribution.ts';
 import type { NodeCommands } from './client/node-commands.ts';
 import { failureText } from './client/node-exec.ts';
 import { actOn, type ClusterChecklist } from './cluster-checklist.ts';
@@ -96,7 +96,7 @@ export async function untilSeen(
         throw new Fault(
           'failed.node',
           `${label}: ${waiting}, for ${Math.round(pace.backMs / 60_000)} minutes.`,
-          `Check its log (${whereItLogs(checklist.facts.distribution, controlPlane)}), then resume.`,
+          `Check its log (${logLocation(checklist.facts.distribution, controlPlane)}), then resume.`,
         );
       await pauseFor(pace.lookMs, session.signal);
     }

@@ -12,7 +12,7 @@ import {
   type Snapshot,
   snapshotCommands,
   snapshotFile,
-  takeSnapshot,
+  createSnapshot,
   verifySnapshot,
 } from './client/etcd-snapshot.ts';
 import { failureText, lastWords, type NodeExec, type NodeOutcome } from './client/node-exec.ts';
@@ -133,7 +133,7 @@ async function takeEtcd(checklist: ClusterChecklist, { name, nodeExec }: Reached
     throw new Fault('failed.snapshot', `${name} has no etcdctl, neither on the node nor in a running etcd container.`, etcdByHand);
   const commandsFor = (file: string) => snapshotCommands(tools, kubeadmEtcd, file);
   await takeFile(checklist, name, tools.folder, commandsFor, async (grant, file) => {
-    const snapshot = await takeSnapshot(grant, nodeExec, tools, kubeadmEtcd, file);
+    const snapshot = await createSnapshot(grant, nodeExec, tools, kubeadmEtcd, file);
     const { revision, keys, hash } = snapshot;
     return { evidence: evidenceOf(name, snapshot, tools), data: { revision, keys, hash } };
   });

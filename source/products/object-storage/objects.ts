@@ -49,11 +49,11 @@ export async function openObjects(session: Session, input: FlowInput, context: F
 
 const filled = (what: string) => (text: string) => (text.trim() === '' ? `The ${what} is required.` : undefined);
 
-export async function objectAsked(session: Session, word: string | undefined, usage: string): Promise<ObjectName> {
-  return objectNamed(word ?? (await askObject(session, 'Object', 'BUCKET/KEY')), usage);
+export async function requireObject(session: Session, word: string | undefined, usage: string): Promise<ObjectName> {
+  return objectNamed(word ?? (await promptObject(session, 'Object', 'BUCKET/KEY')), usage);
 }
 
-export function askObject(session: Session, label: string, help: string): Promise<string> {
+export function promptObject(session: Session, label: string, help: string): Promise<string> {
   return session.ask.text({ id: 'object', label, help, check: (text) => (text.includes('/') ? undefined : 'Write BUCKET/KEY.') });
 }
 

@@ -205,8 +205,8 @@ async function fromFile(session: Session, input: FlowInput): Promise<SecretBundl
   const written = await fileWord(session, input.words[0], { label: 'Import file', initial: './secrets.age' });
   const path = fileOf(written);
   const file = await readLocal(path, session);
-  const { asksPassphrase, openAge } = await import('../../secrets/age-file.ts');
-  const asks = await asksPassphrase(file);
+  const { requiresPassphrase, openAge } = await import('../../secrets/age-file.ts');
+  const asks = await requiresPassphrase(file);
   const question = { id: 'passphrase-of-file', label: 'Passphrase of the file' };
   if (asks === undefined)
     throw new Fault('usage.path', `${cleanLine(path)} is not an age file.`, 'Name one that "quarterdeck secrets export" wrote.');

@@ -9,7 +9,7 @@ import { localFiles } from '../../hosts/local-files.ts';
 import type { Act, Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText } from '../../text/quantities.ts';
-import { readSnapshot, restoreSnapshot, snapshotLimitBytes, takeSnapshot } from './client/raft-snapshot.ts';
+import { readSnapshot, restoreSnapshot, snapshotLimitBytes, createSnapshot } from './client/raft-snapshot.ts';
 import { VaultAccess } from './client/vault-access.ts';
 import { sealWhenBack } from './seal.ts';
 import { type FlowVault, openVaultOf, tokenFor } from './vault-open.ts';
@@ -51,7 +51,7 @@ async function save(
     limitMs,
     run: async (grant) => {
       session.progress({ id: 'snapshot', label: 'Creating and verifying the snapshot' });
-      const { bytes, index, stateBytes } = await takeSnapshot(access, grant.signal);
+      const { bytes, index, stateBytes } = await createSnapshot(access, grant.signal);
       await localFiles.write(grant, path, bytes, { mode: 0o600 });
       const sizeBytes = bytes.length;
       if ((await localFiles.facts(path, grant.signal))?.sizeBytes !== sizeBytes)

@@ -2,7 +2,7 @@ import { entryLines } from '../../../app/entry-text.ts';
 import type { CatalogEntry } from '../../../catalog/catalog.ts';
 import { searchCatalog } from '../../../catalog/catalog-search.ts';
 import { groupTitles } from '../../../catalog/groups.ts';
-import { isMadeHere, whereItRuns } from '../../../catalog/where-it-runs.ts';
+import { hasOwnForm, runLocation } from '../../../catalog/run-location.ts';
 import type { Severity } from '../../../fleet/model.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { countText } from '../../../text/quantities.ts';
@@ -69,7 +69,7 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
     function whereText(entry: CatalogEntry | undefined, deployed: ReadonlyMap<string, Severity>): string {
       if (!entry) return '';
       return cleanLine(
-        whereItRuns(entry, entries) ?? (deployed.has(entry.id) ? 'Already running.' : `Not deployed. Image ${entry.image}`),
+        runLocation(entry, entries) ?? (deployed.has(entry.id) ? 'Already running.' : `Not deployed. Image ${entry.image}`),
       );
     }
 
@@ -83,7 +83,7 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
     function deploy(entry: CatalogEntry): void {
       const flow = flowOf(app, 'deploy');
       const engineView = engineFor(app, commands.target().component);
-      if (isMadeHere(entry))
+      if (hasOwnForm(entry))
         commands.say('off', `${entry.id} is a configuration file: create it with "config make" (${keymap.keyOf('palette')}).`);
       else if (entry.deploy !== 'compose')
         commands.say('off', `${entry.id} is not deployed by Quarterdeck: ${keymap.keyOf('read-entry')} shows where it runs.`);

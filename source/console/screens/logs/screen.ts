@@ -1,5 +1,5 @@
 import type { Screen } from '../../screen.ts';
-import { drawLog, logReads, speakLog, useLog } from './shown-log.ts';
+import { drawLog, logReads, describeLog, useLog } from './shown-log.ts';
 import { firstLogs, type LogsState, logSubject } from './state.ts';
 
 const keys = [
@@ -48,7 +48,7 @@ export const logs: Screen<'logs', (typeof keys)[number]['id'], LogsState> = {
           shown,
         };
       },
-      speak: (view) => speakLog(parts, view),
+      speak: (view) => describeLog(parts, view),
       // The target is the only component of the log; with several, the host that all of them are on.
       target() {
         const snapshot = app.fleet.snapshot();

@@ -78,7 +78,7 @@ export async function blindSpots(api: ClusterApi, signal: AbortSignal): Promise<
 }
 
 /** Turns a clean result into a warning if the program cannot see everything. */
-export function inSightOf(result: CheckResult, blind: readonly string[]): CheckResult {
+export function limitedToVisible(result: CheckResult, blind: readonly string[]): CheckResult {
   if (blind.length === 0) return result;
   const summary = `${result.summary}, but does not see all: ${blind.join(', ')}`;
   const advice = 'It silently skips what it cannot list. Check again when the whole API is available, as a user who can list everything.';

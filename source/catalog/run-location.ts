@@ -16,13 +16,13 @@ const placesOfOthers: Partial<Record<CatalogEntry['deploy'], string>> = {
 };
 
 /** Undefined for deployable entries. */
-export function whereItRuns(entry: CatalogEntry, entries: readonly CatalogEntry[]): string | undefined {
+export function runLocation(entry: CatalogEntry, entries: readonly CatalogEntry[]): string | undefined {
   if (entry.deploy !== 'embedded') return placesOfOthers[entry.deploy];
   const bringers = bringersOf(entry, entries);
   return `It is a service inside other components${bringers.length > 0 ? `: ${bringers.join(', ')}` : ''}.`;
 }
 
 /** Deployed components get their file from their own form. */
-export function isMadeHere({ deploy, configFile }: CatalogEntry): boolean {
+export function hasOwnForm({ deploy, configFile }: CatalogEntry): boolean {
   return deploy !== 'compose' && configFile?.path.startsWith('files/') === true;
 }
