@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { listOwnFolder, createOwnFolder, readOwnJson, removeOwnFolder, writeOwnFile } from '../config/own-files.ts';
+import { createOwnFolder, listOwnFolder, readOwnJson, removeOwnFolder, writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
 import { isAlive } from '../hosts/job-control.ts';

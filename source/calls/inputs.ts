@@ -15,8 +15,7 @@ export class Inputs {
     const declared = Object.keys(call.inputs);
     if (declared.length === 0 && Object.keys(values).length === 0) return new Inputs(call, values);
     for (const name of Object.keys(values)) {
-      if (!Object.hasOwn(call.inputs, name))
-        throw usage(`"${call.title}" has no input "${name}".`, nameRemedy(name, declared, 'Omit it.'));
+      if (!Object.hasOwn(call.inputs, name)) throw usage(`"${call.title}" has no input "${name}".`, nameRemedy(name, declared, 'Omit it.'));
     }
     const { checkValue } = await import('../catalog/field-types.ts');
     for (const [name, input] of Object.entries(call.inputs)) {

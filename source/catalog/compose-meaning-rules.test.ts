@@ -42,7 +42,7 @@ describe('a compose file of the right form', () => {
       '{db: {condition: service_completed_successfully}}',
       /^error 5:34 "app" would wait forever: "db" does not exit by itself\./,
     ],
-    ['a port twice', '  db:\n', '  db:\n    ports: [Port 8300\/tcp is already used by "127.0.0.1:8300:5432"]\n', /^error 15:13 "app"\./],
+    ['a port twice', '  db:\n', '  db:\n    ports: [Port 8300/tcp is already used by "127.0.0.1:8300:5432"]\n', /^error 15:13 "app"\./],
     ['a name with a space', '  db:\n', '  my db:\n', /^error 14:3 "my db" cannot be the name of a service\./],
     [
       'networks and a mode',
@@ -56,7 +56,12 @@ describe('a compose file of the right form', () => {
       `${deps}    healthcheck: {test: [curl, localhost]}\n`,
       /^error 6:26 A test list must begin with CMD, .* Write \[CMD, curl, localhost\]\.$/,
     ],
-    ['a duration that is none', deps, `${deps}    healthcheck: {interval: 30 s}\n`, /^error 6:29 "30 s" is not a valid duration\. Use a number/],
+    [
+      'a duration that is none',
+      deps,
+      `${deps}    healthcheck: {interval: 30 s}\n`,
+      /^error 6:29 "30 s" is not a valid duration\. Use a number/,
+    ],
   ])('has %s', async (_, from, to, expected) => {
     expect(await reported(from, to)).toEqual([expect.stringMatching(expected)]);
   });

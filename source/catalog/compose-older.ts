@@ -92,7 +92,12 @@ export function* olderFindings(value: unknown, path: YamlPath = []): Generator<O
       if (key !== 'include') yield { path: at, part: 'key', message, remedy };
     } else if (firstFitting(newerValues, at)?.(inner) === true) {
       const also = fits('services.*.env_file.*', at) ? `, and ${podman} fails` : '';
-      yield { path: at, part: 'value', message: `${python} does not accept ${kindOf(inner)} here and rejects the whole file${also}.`, remedy };
+      yield {
+        path: at,
+        part: 'value',
+        message: `${python} does not accept ${kindOf(inner)} here and rejects the whole file${also}.`,
+        remedy,
+      };
     } else {
       if (byPodman !== undefined) yield { path: at, part: 'key', message: `${byPodman}.`, remedy };
       yield* olderFindings(inner, at);
@@ -107,8 +112,7 @@ function podmanSays(path: YamlPath, value: unknown): string | undefined {
   if (fits('services.*.volumes.*.type', path) && value === 'image') return `${podman} does not support mounts of type image, and fails`;
   if (fits('services.*.deploy.resources.reservations.devices', path)) return `${podman} ignores reserved devices`;
   // We write it this way because it accepts no other form.
-  if (fits('services.*.networks.*.*', path) && key !== 'aliases')
-    return `podman-compose gets only the name of a network, without ${key}`;
+  if (fits('services.*.networks.*.*', path) && key !== 'aliases') return `podman-compose gets only the name of a network, without ${key}`;
   return undefined;
 }
 

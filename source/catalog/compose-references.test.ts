@@ -57,12 +57,7 @@ describe('what compose.yaml names', () => {
       'dat: {}',
       /^13:9 "data" is not defined in the top-level volumes\. Did you mean "dat"\?$/,
     ],
-    [
-      'no volumes at all',
-      bottom,
-      '',
-      /^13:9 "data" is not defined in the top-level volumes\. Add it there: volumes: \{data: \{\}\}\.$/,
-    ],
+    ['no volumes at all', bottom, '', /^13:9 "data" is not defined in the top-level volumes\. Add it there: volumes: \{data: \{\}\}\.$/],
     [
       'volumes in a list',
       'volumes:\n  data: {}',
@@ -83,12 +78,7 @@ describe('what compose.yaml names', () => {
       '- data:/data\n      - data:more',
       /^14:9 "more" is not a path in a container\. Write an absolute path: \/more\.$/,
     ],
-    [
-      'two mounts at one place',
-      '- data:/data',
-      '- data:/data\n      - ./other:/data',
-      /^14:9 \/data is mounted twice\. Keep/,
-    ],
+    ['two mounts at one place', '- data:/data', '- data:/data\n      - ./other:/data', /^14:9 \/data is mounted twice\. Keep/],
     ['what another service has', ...also('extends: {service: db}'), /^6:5 What "extends" brings is not read here.* anchor/],
     ['what is built', ...also('build: ./app'), /^6:5 Nothing is built here.* Remove build/],
     ['another compose file', bottom, `${bottom}include: [other.yaml]\n`, /^19:1 What "include" brings is not read here/],
@@ -103,13 +93,13 @@ describe('what compose.yaml names', () => {
       /^6:29 files\/app\.env is missing in this folder\. Add it\.$/,
     ],
     ['a secret file that does not come along', bottom, `${bottom}secrets:\n  pw: {file: ./pw.txt}\n`, /^20:14 pw\.txt does not come along/],
-    ['a misspelt key', app, '    dependson: [db]\n', /^5:5 "dependson" is unusual in a service in this catalog\. Did you mean "depends_on"\?$/],
     [
-      'an address that is none',
-      'WEB_BIND:-127.0.0.1',
-      'WEB_BIND:-127.0.0.999',
-      /^7:9 Invalid port: "127\.0\.0\.999" is not an address/,
+      'a misspelt key',
+      app,
+      '    dependson: [db]\n',
+      /^5:5 "dependson" is unusual in a service in this catalog\. Did you mean "depends_on"\?$/,
     ],
+    ['an address that is none', 'WEB_BIND:-127.0.0.1', 'WEB_BIND:-127.0.0.999', /^7:9 Invalid port: "127\.0\.0\.999" is not an address/],
     ['a service without anything', 'volumes:\n  data', '  more:\nvolumes:\n  data', /^17:8 The service "more" is empty\. Add image/],
   ])('is told where it is %s', async (_, from, to, expected) => {
     expect(await reported(from, to)).toContainEqual(expect.stringMatching(expected));

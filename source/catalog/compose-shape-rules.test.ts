@@ -60,10 +60,7 @@ describe('a compose file', () => {
     ['group_add: [video]', 'podman-compose 1.0.3 ignores group_add.'],
     ['networks: {default: {ipv4_address: 192.0.2.9}}', 'podman-compose gets only the name of a network, without ipv4_address.'],
     ['volumes: [{type: image, source: busybox, target: /x}]', 'podman-compose 1.0.3 does not support mounts of type image, and fails.'],
-    [
-      'hostname: "${OWNER:-${NAME:-a}}"',
-      'docker-compose 1.29 and podman-compose 1.0.3 do not expand a variable in the default of OWNER.',
-    ],
+    ['hostname: "${OWNER:-${NAME:-a}}"', 'docker-compose 1.29 and podman-compose 1.0.3 do not expand a variable in the default of OWNER.'],
   ])('with "%s" is another for an older program', async (written, message) => {
     expect(await shapes(shapeFile({ written, refusal: 'nobody' }, false))).toMatchObject([{ level: 'warning', message }]);
   });

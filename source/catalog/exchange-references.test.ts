@@ -52,7 +52,12 @@ describe('what components give to each other', () => {
 
   it.each([
     ['a component that nobody knows', uses.replace('runtime', 'runtme'), provides, 'uses[0].component: Unknown component "runtme".'],
-    ['what the other does not provide', uses.replace('api', 'app'), provides, 'uses[0].what: The component "runtime" does not provide "app".'],
+    [
+      'what the other does not provide',
+      uses.replace('api', 'app'),
+      provides,
+      'uses[0].what: The component "runtime" does not provide "app".',
+    ],
     ['a field that is not there', uses.replace('RUNTIME_URL', 'RUNTIME_UR'), provides, 'uses[0].field: There is no field "RUNTIME_UR".'],
     [
       'a secret field',

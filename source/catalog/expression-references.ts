@@ -39,11 +39,7 @@ function* checkTemplate(
   const template = readTemplate(text);
   if (isTemplateProblem(template)) {
     yield {
-      ...inComponent(
-        path,
-        `Invalid template: ${template.message}.`,
-        'Put CEL between single braces, and double a literal brace.',
-      ),
+      ...inComponent(path, `Invalid template: ${template.message}.`, 'Put CEL between single braces, and double a literal brace.'),
       offset: template.offset,
     };
     return;

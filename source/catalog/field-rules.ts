@@ -28,12 +28,10 @@ function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFindin
       );
     if (name === undefined) continue;
     for (const { operator, word, path } of compose?.variables.get(name) ?? [])
-      if (operator === '-' && word !== '')
-        yield inCompose(path, `The secret ${name} has a public default.`, isRequired(name));
+      if (operator === '-' && word !== '') yield inCompose(path, `The secret ${name} has a public default.`, isRequired(name));
     for (const { environment } of compose?.services.values() ?? []) {
       const written = environment.get(name);
-      if (written && !written.value.includes('$'))
-        yield inCompose(written.path, `The file contains the secret ${name}.`, isRequired(name));
+      if (written && !written.value.includes('$')) yield inCompose(written.path, `The file contains the secret ${name}.`, isRequired(name));
     }
   }
 }

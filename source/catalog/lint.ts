@@ -30,7 +30,11 @@ function* groupAndName({ component, folderName, groupName }: Draft): Generator<R
   if (!(groups as readonly string[]).includes(groupName))
     yield inComponent(['group'], `The folder "${groupName}" is not a known group.`, `Move this folder into one of ${groups.join(', ')}.`);
   else if (groupName !== component.group)
-    yield inComponent(['group'], `The group is "${component.group}", but the folder above is "${groupName}".`, 'Use the same name for both.');
+    yield inComponent(
+      ['group'],
+      `The group is "${component.group}", but the folder above is "${groupName}".`,
+      'Use the same name for both.',
+    );
 }
 
 function* multipartFiles({ component }: Draft): Generator<RuleFinding> {

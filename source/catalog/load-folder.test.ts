@@ -914,7 +914,9 @@ describe('loadFolder', () => {
     const { folder } = await load({ ...sound, [`${position}/files/a`]: '' });
     await symlink('..', join(folder, position, 'files', 'up'));
     const { problems } = await loadFolder(folder, { own: true });
-    expect(problems).toMatchObject([{ message: expect.stringMatching(/deeper than 8 folders, or there are too many levels of symbolic links\.$/) }]);
+    expect(problems).toMatchObject([
+      { message: expect.stringMatching(/deeper than 8 folders, or there are too many levels of symbolic links\.$/) },
+    ]);
     const big = await load(
       { 'notes/component.yaml': `${soundComponent}${'#\n'.repeat(600_000)}`, 'notes/compose.yaml': soundCompose },
       { own: true },

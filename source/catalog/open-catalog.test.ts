@@ -111,9 +111,7 @@ describe('openCatalog', () => {
   it('goes on without the own folder when it is not there', async () => {
     const catalog = await openCatalog(await prepare());
     expect(catalog.entries).toHaveLength(1);
-    expect(catalog.problems).toMatchObject([
-      { message: expect.stringContaining('does not exist'), remedy: expect.any(String) },
-    ]);
+    expect(catalog.problems).toMatchObject([{ message: expect.stringContaining('does not exist'), remedy: expect.any(String) }]);
   });
 
   it.each([

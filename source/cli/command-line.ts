@@ -41,7 +41,9 @@ export async function parseCommandLine(
 
   if (!ownsVersion(argv, flows)) program.version(version, '-V, --version', 'print the version');
   program
-    .description('A console for a self-hosted stack of containers. Without a verb, opens the console, or prints the status when not in a terminal.')
+    .description(
+      'A console for a self-hosted stack of containers. Without a verb, opens the console, or prints the status when not in a terminal.',
+    )
     .usage('[options] [verb] [arguments]')
     .helpOption('-h, --help', 'print this help')
     .addHelpCommand(
@@ -59,7 +61,10 @@ export async function parseCommandLine(
     .option('-v, --verbose', 'show the details of errors')
     .option('--dry-run', 'show what would be done without doing it')
     .option('-y, --yes', 'answer confirmation prompts with yes')
-    .option('--answers <file>', 'read answers to prompts from a JSON object of step and answer; "-" reads standard input, which may contain secrets')
+    .option(
+      '--answers <file>',
+      'read answers to prompts from a JSON object of step and answer; "-" reads standard input, which may contain secrets',
+    )
     .option('--confirm <name>', 'confirm a change on a production host with its name')
     .argument('[verb]')
     .allowExcessArguments(true)
@@ -85,7 +90,10 @@ export async function parseCommandLine(
     .option('-n, --tail <lines>', 'show this many lines from the end of each log (default "all")')
     .option('--since <time>', 'only lines since this time: 10m, 14:02, "2026-11-20 14:02", with Z for UTC')
     .option('--until <time>', 'only lines until this time')
-    .option('-g, --grep <filter>', 'only lines that contain this text or match /regular expression/; a leading ! inverts it; a capital letter makes it case-sensitive')
+    .option(
+      '-g, --grep <filter>',
+      'only lines that contain this text or match /regular expression/; a leading ! inverts it; a capital letter makes it case-sensitive',
+    )
     .option('--service <name>', 'only this service; can be repeated', (name: string, before: string[] = []) => [...before, name])
     .option('--stdout', 'only lines from stdout')
     .option('--stderr', 'only lines from stderr')

@@ -4,7 +4,7 @@ import { cleanLine, cleanLines } from '../text/clean.ts';
 import { cut, wrap } from '../text/width.ts';
 import { hangingLines } from './output.ts';
 import { type PromptTerminal, readLine } from './secret-entry.ts';
-import { promptOnLines, fillOnLines, reviewOnLines } from './terminal-form.ts';
+import { fillOnLines, promptOnLines, reviewOnLines } from './terminal-form.ts';
 import { inTurn, isTaken } from './terminal-turns.ts';
 
 export interface TerminalOperatorOptions extends PromptTerminal {

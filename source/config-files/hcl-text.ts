@@ -68,8 +68,7 @@ class Reader {
       if (token.kind === 'end') throw new Mistake(opened, 'This brace is never closed.', 'Add } at the end of the block.');
       if (isSign(token, ',') && until === '}') continue;
       const remedy = token.text === '}' ? 'Remove it: no block is open.' : 'Write name = value, or a block: name { ... }';
-      if (token.kind === 'sign' || token.kind === 'number')
-        throw new Mistake(token.at, `Expected a name, not "${token.text}".`, remedy);
+      if (token.kind === 'sign' || token.kind === 'number') throw new Mistake(token.at, `Expected a name, not "${token.text}".`, remedy);
       this.#item(found, token, path, depth);
     }
   }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { withFileLock } from './file-lock.ts';
-import { repairLastLine, readLines, readTail } from './line-file.ts';
+import { readLines, readTail, repairLastLine } from './line-file.ts';
 import { appendOwnFile, listOwnFolder, readOwnFile, readOwnText, refuseForeignFiles, removeOwnFile, writeOwnFile } from './own-files.ts';
 
 let folder: string;

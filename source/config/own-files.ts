@@ -109,8 +109,7 @@ export function appendOwnFile(path: string, content: string | Uint8Array): Promi
     await using file = created ?? (await openPlain(path, flags, { at }));
     if (created && folder.owner) await created.chown(folder.owner.uid, folder.owner.gid);
     // The owner of the folder could create a hard link there to one of root's files.
-    if (!created && folder.owner && (await file.stat()).nlink > 1)
-      throw refusal(path, 'has a hard link', `Remove it: rm ${path}`);
+    if (!created && folder.owner && (await file.stat()).nlink > 1) throw refusal(path, 'has a hard link', `Remove it: rm ${path}`);
     await file.appendFile(content);
     await file.datasync();
   });
@@ -334,7 +333,12 @@ export function unreadableFault(path: string, cause: unknown): Fault {
   return cause instanceof Fault ? cause : unreadable(path, reasonOf(cause), cause);
 }
 
-function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that it is a regular file or folder that you may read.') {
+function unreadable(
+  path: string,
+  reason: string,
+  cause?: unknown,
+  remedy = 'Check that it is a regular file or folder that you may read.',
+) {
   return new Fault('config.unreadable', `${path} cannot be read: ${reason}.`, remedy, { where: { file: path }, cause });
 }
 

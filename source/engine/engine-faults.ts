@@ -30,7 +30,11 @@ export function rubbishFault(address: EngineAddress, saying: string, cause?: unk
 }
 
 export function brokenFault(address: EngineAddress, cause?: unknown): Fault {
-  return unreachable(`The connection to the engine at ${engineNameOf(address)} was lost.`, 'Check that the engine is still running.', cause);
+  return unreachable(
+    `The connection to the engine at ${engineNameOf(address)} was lost.`,
+    'Check that the engine is still running.',
+    cause,
+  );
 }
 
 function codesOf(thrown: unknown): string[] {
@@ -175,9 +179,8 @@ export function refusalFault(address: EngineAddress, { statusCode, sentence }: E
     const message = `${missingFile[1] ?? 'The file'} was not found in the container.`;
     return fault('engine.missing', message, 'Check the path: it must be absolute in the container.');
   }
-  if (statusCode === 404)
-    return fault('engine.missing', `Not found: ${said}.`, 'It may have been removed: check the list again.');
-  return fault('engine.failed', `The engine failed: ${said}.`, "Check the log of the engine (journalctl -u docker, or -u podman).");
+  if (statusCode === 404) return fault('engine.missing', `Not found: ${said}.`, 'It may have been removed: check the list again.');
+  return fault('engine.failed', `The engine failed: ${said}.`, 'Check the log of the engine (journalctl -u docker, or -u podman).');
 }
 
 export function requestFault(address: EngineAddress, thrown: unknown): Fault {

@@ -1,7 +1,7 @@
 import { mapOf, parsedJson } from '../text/json-value.ts';
 import type { EngineKind } from './engine.ts';
 import { FrameSplitter, type FrameStream } from './frames.ts';
-import { LogBatchBuilder, type LogBatch } from './log-batch.ts';
+import { type LogBatch, LogBatchBuilder } from './log-batch.ts';
 import { parseStamp, StampReader, stampLimitBytes } from './log-stamp.ts';
 
 /** A longer line is cut: it is not readable, and an endless one would fill the memory. */

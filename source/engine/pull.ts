@@ -92,7 +92,7 @@ function registryAnswerFault(reference: string, said: string, cause?: unknown): 
 }
 
 function registryFault(code: FaultCode, message: string, reason: string, cause: unknown): Fault {
-  const remedy = remedies.find(([pattern]) => pattern.test(reason))?.[1] ?? "Check the log of the engine.";
+  const remedy = remedies.find(([pattern]) => pattern.test(reason))?.[1] ?? 'Check the log of the engine.';
   return new Fault(code, message, remedy, { cause });
 }
 

@@ -136,7 +136,9 @@ describe('between download and import (R27, R55)', () => {
       'error download>import: movie-automation cannot access the downloads of torrent-client: /downloads is /srv/media/downloads in torrent-client, but not mounted in movie-automation.',
     ]);
     const volume = { kind: 'volume', source: 'downloads', target: '/downloads', readOnly: false };
-    expect(reported(await importer([volume, bind('/srv/media/movies', '/movies')]))[0]).toContain('but the volume downloads in movie-automation.');
+    expect(reported(await importer([volume, bind('/srv/media/movies', '/movies')]))[0]).toContain(
+      'but the volume downloads in movie-automation.',
+    );
     const both = await look({
       ...sound,
       'torrent-client': { ...net, mounts: [volume] },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { componentView, serviceView } from '../../test/doubles/fleet-double.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { missingComponents, providersFirst, componentsToStart } from './missing-components.ts';
+import { componentsToStart, missingComponents, providersFirst } from './missing-components.ts';
 import type { ComponentView, ServiceView } from './model.ts';
 
 test('a gateway comes before who is in its network, whatever their names (R15)', () => {

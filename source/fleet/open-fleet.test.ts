@@ -9,7 +9,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
 import type { BackupAgesSeen, ReadBackupAges } from './deployed-components.ts';
 import { engineLimits } from './engine-watch.ts';
-import { missingComponents, componentsToStart } from './missing-components.ts';
+import { componentsToStart, missingComponents } from './missing-components.ts';
 import { type OpenFleet, openFleet } from './open-fleet.ts';
 
 const entries = [

@@ -65,7 +65,8 @@ async function listFolder(path: string, signal: AbortSignal): Promise<string[] |
   try {
     return (await readdir(path)).sort();
   } catch (cause) {
-    if (codeOf(cause) === 'ENOTDIR' && (await factsOf(path, signal))) throw fileFault(path, 'it is not a folder', 'Use the path of a folder.', cause);
+    if (codeOf(cause) === 'ENOTDIR' && (await factsOf(path, signal)))
+      throw fileFault(path, 'it is not a folder', 'Use the path of a folder.', cause);
     return missingOr(path, cause, signal);
   }
 }
@@ -101,7 +102,9 @@ async function makeFolderOf(grant: Grant, path: string, { mode }: { mode: number
     throw new Fault(
       'failed.file',
       `The folder ${path} cannot be created: ${taken ? 'a file with that name exists' : reasonOf(cause)}.`,
-      taken ? 'Move or delete the file, or use another folder.' : 'Check the owner of its parent folder and the free space on the filesystem.',
+      taken
+        ? 'Move or delete the file, or use another folder.'
+        : 'Check the owner of its parent folder and the free space on the filesystem.',
       { where: { file: path }, cause },
     );
   }

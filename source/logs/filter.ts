@@ -65,7 +65,10 @@ export function parseLogFilter(typed: string): LogFilterAnswer {
   if (source === '') return { state: 'ready', filter: everything };
   if (library === undefined) return { state: 'loading', ready: load() };
   if (library === 'missing') {
-    return { state: 'problem', problem: 'The library for regular expressions could not be loaded: restart Quarterdeck, or filter by text.' };
+    return {
+      state: 'problem',
+      problem: 'The library for regular expressions could not be loaded: restart Quarterdeck, or filter by text.',
+    };
   }
   const matcher = expressionMatcher(source, library);
   return typeof matcher === 'string' ? { state: 'problem', problem: matcher } : { state: 'ready', filter: filterOf(inverted, matcher) };

@@ -13,7 +13,7 @@ import type { SecretStore } from './secret-store.ts';
 import type { SecretName, SecretStorage, SecretStorageCare } from './secrets.ts';
 import { isLost, missingFault, openSecretsAnchor } from './secrets-anchor.ts';
 
-export type { PromptPassphrase, PassphraseQuestion } from './sealed-backend.ts';
+export type { PassphraseQuestion, PromptPassphrase } from './sealed-backend.ts';
 
 export interface SecretStorageOptions {
   /** `QUARTERDECK_SECRETS`, `QUARTERDECK_SECRETS_KEY_FILE`, `QUARTERDECK_KEYCHAIN`. */

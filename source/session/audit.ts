@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { withFileLock } from '../config/file-lock.ts';
-import { appendLine, damagedPathOf, repairLastLine, readLines, readTail } from '../config/line-file.ts';
+import { appendLine, damagedPathOf, readLines, readTail, repairLastLine } from '../config/line-file.ts';
 import { hasOwnFile } from '../config/own-files.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import { isKeychainAbsent } from '../secrets/keychain.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { withFileLock } from '../config/file-lock.ts';
-import { appendLine, repairLastLine, readLines } from '../config/line-file.ts';
+import { appendLine, readLines, repairLastLine } from '../config/line-file.ts';
 import { hasOwnFile, listOwnFolder, removeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 import { parsedJson } from '../text/json-value.ts';

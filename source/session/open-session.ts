@@ -6,7 +6,7 @@ import { cleanLine } from '../text/clean.ts';
 import { addressProblem, durationProblem, numberProblem, parseDuration } from './answer-checks.ts';
 import type { Audit } from './audit.ts';
 import type { AuditOutcome, AuditSubject } from './audit-chain.ts';
-import { promptReview, fillForm } from './forms.ts';
+import { fillForm, promptReview } from './forms.ts';
 import type { Journal, RunEnd } from './journal.ts';
 import { createMasking, hiddenMark } from './masking.ts';
 import type { Act, ActTarget, Operator, Question, Session, TextQuestion } from './session.ts';

@@ -12,8 +12,7 @@ export function aliasProblems(document: Document.Parsed): { offset: number; mess
     Alias(_, alias, path) {
       const { source } = alias;
       const target = targets.get(alias);
-      if (target === undefined)
-        add(alias, `Unknown anchor "${source}".`, `Define &${source} above this line.`);
+      if (target === undefined) add(alias, `Unknown anchor "${source}".`, `Define &${source} above this line.`);
       else if (path.includes(target)) add(alias, `"${source}" contains itself.`, 'Write the value out here.');
     },
     Pair(_, pair) {

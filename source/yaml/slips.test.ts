@@ -86,13 +86,7 @@ describe('one slip', () => {
     ['a key with all that is below it', soundCompose, '    environment:', '  environment:', /^12:5 This line is not aligned/],
     ['the first line', soundCompose, 'services:', '  services:', /^1:3 The first line is indented, but others are not\./],
     ['an entry of a list', soundCompose, list, list.slice(3), /^12:13 /],
-    [
-      'a dash among keys',
-      soundCompose,
-      `SIGNUP: ${signup}`,
-      '- SIGNUP=1',
-      /^10:7 Unexpected list entry: keys are expected here\./,
-    ],
+    ['a dash among keys', soundCompose, `SIGNUP: ${signup}`, '- SIGNUP=1', /^10:7 Unexpected list entry: keys are expected here\./],
     ['a key among entries', soundCompose, list, `${list}\n      more: x`, /^14:7 This line is not aligned/],
     [
       'a value above a map',
@@ -111,13 +105,7 @@ describe('one slip', () => {
       `<<<<<<< HEAD\n${deps}=======\n>>>>>>> other\n`,
       /^5:1 This file has an unresolved merge conflict here\./,
     ],
-    [
-      'text that begins with a sign',
-      soundComponent,
-      'Note keeper',
-      '@Note keeper',
-      /^3:7 Text cannot begin with @\. Quote it\.$/,
-    ],
+    ['text that begins with a sign', soundComponent, 'Note keeper', '@Note keeper', /^3:7 Text cannot begin with @\. Quote it\.$/],
     ['text that begins like an alias', soundComponent, 'Note keeper', '*Note keeper', /^3:7 Text cannot begin with \*\./],
     ['text behind a quote', soundComponent, 'Is it up?', "'Isn't it up?'", /^29:17 Text follows the closing quote\./],
     [

@@ -74,7 +74,9 @@ export function fileContract(subject: () => HostUnderTest): void {
       await expect(files().read(subject().folder, { signal: soon() })).rejects.toMatchObject({
         message: expect.stringContaining('folder'),
       });
-      await expect(files().read('/dev/zero', { signal: soon() })).rejects.toMatchObject({ message: expect.stringContaining('regular file') });
+      await expect(files().read('/dev/zero', { signal: soon() })).rejects.toMatchObject({
+        message: expect.stringContaining('regular file'),
+      });
       await writeFile(at('plain2'), 'x');
       await expect(files().list(at('plain2'), soon())).rejects.toMatchObject({ message: expect.stringContaining('not a folder') });
     });

@@ -1,4 +1,10 @@
-import { controlPlaneRole, debian, kubeadm, type BuilderFacts, upstream } from '../../source/products/kubernetes/simulator/object-builders.ts';
+import {
+  type BuilderFacts,
+  controlPlaneRole,
+  debian,
+  kubeadm,
+  upstream,
+} from '../../source/products/kubernetes/simulator/object-builders.ts';
 import { VendorPrograms } from './vendor-programs.ts';
 
 /** What made a cluster. `k3s-sqlite` keeps its state without etcd. */

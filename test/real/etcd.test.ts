@@ -6,12 +6,12 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { mintGrant } from '../../source/grants/mint.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import {
-  queryEtcd,
+  createSnapshot,
   type EtcdTools,
   findEtcdTools,
+  queryEtcd,
   snapshotCommands,
   snapshotFile,
-  createSnapshot,
   verifySnapshot,
 } from '../../source/products/kubernetes/client/etcd-snapshot.ts';
 import { execOverHost } from '../../source/products/kubernetes/node-exec.ts';

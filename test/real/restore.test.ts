@@ -19,7 +19,7 @@ import { noChoices } from '../../source/stack/backup/coverage.ts';
 import type { BackupManifest } from '../../source/stack/backup/manifest.ts';
 import { signManifest } from '../../source/stack/backup/manifest.ts';
 import type { BackupPlan, PlannedItem } from '../../source/stack/backup/model.ts';
-import { planRestore, type RestoreRun, runRestore, refuseDuringRestore, undoRestore } from '../../source/stack/backup/restore.ts';
+import { planRestore, type RestoreRun, refuseDuringRestore, runRestore, undoRestore } from '../../source/stack/backup/restore.ts';
 import { readOpenRestores } from '../../source/stack/backup/restore-journal.ts';
 import { runBackup } from '../../source/stack/backup/run.ts';
 import { StillContainers } from '../../source/stack/backup/stopped-containers.ts';

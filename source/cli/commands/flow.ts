@@ -13,7 +13,7 @@ import type { Operator } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { type Answers, readAnswers, unusedAnswers, withAnswers } from '../answers.ts';
 import type { VerbContext } from '../command.ts';
-import { deployedAs, findComponent, findEntry, componentWithApi, subjectOf } from '../find-component.ts';
+import { componentWithApi, deployedAs, findComponent, findEntry, subjectOf } from '../find-component.ts';
 import { TextSink } from '../shown-text.ts';
 import { whileWaiting } from '../slow-waits.ts';
 import { createTerminalOperator } from '../terminal-operator.ts';

@@ -157,8 +157,7 @@ function checkTagOwners(policy: PolicyText, names: PolicyNames): void {
   }
 }
 
-const everybody =
-  'Without acls or grants every node reaches every other. With the first rule, everything that no rule accepts is denied.';
+const everybody = 'Without acls or grants every node reaches every other. With the first rule, everything that no rule accepts is denied.';
 
 function tellImplicitDeny(policy: PolicyText, names: PolicyNames, { sources, destinations }: Reach, users: readonly PolicyUser[]): void {
   const lists = ['acls', 'grants'].flatMap((name) => memberOf(policy.root, name) ?? []);

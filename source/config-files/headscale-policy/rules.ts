@@ -64,7 +64,10 @@ function checkAction(policy: PolicyText, rule: Node, allowed: readonly string[])
   const node = memberOf(rule, 'action');
   const action = textOf(node);
   if (action === undefined || !allowed.includes(action))
-    policy.wrong(node ?? rule, `"action" must be ${allowed.map((one) => `"${one}"`).join(' or ')}: everything that no rule accepts is denied.`);
+    policy.wrong(
+      node ?? rule,
+      `"action" must be ${allowed.map((one) => `"${one}"`).join(' or ')}: everything that no rule accepts is denied.`,
+    );
   return action;
 }
 
@@ -204,15 +207,16 @@ export function checkName(policy: PolicyText, node: Node, name: string, side: Si
     );
   else if (isAddress(name) || names.hosts.has(name)) {
     const kind = isAddress(name) ? 'addresses' : 'hosts';
-    if (side === 'ssh destination') policy.wrong(node, `"${name}": a destination of ssh must be a user, a tag or an autogroup, not one of ${kind}.`);
-  } else if (names.usersHaveAt)
-    policy.wrong(node, `"${name}" is not defined under hosts; a user name must end with @: "${name}@".`);
+    if (side === 'ssh destination')
+      policy.wrong(node, `"${name}": a destination of ssh must be a user, a tag or an autogroup, not one of ${kind}.`);
+  } else if (names.usersHaveAt) policy.wrong(node, `"${name}" is not defined under hosts; a user name must end with @: "${name}@".`);
   else checkUser(policy, node, name, names);
 }
 
 function checkAutogroup(policy: PolicyText, node: Node, name: string, side: Side): void {
   if (side === 'owner') policy.wrong(node, `"${name}" cannot own a tag.`);
-  else if (!autogroups[side].includes(name)) policy.wrong(node, `"${name}" is not allowed here. Use one of: ${autogroups[side].join(', ')}.`);
+  else if (!autogroups[side].includes(name))
+    policy.wrong(node, `"${name}" is not allowed here. Use one of: ${autogroups[side].join(', ')}.`);
 }
 
 /** Parses `host:ports`, where the ports are the part after the last colon. */

@@ -8,9 +8,9 @@ import { localFiles } from '../../hosts/local-files.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
+import { argumentOrPrompt } from '../argument-or-prompt.ts';
 import type { FlowContext, FlowInput, Procedure } from '../flow.ts';
 import { optionOf, wordsUpTo } from '../flow-options.ts';
-import { argumentOrPrompt } from '../argument-or-prompt.ts';
 import { fileOf } from '../named-file.ts';
 
 const idShape = /^[a-z][a-z0-9-]*$/;

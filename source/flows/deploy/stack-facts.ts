@@ -23,7 +23,7 @@ import { usedAddresses } from '../../stack/plan/networks.ts';
 import { isProtected, proxyId } from '../../stack/plan/proxy-changes.ts';
 import { projectOf } from '../../stack/plan/service-changes.ts';
 import { variablesOf } from '../../stack/plan/variables.ts';
-import { queryHost, type HostAnswers, once } from '../../stack/preflight/host-facts.ts';
+import { type HostAnswers, once, queryHost } from '../../stack/preflight/host-facts.ts';
 import { listDeployments } from '../../stack/read-deployment.ts';
 import type { EngineScope } from '../engine-scope.ts';
 
@@ -102,7 +102,10 @@ export function secretName(engineName: string, component: string, variable: stri
   return `${engineName}/${component}/${variable}`;
 }
 
-export async function inspectHost(scope: EngineScope, secrets: HostInspection['secrets'] = once(() => secretEntries(scope))): Promise<HostInspection> {
+export async function inspectHost(
+  scope: EngineScope,
+  secrets: HostInspection['secrets'] = once(() => secretEntries(scope)),
+): Promise<HostInspection> {
   const { host, engine, signal } = scope;
   const asked = queryHost(host, engine, signal);
   const stackFolder = await scope.stackFolder();

@@ -1,6 +1,6 @@
 import { Fault, isAbort, messageOf } from '../../faults/fault.ts';
 import { composeLabel } from '../../fleet/grouping.ts';
-import { isMissed, isStale, providersFirst, sealedManagers, componentsToStart } from '../../fleet/missing-components.ts';
+import { componentsToStart, isMissed, isStale, providersFirst, sealedManagers } from '../../fleet/missing-components.ts';
 import type { ComponentView, ServiceView } from '../../fleet/model.ts';
 import { isUpState, startProblem, takenPortIn } from '../../fleet/service-state.ts';
 import type { Session } from '../../session/session.ts';

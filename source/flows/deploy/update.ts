@@ -5,7 +5,7 @@ import type { Review } from '../../session/session.ts';
 import { isEmpty } from '../../stack/plan/plan.ts';
 import { listDeployments } from '../../stack/read-deployment.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { backUpFirst, noteBackup, offerSnapshots, isBackupRequested, withoutBackup, worthSaving } from '../backup/backup-first.ts';
+import { backUpFirst, isBackupRequested, noteBackup, offerSnapshots, withoutBackup, worthSaving } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';

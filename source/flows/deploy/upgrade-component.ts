@@ -8,7 +8,7 @@ import { freeSpace } from '../../stack/free-space.ts';
 import { agoText, bytesText } from '../../text/quantities.ts';
 import { isBackupRequested } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
-import { promptChecklist, checklistOutcome, inTheWay, pausedFault, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
+import { checklistOutcome, inTheWay, pausedFault, promptChecklist, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
 import { componentOf } from '../components/service-targets.ts';
 import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
 import { EngineScope } from '../engine-scope.ts';

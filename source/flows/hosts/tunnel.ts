@@ -1,6 +1,6 @@
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
-import { addressOf, type Tunnel, type Tunnels, type TunnelRequest } from '../../hosts/tunnel.ts';
+import { addressOf, type Tunnel, type TunnelRequest, type Tunnels } from '../../hosts/tunnel.ts';
 import type { Session } from '../../session/session.ts';
 import { authority } from '../../text/authority.ts';
 import { cleanLine } from '../../text/clean.ts';

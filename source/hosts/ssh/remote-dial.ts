@@ -6,7 +6,7 @@ import { isOwnAddress } from '../../text/loopback.ts';
 import { dialLocally } from '../dial.ts';
 import type { DialAddress, PipedProgram } from '../host.ts';
 import type { KeyPriority } from '../key-priority.ts';
-import { PacedConnection, defaultPauseMs } from '../paced-connection.ts';
+import { defaultPauseMs, PacedConnection } from '../paced-connection.ts';
 import { notReached, systemError } from '../unreachable.ts';
 import type { RemoteShell } from './remote-files.ts';
 import { pipeRemote } from './remote-pipes.ts';

@@ -1,8 +1,8 @@
 import { httpEndpointOf } from '../../calls/http-client.ts';
 import { Fault } from '../../faults/fault.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { wordsUpTo } from '../../flows/flow-options.ts';
-import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { showList } from '../../flows/list-table.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';

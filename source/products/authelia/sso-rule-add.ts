@@ -1,11 +1,11 @@
 import { Fault } from '../../faults/fault.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { applyPlans, seeLastThrough } from '../../flows/deploy/apply-plans.ts';
 import { planComponent, planData } from '../../flows/deploy/plan-component.ts';
 import { deployed } from '../../flows/deploy/stack-facts.ts';
 import { EngineScope } from '../../flows/engine-scope.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, optionsOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { cancelled, unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
 import { reviewOf } from '../../stack/plan/plan-text.ts';

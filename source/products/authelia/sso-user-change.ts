@@ -1,8 +1,8 @@
 import { Fault } from '../../faults/fault.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, optionsOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import { promptNewPassword, showGenerated } from '../../flows/secrets/new-password.ts';
 import { createDigest, matchesDigest } from '../../secrets/password-digest.ts';

@@ -1,9 +1,9 @@
 import { Fault, type FaultCode } from '../../faults/fault.ts';
 import { unlessCode } from '../../faults/unless-fault.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { chooseOne, deleteOne } from '../../flows/delete-one.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf } from '../../flows/flow-options.ts';
-import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Grant } from '../../grants/grant.ts';
 import { durationProblem, parseDuration } from '../../session/answer-checks.ts';

@@ -12,13 +12,13 @@ import { apiKeyPrefix } from './client/mesh-keys.ts';
 import { newKeySeconds } from './flows.ts';
 import {
   actOn,
+  createAccess,
   dropApiKey,
   enterWith,
   entranceOf,
-  promptApiKey,
   type MeshAccess,
-  createAccess,
   onMesh,
+  promptApiKey,
   revokeApiKeys,
   usualKeyDays,
 } from './mesh-session.ts';

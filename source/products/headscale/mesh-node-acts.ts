@@ -170,7 +170,8 @@ export async function routeNode(step: NodeStep): Promise<string> {
   // The two exit routes belong together: the server approves the second with the first.
   const exit = exitRoutes.find((route) => offered.includes(route));
   const plain = offered.filter((route) => !exitRoutes.includes(route));
-  const detail = (route: string) => (!available.includes(route) ? 'no longer advertised' : approved.includes(route) ? 'approved' : 'pending');
+  const detail = (route: string) =>
+    !available.includes(route) ? 'no longer advertised' : approved.includes(route) ? 'approved' : 'pending';
   const choices: Choice[] = plain.map((route) => ({ value: route, label: route, detail: detail(route) }));
   if (exit !== undefined) choices.push({ value: 'exit', label: 'Exit node for all traffic (0.0.0.0/0 and ::/0)', detail: detail(exit) });
   // Before 0.26 each route requires its own request.

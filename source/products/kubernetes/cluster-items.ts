@@ -13,7 +13,7 @@ import {
   checkWebhooks,
 } from './client/api-checks.ts';
 import { blocked, type CheckResult, looked, ok, skipped, warning } from './client/check-result.ts';
-import { blindSpots, checkerCommand, checkers, limitedToVisible, judgeChecker } from './client/checkers.ts';
+import { blindSpots, checkerCommand, checkers, judgeChecker, limitedToVisible } from './client/checkers.ts';
 import type { Distribution } from './client/distribution.ts';
 import { dryRunDrain, lossesOf, planDrain } from './client/drain.ts';
 import {

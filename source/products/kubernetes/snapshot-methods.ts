@@ -5,6 +5,7 @@ import { agoText, bytesText } from '../../text/quantities.ts';
 import { blocked, type CheckResult, ok, warning } from './client/check-result.ts';
 import {
   builtInSnapshots,
+  createSnapshot,
   type EtcdTools,
   etcdctl,
   findEtcdTools,
@@ -12,7 +13,6 @@ import {
   type Snapshot,
   snapshotCommands,
   snapshotFile,
-  createSnapshot,
   verifySnapshot,
 } from './client/etcd-snapshot.ts';
 import { failureText, lastWords, type NodeExec, type NodeOutcome } from './client/node-exec.ts';

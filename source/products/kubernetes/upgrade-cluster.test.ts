@@ -79,7 +79,9 @@ describe('looking (R73)', () => {
       'node worker-3': 'todo',
     });
     expect(items['webhooks']?.summary).toMatch(/policy\/policy-webhook has no endpoints/);
-    expect(items['deprecated']?.summary).toMatch(/^removed in 1\.32, but still used: flowschemas of flowcontrol\.apiserver\.k8s\.io\/v1beta3/);
+    expect(items['deprecated']?.summary).toMatch(
+      /^removed in 1\.32, but still used: flowschemas of flowcontrol\.apiserver\.k8s\.io\/v1beta3/,
+    );
     expect(items['stored']?.summary).toMatch(/issuers\.cert\.example\.com is stored as v1alpha2, which is no longer served/);
     expect(items['certificates']?.summary).toMatch(/front-proxy-client \(19 days\)/);
     expect(items['pods']?.evidence.join(' ')).toMatch(/web\/report-.*CrashLoopBackOff, 412 restarts/);

@@ -2,7 +2,14 @@ import { join, resolve } from 'node:path';
 import { listOwnFolder } from '../../config/own-files.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
-import { promptChecklist, type ChecklistAction, checklistOutcome, inTheWay, skipsOf, writeReport } from '../../flows/checklist-questions.ts';
+import {
+  type ChecklistAction,
+  checklistOutcome,
+  inTheWay,
+  promptChecklist,
+  skipsOf,
+  writeReport,
+} from '../../flows/checklist-questions.ts';
 import { upgradeComponent } from '../../flows/deploy/upgrade-component.ts';
 import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { wordsUpTo } from '../../flows/flow-options.ts';

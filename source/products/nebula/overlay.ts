@@ -1,10 +1,10 @@
 import { posix } from 'node:path';
 import { isNetwork } from '../../config-files/wireguard/network-words.ts';
 import { Fault } from '../../faults/fault.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { secretName } from '../../flows/deploy/stack-facts.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { fileOf } from '../../flows/named-file.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { HostFiles } from '../../hosts/host.ts';
@@ -14,7 +14,13 @@ import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { wordsOf } from '../../text/words.ts';
 import type { OverlayMesh } from './client/overlay-book.ts';
-import { inspectCertificates, createAuthority, type NodeRequest, type OverlayCertificate, signNode } from './client/overlay-certificates.ts';
+import {
+  createAuthority,
+  inspectCertificates,
+  type NodeRequest,
+  type OverlayCertificate,
+  signNode,
+} from './client/overlay-certificates.ts';
 import { bookOf, dayText, endText, jsonOf, meshOf } from './overlay-mesh.ts';
 
 const component = 'overlay-mesh';
@@ -254,7 +260,13 @@ async function wordOr(
   const [word] = wordsUpTo(1, { words }, { takes: 'One at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
     /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'A name has up to 60 letters, digits, dots and dashes.';
-  return argumentOrPrompt(session, { ...question, check, given: word, code: 'usage.overlay', remedy: 'See: quarterdeck overlay sign --help' });
+  return argumentOrPrompt(session, {
+    ...question,
+    check,
+    given: word,
+    code: 'usage.overlay',
+    remedy: 'See: quarterdeck overlay sign --help',
+  });
 }
 
 async function groupsOf(session: Session, input: FlowInput, before: readonly string[]): Promise<readonly string[]> {

@@ -7,7 +7,7 @@ import { cleanLine } from '../../text/clean.ts';
 import { agoText, durationText } from '../../text/quantities.ts';
 import { shown, tryLink } from './client/object-storage.ts';
 import { linkWindow, longestLinkSeconds } from './client/request-signature.ts';
-import { factsOf, requireObject, openObjects, readEndpoint } from './objects.ts';
+import { factsOf, openObjects, readEndpoint, requireObject } from './objects.ts';
 
 const usage = 'objects link COMPONENT BUCKET/KEY [--for 1h] [--base https://s3.example.org]';
 /** Enough time to copy the link. */

@@ -9,7 +9,7 @@ import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { agoText, bytesText } from '../../text/quantities.ts';
 import { type ObjectName, type ObjectStore, partsAboveBytes, type StoredObject, shown } from './client/object-storage.ts';
-import { promptObject, factsOf, requireObject, objectNamed, openObjects } from './objects.ts';
+import { factsOf, objectNamed, openObjects, promptObject, requireObject } from './objects.ts';
 
 const getUsage = 'objects get COMPONENT BUCKET/KEY [FILE]';
 const transferLimitMs = 24 * 3_600_000;

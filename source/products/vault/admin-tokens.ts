@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowOutcome, Procedure, Todo } from '../../flows/flow.ts';
-import { type SecretDelivery, deliverSecrets } from '../../flows/secrets/deliver.ts';
+import { deliverSecrets, type SecretDelivery } from '../../flows/secrets/deliver.ts';
 import type { Session } from '../../session/session.ts';
 import { type CeremonyStatus, decodeRoot, noCalls, RootGeneration } from './client/key-ceremonies.ts';
 import { VaultAccess } from './client/vault-access.ts';

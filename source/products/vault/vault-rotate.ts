@@ -5,7 +5,7 @@ import { deliveredStep, deliverSecrets } from '../../flows/secrets/deliver.ts';
 import type { Session } from '../../session/session.ts';
 import { type CeremonyStatus, type NewShares, ShareRotation } from './client/key-ceremonies.ts';
 import { shareNumber, shareProblem } from './client/key-share.ts';
-import { promptCounts, cancelCeremony, collectShares, type ShareCounts, shareDeliveries, shareLabels } from './key-shares.ts';
+import { cancelCeremony, collectShares, promptCounts, type ShareCounts, shareDeliveries, shareLabels } from './key-shares.ts';
 import { type FlowVault, openVaultOf, requirePerson, tokenFor } from './vault-open.ts';
 
 const begunStep = 'begun';

@@ -9,7 +9,7 @@ import { localFiles } from '../../hosts/local-files.ts';
 import type { Act, Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText } from '../../text/quantities.ts';
-import { readSnapshot, restoreSnapshot, snapshotLimitBytes, createSnapshot } from './client/raft-snapshot.ts';
+import { createSnapshot, readSnapshot, restoreSnapshot, snapshotLimitBytes } from './client/raft-snapshot.ts';
 import { VaultAccess } from './client/vault-access.ts';
 import { sealWhenBack } from './seal.ts';
 import { type FlowVault, openVaultOf, tokenFor } from './vault-open.ts';

@@ -65,8 +65,7 @@ export const vaultRead: Procedure = async (session, input, context) => {
     throw nothingAt(found, version === undefined ? '' : ` in version ${version}`);
   }
   if (entry.gone) {
-    const what =
-      entry.gone === 'destroyed' ? 'was destroyed and cannot be restored' : 'was deleted; it can be restored (vault undelete)';
+    const what = entry.gone === 'destroyed' ? 'was destroyed and cannot be restored' : 'was deleted; it can be restored (vault undelete)';
     const message = `Version ${entry.version} of ${shown} ${what}. An older one: --version N`;
     return { message, data: { version: entry.version, gone: entry.gone } };
   }

@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { showList } from '../../flows/list-table.ts';
 import { fileOf } from '../../flows/named-file.ts';
 import { localFiles } from '../../hosts/local-files.ts';

@@ -10,7 +10,7 @@ import type { Theme } from '../../theme.ts';
 import { componentsOf, namesOf, rowsFor } from '../components/rows.ts';
 import { componentSentence } from '../components/screen.ts';
 import { homeOf, remoteOf } from '../hosts/lines.ts';
-import { drawLog, logReads, describeLog, useLog } from '../logs/shown-log.ts';
+import { describeLog, drawLog, logReads, useLog } from '../logs/shown-log.ts';
 import { componentPortsLines } from '../ports/lines.ts';
 import { fieldsLines } from './fields-lines.ts';
 import { inspectLine, inspectRows, inspectText, matchRows, watchInspection } from './inspection.ts';

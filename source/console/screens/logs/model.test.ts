@@ -6,9 +6,9 @@ import { unstyled } from '../../styled-text.ts';
 import {
   type LogGeometry,
   type LogPosition,
-  positionedRows,
   positionAround,
   positionAtEnd,
+  positionedRows,
   positionOf,
   scrolled,
   stepped,

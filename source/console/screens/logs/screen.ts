@@ -1,5 +1,5 @@
 import type { Screen } from '../../screen.ts';
-import { drawLog, logReads, describeLog, useLog } from './shown-log.ts';
+import { describeLog, drawLog, logReads, useLog } from './shown-log.ts';
 import { firstLogs, type LogsState, logSubject } from './state.ts';
 
 const keys = [

@@ -214,7 +214,8 @@ function isPhraseOf({ title, verb = '' }: Pick<PaletteItem, 'title' | 'verb'>, p
 /** An operator who types "seal" while the vault is sealed learns the reason by choosing the item. */
 function notNow(app: QuarterdeckApp, component: ComponentView | undefined, nameOf: NameOf, phrase: string): PaletteItem[] {
   return app.flows.flatMap((flow): PaletteItem[] => {
-    if (flow.about !== 'component' || !isPhraseOf(flow, phrase) || isOffered(app, flow, component) || onlyComponentWithApi(app, flow)) return [];
+    if (flow.about !== 'component' || !isPhraseOf(flow, phrase) || isOffered(app, flow, component) || onlyComponentWithApi(app, flow))
+      return [];
     const speakers = app.fleet.snapshot().components.filter(({ speaks }) => flow.speaks !== undefined && speaks === flow.speaks);
     const about =
       flow.speaks === undefined ? component : speakers.length === 1 ? speakers[0] : speakers.find(({ key }) => key === component?.key);

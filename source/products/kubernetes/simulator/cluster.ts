@@ -4,8 +4,8 @@ import type { PracticeProduct, ProductSurroundings } from '../../../practice/pra
 import { type ApiServer, apiListener, type Forbidden } from './api.ts';
 import { Controllers, type Pace } from './controllers.ts';
 import { minorOf, nodes, pods, seconds } from './kube-object.ts';
-import { kubeadm, type BuilderFacts } from './object-builders.ts';
 import { NodePrograms } from './node-programs.ts';
+import { type BuilderFacts, kubeadm } from './object-builders.ts';
 import { ObjectStore } from './object-store.ts';
 import { buildScenery, controlPlane, imageOf, readyCondition, workers } from './scenery.ts';
 

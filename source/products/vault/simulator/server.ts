@@ -17,7 +17,7 @@ import { type Core, isOpenbaoFrom } from './core.ts';
 import { answerKv1, answerKv2 } from './kv.ts';
 import { answerMounts, answerUiMounts, defaultMounts, findMount } from './mounts.ts';
 import { answerPolicies } from './policies.ts';
-import { restoreSnapshot, createSnapshot } from './snapshot.ts';
+import { createSnapshot, restoreSnapshot } from './snapshot.ts';
 import { answerRoles, answerTokens, capabilitiesOf, createRoot, findToken, logIn, type Token } from './tokens.ts';
 
 export type Call = Pick<Asked, 'method' | 'path' | 'query' | 'body'> & { token: string };

@@ -2,7 +2,7 @@ import { imageNameParts } from '../../../engine/image-name.ts';
 import { Fault } from '../../../faults/fault.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import type { TextPosition } from '../../../text/position.ts';
-import { bandOf, parseBand, keyOf, type Vulnerability } from './vulnerability.ts';
+import { bandOf, keyOf, parseBand, type Vulnerability } from './vulnerability.ts';
 
 /** More would only fill the screen; the total number is reported. */
 const problemsKept = 20;

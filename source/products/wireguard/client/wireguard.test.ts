@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { inspectConfig } from '../../../config-files/wireguard/inspect-config.ts';
 import { endpointProblem } from '../../../config-files/wireguard/inspect-peers.ts';
-import { keyProblem, createKeyPair, createPresharedKey, publicKeyOf } from '../../../config-files/wireguard/wireguard-keys.ts';
+import { createKeyPair, createPresharedKey, keyProblem, publicKeyOf } from '../../../config-files/wireguard/wireguard-keys.ts';
 import { type ClientSettings, clientConfig, serverPeer } from './client-config.ts';
 
 const own = createKeyPair();
@@ -93,13 +93,13 @@ describe('what is wrong, with line, column and field', () => {
     ['no equals sign', 'MTU = 1420', '  MTU 1420', ['5:3 ', 'error', /Expected "Name = value"/]],
     ['an unknown section', '[Peer]', '[Pear]', ['7:1 ', 'error', /Unknown section/]],
     ['a field twice', 'MTU = 1420', 'MTU = 1420\nMTU = 1300', ['6:1 [Interface] MTU', 'error', /twice/]],
+    ['set up and never undone', 'MTU = 1420', 'MTU = 1420\nPostUp = ip rule add x', ['6:10 [Interface] PostUp', 'error', /never undone/]],
     [
-      'set up and never undone',
+      'undone and never set up',
       'MTU = 1420',
-      'MTU = 1420\nPostUp = ip rule add x',
-      ['6:10 [Interface] PostUp', 'error', /never undone/],
+      'MTU = 1420\nPreDown = ip rule del x',
+      ['6:11 [Interface] PreDown', 'error', /no matching PostUp/],
     ],
-    ['undone and never set up', 'MTU = 1420', 'MTU = 1420\nPreDown = ip rule del x', ['6:11 [Interface] PreDown', 'error', /no matching PostUp/]],
   ] as const)('%s', (_, what, by, [engineName, level, message]) => {
     expect(replaced(what, by)).toContainEqual([engineName, level, expect.stringMatching(message)]);
   });
