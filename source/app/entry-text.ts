@@ -76,11 +76,7 @@ function deploymentSections(entry: CatalogEntry): Sections {
     ]),
     Fields: entry.fields.map(fieldRow),
     'Only one of each': unnamed(entry.oneOf.map((set) => set.join(' or '))),
-    Mounts: Object.entries(entry.volumes).map(([target, { description, content }]) => [
-      target,
-      description,
-      content && `contains ${content}`,
-    ]),
+    Mounts: Object.entries(entry.volumes).map(([target, { description, content }]) => [target, description, content && `has ${content}`]),
     Backup: entry.backup.map(({ id, volume, method, service, dump, restore, with: others, exclude, why }) => [
       id,
       `${volume}: ${method}${service ? ` in ${service}` : ''}`,

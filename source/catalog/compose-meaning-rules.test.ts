@@ -72,7 +72,7 @@ describe('a compose file of the right form', () => {
     const whole = soundCompose.slice(soundCompose.indexOf(map), soundCompose.indexOf('    volumes:\n'));
     expect(await reported(whole, list)).toEqual([
       'warning 9:9 In a list, the quotes become part of the value of APP_SECRET. Quote the whole entry, or use a map.',
-      'error 10:9 The space before the equals sign would become part of the name. Write SIGNUP=${SIGNUP:-true}.',
+      'error 10:9 The space before the equals sign would be part of the name. Write SIGNUP=${SIGNUP:-true}.',
       'warning 12:9 SIGNUP is set twice, and the last value applies. Keep one of the two.',
     ]);
   });

@@ -92,12 +92,7 @@ export function* olderFindings(value: unknown, path: YamlPath = []): Generator<O
       if (key !== 'include') yield { path: at, part: 'key', message, remedy };
     } else if (firstFitting(newerValues, at)?.(inner) === true) {
       const also = fits('services.*.env_file.*', at) ? `, and ${podman} fails` : '';
-      yield {
-        path: at,
-        part: 'value',
-        message: `${python} does not accept ${kindOf(inner)} here and rejects the whole file${also}.`,
-        remedy,
-      };
+      yield { path: at, part: 'value', message: `${python} rejects the whole file: no ${kindOf(inner)} is allowed here${also}.`, remedy };
     } else {
       if (byPodman !== undefined) yield { path: at, part: 'key', message: `${byPodman}.`, remedy };
       yield* olderFindings(inner, at);
@@ -126,7 +121,7 @@ function fits(pattern: string, path: YamlPath): boolean {
 }
 
 function kindOf(value: unknown): string {
-  if (value === null) return 'an empty value';
-  if (Array.isArray(value)) return 'a list';
-  return isMap(value) ? 'a map' : shownValue(value);
+  if (value === null) return 'empty value';
+  if (Array.isArray(value)) return 'list';
+  return isMap(value) ? 'map' : shownValue(value);
 }

@@ -157,11 +157,7 @@ function* environment({ component }: Draft, service: string, value: unknown): Ge
         level: field.secret ? 'error' : 'warning',
       };
     if (/\s$/.test(name))
-      yield inCompose(
-        path,
-        `The space before the equals sign would become part of the name.`,
-        `Write ${name.trim()}=${(rest ?? '').trim()}.`,
-      );
+      yield inCompose(path, `The space before the equals sign would be part of the name.`, `Write ${name.trim()}=${(rest ?? '').trim()}.`);
     if (rest !== undefined && /^(["']).*\1$/s.test(rest)) {
       const message = `In a list, the quotes become part of the value of ${name}.`;
       yield warning(inCompose(path, message, 'Quote the whole entry, or use a map.'));

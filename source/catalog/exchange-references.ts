@@ -32,8 +32,7 @@ export function* checkExchange(draft: Draft): Generator<RuleFinding> {
       const message = `"${use.field}" is not a plain variable of compose.yaml.`;
       yield inComponent([...path, 'field'], message, 'Use a field with target: environment that is not secret.');
     }
-    if (use.component === component.id)
-      yield inComponent([...path, 'component'], 'A component cannot use itself.', 'Use another component.');
+    if (use.component === component.id) yield inComponent([...path, 'component'], 'A component cannot use itself.', 'Use another one.');
     for (const [at, service] of (use.services ?? []).entries()) {
       if (compose?.services.get(service)?.networkMode !== undefined) {
         const message = `"${service}" sets network_mode and cannot join another network.`;
@@ -76,8 +75,7 @@ export function* checkBeforeStart({ component, compose }: Draft): Generator<Rule
 
 /** R14: `localhost` inside a container is the container itself. */
 export function* checkReach({ component, compose }: Draft): Generator<RuleFinding> {
-  const remedy =
-    'Use the name of a service, or set audience: browser if users open the address, or audience: listen if it is a listen address.';
+  const remedy = 'Use the name of a service, or set audience: browser if users open the address, or audience: listen if it listens there.';
   for (const [index, field] of component.fields.entries()) {
     if (!followedByContainer(field)) continue;
     const message = (address: string) => `The container of "${field.name}" would use ${address} inside itself.`;

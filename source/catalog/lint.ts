@@ -25,16 +25,12 @@ export const lintRules: readonly LintRule[] = tables.flatMap((rules) => Object.e
 
 function* groupAndName({ component, folderName, groupName }: Draft): Generator<RuleFinding> {
   if (component.id !== folderName)
-    yield inComponent(['id'], `The id is "${component.id}", but the folder is named "${folderName}".`, 'Use the same name for both.');
+    yield inComponent(['id'], `The id is "${component.id}", but the folder is named "${folderName}".`, 'Use one name for both.');
   if (groupName === undefined) return;
   if (!(groups as readonly string[]).includes(groupName))
     yield inComponent(['group'], `The folder "${groupName}" is not a known group.`, `Move this folder into one of ${groups.join(', ')}.`);
   else if (groupName !== component.group)
-    yield inComponent(
-      ['group'],
-      `The group is "${component.group}", but the folder above is "${groupName}".`,
-      'Use the same name for both.',
-    );
+    yield inComponent(['group'], `The group is "${component.group}", but the folder above is "${groupName}".`, 'Use one name for both.');
 }
 
 function* multipartFiles({ component }: Draft): Generator<RuleFinding> {

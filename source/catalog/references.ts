@@ -284,11 +284,7 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
       const remedy = 'Use another call, or set reads: true if it changes nothing in the product.';
       yield inComponent(path, `${who} can only use calls that read, but "${name}" does more.`, remedy);
     } else if (call.auth !== 'none')
-      yield inComponent(
-        path,
-        `${who} must not log in, but "${name}" does: a wrong password would lock accounts.`,
-        'Use a call with auth none.',
-      );
+      yield inComponent(path, `${who} must not log in, but "${name}" does: failures would lock accounts.`, 'Use a call with auth none.');
     else if (Object.values(call.inputs).some(({ required }) => required))
       yield inComponent(path, `${who} cannot prompt, but "${name}" requires inputs.`, 'Use a call without required inputs.');
   };

@@ -42,7 +42,7 @@ export async function parseCommandLine(
   if (!ownsVersion(argv, flows)) program.version(version, '-V, --version', 'print the version');
   program
     .description(
-      'A console for a self-hosted stack of containers. Without a verb, opens the console, or prints the status when not in a terminal.',
+      'A console for a self-hosted stack of containers. Without a verb, opens the console, or prints the status if not in a terminal.',
     )
     .usage('[options] [verb] [arguments]')
     .helpOption('-h, --help', 'print this help')

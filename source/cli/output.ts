@@ -65,14 +65,9 @@ export class Output {
     await nextTurn();
     if (!this.#failure) return;
     const message = `Cannot write the result: ${messageOf(this.#failure)}.`;
-    throw new Fault(
-      'failed.output',
-      message,
-      'The command completed, but its output could not be written. Check the file or pipe that it is written to.',
-      {
-        cause: this.#failure,
-      },
-    );
+    throw new Fault('failed.output', message, 'The command completed, but its output could not be written. Check its file or pipe.', {
+      cause: this.#failure,
+    });
   }
 
   withoutColour(): void {

@@ -8,6 +8,6 @@ export function hostNameProblem(name: string): string | undefined {
   if (reservedHostNames.includes(name)) return `"${name}" is reserved. Choose another name.`;
   if (name.startsWith('-')) return 'The name must not begin with a dash.';
   if (!hostNameShape.test(name))
-    return 'The name must consist of letters, digits, dots, dashes and underscores, and begin with a letter or digit.';
+    return 'The name must have letters, digits, dots, dashes and underscores only, and begin with a letter or digit.';
   return name.length > longestHostName ? `The name must have at most ${longestHostName} characters.` : undefined;
 }

@@ -333,12 +333,7 @@ export function unreadableFault(path: string, cause: unknown): Fault {
   return cause instanceof Fault ? cause : unreadable(path, reasonOf(cause), cause);
 }
 
-function unreadable(
-  path: string,
-  reason: string,
-  cause?: unknown,
-  remedy = 'Check that it is a regular file or folder that you may read.',
-) {
+function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that it is a regular file or folder you can read.') {
   return new Fault('config.unreadable', `${path} cannot be read: ${reason}.`, remedy, { where: { file: path }, cause });
 }
 

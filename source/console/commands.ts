@@ -8,7 +8,7 @@ import type { FlowRuns } from './flow-runs.ts';
 import { type FilterTarget, firstScroll, type InterfaceState } from './interface-store.ts';
 import type { KeyPress } from './key-press.ts';
 import type { CommandId, KeyBinding, KeyContext } from './keymap.ts';
-import { flowOf, isOffered, isOurs, onlyComponentWithApi } from './offers.ts';
+import { flowOf, isOffered, isOurs, onlyOneWithApi } from './offers.ts';
 import { type OpenScreens, openScreens } from './open-screens.ts';
 import { detailTabs, isOverlay, type PaneId, paneCommand, paneIds } from './panes.ts';
 import { type Actions, type Amount, navigation, noPage, type Page } from './screen.ts';
@@ -187,7 +187,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     const flows = found.flatMap((binding) => flowOf(app, binding.flow ?? '') ?? []);
     const { component: shown, host } = target();
     const here = flows.find((flow) => isOffered(app, flow, shown, host));
-    const [elsewhere] = here ? [] : flows.flatMap((flow) => onlyComponentWithApi(app, flow) ?? []);
+    const [elsewhere] = here ? [] : flows.flatMap((flow) => onlyOneWithApi(app, flow) ?? []);
     const [first] = flows;
     if (here) startFlow(here);
     else if (elsewhere && !app.options.readOnly) say('warning', `This key applies to ${elsewhere.id}. Select it first.`);

@@ -68,13 +68,7 @@ const shared = [
   })),
   { id: 'tab-right', keys: [']'], context: 'everywhere', title: 'Next tab of the details' },
   { id: 'tab-left', keys: ['['], context: 'everywhere', title: 'Previous tab of the details' },
-  {
-    id: 'log-scope',
-    keys: ['L'],
-    context: 'everywhere',
-    title: 'Show the logs of the component, its project or the whole host',
-    find: true,
-  },
+  { id: 'log-scope', keys: ['L'], context: 'everywhere', title: 'Show the logs of the component, project or host', find: true },
   { id: 'next-host', keys: ['>'], context: 'everywhere', title: 'Show only components of the next host, then all', find: true },
   { id: 'previous-host', keys: ['<'], context: 'everywhere', title: 'Show only components of the previous host' },
   // Keys that open a screen are listed here.

@@ -30,11 +30,7 @@ export function rubbishFault(address: EngineAddress, saying: string, cause?: unk
 }
 
 export function brokenFault(address: EngineAddress, cause?: unknown): Fault {
-  return unreachable(
-    `The connection to the engine at ${engineNameOf(address)} was lost.`,
-    'Check that the engine is still running.',
-    cause,
-  );
+  return unreachable(`The connection to the engine at ${engineNameOf(address)} was lost.`, 'Check that it is still running.', cause);
 }
 
 function codesOf(thrown: unknown): string[] {

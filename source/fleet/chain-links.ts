@@ -106,31 +106,23 @@ function folderOf(client: Reached, importer: Reached, paths: readonly Mount[]): 
   const shared = paths.filter(({ target, source }) => sourceAt(importer.detail, target)?.source === source);
   const [first] = paths;
   if (shared.length > 0 || !first)
-    return shared.flatMap(({ target }) =>
-      sourceAt(importer.detail, target)?.readOnly
-        ? found(
-            'warning',
-            `${importer.id} can only read the downloads of ${client.id}: it can copy them, but not link or move them.`,
-            `Mount ${target} as writable: ${edit}`,
-          )
-        : [],
-    );
+    return shared
+      .filter(({ target }) => sourceAt(importer.detail, target)?.readOnly)
+      .map(({ target }) => {
+        const message = `${importer.id} can only read the downloads of ${client.id}: it can copy them, but not link or move them.`;
+        return found('warning', message, `Mount ${target} as writable: ${edit}`);
+      });
   const { target, source } = first;
   const elsewhere = seenAt(importer.detail, source);
+  if (elsewhere !== undefined) {
+    const message = `${importer.id} has the folder of ${client.id} at ${elsewhere}, but ${client.id} reports ${target}.`;
+    const remedy = `Mount it at ${target} too (${edit}), or set a remote path mapping from ${target} to ${elsewhere} in its settings.`;
+    return [found('warning', message, remedy)];
+  }
   const here = sourceAt(importer.detail, target);
-  return [
-    elsewhere === undefined
-      ? found(
-          'error',
-          `${importer.id} cannot access the downloads of ${client.id}: ${target} is ${shown(source)} in ${client.id}, but ${here ? shown(here.source) : 'not mounted'} in ${importer.id}.`,
-          `Mount the same folder of the host in both: ${edit}`,
-        )
-      : found(
-          'warning',
-          `${importer.id} has the folder of ${client.id} at ${elsewhere}, but ${client.id} reports ${target}.`,
-          `Mount it at ${target} too (${edit}), or set a remote path mapping from ${target} to ${elsewhere} in its settings.`,
-        ),
-  ];
+  const there = `but ${here ? shown(here.source) : 'not mounted'} in ${importer.id}`;
+  const message = `${importer.id} cannot access the downloads of ${client.id}: ${target} is ${shown(source)} in ${client.id}, ${there}.`;
+  return [found('error', message, `Mount the same folder of the host in both: ${edit}`)];
 }
 
 export function libraryBetween(importers: readonly Reached[], scanners: readonly Reached[]): Between[] {

@@ -107,7 +107,7 @@ describe('the chain of media automation (R55)', () => {
       'indexer-manager': { ...net, view: { state: stateOf('database error', 'error'), detail: 'It cannot read it.' } },
     });
     expect(ill.stages[0]?.state).toBe('troubled');
-    expect(reported(ill)).toEqual(['error release: indexer-manager is running, but reports: It cannot read it.']);
+    expect(reported(ill)).toEqual(['error release: indexer-manager runs, but reports: It cannot read it.']);
     const away = await look({ ...sound, 'media-server': { view: inState('unknown', 'unknown') } });
     expect(away.stages[4]?.state).toBe('unknown');
     expect(away.whole).toBe(false);

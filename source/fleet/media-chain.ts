@@ -127,11 +127,7 @@ function atStage(view: ChainStageView, stages: readonly ChainStageView[], { comp
       return found('warning', message, 'Check it: quarterdeck status');
     }
     if (member.state.severity !== 'error') return [];
-    return found(
-      level,
-      `${member.id} is running, but reports: ${component?.detail ?? member.state.label}`,
-      `quarterdeck logs ${member.id}`,
-    );
+    return found(level, `${member.id} runs, but reports: ${component?.detail ?? member.state.label}`, `quarterdeck logs ${member.id}`);
   });
 }
 

@@ -28,7 +28,7 @@ export interface ChecklistAction extends Choice {
 }
 
 /** Prompts for the next action, and does skips itself. Returns `go` only if nothing blocks. Without a user, no item is skipped. */
-export async function promptChecklist(
+export async function runChecklist(
   session: Session,
   list: Checklist,
   { id, label, go, actions = [] }: { id: string; label: string; go: string; actions?: readonly ChecklistAction[] },

@@ -162,8 +162,7 @@ export async function unpackLocal(
     const parts = partsOf(header.name);
     const [first, ...rest] = parts;
     top ??= first ?? '';
-    if ((first ?? '') !== top)
-      throw new Fault('refused.archivePath', 'The archive has more than one top-level entry.', 'Nothing was written.');
+    if ((first ?? '') !== top) throw new Fault('refused.archivePath', 'The archive has several top-level entries.', 'Nothing was written.');
     const at = join(workshop, 'top', ...rest);
     const mode = (header.mode ?? 0o644) & 0o777;
     if (header.type === 'directory') {

@@ -26,7 +26,7 @@ async function readFileOf(
     // Without O_NONBLOCK, opening a named pipe would block until another process writes to it.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const facts = await file.stat();
-    if (facts.isDirectory()) throw fileFault(path, 'it is a folder', 'Use the path of a file.');
+    if (facts.isDirectory()) throw fileFault(path, 'it is a folder', 'Pass a file.');
     if (!facts.isFile()) throw fileFault(path, 'it is not a regular file', 'Use the path of a regular file.');
     const most = limitBytes ?? wholeFileLimitBytes;
     const chunks: Buffer[] = [];
@@ -65,8 +65,7 @@ async function listFolder(path: string, signal: AbortSignal): Promise<string[] |
   try {
     return (await readdir(path)).sort();
   } catch (cause) {
-    if (codeOf(cause) === 'ENOTDIR' && (await factsOf(path, signal)))
-      throw fileFault(path, 'it is not a folder', 'Use the path of a folder.', cause);
+    if (codeOf(cause) === 'ENOTDIR' && (await factsOf(path, signal))) throw fileFault(path, 'it is not a folder', 'Pass a folder.', cause);
     return missingOr(path, cause, signal);
   }
 }
@@ -102,9 +101,7 @@ async function makeFolderOf(grant: Grant, path: string, { mode }: { mode: number
     throw new Fault(
       'failed.file',
       `The folder ${path} cannot be created: ${taken ? 'a file with that name exists' : reasonOf(cause)}.`,
-      taken
-        ? 'Move or delete the file, or use another folder.'
-        : 'Check the owner of its parent folder and the free space on the filesystem.',
+      taken ? 'Move or delete the file, or use another folder.' : 'Check the owner of its parent folder and the free space.',
       { where: { file: path }, cause },
     );
   }

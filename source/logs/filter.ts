@@ -67,7 +67,7 @@ export function parseLogFilter(typed: string): LogFilterAnswer {
   if (library === 'missing') {
     return {
       state: 'problem',
-      problem: 'The library for regular expressions could not be loaded: restart Quarterdeck, or filter by text.',
+      problem: 'Regular expressions could not be loaded: restart Quarterdeck, or filter by text.',
     };
   }
   const matcher = expressionMatcher(source, library);

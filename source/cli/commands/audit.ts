@@ -29,11 +29,7 @@ export async function runAuditVerb(
     return 0;
   }
   if (action !== 'verify')
-    throw new Fault(
-      'usage.audit',
-      `Unknown audit command "${cleanLine(action)}".`,
-      'Use "quarterdeck audit" or "quarterdeck audit verify".',
-    );
+    throw new Fault('usage.audit', `Unknown audit command "${cleanLine(action)}".`, 'Use quarterdeck audit or quarterdeck audit verify.');
   const report = await audit.verify();
   if (options.json)
     output.json({ schema: 1, ...report, whole: report.problems.length === 0 && report.unchecked === 0 && !lockedOf(report) });

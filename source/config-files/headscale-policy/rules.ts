@@ -64,10 +64,7 @@ function checkAction(policy: PolicyText, rule: Node, allowed: readonly string[])
   const node = memberOf(rule, 'action');
   const action = textOf(node);
   if (action === undefined || !allowed.includes(action))
-    policy.wrong(
-      node ?? rule,
-      `"action" must be ${allowed.map((one) => `"${one}"`).join(' or ')}: everything that no rule accepts is denied.`,
-    );
+    policy.wrong(node ?? rule, `"action" must be ${allowed.map((one) => `"${one}"`).join(' or ')}: all else is denied.`);
   return action;
 }
 
@@ -215,8 +212,7 @@ export function checkName(policy: PolicyText, node: Node, name: string, side: Si
 
 function checkAutogroup(policy: PolicyText, node: Node, name: string, side: Side): void {
   if (side === 'owner') policy.wrong(node, `"${name}" cannot own a tag.`);
-  else if (!autogroups[side].includes(name))
-    policy.wrong(node, `"${name}" is not allowed here. Use one of: ${autogroups[side].join(', ')}.`);
+  else if (!autogroups[side].includes(name)) policy.wrong(node, `"${name}" is not allowed here. Use: ${autogroups[side].join(', ')}.`);
 }
 
 /** Parses `host:ports`, where the ports are the part after the last colon. */

@@ -32,8 +32,7 @@ export function inspectConfig(text: string) {
 
 function checkSections(interfaces: readonly ConfigSection[], peers: readonly ConfigSection[], found: Findings): void {
   const at = (line: number) => ({ line, column: 1 });
-  if (interfaces.length === 0)
-    found.error(at(1), '', 'The [Interface] section is missing.', 'Begin with [Interface], PrivateKey and Address.');
+  if (interfaces.length === 0) found.error(at(1), '', '[Interface] is missing.', 'Begin with [Interface], PrivateKey and Address.');
   for (const { line } of interfaces.slice(1)) found.error(at(line), '', '[Interface] is defined twice.', 'Use one file for each tunnel.');
   if (peers.length > 0) return;
   const message = 'The [Peer] section is missing: the tunnel has no remote end.';
@@ -45,20 +44,14 @@ function checkInterface(own: ConfigSection, isFull: boolean, found: Findings): v
   const [privateKey] = valuesOf(own, 'PrivateKey');
   const keyWrong = privateKey ? keyProblem(privateKey.value) : undefined;
   if (!privateKey) found.error(begin, 'PrivateKey', 'The private key is missing.', 'Add it, or set it with wg in PostUp.');
-  else if (keyWrong !== undefined)
-    found.error(privateKey, 'PrivateKey', `The private key is invalid. ${keyWrong}`, 'Copy the whole key again.');
+  else if (keyWrong !== undefined) found.error(privateKey, 'PrivateKey', `Invalid private key. ${keyWrong}`, 'Copy the whole key again.');
 
   const addresses = partsOf(valuesOf(own, 'Address'));
   if (addresses.length === 0)
     found.error(begin, 'Address', 'The tunnel address of this machine is missing.', 'For example: Address = 10.8.0.2/32');
   for (const address of addresses)
     if (!isNetwork(address.value))
-      found.error(
-        address,
-        'Address',
-        `"${short(address.value)}" is not an address.`,
-        'Write one such as 10.8.0.2/32, or several separated by commas.',
-      );
+      found.error(address, 'Address', `"${short(address.value)}" is not an address.`, 'For example: 10.8.0.2/32, fd00::2/128');
 
   checkNames(own, isFull, begin, found);
   checkMtu(own, addresses, begin, found);

@@ -30,12 +30,7 @@ function checkKeys(peer: ConfigSection, own: string | undefined, seen: Map<strin
     found.error({ line: peer.line, column: 1 }, 'PublicKey', message, 'Get it from the operator of the peer; it is not secret.');
   } else if (wrong !== undefined) found.error(publicKey, 'PublicKey', `The public key is invalid. ${wrong}`, again);
   else if (publicKey.value === own)
-    found.error(
-      publicKey,
-      'PublicKey',
-      'This is the public key of this machine.',
-      "Use the public key of the peer: each side has the other's key.",
-    );
+    found.error(publicKey, 'PublicKey', 'It is the public key of this machine.', "Use the public key of the peer: each has the other's.");
   else {
     const before = seen.get(publicKey.value);
     if (before !== undefined) found.error(publicKey, 'PublicKey', `The [Peer] of line ${before} has the same key.`, 'Merge the two.');

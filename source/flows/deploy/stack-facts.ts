@@ -27,7 +27,7 @@ import { type HostAnswers, once, queryHost } from '../../stack/preflight/host-fa
 import { listDeployments } from '../../stack/read-deployment.ts';
 import type { EngineScope } from '../engine-scope.ts';
 
-export interface HostInspection {
+export interface HostState {
   scope: EngineScope;
   stackFolder: string;
   /** Undefined if the host has no compose: preflight reports it. */
@@ -47,7 +47,7 @@ export interface HostInspection {
   secrets: () => Promise<readonly SecretEntry[]>;
 }
 
-export interface StackFacts extends HostInspection {
+export interface StackFacts extends HostState {
   entry: CatalogEntry;
   source: ComponentSource;
   deployment: Deployment | undefined;
@@ -104,8 +104,8 @@ export function secretName(engineName: string, component: string, variable: stri
 
 export async function inspectHost(
   scope: EngineScope,
-  secrets: HostInspection['secrets'] = once(() => secretEntries(scope)),
-): Promise<HostInspection> {
+  secrets: HostState['secrets'] = once(() => secretEntries(scope)),
+): Promise<HostState> {
   const { host, engine, signal } = scope;
   const asked = queryHost(host, engine, signal);
   const stackFolder = await scope.stackFolder();
@@ -134,7 +134,7 @@ export async function inspectHost(
   };
 }
 
-export async function gatherStackFacts(scope: EngineScope, entry: CatalogEntry, look?: HostInspection): Promise<StackFacts> {
+export async function gatherStackFacts(scope: EngineScope, entry: CatalogEntry, look?: HostState): Promise<StackFacts> {
   const { context, engineName, signal } = scope;
   if (entry.deploy !== 'compose') {
     throw new Fault(
@@ -245,7 +245,7 @@ export interface Deployed {
 }
 
 /** Throws `usage.component` for a component that the catalog does not know, `refused.notOurs` for one that Quarterdeck did not deploy. */
-export async function deployed(scope: EngineScope, id: string, look?: HostInspection): Promise<Deployed> {
+export async function deployed(scope: EngineScope, id: string, look?: HostState): Promise<Deployed> {
   const { context } = scope;
   const entry = context.catalog.get(id);
   if (!entry)

@@ -8,7 +8,7 @@ import { freeSpace } from '../../stack/free-space.ts';
 import { agoText, bytesText } from '../../text/quantities.ts';
 import { isBackupRequested } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
-import { checklistOutcome, inTheWay, pausedFault, promptChecklist, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
+import { checklistOutcome, inTheWay, pausedFault, runChecklist, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
 import { componentOf } from '../components/service-targets.ts';
 import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
 import { EngineScope } from '../engine-scope.ts';
@@ -110,7 +110,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
   } else if (!updated) {
     for (const step of steps.filter(({ after }) => !after)) await confirmStep(checklist, step);
     for (;;) {
-      const answer = await promptChecklist(session, list, {
+      const answer = await runChecklist(session, list, {
         id: 'checklist',
         label: `Update ${id}`,
         go: 'Continue and review the changes',

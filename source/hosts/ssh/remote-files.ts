@@ -47,7 +47,7 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
         if (outcome.stdout.length <= most) return outcome.stdout;
         throw fileFault(path, 'it is larger than 16 MiB', 'Check that it is the right file.');
       }
-      if (outcome.exitCode === exits.folder) throw fileFault(path, 'it is a folder', 'Use the path of a file.');
+      if (outcome.exitCode === exits.folder) throw fileFault(path, 'it is a folder', 'Pass a file.');
       if (outcome.exitCode === exits.notPlain) throw fileFault(path, 'it is not a regular file', 'Use the path of a regular file.');
       return missingOr(path, outcome);
     },
@@ -59,7 +59,7 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
     async list(path, signal) {
       const answer = await shell.ask(listScript(shellWord(path)), { signal, limitMs: askLimitMs, limitBytes: wholeFileLimitBytes });
       if (answer.ending === '0') return textOf(answer.stdout).split('\0').slice(0, -1).sort();
-      if (answer.ending === String(exits.notFolder)) throw fileFault(path, 'it is not a folder', 'Use the path of a folder.');
+      if (answer.ending === String(exits.notFolder)) throw fileFault(path, 'it is not a folder', 'Pass a folder.');
       return missingOr(path, answer);
     },
     async write(grant, path, content, { mode }) {

@@ -33,8 +33,7 @@ const known: readonly Known[] = [
     shape: /REVOKED HOST KEY DETECTED|host key for \S+ is marked as revoked/,
     code: 'refused.hostKeyRevoked',
     says: (name) => `The host key of ${name} is marked as revoked on this machine: it may have been stolen.`,
-    remedy: (name) =>
-      `Generate a new host key on that machine, compare its fingerprint there, and connect again: quarterdeck hosts check ${name}`,
+    remedy: (name) => `Generate a new host key there, compare its fingerprint, and connect again: quarterdeck hosts check ${name}`,
   },
   {
     shape: /Host key verification failed|No .* host key is known for|differs from the key for the IP address/,
@@ -45,8 +44,7 @@ const known: readonly Known[] = [
   {
     shape: /Permission denied \(([^)]*)\)/,
     code: 'refused.login',
-    says: (name, [, ways]) =>
-      `${name} refused the login. It accepts ${cleanLine(ways ?? '').replaceAll(',', ', ')}, and none of them worked.`,
+    says: (name, [, ways]) => `${name} refused the login. It accepts ${cleanLine(ways ?? '').replaceAll(',', ', ')}; none worked.`,
     remedy: (name) => `Check the user and the key: ssh ${name}`,
   },
   {
@@ -102,8 +100,7 @@ const known: readonly Known[] = [
     shape: /kex_exchange_identification|Connection closed by|Connection reset by|Broken pipe|closed by remote host/,
     code: 'unreachable.link',
     says: (name) => `${name} closed the connection.`,
-    remedy: () =>
-      'It is restored automatically. If not, sshd may be restarting, have too many logins at once, or have banned this address.',
+    remedy: () => 'It is restored automatically. If not, sshd may be restarting, have too many logins, or have banned this address.',
   },
 ];
 

@@ -2,14 +2,7 @@ import { join, resolve } from 'node:path';
 import { listOwnFolder } from '../../config/own-files.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
-import {
-  type ChecklistAction,
-  checklistOutcome,
-  inTheWay,
-  promptChecklist,
-  skipsOf,
-  writeReport,
-} from '../../flows/checklist-questions.ts';
+import { type ChecklistAction, checklistOutcome, inTheWay, runChecklist, skipsOf, writeReport } from '../../flows/checklist-questions.ts';
 import { upgradeComponent } from '../../flows/deploy/upgrade-component.ts';
 import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { wordsUpTo } from '../../flows/flow-options.ts';
@@ -214,7 +207,7 @@ async function untilClear(checklist: ClusterChecklist): Promise<void> {
   const { session, list, target } = checklist;
   for (;;) {
     const isMissing = list.item('snapshot')?.state === 'blocked' && (await canSnapshot(checklist));
-    const answer = await promptChecklist(session, list, {
+    const answer = await runChecklist(session, list, {
       id: 'checklist',
       label: isPlaneAt(checklist.facts, target)
         ? `Upgrade the nodes of ${checklist.context} to ${target.text}`

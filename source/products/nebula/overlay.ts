@@ -14,13 +14,7 @@ import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { wordsOf } from '../../text/words.ts';
 import type { OverlayMesh } from './client/overlay-book.ts';
-import {
-  createAuthority,
-  inspectCertificates,
-  type NodeRequest,
-  type OverlayCertificate,
-  signNode,
-} from './client/overlay-certificates.ts';
+import { createCa, inspectCertificates, type NodeRequest, type OverlayCertificate, signNode } from './client/overlay-certificates.ts';
 import { bookOf, dayText, endText, jsonOf, meshOf } from './overlay-mesh.ts';
 
 const component = 'overlay-mesh';
@@ -49,7 +43,7 @@ export const overlayCa: Procedure = async (session, input, context) => {
     target: { host: input.engineName, component },
     done: async () => (await book.read()) !== undefined,
     run: async (grant) => {
-      const { certificate, key } = await createAuthority(grant, { name, seconds });
+      const { certificate, key } = await createCa(grant, { name, seconds });
       session.hide(key);
       const [read] = await inspectCertificates(certificate, grant.signal);
       // The key is stored first: a certificate without it is useless.
@@ -260,13 +254,7 @@ async function wordOr(
   const [word] = wordsUpTo(1, { words }, { takes: 'One at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
     /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'A name has up to 60 letters, digits, dots and dashes.';
-  return argumentOrPrompt(session, {
-    ...question,
-    check,
-    given: word,
-    code: 'usage.overlay',
-    remedy: 'See: quarterdeck overlay sign --help',
-  });
+  return argumentOrPrompt(session, { ...question, check, given: word, code: 'usage.overlay', remedy: 'quarterdeck overlay sign --help' });
 }
 
 async function groupsOf(session: Session, input: FlowInput, before: readonly string[]): Promise<readonly string[]> {

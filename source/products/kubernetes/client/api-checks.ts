@@ -48,9 +48,7 @@ export async function checkDeprecated(api: ClusterApi, targetMinor: number, sign
       [...uses.map(reported), caveat],
     );
   if (uses.length > 0)
-    return warning(`used, but removed later: ${uses.map(reported).join('; ')}`, 'Plan to move it; this upgrade does not remove it.', [
-      caveat,
-    ]);
+    return warning(`used, removed later: ${uses.map(reported).join('; ')}`, 'Plan to move it; this upgrade does not remove it.', [caveat]);
   return ok('no requests for deprecated versions', [caveat]);
 }
 

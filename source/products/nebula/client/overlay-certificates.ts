@@ -23,7 +23,7 @@ export interface NodeRequest extends Pick<OverlayMesh['nodes'][number], 'name' |
  * Creates an authority: its certificate and its private key, which is in a memory folder only while the program runs. Throws
  * `refused.noProgram` and `failed.overlay`, as all of these do.
  */
-export async function createAuthority(
+export async function createCa(
   { signal }: Grant,
   { name, seconds }: { name: string; seconds: number },
 ): Promise<{ certificate: string; key: string }> {
