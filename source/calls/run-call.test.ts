@@ -295,7 +295,7 @@ describe('an http call', () => {
 
   it('says what came instead of HTTP', async () => {
     const rubbish = await serveRaw((socket) => socket.write('SSH-2.0-OpenSSH_9.2\r\n'));
-    expect(await ask(target(rubbish), get())).toMatchObject({ ok: false, failure: 'What answers there does not use HTTP.' });
+    expect(await ask(target(rubbish), get())).toMatchObject({ ok: false, failure: 'The server does not use HTTP.' });
     const closing = await serveRaw((socket) => socket.destroy());
     expect(await ask(target(closing), get())).toMatchObject({ ok: false, failure: 'The connection was closed without an answer.' });
     const cutting = await serveRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc'));
@@ -379,7 +379,7 @@ describe('inputs', () => {
   const grant = () => mintGrant('ban', 'operate', never());
 
   it.each([
-    [{}, 'needs ip'],
+    [{}, 'requires ip'],
     [{ ip: 'nas' }, 'ip: "nas" must be an IPv4 or IPv6 address.'],
     [{ ip: '1.2.3.4', pi: 'x' }, 'has no input "pi"'],
   ])('%j is refused before anything is sent', async (inputs, message) => {

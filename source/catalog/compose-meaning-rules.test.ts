@@ -42,7 +42,7 @@ describe('a compose file of the right form', () => {
       '{db: {condition: service_completed_successfully}}',
       /^error 5:34 "app" would wait forever: "db" does not exit by itself\./,
     ],
-    ['a port twice', '  db:\n', '  db:\n    ports: [Port 8300/tcp is already used by "127.0.0.1:8300:5432"]\n', /^error 15:13 "app"\./],
+    ['a port twice', '  db:\n', '  db:\n    ports: ["127.0.0.1:8300:5432"]\n', /^error 15:13 Port 8300\/tcp is already used by "app"\./],
     ['a name with a space', '  db:\n', '  my db:\n', /^error 14:3 "my db" cannot be the name of a service\./],
     [
       'networks and a mode',

@@ -43,11 +43,11 @@ describe('a default', () => {
       /^warning component\.yaml 16:72 The default of "SIGNUP" is "true" here, but compose\.yaml has none: SIGNUP is empty until it is set\. Write \$\{SIGNUP:-true\} there\.$/,
     ],
     ['where compose.yaml wants a value', { compose: [[text, 'SIGNUP: "${SIGNUP:?say it}"']] }, /compose\.yaml has none/],
-    ['that is empty in compose.yaml', { compose: [[text, 'SIGNUP: "${SIGNUP:-}"']] }, /here and nothing in compose\.yaml/],
+    ['that is empty in compose.yaml', { compose: [[text, 'SIGNUP: "${SIGNUP:-}"']] }, /here, but nothing in compose\.yaml/],
     [
       'of what compose.yaml sets for good',
       { compose: [[text, 'SIGNUP: "false"']] },
-      /^warning component\.yaml 16:72 .* compose\.yaml sets SIGNUP to "false" for good\. Write \$\{SIGNUP:-true\} there so that it can be changed, or use the same value here\.$/,
+      /^warning component\.yaml 16:72 .* compose\.yaml always sets SIGNUP to "false"\. Write \$\{SIGNUP:-true\} there so that it can be changed, or use the same value here\.$/,
     ],
     [
       'that is not the same everywhere',

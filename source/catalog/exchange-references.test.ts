@@ -58,16 +58,16 @@ describe('what components give to each other', () => {
       provides,
       'uses[0].what: The component "runtime" does not provide "app".',
     ],
-    ['a field that is not there', uses.replace('RUNTIME_URL', 'RUNTIME_UR'), provides, 'uses[0].field: There is no field "RUNTIME_UR".'],
+    ['a field that is not there', uses.replace('RUNTIME_URL', 'RUNTIME_UR'), provides, 'uses[0].field: Unknown field "RUNTIME_UR".'],
     [
       'a secret field',
       uses.replace('RUNTIME_URL', 'APP_SECRET'),
       provides,
       'uses[0].field: "APP_SECRET" is not a plain variable of compose.yaml.',
     ],
-    ['itself', uses.replace('runtime', 'notes'), provides, 'uses[0].component: A component does not use itself.'],
+    ['itself', uses.replace('runtime', 'notes'), provides, 'uses[0].component: A component cannot use itself.'],
     ['a service that is not there', uses.replace('}]', ', services: [web]}]'), provides, 'uses[0].services[0]: Unknown service "web".'],
-    ['a port that is not there', '', provides.replace('port: web', 'port: api'), 'provides.api.port: There is no port "api".'],
+    ['a port that is not there', '', provides.replace('port: web', 'port: api'), 'provides.api.port: Unknown port "api".'],
   ])('%s is told', async (_, notes, runtime, expected) => {
     expect((await load({ notes, runtime })).found).toContain(expected);
   });
@@ -76,7 +76,7 @@ describe('what components give to each other', () => {
     const found = (check: string) => load({ notes: `errors:\n  - {condition: c, outcome: o, check: ${check}}\n` });
     expect((await found('runtime-url-at-localhost')).found).toEqual([]);
     // It stores no secrets that the network must not see.
-    expect((await found('wider-than-loopback')).found).toEqual(['errors[0].check: There is no check "wider-than-loopback".']);
+    expect((await found('wider-than-loopback')).found).toEqual(['errors[0].check: Unknown check "wider-than-loopback".']);
   });
 
   it('files that it needs to start lie where its main service looks', async () => {
@@ -85,7 +85,7 @@ describe('what components give to each other', () => {
     expect((await load({ notes: wanted('/etc/key') })).found).toEqual([
       'beforeStart[0].files[0]: "/etc/key" is not below a mount of the main service.',
     ]);
-    expect((await load({ notes: wanted('RUNTIME_UR') })).found).toEqual(['beforeStart[0].files[0]: There is no field "RUNTIME_UR".']);
+    expect((await load({ notes: wanted('RUNTIME_UR') })).found).toEqual(['beforeStart[0].files[0]: Unknown field "RUNTIME_UR".']);
   });
 
   it('a service on the host network cannot join', async () => {
@@ -97,10 +97,10 @@ describe('what components give to each other', () => {
 
 describe('the site of a component', () => {
   it.each([
-    ['site: {port: wbe}\n', 'site.port: There is no port "wbe".'],
-    ['site: {routes: [{path: /hub, port: hub}]}\n', 'site.routes[0].port: There is no port "hub".'],
+    ['site: {port: wbe}\n', 'site.port: Unknown port "wbe".'],
+    ['site: {routes: [{path: /hub, port: hub}]}\n', 'site.routes[0].port: Unknown port "hub".'],
     ['site: {routes: [{path: "/a b", port: web}]}\n', 'site.routes[0].path'],
-    ['site: {portal: address}\n', 'site.portal: There is no field "address".'],
+    ['site: {portal: address}\n', 'site.portal: Unknown field "address".'],
   ])('%s', async (notes, expected) => {
     expect((await load({ notes })).found.join('\n')).toContain(expected);
   });

@@ -106,7 +106,7 @@ describe('loadFolder', () => {
     expect(sound.problems).toEqual([]);
     expect(sound.entries.map(({ id }) => id)).toEqual(['notes']);
     const { problems } = await anchored(usual.replace('{a: "1"}', '{a: "${A"}'));
-    expect(problems).toMatchObject([{ line: 3, column: 15, message: 'The brace behind the dollar sign is never closed.' }]);
+    expect(problems).toMatchObject([{ line: 3, column: 15, message: 'The brace after the dollar sign is never closed.' }]);
   });
 
   it("reads a flat folder and a folder that is one component, for an operator's own catalog", async () => {
@@ -318,7 +318,7 @@ describe('loadFolder', () => {
       'xxxxxxxx',
       'calls.count.exec.service',
       'references',
-      /no service "xxxxxxxx"/,
+      /Unknown service "xxxxxxxx"/,
       /^Use one of: app, db\.$/,
     ],
     ['broken YAML', 'component', 'product: {name: Notes}', 'product: {name: Notes', 'services:\n  app', '', undefined, /./, /./],
@@ -341,8 +341,8 @@ describe('loadFolder', () => {
       '&& int',
       'checks[0].when',
       'expressions',
-      /cannot be read: Unexpected token/,
-      /Correct/,
+      /Invalid condition: Unexpected token/,
+      /Fix/,
     ],
     [
       'an unknown variable',
@@ -364,7 +364,7 @@ describe('loadFolder', () => {
       'probe.states[0].when',
       'expressions',
       /status has no "code"/,
-      /Correct/,
+      /Fix/,
     ],
     [
       'a field that no response to a call has',
@@ -374,8 +374,8 @@ describe('loadFolder', () => {
       'calls.count.okay',
       'checks[0].when',
       'expressions',
-      /calls have no "okay", only ok, status, json, text, headers, failure/,
-      /Correct/,
+      /calls has no "okay", only ok, status, json, text, headers, failure/,
+      /Fix/,
     ],
     [
       'a check that looks at an answer of its own',
@@ -429,7 +429,7 @@ describe('loadFolder', () => {
       'env.APP_SECRET',
       'checks[0].message',
       'expressions',
-      /would show the secret APP_SECRET/,
+      /would reveal the secret APP_SECRET/,
       /./,
     ],
     [
@@ -440,7 +440,7 @@ describe('loadFolder', () => {
       'helth',
       'probe.call',
       'references',
-      /no call "helth"/,
+      /Unknown call "helth"/,
       /Did you mean "health"/,
     ],
     [
@@ -495,7 +495,7 @@ describe('loadFolder', () => {
       'many-note}',
       'errors[0].check',
       'references',
-      /no check "many-note"/,
+      /Unknown check "many-note"/,
       /Did you mean "many-notes"/,
     ],
     [
@@ -506,7 +506,7 @@ describe('loadFolder', () => {
       'wbe',
       'calls.health.http.port',
       'references',
-      /no port "wbe"/,
+      /Unknown port "wbe"/,
       /Did you mean "web"/,
     ],
     [
@@ -517,7 +517,7 @@ describe('loadFolder', () => {
       'application',
       'calls.count.exec.service',
       'references',
-      /no service "application"/,
+      /Unknown service "application"/,
       /app, db/,
     ],
     [
@@ -528,7 +528,7 @@ describe('loadFolder', () => {
       '<txet>',
       'calls.add.http.json.text',
       'calls',
-      /no input "txet"/,
+      /Unknown input "txet"/,
       /Did you mean "text"/,
     ],
     [
@@ -550,7 +550,7 @@ describe('loadFolder', () => {
       '<pin>',
       'calls.count.exec.argv[1]',
       'calls',
-      /secret "pin" would be seen/,
+      /secret "pin" would be visible/,
       /stdin/,
     ],
     [
@@ -561,7 +561,7 @@ describe('loadFolder', () => {
       'colors',
       'fields[3].excludes[0]',
       'references',
-      /no field "colors"/,
+      /Unknown field "colors"/,
       /Did you mean "colours"/,
     ],
     [
@@ -572,7 +572,7 @@ describe('loadFolder', () => {
       '{name: SIGNUPS',
       'fields[1]',
       'fields',
-      /no service of compose.yaml gets SIGNUPS/,
+      /no service of compose.yaml has SIGNUPS/,
       /Did you mean "SIGNUP"/,
     ],
     [
@@ -605,7 +605,7 @@ describe('loadFolder', () => {
       'dbb',
       'services.dbb',
       'services',
-      /called "dbb"/,
+      /Unknown compose.yaml service "dbb"/,
       /Did you mean "db"/,
     ],
     [
@@ -649,7 +649,7 @@ describe('loadFolder', () => {
       '/dta',
       'volumes./dta',
       'volumes',
-      /at "\/dta"/,
+      /Unknown compose.yaml mount "\/dta"/,
       /Did you mean "\/data"/,
     ],
     [
@@ -660,7 +660,7 @@ describe('loadFolder', () => {
       './files/app.yml',
       'services.app.volumes[1]',
       'files',
-      /no files\/app\.yml in this folder/,
+      /files\/app\.yml is missing/,
       /^Add it\.$/,
     ],
     [
@@ -693,7 +693,7 @@ describe('loadFolder', () => {
       'dta',
       'backup[0].volume',
       'backup',
-      /no volume in compose.yaml called "dta"/,
+      /Unknown compose.yaml volume "dta"/,
       /Did you mean "data"/,
     ],
     [
@@ -715,7 +715,7 @@ describe('loadFolder', () => {
       'files/app.yml',
       'configFile.path',
       'files',
-      /no file "files\/app.yml"/,
+      /Unknown file "files\/app.yml"/,
       /./,
     ],
     [

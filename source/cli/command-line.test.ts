@@ -139,7 +139,7 @@ describe('the registry', () => {
     expect(await reached('vault', 'list', 'secret')).toEqual(['secrets-manager-path', 'secret']);
     expect(await reached('vault', 'list', 'secrets-manager-path', 'secret')).toEqual(['secrets-manager-path', 'secret']);
     expect(await reached('unseal', 'secret-manager')).toMatch(/No component is named "secret-manager"/);
-    expect(await reached('key')).toMatch(/No running component supports "key" is about/);
+    expect(await reached('key')).toMatch(/No running component supports "key"/);
     const other = { ...manager, key: 'nas/vault/secrets-manager-path', host: 'nas' };
     const several = await run(['unseal'], { facts: { ...facts, components: [manager, other] } });
     expect(several.exitCode).toBe(2);
@@ -680,7 +680,7 @@ describe('run', () => {
   test('what is no flow, and an option that it does not have, are refused with a remedy', async () => {
     const unknown = await run(['run', 'stopp', 'password-vault']);
     expect([unknown.exitCode, unknown.ran.length]).toEqual([2, 0]);
-    expect(unknown.stderr).toMatch(/no flow "stopp"[\s\S]*stop/);
+    expect(unknown.stderr).toMatch(/Unknown flow "stopp"[\s\S]*stop/);
     const option = await run(['run', 'stop', 'password-vault', '--sudden']);
     expect([option.exitCode, option.ran.length]).toEqual([2, 0]);
     expect(option.stderr).toContain('--sudden');

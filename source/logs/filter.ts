@@ -152,17 +152,17 @@ function hasCapitals(source: string): boolean {
 
 /** Keyed by RE2's messages. `part` is the rejected part, `shown` the same if it is short. */
 const problems: Readonly<Record<string, (part: string, shown: string | undefined) => string>> = {
-  'missing closing )': () => 'A ) is missing; type \\( for the character itself.',
-  'unexpected )': () => 'Unmatched ); type \\) for the character itself.',
-  'missing closing ]': () => 'A ] is missing; type \\[ for the character itself.',
+  'missing closing )': () => 'A ) is missing; type \\( for a literal one.',
+  'unexpected )': () => 'Unmatched ); type \\) for a literal one.',
+  'missing closing ]': () => 'A ] is missing; type \\[ for a literal one.',
   'missing argument to repetition operator': (part) =>
-    `${part.slice(0, 1)} has nothing to repeat; type \\${part.slice(0, 1)} for the character itself.`,
+    `${part.slice(0, 1)} has nothing to repeat; type \\${part.slice(0, 1)} for a literal one.`,
   'invalid nested repetition operator': (_, shown) => `${shown ?? 'Something'} is a repetition of a repetition: omit one of the two.`,
   'invalid repeat count': (_, shown) =>
     `${shown ?? 'Something'} repeats too often: at most 1000 times, with nested repetitions multiplied.`,
-  'trailing backslash at end of expression': () => 'The \\ at the end escapes nothing; type \\\\ for the character itself.',
+  'trailing backslash at end of expression': () => 'The \\ at the end escapes nothing; type \\\\ for a literal one.',
   'invalid escape sequence': (_, shown) =>
-    `${shown ?? 'An escape'} is not a known escape: omit the \\, or type \\\\ for the character itself.`,
+    `${shown ?? 'An escape'} is not a known escape: omit the \\, or type \\\\ for a literal one.`,
   'invalid character class range': (_, shown) =>
     `${shown ?? 'A set'} is not a valid set of characters: put the lower end of a range first, and write classes as \\d, \\pL or [[:alpha:]].`,
   'duplicate capture group name': (_, shown) => `Two groups are named ${shown ?? 'the same'}: omit the names.`,

@@ -34,7 +34,7 @@ export const inService: readonly ShapeCase[] = [
   { written: 'volumes:', refusal: 'all' },
   { written: 'command: [sleep, 60]', refusal: 'all' },
   { written: 'command: []', refusal: 'nobody' },
-  { written: 'command:', refusal: 'the older', reported: /no empty value is allowed here, .* Remove the line/ },
+  { written: 'command:', refusal: 'the older', reported: /no empty value is allowed here\. Remove the line/ },
   {
     written: 'user: 1000',
     refusal: 'all',
@@ -69,7 +69,7 @@ export const inService: readonly ShapeCase[] = [
   {
     written: 'pull_policy: missing',
     refusal: 'the older',
-    reported: /no "missing" is allowed here, .* Use always, never or if_not_present\./,
+    reported: /no "missing" is allowed here\. Use always, never or if_not_present\./,
   },
   { written: 'deploy: {resources: {limits: {memory: 1G, cpus: 0.5}}}', refusal: 'nobody' },
   { written: 'deploy: {resources: {limits: {memory: 1000000}}}', refusal: 'all' },

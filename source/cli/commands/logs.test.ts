@@ -189,7 +189,7 @@ describe('logs', () => {
   test('--all is every component', async () => {
     const { asked, stderr } = await run(['--all']);
     expect(asked[0]?.componentKeys).toEqual(['local/stack/rss-reader', 'local/stack/password-vault']);
-    expect(stderr).toBe('file-sync has no container, and so no log.\n');
+    expect(stderr).toBe('file-sync has no container and no log.\n');
   });
 
   test('from when, until when and how much is asked of the engine', async () => {
@@ -459,8 +459,8 @@ describe('wrong words', () => {
     [['--all', 'password-vault'], 'Omit one of them'],
     [['pasword-vault'], 'Did you mean "password-vault"?'],
     [['rss-reader', '--service', 'databse'], 'Did you mean "database"?'],
-    [['password-vault', '--tail', 'many'], '--tail takes a number'],
-    [['password-vault', '--tail', '-1'], '--tail takes a number'],
+    [['password-vault', '--tail', 'many'], '--tail must be a number'],
+    [['password-vault', '--tail', '-1'], '--tail must be a number'],
     [['password-vault', '--since', 'soon'], '"soon" is no time'],
     [['password-vault', '--since', '10m', '--until', '1h'], '--until must be later than --since'],
     [['password-vault', '--sicne', '10m'], 'Did you mean --since'],
@@ -473,7 +473,7 @@ describe('wrong words', () => {
   test('a component without a container has no log; who follows waits for it', async () => {
     const { exitCode, stderr, asked } = await run(['file-sync']);
     expect({ exitCode, asked }).toEqual({ exitCode: 1, asked: [] });
-    expect(stderr).toContain('file-sync has no container, and so no log.');
+    expect(stderr).toContain('file-sync has no container and no log.');
     const following = await run(['file-sync', '-f']);
     expect(following.stderr).toBe('file-sync has no container yet; waiting for one.\n');
     expect(following.asked[0]?.componentKeys).toEqual(['local/stack/file-sync']);

@@ -171,7 +171,7 @@ function componentLine(component: ComponentView, selected: boolean, context: Row
   const savedMs = component.backup?.atMs;
   const product =
     savedMs !== undefined && isBackupDue(component, nowMs)
-      ? theme.paint('warning', pad(`backup is ${durationText(nowMs - savedMs)} old`, columns.product))
+      ? theme.paint('warning', pad(`backup ${durationText(nowMs - savedMs)} old`, columns.product))
       : quiet(cell(component.product, columns.product));
   const mark = context.marked.has(component.key) ? theme.paint('key', glyphs.mark) : ' ';
   const parts = [

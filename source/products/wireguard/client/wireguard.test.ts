@@ -34,7 +34,7 @@ describe('keys', () => {
 
   test.each([
     ['', /empty/],
-    ['abc', /44 characters, and this has 3/],
+    ['abc', /44 characters, not 3/],
     [`${'A'.repeat(42)}B=`, /not the base64 of 32 bytes/],
     [`${'A'.repeat(43)}=`, /zero/],
     ['!'.repeat(44), /not base64/],
