@@ -244,12 +244,12 @@ describe('an engine that cannot be reached says why, and what to do', () => {
 
   test('it is no HTTP', async () => {
     const path = await listen(createServer((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n')));
-    await expect(connect(path)).rejects.toMatchObject(fault(/no container engine: its response is not HTTP/, /DOCKER_HOST/));
+    await expect(connect(path)).rejects.toMatchObject(fault(/not a container engine: its response is not HTTP/, /DOCKER_HOST/));
   });
 
   test('it is a web server', async () => {
     const path = await listen(createHttpServer((_, response) => response.writeHead(404).end('<html>nginx</html>')));
-    await expect(connect(path)).rejects.toMatchObject(fault(/no container engine: it does not know/, /Check the address/));
+    await expect(connect(path)).rejects.toMatchObject(fault(/not a container engine: it does not support/, /Check the address/));
     const polite = await listen2(createHttpServer((_, response) => response.end('<html>Welcome</html>')));
     await expect(connect(polite)).rejects.toMatchObject(fault(/not a container engine/, /Check the address/));
   });

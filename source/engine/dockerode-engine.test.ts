@@ -162,7 +162,7 @@ describe('events', () => {
     const following = (async () => {
       for await (const event of engine.events({ sinceMs: 1_795_168_067_339, signal: signal() })) seen.push(event.action);
     })();
-    await expect(following).rejects.toMatchObject({ code: 'unreachable.engine', message: expect.stringContaining('broke') });
+    await expect(following).rejects.toMatchObject({ code: 'unreachable.engine', message: expect.stringContaining('was lost') });
     expect(seen).toEqual(['die', 'start']);
     expect(recorded.requests.at(-1)?.query.get('since')).toBe('1795168067.339000000');
   });
@@ -540,7 +540,7 @@ describe('files', () => {
     expect(await read('/etc/os-release')).toBe('ID=debian\n');
     expect(await engine.readFile(webId, '/none', { signal: signal() })).toBeUndefined();
     await expect(read('/etc')).rejects.toMatchObject({ code: 'engine.notFile', message: expect.stringContaining('folder') });
-    await expect(read('/loop')).rejects.toMatchObject({ code: 'engine.notFile', message: expect.stringContaining('circle') });
+    await expect(read('/loop')).rejects.toMatchObject({ code: 'engine.notFile', message: expect.stringContaining('too many levels of symbolic links') });
     await expect(engine.readFile('nope', '/x', { signal: signal() })).rejects.toMatchObject({ code: 'engine.noContainer' });
   });
 

@@ -160,7 +160,7 @@ describe('a component', () => {
   test('is unknown while the engine is away, and tells what was seen last', () => {
     const away = view([reader(), db()], { engineReachable: false });
     expect(away).toMatchObject({ state: { id: 'unknown', severity: 'unknown' } });
-    expect(away.detail).toContain('seen last: healthy');
+    expect(away.detail).toContain('last seen healthy');
   });
 
   test('links to the port that is really published (R89)', () => {

@@ -125,7 +125,7 @@ export function fileContract(subject: () => HostUnderTest): void {
       expect(await modeOf(at('open'))).toBe(0o755);
       await writeFile(at('one', 'file'), '');
       await expect(files().makeFolder(grant(), at('one', 'file'), { mode: 0o700 })).rejects.toMatchObject({
-        message: expect.stringContaining('there is a file of that name'),
+        message: expect.stringContaining('a file with that name exists'),
       });
     });
 
