@@ -84,7 +84,7 @@ export async function generatedPages(pictures: ReadonlySet<string> = new Set()) 
     for (const flow of group.flows)
       pages.set(
         `reference/procedures/${flow.id}.md`,
-        await flowPage(flow, group, pictures.has(flow.id) ? `/pictures/${flow.id}.svg` : undefined),
+        await flowPage(flow, group, pictures.has(flow.id) ? `/procedures/${flow.id}.svg` : undefined),
       );
   pages.set('reference/procedures/index.md', flowIndex(flowGroups));
 
@@ -138,10 +138,10 @@ async function writeSite(folder: string): Promise<void> {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
-  for (const name of readdirSync(docs)) if (/\.(?:png|svg)$/.test(name)) cpSync(join(docs, name), join(folder, name));
+  cpSync(join(docs, 'pictures'), join(folder, 'pictures'), { recursive: true });
   cpSync(join(import.meta.dirname, 'logo.svg'), join(folder, 'public/logo.svg'));
-  cpSync(join(docs, 'console.png'), join(folder, 'public/console.png'));
-  if (pictures.length > 0) cpSync(picturesFolder, join(folder, 'public/pictures'), { recursive: true });
+  cpSync(join(docs, 'pictures/tour.svg'), join(folder, 'public/tour.svg'));
+  if (pictures.length > 0) cpSync(picturesFolder, join(folder, 'public/procedures'), { recursive: true });
   writeFileSync(join(folder, 'navigation.json'), JSON.stringify({ '/': written.sidebar, ...generated.sidebars }));
   process.stdout.write(`${written.pages.size} written and ${generated.pages.size} generated pages\n`);
 }

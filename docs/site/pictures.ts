@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { flows } from '../../source/app/flow-registry.ts';
 import type { Flow } from '../../source/flows/flow.ts';
+import { renderSvg } from '../../test/pty/screenshot.ts';
 import { Terminal } from '../../test/pty/terminal.ts';
-import { terminalSvg } from './terminal-svg.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const picturesFolder = join(import.meta.dirname, 'pictures');
@@ -76,7 +76,7 @@ async function takePicture(terminal: Terminal, flow: Flow): Promise<string> {
   await terminal.seesNot('╭ Find');
   await settled(terminal);
   if (/│ +→ [A-Z]/.test(terminal.text())) throw new Error(`"${flow.verb}" ends with an error on the practice stack.`);
-  return terminalSvg(terminal.cells(), `${flow.title}, on the practice stack`);
+  return renderSvg(terminal.cells(), { title: `${flow.title}, on the practice stack` });
 }
 
 /** Takes a picture of the first screen of each procedure that the practice stack offers. */

@@ -425,7 +425,7 @@ describe('a secret that is shown', () => {
     await screen.press('r');
     await screen.sees('Masked. Run it again', '••••••••');
     await screen.press('y');
-    await screen.sees('Admin token is masked again and was not copied.');
+    await screen.sees('The secret is masked again and was not copied.');
     expect(screen.copied).toEqual([]);
   });
 

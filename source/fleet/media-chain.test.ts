@@ -64,7 +64,7 @@ describe('the chain of media automation (R55)', () => {
     expect(chain.stages.map(({ state }) => state)).toEqual(['missing', 'missing', 'missing', 'missing', 'missing']);
     expect(chain.whole).toBe(false);
     expect(reported(chain)[2]).toBe('error download: No component serves "Completed download".');
-    expect(chain.findings[2]?.remedy).toBe('Deploy what does: quarterdeck deploy torrent-client');
+    expect(chain.findings[2]?.remedy).toBe('Deploy one: quarterdeck deploy torrent-client');
     expect(chain.stages[1]?.candidates).toEqual(
       expect.arrayContaining(['movie-automation', 'tv-automation', 'music-automation', 'book-automation']),
     );
@@ -207,7 +207,7 @@ describe('between import and scan (R55)', () => {
   test('one that scans music alone is none for films, and one of several is enough', async () => {
     const music = { mounts: [bind('/srv/media/music', '/music', true)] };
     expect(reported(await look({ ...sound, 'media-server': undefined, 'music-server': music }))[0]).toContain(
-      'music-server sees /srv/media/music.',
+      'music-server has /srv/media/music.',
     );
     expect((await look({ ...sound, 'music-server': music })).findings).toEqual([]);
   });
@@ -239,7 +239,7 @@ describe('ways between stages (R14, R15, R55)', () => {
     expect((await look({ ...sound, 'torrent-client': routed, 'vpn-client-gateway': gateway })).findings).toEqual([]);
     const apart = await look({ ...sound, 'torrent-client': routed, 'vpn-client-gateway': { networkMode: 'vpn', networks: ['vpn'] } });
     expect(reported(apart)).toHaveLength(1);
-    expect(apart.findings[0]?.remedy).toContain('one that vpn-client-gateway is in');
+    expect(apart.findings[0]?.remedy).toContain('add a network of vpn-client-gateway');
   });
 
   test('a gateway that is stopped, or whose tunnel is down (R15)', async () => {

@@ -65,7 +65,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     mistakes: [
       ['sync_mode: append', 'sync_mode: replace', 'replace', /sync_mode/],
       ['timeout: 90', 'timeout: soon', 'soon', /timeout/],
-      ['token: <<mediatoken>>', 'token: abcdefghijklmnopqrst', 'abcdefghijklmnopqrst', /token stands in the file/],
+      ['token: <<mediatoken>>', 'token: abcdefghijklmnopqrst', 'abcdefghijklmnopqrst', /file contains the token in plaintext/],
     ],
   },
   'sso-portal': {
@@ -158,7 +158,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     refused: { NETBIRD_AUTH_CLIENT_ID: '{{ .NETBIRD_DATASTORE_ENC_KEY }}', NETBIRD_TURN_USER: 'a"b', NETBIRD_DOMAIN: 'a b' },
     mistakes: [
       ['"https://id.example.org/.well-known', '"https://id.example.com/.well-known', '"https://id.example.org"', /does not match/],
-      ['"{{ .NETBIRD_TURN_PASSWORD }}"', '"hunter2hunter2"', '"hunter2hunter2"', /Turns\[0\]\.Password .*secret stands in the file/],
+      ['"{{ .NETBIRD_TURN_PASSWORD }}"', '"hunter2hunter2"', '"hunter2hunter2"', /Turns\[0\]\.Password The file contains a secret/],
       ['"Proto": "https"', '"Proto": "tls"', '"tls"', /Signal\.Proto/],
       ['"CredentialsTTL": "12h",', '"CredentialsTTL": "12h"', '"Secret": ""', /JSON/],
     ],
@@ -522,7 +522,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     mistakes: [
       ['safe_search: 2', 'safe_search: strict', 'strict', /safe_search/],
       ['- json', '- xml', 'xml', /formats/],
-      ['method: POST', 'method: POST\n  secret_key: ultrasecretkey', 'ultrasecretkey', /secret key stands/],
+      ['method: POST', 'method: POST\n  secret_key: ultrasecretkey', 'ultrasecretkey', /contains the secret key/],
     ],
   },
   'notes-collab-markdown': {
@@ -547,7 +547,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     everything: {},
     holds: { 'node.name': 'wazuh.indexer', 'plugins.security.ssl.http.enabled': true },
     mistakes: [
-      ['ssl.http.enabled: true', 'ssl.http.enabled: false', 'false\nplugins.security.ssl.http.pemcert', /readable/],
+      ['ssl.http.enabled: true', 'ssl.http.enabled: false', 'false\nplugins.security.ssl.http.pemcert', /unencrypted/],
       ['http.port: 9200', 'http.port: 9200: x', '9200: x', /./],
     ],
   },

@@ -148,10 +148,10 @@ describe('dns-blocker', () => {
     const text = await filled('dns-blocker', path);
     expect(reported('dns-blocker', text)).toEqual([]);
     expect(reported('dns-blocker', text.replace('{"default": ["ads"]}', '{"default": ["adverts"]}'))).toEqual([
-      `${line(text, 'clientGroupsBlock')}: No list is of this group, so nothing is blocked by it.`,
+      `${line(text, 'clientGroupsBlock')}: This group has no list, so it blocks nothing.`,
     ]);
     expect(reported('dns-blocker', text.replace('{"default": ["9', '{"kids": ["9'))).toEqual([
-      `${line(text, 'groups:')}: There is no group of resolvers called default.`,
+      `${line(text, 'groups:')}: The resolver group default is missing.`,
     ]);
     expect(reported('dns-blocker', text.replace('dns: 53', 'dns: 5353'))).toEqual([
       `${line(text, 'ports:')}: compose.yaml publishes 53 and 4000 of the container.`,
@@ -210,9 +210,9 @@ describe('dhcp-server', () => {
   it('says what is wrong with one that somebody changed', async () => {
     const text = await filled('dhcp-server', path, network);
     expect(reported('dhcp-server', text)).toEqual([]);
-    expect(reported('dhcp-server', text.replace('"id": 1,', ''))).toEqual([`${line(text, '"subnet4"') + 1}: The network has no id.`]);
+    expect(reported('dhcp-server', text.replace('"id": 1,', ''))).toEqual([`${line(text, '"subnet4"') + 1}: The subnet has no id.`]);
     expect(reported('dhcp-server', text.replace('/var/lib/kea/', '/tmp/'))).toEqual([
-      `${line(text, 'lease-database')}: Leases may lie in /var/lib/kea alone; elsewhere they are lost with the container.`,
+      `${line(text, 'lease-database')}: The lease file must be in /var/lib/kea; with another path, Kea does not start.`,
     ]);
   });
 });
@@ -223,7 +223,7 @@ describe('authoritative-dns', () => {
     expect(linesOf(text)).toEqual(expect.arrayContaining(['launch=gmysql', 'api=yes', 'disable-axfr=no', 'allow-axfr-ips=192.168.1.0/24']));
     expect(linesOf(await filled('authoritative-dns', 'files/pdns.conf'))).toContain('disable-axfr=yes');
     expect(reported('authoritative-dns', text)).toEqual([]);
-    expect(reported('authoritative-dns', `${text}api-key=x\n`)).toEqual(['1: A secret stands in the file.']);
+    expect(reported('authoritative-dns', `${text}api-key=x\n`)).toEqual(['1: The file contains a secret.']);
     expect(reported('authoritative-dns', text.replace(/^include-dir.*$/m, ''))).toHaveLength(1);
   });
 });

@@ -25,6 +25,11 @@ const provenanceSchema = z.strictObject({
     z.strictObject({
       defaultKind: z.string().optional(),
       source: source.optional(),
+      /** The page of the product's documentation, or the repository and file, from which `label` and `description` were written. */
+      help: z
+        .string()
+        .regex(/^(?:[\w.-]+\.[a-z]+(?:\/\S*)?|[\w.-]+\/[\w.-]+ \S.*)$/)
+        .optional(),
       rotate: sourced.optional(),
       verify: sourced.optional(),
     }),
@@ -57,7 +62,7 @@ const keysOfLists: Readonly<Record<string, string>> = {
   beforeStart: 'id',
   firstRun: 'id',
 };
-const ofFacts = new Set(['source', 'line', 'rule', 'basis', 'confidence', 'why', 'defaultKind', 'sources', 'lines']);
+const ofFacts = new Set(['source', 'line', 'rule', 'basis', 'confidence', 'why', 'defaultKind', 'help', 'sources', 'lines']);
 
 const read = (folder: string, name: string): unknown => parse(readFileSync(`catalog/${folder}/${name}`, 'utf8'));
 

@@ -124,11 +124,18 @@ telemetry { prometheus_retention_time = "30s" }
 
 it.each([
   ['session:\n', 'session:\n  domain: example.com\n', 3, 'session.domain', /before 4\.38/, /session\.cookies/],
-  ['session:\n', 'session:\n  secret: abcdefghijklmnop\n', 3, 'session.secret', /secret stands in the file/, /AUTHELIA_SESSION_SECRET/],
-  ["user: 'uid=admin'", "password: 'hunter2'", 6, 'authentication_backend.ldap.password', /secret stands/, /env "LDAP_PASSWORD"/],
+  ['session:\n', 'session:\n  secret: abcdefghijklmnop\n', 3, 'session.secret', /secret as plain text/, /AUTHELIA_SESSION_SECRET/],
+  ["user: 'uid=admin'", "password: 'hunter2'", 6, 'authentication_backend.ldap.password', /secret as plain text/, /env "LDAP_PASSWORD"/],
   ['address:', 'url:', 6, 'authentication_backend.ldap.url', /before 4\.38/, /ldap\.address/],
   ['storage:', 'server: {host: 0.0.0.0}\nstorage:', 8, 'server.host', /before 4\.38/, /server\.address/],
-  ['storage: {', 'storage: {encryption_key: abcdefghijklmnopqrstuvwxyz, ', 8, 'storage.encryption_key', /secret stands/, /Remove it/],
+  [
+    'storage: {',
+    'storage: {encryption_key: abcdefghijklmnopqrstuvwxyz, ',
+    8,
+    'storage.encryption_key',
+    /secret as plain text/,
+    /Remove it/,
+  ],
   ['  cookies:\n    - {', '  name: {', 3, 'session.name', /must be text/, /./],
   ["'ldap://directory:3890'", 'directory', 6, 'authentication_backend.ldap.address', /is invalid/, /^Write an address with its scheme/],
 ])('sso-portal: %j written as %j is told in words', async (from, to, line, field, message, remedy) => {
@@ -255,7 +262,7 @@ it.each([
     'limit-range',
     'kind: LimitRange\nspec: {limits: [{type: Container, default: {cpu: 1}, defaultRequest: {cpu: 2}}]}\n',
     'spec.limits[0].defaultRequest.cpu',
-    /would request more/,
+    /above its default limit/,
   ],
 ] as const)('%s: what its product refuses is told (%#)', async (id, text, field, message) => {
   const reported = await check(id, text);

@@ -67,7 +67,7 @@ test.each(Object.entries(generatedDocuments))('%s has the %s of the program (npm
 describe('the README', () => {
   test('opens with a picture and the two commands', () => {
     const opening = read('README.md').split('\n## ')[0] ?? '';
-    expect(opening).toMatch(/!\[.+\]\(docs\/console\.png\)/);
+    expect(opening).toMatch(/!\[.+\]\(docs\/pictures\/tour\.svg\)/);
     expect(opening.match(/^npm (start|test)\b/gm)).toEqual(['npm start', 'npm test']);
   });
 

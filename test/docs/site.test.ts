@@ -5,9 +5,9 @@ import { anchorsOf, linksOf, slugify } from '../../docs/site/anchors.ts';
 import { generatedPages, writtenPages } from '../../docs/site/generate.ts';
 import type { Pages } from '../../docs/site/markdown.ts';
 import { navigationFor, sections } from '../../docs/site/navigation.ts';
-import { terminalSvg } from '../../docs/site/terminal-svg.ts';
 import { flows } from '../../source/app/flow-registry.ts';
 import { openCatalog } from '../../source/catalog/open-catalog.ts';
+import { renderSvg } from '../pty/screenshot.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const documents = [
@@ -103,7 +103,7 @@ describe('the site', () => {
   test('a picture has each word in its column', () => {
     const plain = { foreground: undefined, background: undefined, bold: false, dim: false, italic: false, underline: false };
     const row = [...'ab c   <d'].map((text) => ({ ...plain, inverse: false, strikethrough: false, invisible: false, text, width: 1 }));
-    const found = [...terminalSvg([row], 'A picture').matchAll(/<text x="([\d.]+)"[^>]*textLength="([\d.]+)"[^>]*>([^<]*)</g)];
+    const found = [...renderSvg([row], { title: 'A picture' }).matchAll(/<text x="([\d.]+)"[^>]*textLength="([\d.]+)"[^>]*>([^<]*)</g)];
     // A column is 9.03 wide, and the margin 12.
     expect(found.map(([, x, length, text]) => [Number(x), Number(length), text])).toEqual([
       [12, 36.12, 'ab c'],

@@ -90,20 +90,20 @@ export function headerLine(
     .join(' ');
   const textOf = (all: readonly Counted[]) => all.map(({ word, count, severity }) => theme.paint(severity, `${count} ${word}`)).join('  ');
   const name = ` ${theme.paint('key', 'quarterdeck')}`;
-  const timed = `${badges}  ${new Date(nowMs).toTimeString().slice(0, 5)} `;
+  const timed = `${badges} ${new Date(nowMs).toTimeString().slice(0, 5)} `;
   const roomBeside = (left: string, right: string, gap: number) => columns - styledWidth(left) - styledWidth(right) - gap;
 
   const words = textOf(counts(snapshot.components));
-  const hosts = hostsText(snapshot.engines, theme, nowMs, roomBeside(name, timed, 2 + 2 + styledWidth(words)));
+  const hosts = hostsText(snapshot.engines, theme, nowMs, roomBeside(name, timed, 2 + 2 + 1 + styledWidth(words)));
   if (hosts.isWhole) return padStyled(`${name}  ${hosts.text}  ${words}`, columns - styledWidth(timed)) + timed;
 
   let bySeverity = countsBySeverity(snapshot.components);
   const severe = textOf(bySeverity);
-  const fitting = hostsText(snapshot.engines, theme, nowMs, roomBeside(name, timed, 2 + 2 + styledWidth(severe)));
+  const fitting = hostsText(snapshot.engines, theme, nowMs, roomBeside(name, timed, 2 + 2 + 1 + styledWidth(severe)));
   if (fitting.text !== '') return padStyled(`${name}  ${fitting.text}  ${severe}`, columns - styledWidth(timed)) + timed;
   const right = `${badges} `;
   for (const end of [timed, right])
-    if (roomBeside(name, end, 2) >= styledWidth(severe)) return padStyled(`${name}  ${severe}`, columns - styledWidth(end)) + end;
+    if (roomBeside(name, end, 2 + 1) >= styledWidth(severe)) return padStyled(`${name}  ${severe}`, columns - styledWidth(end)) + end;
   for (const severity of dropOrder) {
     if (styledWidth(textOf(bySeverity)) <= roomBeside('', right, 1)) break;
     bySeverity = bySeverity.filter((one) => one.severity !== severity);

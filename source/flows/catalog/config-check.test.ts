@@ -24,7 +24,7 @@ test('a mistake is named with its line and column, and what it should be (R25)',
   expect(outcome).toMatchObject({ exitCode: 1, message: 'the input: 1 mistake, 1 warning.' });
   expect(shown()).toEqual([
     expect.stringMatching(/^the input:7:14 model_list\[0\]\.litellm_params\.model .*is invalid/),
-    expect.stringMatching(/^the input:\d+:15 general_settings\.master_key The master key stands in the file/),
+    expect.stringMatching(/^the input:\d+:15 general_settings\.master_key The file contains the master key/),
   ]);
   expect(outcome.data).toMatchObject({ component: 'llm-proxy', checked: true, verified: false });
 });

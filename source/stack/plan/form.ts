@@ -137,10 +137,11 @@ function fieldOf(entry: CatalogEntry, variable: ComponentVariable, context: Form
 }
 
 function labelOf({ kind, name, field, port }: ComponentVariable): string {
-  if (kind === 'port') return port ? `${port.role}, ${port.protocol} port` : name;
-  if (kind === 'bind') return port ? `${port.role}, address` : name;
-  if (kind === 'profiles') return 'optional services';
-  return field?.label ?? field?.name ?? name;
+  if (kind === 'profiles') return 'Optional services';
+  if (kind !== 'port' && kind !== 'bind') return field?.label ?? field?.name ?? name;
+  // A role such as gRPC keeps its letters.
+  const role = port?.role.replace(/^[a-z](?=[a-z])/, (first) => first.toUpperCase());
+  return role ? `${role}, ${kind === 'port' ? `${port?.protocol} port` : 'address'}` : name;
 }
 
 function helpOf({ kind, field, port, services }: ComponentVariable): string | undefined {
@@ -198,7 +199,7 @@ function siteLine(entry: CatalogEntry, context: FormContext, value: string): For
   const taken = new Map(context.others.flatMap(({ component, record }) => (record?.site ? [[record.site.toLowerCase(), component]] : [])));
   return {
     id: siteField,
-    label: 'name at the reverse proxy',
+    label: 'Name at the reverse proxy',
     kind: 'text',
     value,
     required: false,
@@ -212,7 +213,7 @@ function portalLine({ portal }: FormContext, value: string): FormField {
   const { id = '', deployed = false } = portal ?? {};
   return {
     id: portalField,
-    label: 'behind the sign-on portal',
+    label: 'Behind the sign-on portal',
     kind: 'choice',
     value,
     choices: [

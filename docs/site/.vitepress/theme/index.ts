@@ -6,10 +6,10 @@ import './style.css';
 const picture = () =>
   h('div', { class: 'console' }, [
     h('img', {
-      src: withBase('/console.png'),
-      alt: 'The console on the practice stack: components with their states, the details of one, the ports of the machine, and a log',
-      width: 1661,
-      height: 926,
+      src: withBase('/tour.svg'),
+      alt: 'A tour of the console on its practice stack: why a component is unhealthy, its log, ports, a deployment and a key for the mesh',
+      width: 927,
+      height: 548,
     }),
   ]);
 

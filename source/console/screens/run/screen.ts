@@ -213,10 +213,10 @@ export function pressSecret({ keymap, commands, now }: ConsoleParts, run: RunVie
   const secret = run.shown.findLast((shown) => shown.kind === 'secret');
   const shown = shownCode(run);
   if (secret && keymap.is(press, 'copy-secret')) {
-    if (secret.value === '') runs.notice('off', `${secret.label} is masked again and was not copied.`);
+    if (secret.value === '') runs.notice('off', 'The secret is masked again and was not copied.');
     else {
       copy(secret.value);
-      runs.notice('ok', `Copied ${secret.label}`);
+      runs.notice('ok', 'Copied.');
     }
   } else if (shown && keymap.is(press, 'save-code')) {
     runs.change(run.id, () => ({ codeAlone: false }));
