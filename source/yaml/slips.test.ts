@@ -148,7 +148,7 @@ it('of several slips the first is told: the others may follow from it', () => {
     .replace('    image: postgres', '     image: postgres')
     .replace(signup, signup.slice(0, -1))
     .replace('data: {}', 'data: {}\n  data: {}');
-  expect(reported(text)).toEqual([expect.stringMatching(/^10:15 A quote is opened/)]);
+  expect(reported(text)).toEqual([expect.stringMatching(/^10:15 A quote opened/)]);
   const services = Array.from({ length: 400 }, (_, at) => `  s${at}:\n    image: "x:${at}"\n    environment:\n      A: "open\n`).join('');
   expect(reported(`services:\n${services}`)).toEqual([expect.stringMatching(/^5:10 A quote opened here is not closed/)]);
   expect(reported('['.repeat(20_000))[0]).toMatch(/^1:/);

@@ -713,7 +713,7 @@ describe('walking', () => {
     );
     const removal = operator.confirmations.find(({ title }) => title.startsWith('Delete'));
     expect(removal?.consequences.join(' ')).toMatch(/data\/postgres-0 ends although its budget forbids it/);
-    expect(operator.steps.map(({ label }) => label).join('\n')).toMatch(/worker-3: \d of \d pods gone; waits for data\//);
+    expect(operator.steps.map(({ label }) => label).join('\n')).toMatch(/worker-3: \d of \d pods evicted; waits for data\//);
   });
 
   test('unattended, what is said in advance is done with pods that cannot be moved; otherwise it is left, and what is done is counted', async () => {
