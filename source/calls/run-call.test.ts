@@ -297,13 +297,13 @@ describe('an http call', () => {
     const rubbish = await serveRaw((socket) => socket.write('SSH-2.0-OpenSSH_9.2\r\n'));
     expect(await ask(target(rubbish), get())).toMatchObject({ ok: false, failure: 'The server does not use HTTP.' });
     const closing = await serveRaw((socket) => socket.destroy());
-    expect(await ask(target(closing), get())).toMatchObject({ ok: false, failure: 'The connection was closed without an answer.' });
+    expect(await ask(target(closing), get())).toMatchObject({ ok: false, failure: 'The connection was closed without a response.' });
     const cutting = await serveRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc'));
     expect(await ask(target(cutting), get())).toMatchObject({
       ok: false,
       status: 200,
       text: 'abc',
-      failure: 'The connection was closed in the middle of the answer.',
+      failure: 'The connection was closed in the middle of the response.',
     });
     const closed = await serve(() => undefined);
     cleanups.pop()?.();

@@ -206,7 +206,7 @@ test('the policy in the editor: the place of a mistake, back to the editor with 
   await screen.misses('to fix first');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('enter');
-  await screen.sees('The policy is in effect, verified by reading it back (1 line added, 1 removed).');
+  await screen.sees(/The policy is in effect, verified by reading it back \(1 line added, 1\s+removed\)\./);
   expect((await fixture.aside('GET', 'policy'))['policy']).toContain('tag:media:8096,8920');
   await fixture.aside('PUT', 'policy', { policy: before });
 });

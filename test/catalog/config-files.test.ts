@@ -110,7 +110,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     refused: { NODE_ID: 'a" }', STORAGE_PATH: '/elsewhere', LISTENER_ADDRESS: '0.0.0.0:9000', UI: 'perhaps' },
     mistakes: [
       ['tls_disable = false', 'tls_disabled = false', 'tls_disabled', /Unknown key "tls_disabled"/],
-      ['ui = false', 'ui = no', 'no\n', /"no" is no value/],
+      ['ui = false', 'ui = no', 'no\n', /"no" is not a valid value/],
       ['  tls_cert_file = "/openbao/config/cert.pem"\n', '', 'listener "tcp"', /no certificate is set/],
       ['  tls_key_file', '}\n  tls_key_file', '}\n\n# Addresses', /"\}" stands where a name/],
       ['storage "raft" {', 'storage "raft" {\n  path = "/x"', 'path    =', /"path" is set twice/],
