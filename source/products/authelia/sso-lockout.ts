@@ -51,7 +51,7 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
       right: 'destroy',
       title: `Forget the security keys of ${user}`,
       request: `authelia storage user webauthn delete ${user} --all`,
-      consequences: [`Deleted: ${keys.join(', ')}.`, `${user} must register a new one.`],
+      consequences: [`This deletes: ${keys.join(', ')}.`, `${user} must register a new one.`],
       done: async () => (await portal.securityKeys(user, session.signal)).length === 0,
       run: (grant) => portal.forgetSecurityKeys(grant, user).then(() => true),
     });
