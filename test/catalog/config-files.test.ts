@@ -112,7 +112,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
       ['tls_disable = false', 'tls_disabled = false', 'tls_disabled', /Unknown key "tls_disabled"/],
       ['ui = false', 'ui = no', 'no\n', /"no" is not a valid value/],
       ['  tls_cert_file = "/openbao/config/cert.pem"\n', '', 'listener "tcp"', /no certificate is set/],
-      ['  tls_key_file', '}\n  tls_key_file', '}\n\n# Addresses', /"\}" stands where a name/],
+      ['  tls_key_file', '}\n  tls_key_file', '}\n\n# Addresses', /Expected a name, not "\}"/],
       ['storage "raft" {', 'storage "raft" {\n  path = "/x"', 'path    =', /"path" is set twice/],
       ['  node_id = "node-2"\n}', '  node_id = "node-2"', '{\n  path', /never closed/],
     ],
