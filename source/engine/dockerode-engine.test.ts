@@ -540,7 +540,10 @@ describe('files', () => {
     expect(await read('/etc/os-release')).toBe('ID=debian\n');
     expect(await engine.readFile(webId, '/none', { signal: signal() })).toBeUndefined();
     await expect(read('/etc')).rejects.toMatchObject({ code: 'engine.notFile', message: expect.stringContaining('folder') });
-    await expect(read('/loop')).rejects.toMatchObject({ code: 'engine.notFile', message: expect.stringContaining('too many levels of symbolic links') });
+    await expect(read('/loop')).rejects.toMatchObject({
+      code: 'engine.notFile',
+      message: expect.stringContaining('too many levels of symbolic links'),
+    });
     await expect(engine.readFile('nope', '/x', { signal: signal() })).rejects.toMatchObject({ code: 'engine.noContainer' });
   });
 

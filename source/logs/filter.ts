@@ -161,8 +161,7 @@ const problems: Readonly<Record<string, (part: string, shown: string | undefined
   'invalid repeat count': (_, shown) =>
     `${shown ?? 'Something'} repeats too often: at most 1000 times, with nested repetitions multiplied.`,
   'trailing backslash at end of expression': () => 'The \\ at the end escapes nothing; type \\\\ for a literal one.',
-  'invalid escape sequence': (_, shown) =>
-    `${shown ?? 'An escape'} is not a known escape: omit the \\, or type \\\\ for a literal one.`,
+  'invalid escape sequence': (_, shown) => `${shown ?? 'An escape'} is not a known escape: omit the \\, or type \\\\ for a literal one.`,
   'invalid character class range': (_, shown) =>
     `${shown ?? 'A set'} is not a valid set of characters: put the lower end of a range first, and write classes as \\d, \\pL or [[:alpha:]].`,
   'duplicate capture group name': (_, shown) => `Two groups are named ${shown ?? 'the same'}: omit the names.`,
