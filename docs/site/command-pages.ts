@@ -70,7 +70,7 @@ export async function commandIndex(commands: readonly Command[]): Promise<string
     ...headings.flatMap((heading) => [
       `## ${heading}`,
       table(
-        ['COMMAND', 'WHAT IT DOES'],
+        ['COMMAND', 'DESCRIPTION'],
         commands
           .filter((command) => command.heading === heading)
           .map(({ name, summary }) => [`[${code(name)}](./${name}.md)`, sentence(summary)]),

@@ -1,7 +1,7 @@
 import { callText } from '../../source/app/entry-json.ts';
 import { type CatalogEntry, upgradeStepText } from '../../source/catalog/catalog.ts';
 import { groups, groupTitles } from '../../source/catalog/groups.ts';
-import { whereItRuns } from '../../source/catalog/where-it-runs.ts';
+import { runLocation } from '../../source/catalog/run-location.ts';
 import { slugify } from './anchors.ts';
 import { block, cell, code, facts, page, prose, section, sentence, table } from './markdown.ts';
 
@@ -17,7 +17,7 @@ const filled = (text: string) => text.replaceAll(/\{\{|\}\}|\{[^{}]*\}/g, (found
 
 export function componentPage(entry: CatalogEntry, entries: readonly CatalogEntry[], known: ReadonlySet<string>): string {
   const link = (id: string) => (known.has(id) ? `[${id}](./${id}.md)` : code(id));
-  const where = whereItRuns(entry, entries);
+  const where = runLocation(entry, entries);
   const { product, needs } = entry;
   return page(
     componentTitle(entry),
@@ -184,7 +184,7 @@ function connectionSections(entry: CatalogEntry, link: (id: string) => string): 
     section(
       'Media chain',
       table(
-        ['STAGE', 'WHAT IT DOES', 'REQUIRED'],
+        ['STAGE', 'DESCRIPTION', 'REQUIRED'],
         chain.map(({ stage, does, optional }) => [stage, sentence(does), optional ? 'no' : 'yes']),
       ),
     ),
@@ -260,7 +260,7 @@ function callSections(entry: CatalogEntry): string[] {
     section(
       'Operations',
       table(
-        ['OPERATION', 'WHAT IT DOES', 'RIGHT', 'NOTES'],
+        ['OPERATION', 'DESCRIPTION', 'RIGHT', 'NOTES'],
         entry.operations.map(({ id, title, right, consequences }) => [
           code(id),
           sentence(title),
@@ -273,7 +273,7 @@ function callSections(entry: CatalogEntry): string[] {
       'Calls',
       entry.auth === 'none' ? '' : `Authentication: ${sentence(entry.auth)}`,
       table(
-        ['CALL', 'REQUEST', 'WHAT IT READS OR DOES', 'NOTES'],
+        ['CALL', 'REQUEST', 'DESCRIPTION', 'NOTES'],
         Object.entries(calls).map(([name, call]) => [
           code(name),
           requestCell(call),

@@ -117,8 +117,8 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
         changed: () => remoteFleet.changed(),
       });
   const askPractice = async (folder: string, path: string, signal: AbortSignal) => {
-    const { askEngine } = await import('../hosts/practice-host.ts');
-    return askEngine(join(folder, 'engine.sock'), 'POST', path, signal);
+    const { queryEngine } = await import('../hosts/practice-host.ts');
+    return queryEngine(join(folder, 'engine.sock'), 'POST', path, signal);
   };
   const inForce = async (name: SecretName, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> => {
     const { versionsInForce } = await import('../stack/apply/recover.ts');
@@ -170,7 +170,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
         import('../secrets/backup-keys.ts'),
         import('../secrets/secret-store.ts'),
       ]);
-      // In the keychain, or in a file of the data folder when the keychain does not answer.
+      // In the keychain, or in a file of the data folder when the keychain does not respond.
       const stores = [keychainStore(ownEnv), keyFile(join(dataFolder, 'backup-key.json'), 'backup')];
       backupKeys ??= openBackupKeys(stores, join(dataFolder, 'backup-key'));
       return backupKeys;

@@ -1,5 +1,5 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { bringersOf } from '../catalog/where-it-runs.ts';
+import { bringersOf } from '../catalog/run-location.ts';
 import { pick } from './pick.ts';
 
 type Call = CatalogEntry['calls'][string];

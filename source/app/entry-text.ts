@@ -1,6 +1,6 @@
 import { type CatalogEntry, type CatalogPort, upgradeStepText } from '../catalog/catalog.ts';
 import { groupTitles } from '../catalog/groups.ts';
-import { whereItRuns } from '../catalog/where-it-runs.ts';
+import { runLocation } from '../catalog/run-location.ts';
 import { cleanLine } from '../text/clean.ts';
 import { pad, textWidth, wrap } from '../text/width.ts';
 import { callText, endpointsOf } from './entry-json.ts';
@@ -31,7 +31,7 @@ function headLines(entry: CatalogEntry, entries: readonly CatalogEntry[], style:
   const group = groupTitles[entry.group];
   const room = proseColumns - textWidth(group);
   const { name, alternatives, homepage } = entry.product;
-  const where = whereItRuns(entry, entries);
+  const where = runLocation(entry, entries);
   const prose = [
     entry.kind,
     joined(name, homepage),
@@ -76,7 +76,7 @@ function deploymentSections(entry: CatalogEntry): Sections {
     ]),
     Fields: entry.fields.map(fieldRow),
     'Only one of each': unnamed(entry.oneOf.map((set) => set.join(' or '))),
-    Mounts: Object.entries(entry.volumes).map(([target, { description, content }]) => [target, description, content && `holds ${content}`]),
+    Mounts: Object.entries(entry.volumes).map(([target, { description, content }]) => [target, description, content && `has ${content}`]),
     Backup: entry.backup.map(({ id, volume, method, service, dump, restore, with: others, exclude, why }) => [
       id,
       `${volume}: ${method}${service ? ` in ${service}` : ''}`,
@@ -288,7 +288,7 @@ const targetTexts: Readonly<Record<Field['target'], string>> = {
   environment: '',
   config: 'set in its configuration file',
   command: 'set in its command',
-  credential: 'stored to access it',
+  credential: 'stored for access',
   proxy: 'set in the rule of the reverse proxy',
 };
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { listOwnFolder, makeOwnFolder, readOwnJson, removeOwnFolder, writeOwnFile } from '../config/own-files.ts';
+import { createOwnFolder, listOwnFolder, readOwnJson, removeOwnFolder, writeOwnFile } from '../config/own-files.ts';
 import type { OwnPaths } from '../config/paths.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
 import { isAlive } from '../hosts/job-control.ts';
-import { askEngine } from '../hosts/practice-host.ts';
+import { queryEngine } from '../hosts/practice-host.ts';
 import type { PracticeFacts } from '../practice/practice.ts';
 import { openCatalogWith } from './open-catalog.ts';
 
@@ -81,7 +81,7 @@ async function readFacts(home: string): Promise<PracticeFacts | undefined> {
 
 async function answers(facts: PracticeFacts, signal: AbortSignal): Promise<boolean> {
   try {
-    return (await askEngine(join(folderOf(facts), 'engine.sock'), 'GET', '/_ping', signal)) === 'OK';
+    return (await queryEngine(join(folderOf(facts), 'engine.sock'), 'GET', '/_ping', signal)) === 'OK';
   } catch (thrown) {
     if (isAbort(thrown) && signal.aborted) throw thrown;
     return false;
@@ -98,7 +98,7 @@ export async function openOwn(paths: OwnPaths): Promise<PracticeAccess & { publi
   const [{ openPractice }, catalog] = await Promise.all([import('../practice/open-practice.ts'), openCatalogWith(undefined, paths)]);
   const home = join(paths.run, `practice-${process.pid}`);
   await removeOwnFolder(home);
-  await makeOwnFolder(home);
+  await createOwnFolder(home);
   const folder = roomFor(home);
   const practice = await openPractice({ folder, catalog });
   let preparing: Promise<void> | undefined;

@@ -33,7 +33,7 @@ export function openRemoteHost(
     name,
     destination: parseDestination(ssh),
     runFolder: paths.run,
-    askProgram: join(installationFolder(), 'bin', 'askpass'),
+    collectOutput: join(installationFolder(), 'bin', 'askpass'),
     env,
     answer: (question, signal) => questions.ask(name, question, signal),
     ...(sudo && { sudo }),

@@ -68,7 +68,7 @@ test('an answer ends at the limit, and half a JSON is none', async () => {
   expect(await http.send(request, signal)).toMatchObject({ whole: false, json: undefined, status: 200, body: { length: 100 } });
   expect(await http.send(request, signal, { limitBytes: 2000 })).toMatchObject({ whole: true, json: { long: expect.any(String) } });
   await expect(http.stream(request, 5000, signal, (answer) => answer.all())).rejects.toMatchObject({
-    message: 'notes does not answer: its answer is too long.',
+    message: 'notes does not respond: its response is too long.',
   });
 });
 
@@ -91,7 +91,7 @@ test('a server that is silent, or falls silent, is given up with the fault that 
   });
   const unreachable = { code: 'unreachable.store', who: 'The store', remedy: 'Start it.' } as const;
   const http = new HttpClient(to, { ...open, unreachable, limits: { limitMs: 100 } });
-  const silent = { code: 'unreachable.store', remedy: 'Start it.', message: expect.stringMatching(/^The store does not answer: no/) };
+  const silent = { code: 'unreachable.store', remedy: 'Start it.', message: expect.stringMatching(/^The store does not respond: no/) };
   for (const path of ['/', '/half']) {
     await expect(http.send({ method: 'GET', path }, signal)).rejects.toMatchObject(silent);
     await expect(http.stream({ method: 'GET', path }, 100, signal, (answer) => answer.all())).rejects.toMatchObject(silent);

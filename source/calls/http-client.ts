@@ -52,7 +52,7 @@ export class HttpClient {
   /** For a body that may be larger than memory: no time limit while data is transferred. Faults of `take` are thrown unchanged. */
   async stream<T>(request: HttpRequest, stillMs: number, signal: AbortSignal, take: (answer: StreamedAnswer) => Promise<T>): Promise<T> {
     const still = new AbortController();
-    const timer = setTimeout(() => still.abort(new Error(`nothing came or went for ${Math.round(stillMs / 1000)} s`)), stillMs);
+    const timer = setTimeout(() => still.abort(new Error(`no data for ${Math.round(stillMs / 1000)} s`)), stillMs);
     let isOver = false;
     try {
       return await exchange(
@@ -81,16 +81,16 @@ export class HttpClient {
 /** Throws `refused.clear` if others could read the request on its way. */
 export function requirePrivate({ tls, address, shown }: HttpEndpoint, { what, remedy }: NonNullable<HttpTerms['secrets']>): void {
   if (tls || address.near) return;
-  const message = `${shown} is plain HTTP to another machine: ${what} could be read on the way.`;
-  throw new Fault('refused.clear', message, remedy ?? 'Publish it on loopback, or reach it over ssh.');
+  const message = `${shown} is plain HTTP to another machine: ${what} could be read on the network.`;
+  throw new Fault('refused.clear', message, remedy ?? 'Publish it on loopback, or connect over ssh.');
 }
 
 export function doesNotAnswer(who: string, cause: unknown): Fault {
-  return silence({ code: 'unreachable.component', who, remedy: 'Look at its log, and whether it is still starting.' }, cause);
+  return silence({ code: 'unreachable.component', who, remedy: 'Check its log, and whether it is still starting.' }, cause);
 }
 
 function silence({ code, who, remedy }: { code: Fault['code']; who: string; remedy: string }, cause: unknown): Fault {
-  return new Fault(code, `${who} does not answer: ${cleanLine(messageOf(cause)).replace(/\.$/, '')}.`, remedy, { cause });
+  return new Fault(code, `${who} does not respond: ${cleanLine(messageOf(cause)).replace(/\.$/, '')}.`, remedy, { cause });
 }
 
 export function httpEndpointOf(target: CallTarget, portName: string): HttpEndpoint {
@@ -121,14 +121,14 @@ export function httpEndpointAt(host: Host, address: string): (HttpEndpoint & { u
 }
 
 /** Returns whether a server reports, over plain HTTP, that it accepts only TLS, as servers written in Go do. */
-export function wantsTls({ status, text }: Pick<HttpAnswer, 'status' | 'text'>): boolean {
+export function requiresTls({ status, text }: Pick<HttpAnswer, 'status' | 'text'>): boolean {
   return status === 400 && /https server/i.test(text);
 }
 
 function streamed(response: IncomingMessage, limitBytes: number) {
   const all = async () => {
     const answer = await collect(response, limitBytes);
-    if (!answer.whole) throw new Error('its answer is too long');
+    if (!answer.whole) throw new Error('its response is too long');
     return answer;
   };
   return { status: response.statusCode ?? 0, headers: headersOf(response), body: response, all };

@@ -167,19 +167,19 @@ export function collect(response: IncomingMessage, limitBytes: number, arrival?:
     });
     response.on('end', () => resolve(soFar(true)));
     // Also for a connection that closes in the middle of a body.
-    response.on('error', () => reject(new Error('the connection was closed in the middle of the answer')));
+    response.on('error', () => reject(new Error('the connection was closed in the middle of the response')));
   });
 }
 
 function readable(error: Error, tls: boolean): Error {
   const code = 'code' in error ? String(error.code) : '';
   const said = (message: string) => Object.assign(new Error(message, { cause: error }), { code });
-  if (code.startsWith('HPE_')) return said('what answers there does not speak HTTP');
+  if (code.startsWith('HPE_')) return said('the server does not use HTTP');
   if (code === 'ECONNRESET' || code === 'EPIPE' || /socket hang up/.test(error.message))
-    return said('the connection was closed without an answer');
+    return said('the connection was closed without a response');
   if (code === 'EPROTO' || code.startsWith('ERR_SSL') || (tls && /wrong version number/.test(error.message)))
-    return said('what answers there does not speak TLS');
+    return said('the server does not use TLS');
   if (code === 'DEPTH_ZERO_SELF_SIGNED_CERT' || code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' || code === 'SELF_SIGNED_CERT_IN_CHAIN')
-    return said('its certificate is signed by nobody we trust');
+    return said('its certificate is not signed by a trusted authority');
   return error;
 }

@@ -15,14 +15,13 @@ export class Inputs {
     const declared = Object.keys(call.inputs);
     if (declared.length === 0 && Object.keys(values).length === 0) return new Inputs(call, values);
     for (const name of Object.keys(values)) {
-      if (!Object.hasOwn(call.inputs, name))
-        throw usage(`"${call.title}" has no input "${name}".`, nameRemedy(name, declared, 'Leave it out.'));
+      if (!Object.hasOwn(call.inputs, name)) throw usage(`"${call.title}" has no input "${name}".`, nameRemedy(name, declared, 'Omit it.'));
     }
     const { checkValue } = await import('../catalog/field-types.ts');
     for (const [name, input] of Object.entries(call.inputs)) {
       const value = values[name];
       if (value === undefined || value === '') {
-        if (input.required) throw usage(`"${call.title}" needs ${name}: ${input.description}.`, `Provide a value for ${name}.`);
+        if (input.required) throw usage(`"${call.title}" requires ${name}: ${input.description}.`, `Provide a value for ${name}.`);
         continue;
       }
       const problem = checkValue(input, value);
@@ -71,8 +70,8 @@ export class Inputs {
         continue;
       }
       if (value.startsWith('-') && !argument.startsWith('-'))
-        throw usage('A value for a program may not begin with a dash.', 'Give it without the dash.');
-      if (value.includes('\0')) throw usage('A value for a program may not hold a null character.', 'Remove it.');
+        throw usage('A value for a program must not begin with a dash.', 'Remove the dash.');
+      if (value.includes('\0')) throw usage('A value for a program must not contain a NUL character.', 'Remove it.');
       filled.push(value);
     }
     return filled;

@@ -179,9 +179,9 @@ describe('an http call', () => {
       await expect(refused).rejects.toMatchObject({
         code: 'refused.clear',
         message: expect.stringMatching(
-          /^app \(192\.0\.2\.7:8180\) is plain HTTP to another machine: the (?:key|login) could be read on the way\.$/,
+          /^app \(192\.0\.2\.7:8180\) is plain HTTP to another machine: the (?:key|login) could be read on the network\.$/,
         ),
-        remedy: 'Publish it on loopback, or reach it over ssh.',
+        remedy: 'Publish it on loopback, or connect over ssh.',
       });
     expect(dialled).toEqual([]);
     await ask(published('192.0.2.7'), withKey);
@@ -195,9 +195,9 @@ describe('an http call', () => {
     const web = await serve((request, response) => response.writeHead(Number(request.url?.slice(1))).end('x'));
     const expecting = (status: number) => ask(target(web), get(`/${status}`, { expect: [200] }));
     expect(await expecting(200)).toMatchObject({ ok: true, status: 200 });
-    expect(await expecting(403)).toMatchObject({ ok: false, status: 403, failure: 'It is up, but wants to know who asks (status 403).' });
-    expect(await expecting(503)).toMatchObject({ ok: false, status: 503, failure: 'It is up, but busy (status 503).' });
-    expect(await expecting(500)).toMatchObject({ ok: false, status: 500, failure: 'It answered with status 500, not 200.' });
+    expect(await expecting(403)).toMatchObject({ ok: false, status: 403, failure: 'It requires a login (status 403).' });
+    expect(await expecting(503)).toMatchObject({ ok: false, status: 503, failure: 'It is busy (status 503).' });
+    expect(await expecting(500)).toMatchObject({ ok: false, status: 500, failure: 'It responded with status 500, not 200.' });
     // Without `expect`, every response counts.
     expect(await ask(target(web), get('/500'))).toMatchObject({ ok: true, status: 500 });
     expect([0, 200, 302, 401, 403, 429, 503, 500].map((status) => stateOf({ status }))).toEqual([
@@ -269,13 +269,13 @@ describe('an http call', () => {
 
   it('gives up on a server that never answers, never finishes, or drips', async () => {
     const silent = await serveRaw(() => undefined);
-    expect(await ask(target(silent), get())).toMatchObject({ ok: false, status: 0, failure: 'No answer within 0.5 s.' });
+    expect(await ask(target(silent), get())).toMatchObject({ ok: false, status: 0, failure: 'No response after 0.5 s.' });
     const half = await serveRaw((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"a"'));
     expect(await ask(target(half), get())).toMatchObject({
       ok: false,
       status: 200,
       text: '{"a"',
-      failure: 'The answer was not complete within 0.5 s.',
+      failure: 'The response was incomplete after 0.5 s.',
     });
     const dripping = await serveRaw((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
@@ -290,20 +290,20 @@ describe('an http call', () => {
 
   it('gives up on a tunnel whose dialling never ends, even when nobody there listens to the signal', async () => {
     const host = { ...openLocalHost(), dial: () => new Promise<Duplex>(() => undefined) };
-    expect(await ask(target(1, { host }), get())).toMatchObject({ ok: false, failure: 'No answer within 0.5 s.' });
+    expect(await ask(target(1, { host }), get())).toMatchObject({ ok: false, failure: 'No response after 0.5 s.' });
   });
 
   it('says what came instead of HTTP', async () => {
     const rubbish = await serveRaw((socket) => socket.write('SSH-2.0-OpenSSH_9.2\r\n'));
-    expect(await ask(target(rubbish), get())).toMatchObject({ ok: false, failure: 'What answers there does not speak HTTP.' });
+    expect(await ask(target(rubbish), get())).toMatchObject({ ok: false, failure: 'The server does not use HTTP.' });
     const closing = await serveRaw((socket) => socket.destroy());
-    expect(await ask(target(closing), get())).toMatchObject({ ok: false, failure: 'The connection was closed without an answer.' });
+    expect(await ask(target(closing), get())).toMatchObject({ ok: false, failure: 'The connection was closed without a response.' });
     const cutting = await serveRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc'));
     expect(await ask(target(cutting), get())).toMatchObject({
       ok: false,
       status: 200,
       text: 'abc',
-      failure: 'The connection was closed in the middle of the answer.',
+      failure: 'The connection was closed in the middle of the response.',
     });
     const closed = await serve(() => undefined);
     cleanups.pop()?.();
@@ -314,7 +314,7 @@ describe('an http call', () => {
 
   it('survives a flood of headers and a switch of protocol', async () => {
     const flood = await serveRaw((socket) => socket.write(`HTTP/1.1 200 OK\r\n${'X-A: b\r\n'.repeat(20_000)}\r\n`));
-    expect(await ask(target(flood), get())).toMatchObject({ ok: false, failure: expect.stringContaining('does not speak HTTP') });
+    expect(await ask(target(flood), get())).toMatchObject({ ok: false, failure: expect.stringContaining('does not use HTTP') });
     const upgrade = await serveRaw((socket) =>
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'),
     );
@@ -379,7 +379,7 @@ describe('inputs', () => {
   const grant = () => mintGrant('ban', 'operate', never());
 
   it.each([
-    [{}, 'needs ip'],
+    [{}, 'requires ip'],
     [{ ip: 'nas' }, 'ip: "nas" must be an IPv4 or IPv6 address.'],
     [{ ip: '1.2.3.4', pi: 'x' }, 'has no input "pi"'],
   ])('%j is refused before anything is sent', async (inputs, message) => {
@@ -462,7 +462,7 @@ describe('an exec call', () => {
   it('is not made in read-only mode', async () => {
     expect(await ask(target(1, { execAllowed: false }), list)).toMatchObject({
       ok: false,
-      failure: 'In read-only mode nothing is run inside containers.',
+      failure: 'Programs in containers are not run in read-only mode.',
     });
   });
 
@@ -529,7 +529,7 @@ describe('tcp, file and engine calls', () => {
     const empty = await serveRaw((socket) => socket.destroy());
     expect(await ask(target(empty), call({ tcp: { port: 'web' } }))).toMatchObject({
       ok: false,
-      failure: expect.stringContaining('nothing listens behind it'),
+      failure: expect.stringContaining('nothing listens in the container'),
     });
   });
 
@@ -540,7 +540,7 @@ describe('tcp, file and engine calls', () => {
         call({ file: { service: 'app', path: '/data/state.json' } }),
       );
     expect(await reading('{"a": 1}')).toMatchObject({ ok: true, json: { a: 1 } });
-    expect(await reading(undefined)).toMatchObject({ ok: false, failure: 'There is no file /data/state.json in the container of app.' });
+    expect(await reading(undefined)).toMatchObject({ ok: false, failure: 'The container of app has no file /data/state.json.' });
     const long = await reading(`"${'x'.repeat(70_000)}"`);
     expect(long).toMatchObject({ ok: true, json: undefined });
     expect(long.text).toHaveLength(64 * 1024);
@@ -560,7 +560,7 @@ describe('tcp, file and engine calls', () => {
     expect((answer.json as { uptime: number }).uptime).toBeGreaterThanOrEqual(4);
     expect(await ask(target(1, { engine: { inspect: async () => undefined } }), call({ engine: { service: 'app' } }))).toMatchObject({
       ok: false,
-      failure: 'The container of app is gone.',
+      failure: 'The container of app no longer exists.',
     });
   });
 

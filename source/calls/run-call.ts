@@ -33,7 +33,7 @@ interface Making {
 export const runCall: RunCall = async (target, { call, inputs = {}, signal, grant }) => {
   signal.throwIfAborted();
   if (!call.reads && grant === undefined) {
-    throw new Fault('refused.grant', `"${call.title}" changes something and may only run inside an act.`, 'Ask for a grant first.');
+    throw new Fault('refused.grant', `"${call.title}" changes something and requires a grant.`, 'Request a grant first.');
   }
   const checked = await Inputs.check(call, inputs);
   const limitMs = durationMs(call.limit);
@@ -52,9 +52,9 @@ export const runCall: RunCall = async (target, { call, inputs = {}, signal, gran
     if (!isLate && thrown instanceof Fault && (thrown.kind === 'usage' || thrown.kind === 'refused')) throw thrown;
     const isNotForwarded = thrown instanceof Fault && thrown.kind === 'unreachable' && isForwarded(target.entry);
     const failure = isLate
-      ? `${arrival ? 'The answer was not complete' : 'No answer'} within ${limitMs / 1000} s.`
+      ? `${arrival ? 'The response was incomplete' : 'No response'} after ${limitMs / 1000} s.`
       : isNotForwarded
-        ? 'Not reachable: nothing answers there. What runs in a cluster is here only while its port is forwarded.'
+        ? 'Unreachable. A component in a cluster can be reached only while its port is forwarded.'
         : asSentence(messageOf(thrown));
     return finish(arrival ? { ...httpAnswer(arrival(), call), ok: false, failure } : failed(failure));
   }
@@ -75,7 +75,7 @@ async function make(making: Making): Promise<Answer> {
   if (tcp) return callTcp(making, tcp.port);
   if (file) return callFile(making, file);
   if (engine) return callEngine(making, engine.service);
-  return failed('This call declares nothing to ask.');
+  return failed('This call declares no request.');
 }
 
 async function callHttp({ target, call, inputs, signal, arrived }: Making, http: HttpDeclaration): Promise<Answer> {
@@ -101,12 +101,12 @@ export function buildRequest(http: HttpDeclaration, inputs: Inputs): HttpRequest
   };
   for (const [name, value] of inputs.fillRecord(http.headers)) {
     if (/[\u0000-\u001f\u007f]|[^\u0000-\u00ff]/.test(value))
-      throw unsendable(`The value for the header ${name} holds characters that no header can.`);
+      throw unsendable(`The value for the header ${name} contains characters that are not allowed in a header.`);
     headers[name.toLowerCase()] = value;
   }
   if (http.basic) {
     const login = [inputs.fill(http.basic.user) ?? '', inputs.fill(http.basic.password) ?? ''];
-    if (login[0]?.includes(':')) throw unsendable('A user name may not hold a colon.');
+    if (login[0]?.includes(':')) throw unsendable('A user name must not contain a colon.');
     headers['authorization'] = `Basic ${Buffer.from(login.join(':')).toString('base64')}`;
   }
   return {
@@ -137,7 +137,7 @@ function buildMultipart(parts: Readonly<Record<string, string>>, inputs: Inputs)
 }
 
 function unsendable(message: string): Fault {
-  return new Fault('usage.input', message, 'Give another value.');
+  return new Fault('usage.input', message, 'Use another value.');
 }
 
 /** Returns the reverse proxy's headers about the original request. Empty if the component does not know its public address. */
@@ -162,19 +162,19 @@ function httpAnswer({ status, headers, text, json }: HttpAnswer, call: Component
 
 function unexpected(status: number, expected: readonly number[]): string {
   const state = stateOf({ status });
-  if (state === 'locked') return `It is up, but wants to know who asks (status ${status}).`;
-  if (state === 'busy') return `It is up, but busy (status ${status}).`;
-  return `It answered with status ${status}, not ${expected.join(' or ')}.`;
+  if (state === 'locked') return `It requires a login (status ${status}).`;
+  if (state === 'busy') return `It is busy (status ${status}).`;
+  return `It responded with status ${status}, not ${expected.join(' or ')}.`;
 }
 
 async function callExec({ target, call, inputs, signal, grant }: Making, exec: NonNullable<ComponentCall['exec']>): Promise<Answer> {
-  if (!target.execAllowed) return failed('In read-only mode nothing is run inside containers.');
+  if (!target.execAllowed) return failed('Programs in containers are not run in read-only mode.');
   const container = running(target, exec.service);
   if (typeof container === 'string') return failed(container);
   for (const [input, { secret }] of Object.entries(call.inputs)) {
     // The lint refuses such entries; an operator's own may be newer than its last check.
     if (secret && exec.argv.some((argument) => argument.includes(`<${input}>`)))
-      return failed(`The secret ${input} would be seen in the arguments of a program.`);
+      return failed(`The secret ${input} would be visible in the arguments of a program.`);
   }
   const argv = inputs.fillArgv(exec.argv);
   const stdin = exec.stdin === undefined ? undefined : inputs.fill(exec.stdin);
@@ -207,7 +207,7 @@ async function callTcp({ target, signal }: Making, port: string): Promise<Answer
       stream.once('data', settle(false)).once('end', settle(true)).once('close', settle(true)).on('error', settle(true));
     });
     return closed
-      ? failed(`Port ${address.port} closes every connection at once: nothing listens behind it.`)
+      ? failed(`Port ${address.port} closes every connection immediately: nothing listens in the container.`)
       : { ...failed(''), ok: true };
   } finally {
     stream.destroy();
@@ -220,7 +220,7 @@ async function callFile({ target, inputs, signal }: Making, file: NonNullable<Co
   const path = inputs.fill(file.path) ?? file.path;
   // One byte beyond the limit shows whether this is everything.
   const content = await target.engine.readFile(container.id, path, { signal, limitBytes: bodyLimitBytes + 1 });
-  if (content === undefined) return failed(`There is no file ${path} in the container of ${file.service}.`);
+  if (content === undefined) return failed(`The container of ${file.service} has no file ${path}.`);
   const text = textOf(content);
   return { ok: true, status: 0, headers: {}, text, json: content.length <= bodyLimitBytes ? parsedJson(text) : undefined, failure: '' };
 }
@@ -229,7 +229,7 @@ async function callEngine({ target, signal }: Making, service: string): Promise<
   const known = target.containers.get(service);
   if (!known) return failed(`The service ${service} has no container.`);
   const detail = await target.engine.inspect(known.id, signal);
-  if (!detail) return failed(`The container of ${service} is gone.`);
+  if (!detail) return failed(`The container of ${service} no longer exists.`);
   const { state, health, exitCode, restartCount, env, argv, devices, startedMs } = detail;
   // The engine's times use its machine's clock.
   const aheadMs = target.host.link ? ((await target.host.facts(signal)).clockAheadMs ?? 0) : 0;

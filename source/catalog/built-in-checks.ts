@@ -28,8 +28,8 @@ function localhostChecks({ fields, services }: Pick<CatalogEntry, 'fields' | 'se
       calls: [],
       when: `has(env.${name}) && namesLoopback(env.${name})`,
       level: 'error' as const,
-      message: `${name} names localhost, and inside a container that is the container itself.`,
-      remedy: 'Use the name of a service or of a component on a network that both share, or the name that the engine has for the host.',
+      message: `${name} refers to localhost, which inside a container is the container itself.`,
+      remedy: 'Use the name of a service or component on a shared network, or the name of the host in the engine.',
     }));
   });
 }
@@ -56,11 +56,11 @@ function exposureChecks(entry: Pick<CatalogEntry, 'auth' | 'group' | 'ports' | '
 }
 
 const withoutTls = {
-  message: 'It is published beyond this machine without TLS; what crosses the network can be read there.',
-  remedy: 'Publish it on 127.0.0.1 and let the reverse proxy stand in front.',
+  message: 'It is published beyond this machine without TLS, so its traffic can be read on the network.',
+  remedy: 'Publish it on 127.0.0.1 and put it behind the reverse proxy.',
 };
 
 const withoutLogin = {
   message: 'It has no login and is published beyond this machine.',
-  remedy: 'Publish it on 127.0.0.1 and put the reverse proxy with a login in front.',
+  remedy: 'Publish it on 127.0.0.1 and put it behind the reverse proxy with a login.',
 };

@@ -109,8 +109,8 @@ describe('what a component names of others', () => {
     removals.push(made.remove);
     const { problems } = await loadFolder(made.folder, { own: true, besides: builtIn });
     expect(problems.map(({ level, field, message, remedy }) => [level, field, message, remedy])).toEqual([
-      ['warning', 'uses[1].what', 'The component "model-runtime" provides no "apo".', 'Did you mean "api"?'],
-      ['warning', 'uses[2].component', 'There is no component "model-runtme".', 'Did you mean "model-runtime"?'],
+      ['warning', 'uses[1].what', 'The component "model-runtime" does not provide "apo".', 'Did you mean "api"?'],
+      ['warning', 'uses[2].component', 'Unknown component "model-runtme".', 'Did you mean "model-runtime"?'],
     ]);
   });
 });

@@ -21,8 +21,8 @@ export async function discover(folder: string, problems: CatalogProblem[]): Prom
   const top = await listOwnFolder(folder);
   if (top === undefined) {
     const isFile = (await listOwnFolder(dirname(folder)))?.some(({ name, kind }) => name === basename(folder) && kind === 'file') ?? false;
-    const message = isFile ? `${folder} is a file, and no catalog folder.` : `There is no catalog folder ${folder}.`;
-    const remedy = isFile ? `Name the folder that it is in: ${dirname(folder)}` : 'Check the path, or make the folder.';
+    const message = isFile ? `${folder} is a file, not a catalog folder.` : `The catalog folder ${folder} does not exist.`;
+    const remedy = isFile ? `Use its folder: ${dirname(folder)}` : 'Check the path, or create the folder.';
     throw new Fault('catalog.missing', message, remedy, { where: { file: folder } });
   }
   const positions: ComponentFolder[] = [];
@@ -59,7 +59,7 @@ export async function missing(file: string, remedy: string): Promise<CatalogProb
   const there = (await listOwnFolder(dirname(file))) ?? [];
   const other = otherNames[name]?.find((one) => there.some((entry) => entry.name === one));
   const broken = there.some((entry) => entry.name === name);
-  if (broken) return wholeFile(file, `${name} is a link to nothing.`, 'Put the file there.');
+  if (broken) return wholeFile(file, `${name} is a broken link.`, 'Create the file.');
   return wholeFile(file, `${name} is missing.`, other === undefined ? remedy : `Rename ${other} to ${name}.`);
 }
 

@@ -65,7 +65,7 @@ volumes:
     ['12345678901234567890', '12345678901234567890'],
   ])('says to put %s into quotes as it was meant', (written, meant) => {
     const { problems } = read(`services: {app: {image: a, environment: {A: ${written}}}}`);
-    expect(problems.map(({ remedy }) => remedy)).toEqual([`Put it into quotes: "${meant}".`]);
+    expect(problems.map(({ remedy }) => remedy)).toEqual([`Quote it: "${meant}".`]);
   });
 
   it.each([

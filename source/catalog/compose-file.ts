@@ -60,7 +60,7 @@ class Reader {
     const variables = this.#variables();
     const services = new Map<string, ComposeService>();
     const written = objectOf(file['services']);
-    if (written === undefined) this.#problem(['services'], '"services" is missing.', 'Add the map of services.');
+    if (written === undefined) this.#problem(['services'], '"services" is missing.', 'Add a map of services.');
     for (const [name, value] of Object.entries(written ?? {})) {
       const service = objectOf(value);
       if (service) services.set(name, this.#service(name, service));
@@ -83,7 +83,7 @@ class Reader {
     const variables = new Map<string, { operator: string; word: string; path: YamlPath }[]>();
     for (const { path, text } of this.document.scalars()) {
       const { error } = readInterpolation(text);
-      if (error) this.#problem(path, `${error.message}.`, 'Correct it; compose refuses the whole file.');
+      if (error) this.#problem(path, `${error.message}.`, 'Fix it: compose rejects the whole file.');
       for (const { name, operator, word } of variablesIn(text)) {
         const positions = variables.get(name) ?? [];
         positions.push({ operator, word, path });
@@ -120,8 +120,8 @@ class Reader {
       if ('problem' in read) {
         this.#problem(
           at,
-          `This port cannot be read: ${read.problem}.`,
-          'Write "${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8180}:80", with /udp behind it for UDP.',
+          `Invalid port: ${read.problem}.`,
+          'Write "${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8180}:80", followed by /udp for UDP.',
         );
         return [];
       }
@@ -142,10 +142,10 @@ class Reader {
     for (const [name, entry] of Object.entries(objectOf(value) ?? {})) {
       const at = [...path, name];
       if (typeof entry === 'boolean' || typeof entry === 'number') {
-        const why = typeof entry === 'boolean' ? 'boolean, which compose refuses in an environment' : 'number; environment values are text';
+        const why = typeof entry === 'boolean' ? 'boolean, which compose rejects in an environment' : 'number; environment values are text';
         // 1.20 is the number 1.2, and TRUE is true: the original text counts.
         const written = this.document.scalar(at)?.written ?? String(entry);
-        this.#problem(at, `${name} is a YAML ${why}.`, `Put it into quotes: "${written}".`);
+        this.#problem(at, `${name} is a YAML ${why}.`, `Quote it: "${written}".`);
       }
       environment.set(name, { value: entry === null ? `\${${name}}` : String(entry), path: at });
     }

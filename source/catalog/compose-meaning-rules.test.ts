@@ -28,21 +28,21 @@ describe('a compose file of the right form', () => {
       'a secret that nobody hands over',
       secret,
       '      APP_SECRET:',
-      /^error 9:7 APP_SECRET alone takes its value from where compose runs, .* Write APP_SECRET: \$\{APP_SECRET:\?kept by Quarterdeck, use/,
+      /^error 9:7 APP_SECRET without a value is read from the environment of compose, .* Write APP_SECRET: \$\{APP_SECRET:\?kept by Quarterdeck, use/,
     ],
     [
       'a setting that nobody is asked for',
       '      SIGNUP: "${SIGNUP:-true}"',
       '      SIGNUP:',
-      /^warning 10:7 SIGNUP alone .* Write SIGNUP: \$\{SIGNUP\}\.$/,
+      /^warning 10:7 SIGNUP without a value .* Write SIGNUP: \$\{SIGNUP\}\.$/,
     ],
     [
       'a service that is waited for, and never ends',
       '[db]',
       '{db: {condition: service_completed_successfully}}',
-      /^error 5:34 "app" would wait for ever: "db" does not end by itself\./,
+      /^error 5:34 "app" would wait forever: "db" does not exit by itself\./,
     ],
-    ['a port twice', '  db:\n', '  db:\n    ports: ["127.0.0.1:8300:5432"]\n', /^error 15:13 "app" has the port 8300\/tcp already\./],
+    ['a port twice', '  db:\n', '  db:\n    ports: ["127.0.0.1:8300:5432"]\n', /^error 15:13 Port 8300\/tcp is already used by "app"\./],
     ['a name with a space', '  db:\n', '  my db:\n', /^error 14:3 "my db" cannot be the name of a service\./],
     [
       'networks and a mode',
@@ -54,9 +54,14 @@ describe('a compose file of the right form', () => {
       'a test without its kind',
       deps,
       `${deps}    healthcheck: {test: [curl, localhost]}\n`,
-      /^error 6:26 A test that is a list begins with CMD, .* Write \[CMD, curl, localhost\]\.$/,
+      /^error 6:26 A test list must begin with CMD, .* Write \[CMD, curl, localhost\]\.$/,
     ],
-    ['a duration that is none', deps, `${deps}    healthcheck: {interval: 30 s}\n`, /^error 6:29 "30 s" is no duration\. Write a number/],
+    [
+      'a duration that is none',
+      deps,
+      `${deps}    healthcheck: {interval: 30 s}\n`,
+      /^error 6:29 "30 s" is not a valid duration\. Use a number/,
+    ],
   ])('has %s', async (_, from, to, expected) => {
     expect(await reported(from, to)).toEqual([expect.stringMatching(expected)]);
   });
@@ -66,9 +71,9 @@ describe('a compose file of the right form', () => {
       '    environment:\n      - APP_SECRET="${APP_SECRET:?kept}"\n      - SIGNUP =${SIGNUP:-true}\n      - SIGNUP=a\n      - SIGNUP=b\n';
     const whole = soundCompose.slice(soundCompose.indexOf(map), soundCompose.indexOf('    volumes:\n'));
     expect(await reported(whole, list)).toEqual([
-      'warning 9:9 In a list the quotes belong to the value of APP_SECRET. Put the whole entry into quotes, or write a map.',
-      'error 10:9 The space before the equals sign would belong to the name. Write SIGNUP=${SIGNUP:-true}.',
-      'warning 12:9 SIGNUP is there twice, and the last one counts. Keep one of the two.',
+      'warning 9:9 In a list, the quotes become part of the value of APP_SECRET. Quote the whole entry, or use a map.',
+      'error 10:9 The space before the equals sign would be part of the name. Write SIGNUP=${SIGNUP:-true}.',
+      'warning 12:9 SIGNUP is set twice, and the last value applies. Keep one of the two.',
     ]);
   });
 
@@ -76,9 +81,9 @@ describe('a compose file of the right form', () => {
     const port = 'exposure: loopback, web: true';
     const said = (more: string) => reported('[db]', '[ db ]', soundComponent.replace(port, `${port}, ${more}`));
     expect(await said('number: 9999')).toEqual([
-      'warning 12:64 "web" is 8300 in compose.yaml, which is what counts, and not 9999. Remove number: it is for ports that compose.yaml does not tell.',
+      'warning 12:64 "web" is 8300 in compose.yaml, which takes precedence over 9999. Remove number: it is only for ports that compose.yaml does not define.',
     ]);
-    expect(await said('container: 8080')).toEqual([expect.stringMatching(/^warning 12:67 "web" is 80 in compose\.yaml, .* not 8080\./)]);
+    expect(await said('container: 8080')).toEqual([expect.stringMatching(/^warning 12:67 "web" is 80 in compose\.yaml, .* over 8080\./)]);
     expect(await said('number: 8300, container: 80')).toEqual([]);
   });
 

@@ -10,7 +10,7 @@ import type { RuleFinding } from './draft.ts';
 
 export const python = 'docker-compose 1.29';
 export const podman = 'podman-compose 1.0.3';
-const newer = 'Do without it, or have docker compose 2 or later on every host.';
+const newer = 'Remove it, or use docker compose 2 or later on all hosts.';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
@@ -62,14 +62,14 @@ const leftOutByPodman = words(
 );
 
 const remedies: readonly (readonly [string, string])[] = [
-  ['services.*.ports.*.host_ip', 'Write the port in one line: "${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8080}:80".'],
-  ['services.*.develop', 'Remove it: nothing is built here.'],
-  ['name', 'Remove it: the project is called like the component.'],
-  ['services.*.deploy.resources.reservations.devices', 'Name the device under devices, or have another compose program on every host.'],
-  ['services.*.env_file.*', 'Write the path alone: ./files/NAME.'],
-  ['services.*.pull_policy', 'Write always, never or if_not_present.'],
-  ['services.*.command', 'Remove the line, or give it a value.'],
-  ['services.*.entrypoint', 'Remove the line, or give it a value.'],
+  ['services.*.ports.*.host_ip', 'Use the short form: "${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8080}:80".'],
+  ['services.*.develop', 'Remove it: images are not built.'],
+  ['name', 'Remove it: the project has the name of the component.'],
+  ['services.*.deploy.resources.reservations.devices', 'Add the device under devices, or use another compose program on all hosts.'],
+  ['services.*.env_file.*', 'Write only the path: ./files/NAME.'],
+  ['services.*.pull_policy', 'Use always, never or if_not_present.'],
+  ['services.*.command', 'Remove the line, or set a value.'],
+  ['services.*.entrypoint', 'Remove the line, or set a value.'],
 ];
 
 type OlderFinding = Required<Pick<RuleFinding, 'path' | 'part' | 'message' | 'remedy'>>;
@@ -85,14 +85,14 @@ export function* olderFindings(value: unknown, path: YamlPath = []): Generator<O
     const byPodman = podmanSays(at, inner);
     if (String(key).startsWith('x-')) {
       if (withoutExtensions.some((pattern) => fits(pattern, at)))
-        yield { path: at, part: 'key', message: `${python} refuses the whole file: it takes no ${String(key)} here.`, remedy };
+        yield { path: at, part: 'key', message: `${python} rejects the whole file: it does not support ${String(key)} here.`, remedy };
     } else if (firstFitting(newerKeys, at)?.has(String(key)) === true) {
       const also = byPodman === undefined ? '' : `, and ${byPodman}`;
-      const message = `${python} refuses the whole file: it does not know "${String(key)}" here${also}.`;
+      const message = `${python} rejects the whole file: it does not support "${String(key)}" here${also}.`;
       if (key !== 'include') yield { path: at, part: 'key', message, remedy };
     } else if (firstFitting(newerValues, at)?.(inner) === true) {
-      const also = fits('services.*.env_file.*', at) ? `, and ${podman} breaks off` : '';
-      yield { path: at, part: 'value', message: `${python} takes no ${kindOf(inner)} here, and refuses the whole file${also}.`, remedy };
+      const also = fits('services.*.env_file.*', at) ? `, and ${podman} fails` : '';
+      yield { path: at, part: 'value', message: `${python} rejects the whole file: no ${kindOf(inner)} is allowed here${also}.`, remedy };
     } else {
       if (byPodman !== undefined) yield { path: at, part: 'key', message: `${byPodman}.`, remedy };
       yield* olderFindings(inner, at);
@@ -102,13 +102,12 @@ export function* olderFindings(value: unknown, path: YamlPath = []): Generator<O
 
 function podmanSays(path: YamlPath, value: unknown): string | undefined {
   const key = String(path.at(-1));
-  if (fits('services.*.*', path) && leftOutByPodman.has(key)) return `${podman} leaves ${key} out`;
+  if (fits('services.*.*', path) && leftOutByPodman.has(key)) return `${podman} ignores ${key}`;
   if (fits('services.*.volumes.*.volume.subpath', path)) return `${podman} mounts the whole volume`;
-  if (fits('services.*.volumes.*.type', path) && value === 'image') return `${podman} knows no mount of type image, and breaks off`;
-  if (fits('services.*.deploy.resources.reservations.devices', path)) return `${podman} leaves reserved devices out`;
+  if (fits('services.*.volumes.*.type', path) && value === 'image') return `${podman} does not support mounts of type image, and fails`;
+  if (fits('services.*.deploy.resources.reservations.devices', path)) return `${podman} ignores reserved devices`;
   // We write it this way because it accepts no other form.
-  if (fits('services.*.networks.*.*', path) && key !== 'aliases')
-    return `podman-compose is told no more of a network than its name, and not ${key}`;
+  if (fits('services.*.networks.*.*', path) && key !== 'aliases') return `podman-compose gets only the name of a network, without ${key}`;
   return undefined;
 }
 

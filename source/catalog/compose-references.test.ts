@@ -37,9 +37,9 @@ describe('what compose.yaml names', () => {
       'a circle',
       'image: postgres:16-alpine',
       'image: postgres:16-alpine\n    depends_on: [app]',
-      /^5:5 Services wait for each other: app, db, app\. Take one/,
+      /^5:5 Services depend on each other: app, db, app\. Remove one/,
     ],
-    ['itself', '[db]', '[app, db]', /^5:5 "app" waits for itself\. Take one/],
+    ['itself', '[db]', '[app, db]', /^5:5 "app" depends on itself\. Remove one/],
     [
       'a condition that there is not',
       '[db]',
@@ -49,28 +49,23 @@ describe('what compose.yaml names', () => {
     [
       'the network of a service that is not there',
       ...also('network_mode: service:dbb'),
-      /^6:19 There is no service "dbb"\. Did you mean "db"\?$/,
+      /^6:19 Unknown service "dbb"\. Did you mean "db"\?$/,
     ],
     [
       'a volume that is not declared',
       'data: {}',
       'dat: {}',
-      /^13:9 "data" does not stand in the volumes at the top of the file\. Did you mean "dat"\?$/,
+      /^13:9 "data" is not defined in the top-level volumes\. Did you mean "dat"\?$/,
     ],
-    [
-      'no volumes at all',
-      bottom,
-      '',
-      /^13:9 "data" does not stand in the volumes at the top of the file\. Add it there: volumes: \{data: \{\}\}\.$/,
-    ],
+    ['no volumes at all', bottom, '', /^13:9 "data" is not defined in the top-level volumes\. Add it there: volumes: \{data: \{\}\}\.$/],
     [
       'volumes in a list',
       'volumes:\n  data: {}',
       'volumes: [data]',
-      /^17:10 "volumes" must be a map of names to values, and compose refuses the whole file\. Write a map/,
+      /^17:10 "volumes" must be a map of names to values: compose rejects the whole file\. Write a map/,
     ],
-    ['a network that is not declared', ...also('networks: [default, inner]'), /^6:25 "inner" does not stand in the networks at the top/],
-    ['a secret that is not declared', ...also('secrets: [{source: pw}]'), /^6:15 "pw" does not stand in the secrets at the top/],
+    ['a network that is not declared', ...also('networks: [default, inner]'), /^6:25 "inner" is not defined in the top-level networks/],
+    ['a secret that is not declared', ...also('secrets: [{source: pw}]'), /^6:15 "pw" is not defined in the top-level secrets/],
     [
       'a mount of another type',
       '- data:/data',
@@ -81,35 +76,30 @@ describe('what compose.yaml names', () => {
       'a mount at no place',
       '- data:/data',
       '- data:/data\n      - data:more',
-      /^14:9 "more" is no place in a container\. Write an absolute path: \/more\.$/,
+      /^14:9 "more" is not a path in a container\. Write an absolute path: \/more\.$/,
     ],
-    [
-      'two mounts at one place',
-      '- data:/data',
-      '- data:/data\n      - ./other:/data',
-      /^14:9 Something is mounted at \/data already\. Keep/,
-    ],
-    ['what another service has', ...also('extends: {service: db}'), /^6:5 What "extends" brings is not read here.* anchor/],
-    ['what is built', ...also('build: ./app'), /^6:5 Nothing is built here.* Remove build/],
-    ['another compose file', bottom, `${bottom}include: [other.yaml]\n`, /^19:1 What "include" brings is not read here/],
+    ['two mounts at one place', '- data:/data', '- data:/data\n      - ./other:/data', /^14:9 \/data is mounted twice\. Keep/],
+    ['what another service has', ...also('extends: {service: db}'), /^6:5 "extends" is not supported.* anchor/],
+    ['what is built', ...also('build: ./app'), /^6:5 Images are not built.* Remove build/],
+    ['another compose file', bottom, `${bottom}include: [other.yaml]\n`, /^19:1 "include" is not supported/],
     [
       'an env_file that does not come along',
       ...also('env_file: app.env'),
-      /^6:15 app\.env does not come along: .* Put it there: \.\/files\/app\.env\.$/,
+      /^6:15 app\.env is not deployed: .* Move it to \.\/files\/app\.env\.$/,
     ],
     [
       'an env_file that is not there',
       ...also('env_file: [.env, {path: ./files/app.env}]'),
-      /^6:29 There is no files\/app\.env in this folder\. Add it\.$/,
+      /^6:29 files\/app\.env is missing in this folder\. Add it\.$/,
     ],
-    ['a secret file that does not come along', bottom, `${bottom}secrets:\n  pw: {file: ./pw.txt}\n`, /^20:14 pw\.txt does not come along/],
-    ['a misspelt key', app, '    dependson: [db]\n', /^5:5 "dependson" is not usual in a service here\. Did you mean "depends_on"\?$/],
+    ['a secret file that does not come along', bottom, `${bottom}secrets:\n  pw: {file: ./pw.txt}\n`, /^20:14 pw\.txt is not deployed/],
     [
-      'an address that is none',
-      'WEB_BIND:-127.0.0.1',
-      'WEB_BIND:-127.0.0.999',
-      /^7:9 This port cannot be read: "127\.0\.0\.999" is no address/,
+      'a misspelt key',
+      app,
+      '    dependson: [db]\n',
+      /^5:5 "dependson" is unusual in a service in this catalog\. Did you mean "depends_on"\?$/,
     ],
+    ['an address that is none', 'WEB_BIND:-127.0.0.1', 'WEB_BIND:-127.0.0.999', /^7:9 Invalid port: "127\.0\.0\.999" is not an address/],
     ['a service without anything', 'volumes:\n  data', '  more:\nvolumes:\n  data', /^17:8 The service "more" is empty\. Add image/],
   ])('is told where it is %s', async (_, from, to, expected) => {
     expect(await reported(from, to)).toContainEqual(expect.stringMatching(expected));
@@ -121,7 +111,7 @@ describe('what compose.yaml names', () => {
     ['- data:/data', '- data:/data\n    devices: [22:22]', '14:15', '22:22'],
   ])('is a warning where older programs read another value: %s becomes %s', async (from, to, position, written) => {
     expect(await reported(from, to, {}, 'warning')).toEqual([
-      `${position} "${written}" is text for docker compose, and something else for compose programs in Python. Put it into quotes: "${written}".`,
+      `${position} "${written}" is text for docker compose, but another type for compose programs in Python. Quote it: "${written}".`,
     ]);
   });
 

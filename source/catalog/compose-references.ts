@@ -28,8 +28,8 @@ function* readElsewhere(draft: Draft): Generator<RuleFinding> {
   for (const { path } of composeDocument?.scalars() ?? []) {
     const scalar = path[0] === 'services' ? composeDocument?.scalar(path) : undefined;
     if (scalar?.elsewhere !== true) continue;
-    const message = `"${scalar.written}" is text for docker compose, and something else for compose programs in Python.`;
-    yield warningIfOwn(draft, inCompose(path, message, `Put it into quotes: "${scalar.written}".`));
+    const message = `"${scalar.written}" is text for docker compose, but another type for compose programs in Python.`;
+    yield warningIfOwn(draft, inCompose(path, message, `Quote it: "${scalar.written}".`));
   }
 }
 
@@ -44,8 +44,8 @@ function* circles(draft: Draft): Generator<RuleFinding> {
     const [first = ''] = circle;
     yield inCompose(
       ['services', first, 'depends_on'],
-      circle.length === 1 ? `"${first}" waits for itself.` : `Services wait for each other: ${[...circle, first].join(', ')}.`,
-      'Take one of them out of depends_on.',
+      circle.length === 1 ? `"${first}" depends on itself.` : `Services depend on each other: ${[...circle, first].join(', ')}.`,
+      'Remove one of them from depends_on.',
       'key',
     );
   }
@@ -60,8 +60,8 @@ function* mounts(service: ComposeService): Generator<RuleFinding> {
   const seen = new Set<string>();
   for (const { target, path } of service.mounts) {
     if (target !== '' && !target.startsWith('/') && !/^[A-Za-z]:[\\/]/.test(target))
-      yield inCompose(path, `"${target}" is no place in a container.`, `Write an absolute path: /${target.replace(/^\.?\//, '')}.`);
-    if (seen.has(target)) yield inCompose(path, `Something is mounted at ${target} already.`, 'Keep one of the two.');
+      yield inCompose(path, `"${target}" is not a path in a container.`, `Write an absolute path: /${target.replace(/^\.?\//, '')}.`);
+    if (seen.has(target)) yield inCompose(path, `${target} is mounted twice.`, 'Keep one of the two.');
     seen.add(target);
   }
 }
@@ -85,7 +85,7 @@ function* resources(draft: Draft, file: JsonObject): Generator<RuleFinding> {
       for (const { name, path } of used) {
         if (typeof name !== 'string' || names.includes(name) || (kind === 'networks' && name === 'default')) continue;
         const near = nearRemedy(name, names, '');
-        const message = `"${name}" does not stand in the ${kind} at the top of the file.`;
+        const message = `"${name}" is not defined in the top-level ${kind}.`;
         yield inCompose(path, message, near || `Add it there: ${kind}: {${name}: {}}.`);
       }
     }
@@ -101,14 +101,14 @@ function* neighbours({ compose }: Draft, service: ComposeService): Generator<Rul
   const path = ['services', name];
   const host = networkHostOf(service);
   if (host !== undefined && compose && !compose.services.has(host))
-    yield inCompose([...path, 'network_mode'], `There is no service "${host}".`, nameRemedy(host, compose.services.keys(), 'Remove this.'));
+    yield inCompose([...path, 'network_mode'], `Unknown service "${host}".`, nameRemedy(host, compose.services.keys(), 'Remove this.'));
   if (written['extends'] !== undefined) {
-    const message = 'What "extends" brings is not read here, so nothing would be known of it.';
-    yield inCompose([...path, 'extends'], message, 'Write it out, or share it with an anchor: <<: *name.', 'key');
+    const message = '"extends" is not supported: its content would not be checked.';
+    yield inCompose([...path, 'extends'], message, 'Write the content out, or share it with an anchor: <<: *name.', 'key');
   }
   if (written['build'] !== undefined && written['image'] !== undefined) {
-    const message = 'Nothing is built here, and what it is built from does not come along.';
-    yield inCompose([...path, 'build'], message, 'Remove build: the image is what runs.', 'key');
+    const message = 'Images are not built, and the build context is not deployed.';
+    yield inCompose([...path, 'build'], message, 'Remove build: the image is used.', 'key');
   }
 }
 
@@ -116,7 +116,7 @@ function* neighbours({ compose }: Draft, service: ComposeService): Generator<Rul
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: compose names files in three forms, by several keys
 function* besides(draft: Draft, file: JsonObject): Generator<RuleFinding> {
   if (file['include'] !== undefined)
-    yield inCompose(['include'], 'What "include" brings is not read here, so nothing would be known of it.', 'Write it out.', 'key');
+    yield inCompose(['include'], '"include" is not supported: its content would not be checked.', 'Write the content out.', 'key');
   const read: { path: YamlPath; file: unknown }[] = [];
   for (const kind of ['secrets', 'configs'])
     for (const [name, value] of Object.entries(mapOf(file[kind])))
@@ -135,9 +135,9 @@ function* besides(draft: Draft, file: JsonObject): Generator<RuleFinding> {
     // On the host itself, or unknown here.
     if (source === '' || source === '.' || /^[/~]/.test(source) || source === '.env') continue;
     if (!source.startsWith('files/')) {
-      const message = `${source} does not come along: beside compose.yaml a host gets only what lies in files/.`;
-      yield inCompose(path, message, `Put it there: ./files/${posix.basename(source)}.`);
+      const message = `${source} is not deployed: only compose.yaml and the files in files/ are.`;
+      yield inCompose(path, message, `Move it to ./files/${posix.basename(source)}.`);
     } else if (!draft.files.has(source))
-      yield inCompose(path, `There is no ${source} in this folder.`, nearRemedy(source, draft.files, 'Add it.'));
+      yield inCompose(path, `${source} is missing in this folder.`, nearRemedy(source, draft.files, 'Add it.'));
   }
 }

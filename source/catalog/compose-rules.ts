@@ -14,7 +14,7 @@ function* placeholders({ composeDocument }: Draft): Generator<RuleFinding> {
     const [found] = /<[A-Za-z][\w -]*>|\{[a-z_]+\}/.exec(plain) ?? [];
     if (found !== undefined) {
       const remedy = `Use a variable, such as \${${found.slice(1, -1).toUpperCase().replaceAll(/\W/g, '_')}}.`;
-      yield inCompose(path, `The placeholder ${found} would reach the container as it is.`, remedy);
+      yield inCompose(path, `The placeholder ${found} would reach the container unchanged.`, remedy);
     }
   }
 }
@@ -22,8 +22,8 @@ function* placeholders({ composeDocument }: Draft): Generator<RuleFinding> {
 function* topLevelKeys({ component, compose }: Draft): Generator<RuleFinding> {
   for (const key of Object.keys(compose?.written ?? {})) {
     if (key === 'services' || key === 'volumes' || Object.hasOwn(component.justifies, key)) continue;
-    const remedy = `Remove it, or say in component.yaml why it is needed: justifies: {${key}: ...}.`;
-    yield inCompose([key], `"${key}" is not usual at the top of a compose file here.`, remedy, 'key');
+    const remedy = `Remove it, or add the reason to component.yaml: justifies: {${key}: ...}.`;
+    yield inCompose([key], `"${key}" is unusual at the top level of a compose file in this catalog.`, remedy, 'key');
   }
 }
 
@@ -40,21 +40,21 @@ function* serviceKeys(draft: Draft): Generator<RuleFinding> {
     const path = ['services', service.name];
     const oneShot = component.services[service.name]?.oneShot ?? false;
     if (service.image === '')
-      yield inCompose(path, `The service "${service.name}" has no image.`, 'Add image: name:tag; nothing is built here.');
+      yield inCompose(path, `The service "${service.name}" has no image.`, 'Add image: name:tag. Images are not built.');
     else if (parseImage(service.image) === undefined)
-      yield inCompose([...path, 'image'], `"${service.image}" is no image reference.`, 'Write registry/name:tag.');
+      yield inCompose([...path, 'image'], `"${service.image}" is not a valid image reference.`, 'Write registry/name:tag.');
     const { restart } = service;
     const action = restart === undefined ? 'Add' : 'Write';
     if (!oneShot && restart !== 'unless-stopped')
       yield inCompose(
         restart === undefined ? path : [...path, 'restart'],
         `The service "${service.name}" does not restart unless stopped.`,
-        `${action} restart: unless-stopped, or mark it oneShot: true in component.yaml when it ends by itself.`,
+        `${action} restart: unless-stopped, or set oneShot: true in component.yaml if it exits by itself.`,
       );
     for (const key of Object.keys(service.written)) {
       if (usualKeys.has(key) || Object.hasOwn(component.justifies, key)) continue;
-      const remedy = nearRemedy(key, usualKeys, `Remove it, or say in component.yaml why it is needed: justifies: {${key}: ...}.`);
-      yield inCompose([...path, key], `"${key}" is not usual in a service here.`, remedy, 'key');
+      const remedy = nearRemedy(key, usualKeys, `Remove it, or add the reason to component.yaml: justifies: {${key}: ...}.`);
+      yield inCompose([...path, key], `"${key}" is unusual in a service in this catalog.`, remedy, 'key');
     }
   }
 }
@@ -62,7 +62,7 @@ function* serviceKeys(draft: Draft): Generator<RuleFinding> {
 function* oneShots(draft: Draft): Generator<RuleFinding> {
   for (const { name, restart } of servicesOf(draft)) {
     if (!draft.component.services[name]?.oneShot || restart === undefined || restart === 'no' || restart === 'on-failure') continue;
-    const message = `"${name}" ends by itself, but would be started again for ever.`;
+    const message = `"${name}" exits by itself, but would be restarted forever.`;
     yield inCompose(['services', name, 'restart'], message, 'Use restart: "no".');
   }
 }
@@ -72,9 +72,9 @@ function* optionalServices(draft: Draft): Generator<RuleFinding> {
     const path = ['services', name];
     const optional = draft.component.services[name]?.optional ?? false;
     if (optional && profiles.length === 0)
-      yield inCompose(path, `"${name}" is optional, but always started.`, 'Put it into a profile: profiles: [name].', 'key');
+      yield inCompose(path, `"${name}" is optional, but always started.`, 'Add it to a profile: profiles: [name].', 'key');
     if (!optional && profiles.length > 0)
-      yield inComponent(path, `"${name}" is started only with a profile.`, 'Mark it optional: true.', 'key');
+      yield inComponent(path, `"${name}" is only started with a profile.`, 'Set optional: true.', 'key');
   }
 }
 
@@ -94,8 +94,8 @@ export function* checkMeaning(draft: Draft): Generator<RuleFinding> {
       if (mapOf(one)['condition'] === 'service_completed_successfully' && draft.component.services[needed]?.oneShot === false)
         yield inCompose(
           [...path, 'depends_on', needed, 'condition'],
-          `"${name}" would wait for ever: "${needed}" does not end by itself.`,
-          `Wait for service_started or service_healthy, or mark ${needed} oneShot: true in component.yaml.`,
+          `"${name}" would wait forever: "${needed}" does not exit by itself.`,
+          `Wait for service_started or service_healthy, or set oneShot: true for ${needed} in component.yaml.`,
         );
   }
 }
@@ -108,7 +108,7 @@ function* portsTwice(draft: Draft): Generator<RuleFinding> {
     const written = `${address}:${host}/${protocol}`;
     const other = seen.get(written);
     if (other !== undefined && other !== service)
-      yield inCompose(path, `"${other}" has the port ${host}/${protocol} already.`, 'Give it another default.');
+      yield inCompose(path, `Port ${host}/${protocol} is already used by "${other}".`, 'Use another default.');
     seen.set(written, service);
   }
 }
@@ -122,8 +122,8 @@ function* portsSaidTwice(draft: Draft): Generator<RuleFinding> {
       warning(
         inComponent(
           ['ports', name, key],
-          `"${name}" is ${inForce ?? 'another'} in compose.yaml, which is what counts, and not ${written}.`,
-          `Remove ${key}: it is for ports that compose.yaml does not tell.`,
+          `"${name}" is ${inForce ?? 'another'} in compose.yaml, which takes precedence over ${written}.`,
+          `Remove ${key}: it is only for ports that compose.yaml does not define.`,
         ),
       );
     if (number !== undefined && !published.some(({ host }) => host === number)) yield reported('number', number, first.host);
@@ -150,19 +150,19 @@ function* environment({ component }: Draft, service: string, value: unknown): Ge
       yield {
         ...inCompose(
           path,
-          `${name} alone takes its value from where compose runs, and nobody puts it there.`,
+          `${name} without a value is read from the environment of compose, where it is never set.`,
           `Write ${Array.isArray(value) ? `${name}=` : `${name}: `}\${${name}${field.secret ? ':?kept by Quarterdeck, use quarterdeck compose' : ''}}.`,
           'key',
         ),
         level: field.secret ? 'error' : 'warning',
       };
     if (/\s$/.test(name))
-      yield inCompose(path, `The space before the equals sign would belong to the name.`, `Write ${name.trim()}=${(rest ?? '').trim()}.`);
+      yield inCompose(path, `The space before the equals sign would be part of the name.`, `Write ${name.trim()}=${(rest ?? '').trim()}.`);
     if (rest !== undefined && /^(["']).*\1$/s.test(rest)) {
-      const message = `In a list the quotes belong to the value of ${name}.`;
-      yield warning(inCompose(path, message, 'Put the whole entry into quotes, or write a map.'));
+      const message = `In a list, the quotes become part of the value of ${name}.`;
+      yield warning(inCompose(path, message, 'Quote the whole entry, or use a map.'));
     }
-    if (seen.has(name)) yield warning(inCompose(path, `${name} is there twice, and the last one counts.`, 'Keep one of the two.'));
+    if (seen.has(name)) yield warning(inCompose(path, `${name} is set twice, and the last value applies.`, 'Keep one of the two.'));
     seen.add(name);
   }
 }
@@ -172,12 +172,12 @@ const durationKeys = ['interval', 'timeout', 'start_period', 'start_interval'];
 function* healthcheck(value: JsonObject, path: readonly PropertyKey[]): Generator<RuleFinding> {
   const { test } = value;
   if (Array.isArray(test) && test.length > 0 && !['CMD', 'CMD-SHELL', 'NONE'].includes(String(test[0]))) {
-    const message = `A test that is a list begins with CMD, CMD-SHELL or NONE, not with ${String(test[0])}.`;
+    const message = `A test list must begin with CMD, CMD-SHELL or NONE, not ${String(test[0])}.`;
     yield inCompose([...path, 'test', 0], message, `Write [CMD, ${test.map(String).join(', ')}].`);
   }
   for (const key of durationKeys) {
     const written = value[key];
     if (typeof written === 'string' && !/^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))*$/.test(interpolate(written)))
-      yield inCompose([...path, key], `"${written}" is no duration.`, 'Write a number and its unit without a space: 30s, 1m30s.');
+      yield inCompose([...path, key], `"${written}" is not a valid duration.`, 'Use a number and a unit without a space: 30s, 1m30s.');
   }
 }

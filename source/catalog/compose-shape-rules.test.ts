@@ -36,7 +36,7 @@ describe('a compose file', () => {
           .findIndex((line) => line.trim() === written) + 1,
       );
       expect(`${first.message} ${first.remedy}`).toMatch(
-        reported ?? (refusal === 'all' ? /and compose refuses the whole file\./ : /^docker-compose 1\.29 .*refuses the whole file/),
+        reported ?? (refusal === 'all' ? /: compose rejects the whole file\./ : /^docker-compose 1\.29 .*rejects the whole file/),
       );
     },
   );
@@ -51,26 +51,23 @@ describe('a compose file', () => {
     expect(first).toMatchObject({
       level: 'error',
       line: 1,
-      message: 'A project called "other" would not be recognised as "notes" once it runs.',
+      message: 'A project named "other" would not be recognised as "notes" when it runs.',
     });
   });
 
   it.each([
-    ['deploy: {resources: {reservations: {devices: [{capabilities: [gpu]}]}}}', 'podman-compose 1.0.3 leaves reserved devices out.'],
-    ['group_add: [video]', 'podman-compose 1.0.3 leaves group_add out.'],
-    ['networks: {default: {ipv4_address: 192.0.2.9}}', 'podman-compose is told no more of a network than its name, and not ipv4_address.'],
-    ['volumes: [{type: image, source: busybox, target: /x}]', 'podman-compose 1.0.3 knows no mount of type image, and breaks off.'],
-    [
-      'hostname: "${OWNER:-${NAME:-a}}"',
-      'docker-compose 1.29 and podman-compose 1.0.3 do not fill in a variable inside the default of OWNER.',
-    ],
+    ['deploy: {resources: {reservations: {devices: [{capabilities: [gpu]}]}}}', 'podman-compose 1.0.3 ignores reserved devices.'],
+    ['group_add: [video]', 'podman-compose 1.0.3 ignores group_add.'],
+    ['networks: {default: {ipv4_address: 192.0.2.9}}', 'podman-compose gets only the name of a network, without ipv4_address.'],
+    ['volumes: [{type: image, source: busybox, target: /x}]', 'podman-compose 1.0.3 does not support mounts of type image, and fails.'],
+    ['hostname: "${OWNER:-${NAME:-a}}"', 'docker-compose 1.29 and podman-compose 1.0.3 do not expand a variable in the default of OWNER.'],
   ])('with "%s" is another for an older program', async (written, message) => {
     expect(await shapes(shapeFile({ written, refusal: 'nobody' }, false))).toMatchObject([{ level: 'warning', message }]);
   });
 
   it.each([
-    ['healthcheck: {test: [CMD, "true"], retries: many}', '"retries" must be a whole number, and compose refuses the whole file.'],
-    ['init: "${OWNER:-perhaps}"', '"init" must be true or false, and compose refuses the whole file.'],
+    ['healthcheck: {test: [CMD, "true"], retries: many}', '"retries" must be a whole number: compose rejects the whole file.'],
+    ['init: "${OWNER:-perhaps}"', '"init" must be true or false: compose rejects the whole file.'],
   ])('is refused where "%s" comes to another kind of value', async (written, message) => {
     expect(await shapes(shapeFile({ written, refusal: 'all' }, false))).toMatchObject([{ level: 'error', message }]);
   });
@@ -78,7 +75,7 @@ describe('a compose file', () => {
   it('may use what nobody here knows, where the entry says why', async () => {
     const compose = soundCompose.replace('    depends_on: [db]\n', '    depends_on: [db]\n    hologram: true\n    x-mine: 1\n');
     expect(await shapes(compose, { justifies: 'hologram: it is new, x-mine: m' })).toMatchObject([
-      { level: 'warning', message: 'No compose program that is known here takes "hologram".' },
+      { level: 'warning', message: 'No supported compose program accepts "hologram".' },
     ]);
   });
 });

@@ -35,24 +35,24 @@ describe('a default', () => {
     [
       'that differs from the one of compose.yaml',
       { component: [[field, 'default: "false"}']] },
-      /^warning component\.yaml 16:72 The default of "SIGNUP" is "false" here and "true" in compose\.yaml, which is what is deployed\. Make both the same: there it stands in line 10\.$/,
+      /^warning component\.yaml 16:72 The default of "SIGNUP" is "false" here, but "true" in compose\.yaml, which is deployed\. Use the same default in both \(compose\.yaml, line 10\)\.$/,
     ],
     [
       'that compose.yaml does not have',
       { compose: [[text, 'SIGNUP: "${SIGNUP}"']] },
-      /^warning component\.yaml 16:72 The default of "SIGNUP" is "true" here, and compose\.yaml has none: SIGNUP is empty unless somebody sets it\. Write \$\{SIGNUP:-true\} there\.$/,
+      /^warning component\.yaml 16:72 The default of "SIGNUP" is "true" here, but compose\.yaml has none: SIGNUP is empty until it is set\. Write \$\{SIGNUP:-true\} there\.$/,
     ],
     ['where compose.yaml wants a value', { compose: [[text, 'SIGNUP: "${SIGNUP:?say it}"']] }, /compose\.yaml has none/],
-    ['that is empty in compose.yaml', { compose: [[text, 'SIGNUP: "${SIGNUP:-}"']] }, /here and nothing in compose\.yaml/],
+    ['that is empty in compose.yaml', { compose: [[text, 'SIGNUP: "${SIGNUP:-}"']] }, /here, but nothing in compose\.yaml/],
     [
       'of what compose.yaml sets for good',
       { compose: [[text, 'SIGNUP: "false"']] },
-      /^warning component\.yaml 16:72 .* compose\.yaml sets SIGNUP to "false" for good\. Write \$\{SIGNUP:-true\} there, so that it can be set, or the same here\.$/,
+      /^warning component\.yaml 16:72 .* compose\.yaml always sets SIGNUP to "false"\. Write \$\{SIGNUP:-true\} there so that it can be changed, or use the same value here\.$/,
     ],
     [
       'that is not the same everywhere',
       { compose: [[text, `${text}\n      ALSO: "\${SIGNUP:-false}"`]] },
-      /^warning compose\.yaml 11:13 The default of SIGNUP is "false" here and "true" in line 10: who chooses the one gets the other here\./,
+      /^warning compose\.yaml 11:13 The default of SIGNUP is "false" here and "true" in line 10: a user who chooses one gets the other here\./,
     ],
     [
       'that no field would take',

@@ -38,13 +38,13 @@ export function* checkDefaults(draft: Draft): Generator<RuleFinding> {
       preset === undefined
         ? inComponent(
             path,
-            `${said}, and compose.yaml has none: ${name} is empty unless somebody sets it.`,
+            `${said}, but compose.yaml has none: ${name} is empty until it is set.`,
             `Write \${${name}:-${field.default}} there.`,
           )
         : inComponent(
             path,
-            `${said} and ${deployed} in compose.yaml, which is what is deployed.`,
-            `Make both the same: there it stands in line ${lineOf(preset.path)}.`,
+            `${said}, but ${deployed} in compose.yaml, which is deployed.`,
+            `Use the same default in both (compose.yaml, line ${lineOf(preset.path)}).`,
           ),
     );
   }
@@ -57,8 +57,8 @@ export function* checkDefaults(draft: Draft): Generator<RuleFinding> {
     yield warning(
       inComponent(
         ['fields', index, 'default'],
-        `The default of "${field.name}" is ${shownValue(String(preset))} here, and compose.yaml sets ${variable} to ${shownValue(written[0]?.value ?? '')} for good.`,
-        `Write \${${variable}:-${preset}} there, so that it can be set, or the same here.`,
+        `The default of "${field.name}" is ${shownValue(String(preset))} here, but compose.yaml always sets ${variable} to ${shownValue(written[0]?.value ?? '')}.`,
+        `Write \${${variable}:-${preset}} there so that it can be changed, or use the same value here.`,
       ),
     );
   }
@@ -75,7 +75,7 @@ function* several(
   yield warning(
     inCompose(
       other.path,
-      `The default of ${name} is ${shownValue(other.value)} here and ${shownValue(first.value)} in line ${lineOf(first.path)}: who chooses the one gets the other here.`,
+      `The default of ${name} is ${shownValue(other.value)} here and ${shownValue(first.value)} in line ${lineOf(first.path)}: a user who chooses one gets the other here.`,
       'Write the same default everywhere, or use two variables.',
     ),
   );

@@ -43,26 +43,31 @@ describe('what components give to each other', () => {
     expect(found).toEqual([]);
     expect(entries.find(({ id }) => id === 'notes')?.uses).toEqual([{ component: 'runtime', what: 'api' }]);
     expect((await load({ notes: typed.replace('api', 'app'), runtime: provides })).found).toEqual([
-      'uses[0].what: The component "runtime" provides no "app".',
+      'uses[0].what: The component "runtime" does not provide "app".',
     ]);
     expect((await load({ notes: typed.replace('}]', ', services: [web]}]'), runtime: provides })).found).toEqual([
-      'uses[0].services[0]: There is no service "web".',
+      'uses[0].services[0]: Unknown service "web".',
     ]);
   });
 
   it.each([
-    ['a component that nobody knows', uses.replace('runtime', 'runtme'), provides, 'uses[0].component: There is no component "runtme".'],
-    ['what the other does not provide', uses.replace('api', 'app'), provides, 'uses[0].what: The component "runtime" provides no "app".'],
-    ['a field that is not there', uses.replace('RUNTIME_URL', 'RUNTIME_UR'), provides, 'uses[0].field: There is no field "RUNTIME_UR".'],
+    ['a component that nobody knows', uses.replace('runtime', 'runtme'), provides, 'uses[0].component: Unknown component "runtme".'],
+    [
+      'what the other does not provide',
+      uses.replace('api', 'app'),
+      provides,
+      'uses[0].what: The component "runtime" does not provide "app".',
+    ],
+    ['a field that is not there', uses.replace('RUNTIME_URL', 'RUNTIME_UR'), provides, 'uses[0].field: Unknown field "RUNTIME_UR".'],
     [
       'a secret field',
       uses.replace('RUNTIME_URL', 'APP_SECRET'),
       provides,
-      'uses[0].field: "APP_SECRET" is no plain variable of compose.yaml.',
+      'uses[0].field: "APP_SECRET" is not a plain variable of compose.yaml.',
     ],
-    ['itself', uses.replace('runtime', 'notes'), provides, 'uses[0].component: A component does not use itself.'],
-    ['a service that is not there', uses.replace('}]', ', services: [web]}]'), provides, 'uses[0].services[0]: There is no service "web".'],
-    ['a port that is not there', '', provides.replace('port: web', 'port: api'), 'provides.api.port: There is no port "api".'],
+    ['itself', uses.replace('runtime', 'notes'), provides, 'uses[0].component: A component cannot use itself.'],
+    ['a service that is not there', uses.replace('}]', ', services: [web]}]'), provides, 'uses[0].services[0]: Unknown service "web".'],
+    ['a port that is not there', '', provides.replace('port: web', 'port: api'), 'provides.api.port: Unknown port "api".'],
   ])('%s is told', async (_, notes, runtime, expected) => {
     expect((await load({ notes, runtime })).found).toContain(expected);
   });
@@ -71,31 +76,31 @@ describe('what components give to each other', () => {
     const found = (check: string) => load({ notes: `errors:\n  - {condition: c, outcome: o, check: ${check}}\n` });
     expect((await found('runtime-url-at-localhost')).found).toEqual([]);
     // It stores no secrets that the network must not see.
-    expect((await found('wider-than-loopback')).found).toEqual(['errors[0].check: There is no check "wider-than-loopback".']);
+    expect((await found('wider-than-loopback')).found).toEqual(['errors[0].check: Unknown check "wider-than-loopback".']);
   });
 
   it('files that it needs to start lie where its main service looks', async () => {
     const wanted = (file: string) => `beforeStart:\n  - {id: keys, files: [${file}], message: It wants a key., remedy: Make one.}\n`;
     expect((await load({ notes: wanted('/data/key') })).found).toEqual([]);
     expect((await load({ notes: wanted('/etc/key') })).found).toEqual([
-      'beforeStart[0].files[0]: Nothing that the main service mounts has "/etc/key" in it.',
+      'beforeStart[0].files[0]: "/etc/key" is not below a mount of the main service.',
     ]);
-    expect((await load({ notes: wanted('RUNTIME_UR') })).found).toEqual(['beforeStart[0].files[0]: There is no field "RUNTIME_UR".']);
+    expect((await load({ notes: wanted('RUNTIME_UR') })).found).toEqual(['beforeStart[0].files[0]: Unknown field "RUNTIME_UR".']);
   });
 
   it('a service on the host network cannot join', async () => {
     const notesCompose = soundCompose.replace('    depends_on: [db]\n', '    network_mode: host\n');
     const { found } = await load({ notes: uses.replace('}]', ', services: [app]}]'), runtime: provides, notesCompose });
-    expect(found).toContain('uses[0].services[0]: "app" has a network of its own kind and cannot join another.');
+    expect(found).toContain('uses[0].services[0]: "app" sets network_mode and cannot join another network.');
   });
 });
 
 describe('the site of a component', () => {
   it.each([
-    ['site: {port: wbe}\n', 'site.port: There is no port "wbe".'],
-    ['site: {routes: [{path: /hub, port: hub}]}\n', 'site.routes[0].port: There is no port "hub".'],
+    ['site: {port: wbe}\n', 'site.port: Unknown port "wbe".'],
+    ['site: {routes: [{path: /hub, port: hub}]}\n', 'site.routes[0].port: Unknown port "hub".'],
     ['site: {routes: [{path: "/a b", port: web}]}\n', 'site.routes[0].path'],
-    ['site: {portal: address}\n', 'site.portal: There is no field "address".'],
+    ['site: {portal: address}\n', 'site.portal: Unknown field "address".'],
   ])('%s', async (notes, expected) => {
     expect((await load({ notes })).found.join('\n')).toContain(expected);
   });
@@ -105,16 +110,16 @@ describe('addresses that a container follows', () => {
   it('may not default to the container itself, unless others follow them (R14)', async () => {
     const inside = '  - {name: runtime address, type: url, target: config, default: "http://localhost:1"}\n';
     expect((await load({ field: `${inside}${field}` })).found).toEqual([
-      'fields[0].default: The container of "runtime address" would look for http://localhost:1 inside itself.',
+      'fields[0].default: The container of "runtime address" would use http://localhost:1 inside itself.',
     ]);
     expect((await load({ field: `${inside.replace('target', 'audience: browser, target')}${field}` })).found).toEqual([]);
     const name = inside.replace('url', 'hostname').replace('http://localhost:1', 'localhost');
     expect((await load({ field: `${name}${field}` })).found).toEqual([
-      'fields[0].default: The container of "runtime address" would look for localhost inside itself.',
+      'fields[0].default: The container of "runtime address" would use localhost inside itself.',
     ]);
     const written = soundCompose.replace('SIGNUP: ', () => 'RUNTIME_URL: "${RUNTIME_URL:-http://[::1]:1}"\n      SIGNUP: ');
     expect((await load({ notesCompose: written })).found).toEqual([
-      'services.app.environment.RUNTIME_URL: The container of "RUNTIME_URL" would look for http://[::1]:1 inside itself.',
+      'services.app.environment.RUNTIME_URL: The container of "RUNTIME_URL" would use http://[::1]:1 inside itself.',
     ]);
   });
 

@@ -12,31 +12,31 @@ export function* checkExchange(draft: Draft): Generator<RuleFinding> {
     const path = ['provides', name, 'port'];
     const published = portsOf(draft).find((candidate) => portAnnotation(component, candidate)?.[0] === port);
     if (!published && ports.includes(port))
-      yield inComponent(path, `compose.yaml does not publish "${port}", so it is not told which port it is.`, 'Publish it there.');
+      yield inComponent(path, `compose.yaml does not publish "${port}", so its number is unknown.`, 'Publish it in compose.yaml.');
     else if (published) {
       givers.add(published.service);
       if (compose?.services.get(published.service)?.networkMode !== undefined) {
-        const message = `"${published.service}" has a network of its own kind and cannot join another.`;
+        const message = `"${published.service}" sets network_mode and cannot join another network.`;
         yield inComponent(path, message, 'Remove network_mode, or this.');
       }
     }
   }
   if (givers.size > 1) {
-    const message = `Others find a component by one name, but ${[...givers].join(' and ')} provide.`;
-    yield inComponent(['provides'], message, 'Keep those of one service.');
+    const message = `Only one service of a component can provide something, but ${[...givers].join(' and ')} do.`;
+    yield inComponent(['provides'], message, 'Keep the ports of one service.');
   }
   for (const [index, use] of (component.uses ?? []).entries()) {
     const path = ['uses', index];
     const field = component.fields.find(({ name }) => name === use.field);
     if (field && (field.target !== 'environment' || field.secret)) {
-      const message = `"${use.field}" is no plain variable of compose.yaml.`;
-      yield inComponent([...path, 'field'], message, 'Name a field with target: environment.');
+      const message = `"${use.field}" is not a plain variable of compose.yaml.`;
+      yield inComponent([...path, 'field'], message, 'Use a field with target: environment that is not secret.');
     }
-    if (use.component === component.id) yield inComponent([...path, 'component'], 'A component does not use itself.', 'Name another one.');
+    if (use.component === component.id) yield inComponent([...path, 'component'], 'A component cannot use itself.', 'Use another one.');
     for (const [at, service] of (use.services ?? []).entries()) {
       if (compose?.services.get(service)?.networkMode !== undefined) {
-        const message = `"${service}" has a network of its own kind and cannot join another.`;
-        yield inComponent([...path, 'services', at], message, 'Name another service.');
+        const message = `"${service}" sets network_mode and cannot join another network.`;
+        yield inComponent([...path, 'services', at], message, 'Use another service.');
       }
     }
   }
@@ -44,15 +44,15 @@ export function* checkExchange(draft: Draft): Generator<RuleFinding> {
 
 export function* checkApi({ component: { api } }: Draft): Generator<RuleFinding> {
   if (api && api.port === undefined && api.service === undefined)
-    yield inComponent(['api'], 'It does not say where.', 'Name the port of the API, or the service whose command is run.');
+    yield inComponent(['api'], 'The API has no port and no service.', 'Add the port of the API, or the service whose command is run.');
 }
 
 export function* checkSite({ component: { site, fields } }: Draft): Generator<RuleFinding> {
   for (const [index, { field }] of (site?.names ?? []).entries()) {
     const found = fields.find(({ name }) => name === field);
     if (found && (found.secret || variableOf(found) === undefined)) {
-      const remedy = 'Give that field an env name, and no secret.';
-      yield inComponent(['site', 'names', index, 'field'], `"${field}" is no plain variable.`, remedy);
+      const remedy = 'Use a field that has an env name and is not secret.';
+      yield inComponent(['site', 'names', index, 'field'], `"${field}" is not a plain variable.`, remedy);
     }
   }
 }
@@ -68,17 +68,17 @@ export function* checkBeforeStart({ component, compose }: Draft): Generator<Rule
       if (!file.startsWith('/')) {
         if (!names.includes(file)) yield unknown(path, 'field', file, names);
       } else if (!targets.some((target) => file.startsWith(`${target}/`)))
-        yield inComponent(path, `Nothing that the main service mounts has "${file}" in it.`, 'Name a file below one of its mounts.');
+        yield inComponent(path, `"${file}" is not below a mount of the main service.`, 'Use a file below one of its mounts.');
     }
   }
 }
 
 /** R14: `localhost` inside a container is the container itself. */
 export function* checkReach({ component, compose }: Draft): Generator<RuleFinding> {
-  const remedy = 'Use the name of a service, or say audience: browser where people follow the address, audience: listen where nobody does.';
+  const remedy = 'Use the name of a service, or set audience: browser if users open the address, or audience: listen if it listens there.';
   for (const [index, field] of component.fields.entries()) {
     if (!followedByContainer(field)) continue;
-    const message = (address: string) => `The container of "${field.name}" would look for ${address} inside itself.`;
+    const message = (address: string) => `The container of "${field.name}" would use ${address} inside itself.`;
     if (field.default !== undefined && namesLoopback(String(field.default)))
       yield inComponent(['fields', index, 'default'], message(String(field.default)), remedy);
     for (const { operator, word, path } of compose?.variables.get(variableOf(field) ?? '') ?? []) {
@@ -103,9 +103,9 @@ export function usesOfUnknown(
   return (entry.uses ?? []).flatMap(({ component, what }, index) => {
     const provider = entries.get(component);
     if (!provider)
-      return [{ path: ['uses', index, 'component'], message: `There is no component "${component}".`, known: [...entries.keys()] }];
+      return [{ path: ['uses', index, 'component'], message: `Unknown component "${component}".`, known: [...entries.keys()] }];
     const offered = Object.keys(provider.provides ?? {});
     if (offered.includes(what)) return [];
-    return [{ path: ['uses', index, 'what'], message: `The component "${component}" provides no "${what}".`, known: offered }];
+    return [{ path: ['uses', index, 'what'], message: `The component "${component}" does not provide "${what}".`, known: offered }];
   });
 }

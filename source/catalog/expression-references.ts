@@ -39,11 +39,7 @@ function* checkTemplate(
   const template = readTemplate(text);
   if (isTemplateProblem(template)) {
     yield {
-      ...inComponent(
-        path,
-        `This text cannot be filled: ${template.message}.`,
-        'Put CEL between single braces, and double a brace that is meant as one.',
-      ),
+      ...inComponent(path, `Invalid template: ${template.message}.`, 'Put CEL between single braces, and double a literal brace.'),
       offset: template.offset,
     };
     return;
@@ -57,7 +53,7 @@ function* checkTemplate(
     for (const [name, at] of expression.names.env) {
       if (secrets.has(name))
         yield {
-          ...inComponent(path, `This text would show the secret ${name}.`, 'Say something about it instead, such as its length.'),
+          ...inComponent(path, `This text would reveal the secret ${name}.`, 'Show a property of it instead, such as its length.'),
           offset: part.offset + at,
         };
     }
@@ -76,13 +72,13 @@ function* checkExpression(
   const expression = compileExpression(source, scope);
   if (isProblem(expression)) {
     const name = /^Unknown variable: (\w+)$/.exec(expression.message)?.[1];
-    const remedy = name === undefined ? 'Correct the CEL expression here.' : nameRemedy(name, scopeVariables[scope], '');
-    yield { ...inComponent(path, `This condition cannot be read: ${expression.message}.`, remedy), offset: shift + expression.offset };
+    const remedy = name === undefined ? 'Fix the CEL expression.' : nameRemedy(name, scopeVariables[scope], '');
+    yield { ...inComponent(path, `Invalid condition: ${expression.message}.`, remedy), offset: shift + expression.offset };
     return;
   }
   if (wanted === 'bool' && expression.type !== 'bool' && expression.type !== 'dyn') {
     yield {
-      ...inComponent(path, `This condition gives a value of type ${expression.type}, not true or false.`, 'Compare it with something.'),
+      ...inComponent(path, `This condition must be true or false, not a value of type ${expression.type}.`, 'Compare it with a value.'),
       offset: shift,
     };
   }

@@ -110,7 +110,7 @@ function memberProblem(node: ASTNode): ExpressionProblem | undefined {
   const root = accessOf(of)?.root ?? '';
   const known = Object.hasOwn(members, root) ? members[root] : undefined;
   if (!known || known.includes(name ?? '')) return undefined;
-  return { message: `${root} have no "${name}", only ${known.join(', ')}`, offset: node.start };
+  return { message: `${root} has no "${name}", only ${known.join(', ')}`, offset: node.start };
 }
 
 /** `calls.status`, `calls.?status`, `calls["status"]` */
@@ -158,7 +158,7 @@ const binary = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 export function quantityValue(written: string): number {
   const [, digits = '', unit = ''] = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(written.trim()) ?? [];
   const factor = binary.includes(unit) ? 1024 ** (binary.indexOf(unit) + 1) : units[unit];
-  if (digits === '' || factor === undefined) throw new Error(`${JSON.stringify(written)} is no quantity, such as 500m or 2Gi`);
+  if (digits === '' || factor === undefined) throw new Error(`${JSON.stringify(written)} is not a quantity, such as 500m or 2Gi`);
   return Number(digits) * factor;
 }
 
@@ -175,10 +175,10 @@ export function readTemplate(text: string): Template | ExpressionProblem {
       plain += sign;
       at++;
     } else if (sign === '}') {
-      return { message: 'a closing brace without an opening one; write }} for the sign itself', offset: at };
+      return { message: 'unmatched closing brace; write }} for a literal one', offset: at };
     } else if (sign === '{') {
       const end = closingBrace(text, at + 1);
-      if (end < 0) return { message: 'this brace is never closed; write {{ for the sign itself', offset: at };
+      if (end < 0) return { message: 'this brace is never closed; write {{ for a literal one', offset: at };
       if (plain !== '') parts.push(plain);
       plain = '';
       parts.push({ source: text.slice(at + 1, end), offset: at + 1 });

@@ -15,7 +15,7 @@ function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFindin
     if (field.generator && !field.secret)
       yield inComponent(['fields', index, 'generator'], `"${field.name}" is generated, so it is a secret.`, 'Add secret: true.');
     if (field.secret && field.default !== undefined) {
-      const message = `The secret "${field.name}" has a default that everybody knows.`;
+      const message = `The secret "${field.name}" has a public default.`;
       yield inComponent(['fields', index, 'default'], message, 'Remove the default.');
     }
     if (!field.secret) continue;
@@ -23,13 +23,12 @@ function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFindin
     if (name !== undefined && isReserved(name))
       yield inComponent(
         ['fields', index, field.env === undefined ? 'name' : 'env'],
-        `The secret ${name} could not be handed to the compose program: the shell or that program uses this name otherwise.`,
-        'Give the variable another name: env, and the same in compose.yaml.',
+        `The secret ${name} cannot be passed to the compose program: the shell or that program uses this name.`,
+        'Rename the variable in env and in compose.yaml.',
       );
     if (name === undefined) continue;
     for (const { operator, word, path } of compose?.variables.get(name) ?? [])
-      if (operator === '-' && word !== '')
-        yield inCompose(path, `The secret ${name} has a default that everybody knows.`, isRequired(name));
+      if (operator === '-' && word !== '') yield inCompose(path, `The secret ${name} has a public default.`, isRequired(name));
     for (const { environment } of compose?.services.values() ?? []) {
       const written = environment.get(name);
       if (written && !written.value.includes('$'))
@@ -45,7 +44,7 @@ function* fieldValues({ component }: Draft): Generator<RuleFinding> {
     const path = ['fields', index];
     if (field.type === 'enum' && !field.enum) yield inComponent(path, `"${field.name}" is an enum without values.`, 'Add enum: [...].');
     if (field.pattern !== undefined && !isPattern(field.pattern)) {
-      yield inComponent([...path, 'pattern'], `"${field.pattern}" is no regular expression.`, 'Correct it.');
+      yield inComponent([...path, 'pattern'], `"${field.pattern}" is not a valid regular expression.`, 'Fix it.');
       continue;
     }
     const problem = field.default === undefined || (field.type === 'enum' && !field.enum) ? undefined : checkValue(field, field.default);
@@ -56,7 +55,7 @@ function* fieldValues({ component }: Draft): Generator<RuleFinding> {
     const misfit = Array.from({ length: samples }, () => checkValue(field, generate(generator))).find((found) => found !== undefined);
     if (misfit !== undefined) {
       const remedy = 'Change the generator, or length and pattern.';
-      yield inComponent([...path, 'generator'], `What is generated does not fit: ${misfit}`, remedy);
+      yield inComponent([...path, 'generator'], `The generated value does not fit: ${misfit}`, remedy);
     }
   }
 }
@@ -77,7 +76,7 @@ function* stringBooleans(draft: Draft): Generator<RuleFinding> {
       const written = draft.composeDocument?.scalar(path);
       // In the list form, the whole entry NAME=value is text, regardless of quotes.
       if (!names.has(name) || written === undefined || written.quoted || typeof path.at(-1) === 'number') continue;
-      yield inCompose(path, `${name} must be a string of YAML.`, 'Put the value into quotes.');
+      yield inCompose(path, `${name} must be a YAML string.`, 'Quote the value.');
     }
   }
 }

@@ -111,7 +111,7 @@ describe('checkValue', () => {
   it('counts characters where a length is exact (R75)', () => {
     const rule: FieldRule = { type: 'secret-string', length: 32 };
     expect(checkValue(rule, 'x'.repeat(32))).toBeUndefined();
-    expect(checkValue(rule, 'x'.repeat(31))).toBe('The value must be exactly 32 characters long, it has 31.');
+    expect(checkValue(rule, 'x'.repeat(31))).toBe('The value must have exactly 32 characters, not 31.');
     // 33 bytes, for a program that counts bytes.
     expect(checkValue(rule, `${'x'.repeat(31)}é`)).toMatch(/counted in bytes/);
   });
@@ -131,7 +131,7 @@ describe('checkValue', () => {
   it('says the form in words where somebody wrote them down', () => {
     const rule: FieldRule = { type: 'string', pattern: '^10\\.8\\.0\\.x$', rule: '10.8.0.x, with an x at the end' };
     expect(checkValue(rule, '10.8.0.1')).toBe('"10.8.0.1" does not fit: 10.8.0.x, with an x at the end.');
-    expect(checkValue({ type: 'string', pattern: '^a$' }, 'b')).toBe('"b" does not have the form ^a$.');
+    expect(checkValue({ type: 'string', pattern: '^a$' }, 'b')).toBe('"b" must match ^a$.');
   });
 
   it('never repeats a secret', () => {

@@ -31,14 +31,14 @@ function checkNarrowing(rule: FieldRule, value: unknown): string | undefined {
   const text = textOf(value);
   if (rule.enum && rule.type !== 'enum' && !rule.enum.includes(text ?? '')) return `is not one of ${rule.enum.join(', ')}`;
   if (rule.length !== undefined && text?.length !== rule.length) {
-    return `must be exactly ${rule.length} characters long, it has ${text?.length ?? 0}`;
+    return `must have exactly ${rule.length} characters, not ${text?.length ?? 0}`;
   }
   // Programs count bytes, and a letter with an accent has two.
   if (rule.length !== undefined && !/^[ -~]*$/.test(text ?? ''))
-    return 'must be of plain letters, digits and signs, as its length is counted in bytes';
+    return 'must contain only ASCII characters, because its length is counted in bytes';
   // A regular expression is no help for most people.
   if (rule.pattern !== undefined && !new RegExp(rule.pattern).test(text ?? ''))
-    return rule.rule === undefined ? `does not have the form ${rule.pattern}` : `does not fit: ${rule.rule}`;
+    return rule.rule === undefined ? `must match ${rule.pattern}` : `does not fit: ${rule.rule}`;
   return undefined;
 }
 
@@ -48,7 +48,7 @@ const ofText =
     const text = textOf(value);
     if (text === undefined) return 'must be text';
     if (text === '') return 'is empty';
-    if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(text)) return 'holds control characters';
+    if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(text)) return 'contains control characters';
     return check(text, rule);
   };
 
@@ -59,8 +59,8 @@ const ofItems =
   (value, { secret }) => {
     const items = itemsOf(value);
     const wrong = items.find((item) => !fits(item));
-    if (items.length === 0) return `must be a list of ${what} with commas between them`;
-    return wrong === undefined ? undefined : `holds ${secret ? 'an entry' : shownValue(wrong)} that is ${misfit}`;
+    if (items.length === 0) return `must be a list of ${what} separated by commas`;
+    return wrong === undefined ? undefined : `contains ${secret ? 'an entry' : shownValue(wrong)} that is ${misfit}`;
   };
 
 const ofForm = (form: RegExp, otherwise: string) => ofText((text) => unless(form.test(text), otherwise));
@@ -71,7 +71,7 @@ const checks = {
   string: (value) =>
     textOf(value) === undefined
       ? 'must be text'
-      : unless(!/[\u0000-\u0008\u000b-\u001f\u007f]/.test(textOf(value) ?? ''), 'holds control characters'),
+      : unless(!/[\u0000-\u0008\u000b-\u001f\u007f]/.test(textOf(value) ?? ''), 'contains control characters'),
   'secret-string': ofLine,
   'string-boolean': (value) => unless(value === 'true' || value === 'false', 'must be the text "true" or "false"'),
   boolean: (value) => unless(typeof value === 'boolean' || value === 'true' || value === 'false', 'must be true or false'),
@@ -83,7 +83,7 @@ const checks = {
     /^jdbc:[a-z0-9]+:/.test(text)
       ? unless(
           /^jdbc:[a-z0-9]+:\/\/[^/\s]+\/\S+$/.test(text) || /^jdbc:(?:h2|sqlite):\S+$/.test(text),
-          'must name a host and a database, such as jdbc:postgresql://db/app',
+          'must contain a host and a database, such as jdbc:postgresql://db/app',
         )
       : 'must begin with jdbc:, such as jdbc:postgresql://db/app',
   ),
@@ -103,12 +103,12 @@ const checks = {
     unless(filterEnd(text, 0) === text.length, 'must be an LDAP filter, such as (&(uid={input})(objectClass=person))'),
   ),
   list: (value) =>
-    unless(itemsOf(value).length > 0 && itemsOf(value).every((item) => item !== ''), 'must be a list: entries with commas between them'),
+    unless(itemsOf(value).length > 0 && itemsOf(value).every((item) => item !== ''), 'must be a list of entries separated by commas'),
   // As the program parses it: one value with commas in it.
   'comma-separated-list': (value) =>
-    unless(typeof value === 'string' && value.split(',').every((item) => item.trim() !== ''), 'must be entries with commas between them'),
-  'list of ip-address': ofItems(isIp, 'addresses', 'no IPv4 or IPv6 address'),
-  'cidr-list': ofItems(isCidr, 'networks', 'no network, such as 10.8.0.0/24'),
+    unless(typeof value === 'string' && value.split(',').every((item) => item.trim() !== ''), 'must be entries separated by commas'),
+  'list of ip-address': ofItems(isIp, 'addresses', 'not an IPv4 or IPv6 address'),
+  'cidr-list': ofItems(isCidr, 'networks', 'not a network, such as 10.8.0.0/24'),
   map: (value) => unless(isObject(value), 'must be names with values, such as {"10.1.0.1": ["192.0.2.1:4242"]}'),
   object: (value) => unless(isObject(value), 'must be an object, such as {"key": "value"}'),
   // As in Kubernetes: a request is never negative.
@@ -121,7 +121,7 @@ const checks = {
   schedule: ofText((text, rule) => {
     const isDuration = (written: string) => checkDuration(written, rule) === undefined;
     if (text.startsWith('@every '))
-      return unless(isDuration(text.slice('@every '.length)), 'must name a duration after @every, such as @every 1h');
+      return unless(isDuration(text.slice('@every '.length)), 'must have a duration after @every, such as @every 1h');
     return isDuration(text) ? undefined : checkCron(text) && 'must be a cron schedule, such as 0 2 * * *, or a duration, such as 1h';
   }),
   command: ofLine,
@@ -129,12 +129,12 @@ const checks = {
   lines: (value) =>
     unless(
       Array.isArray(value) ? value.every((item) => (textOf(item) ?? '') !== '') && value.length > 0 : (textOf(value) ?? '').trim() !== '',
-      'must be one line or several',
+      'must be one or more lines',
     ),
-  credentials: ofForm(/^[^:\s]+:\S+$/, 'must be a name and a password with a colon between them'),
+  credentials: ofForm(/^[^:\s]+:\S+$/, 'must be a name and a password separated by a colon'),
   // The kernel's own limit (IFNAMSIZ).
   'interface-name': ofForm(/^(?!\.{1,2}$)[^\s/:]{1,15}$/, 'must be the name of a network interface, such as eth0'),
-  group: () => 'names several settings at once: set each by its own name',
+  group: () => 'contains several settings: set each one separately',
 } satisfies Record<string, Check>;
 
 export type FieldType = keyof typeof checks;
@@ -151,7 +151,7 @@ function checkInteger(value: unknown, { name, env }: FieldRule): string | undefi
   const text = textOf(value);
   if (text === undefined || !/^-?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) return 'must be a whole number';
   // In YAML, 010 is 8, and JSON has no such numbers.
-  if (/^-?0\d/.test(text)) return 'must be a whole number without zeros in front';
+  if (/^-?0\d/.test(text)) return 'must be a whole number without leading zeros';
   const isPort = [name, env].some((called) => called !== undefined && /port$/i.test(called));
   return unless(!isPort || (Number(text) >= 1 && Number(text) <= 65535), 'must be a port, from 1 to 65535');
 }
@@ -160,10 +160,10 @@ function checkUrl(text: string, schemes: readonly string[] | undefined): string 
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
   if (schemes && !(scheme && schemes.includes(scheme))) return 'must begin with the kind of database, such as postgres://user@db/name';
   if (scheme === undefined) return 'must be a URL with its scheme, such as https://example.org';
-  if (/\s/.test(text)) return 'must not hold spaces';
+  if (/\s/.test(text)) return 'must not contain spaces';
   const url = URL.parse(text);
   if (url === null) return 'is not a valid URL';
-  return unless(url.host !== '' || scheme === 'file' || scheme.startsWith('sqlite') || scheme === 'unix', 'must name a host');
+  return unless(url.host !== '' || scheme === 'file' || scheme.startsWith('sqlite') || scheme === 'unix', 'must contain a host');
 }
 
 function isHostname(text: string): boolean {
@@ -211,7 +211,7 @@ function checkCron(text: string): string | undefined {
     new CronPattern(text);
     return undefined;
   } catch {
-    return 'is no cron schedule, such as 0 2 * * *';
+    return 'is not a cron schedule, such as 0 2 * * *';
   }
 }
 

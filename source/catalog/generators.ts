@@ -9,7 +9,7 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 export function generate(generator: string): string {
   const [kind, count, prefix = ''] = generator.split(':');
   const size = Number(count);
-  if (!generatorPattern.test(generator)) throw new RangeError(`no such generator: ${generator}`);
+  if (!generatorPattern.test(generator)) throw new RangeError(`unknown generator: ${generator}`);
   if (kind === 'uuid') return randomUUID();
   if (kind === 'alphanumeric') return prefix + Array.from({ length: size }, () => alphabet[randomInt(alphabet.length)]).join('');
   return prefix + randomBytes(size).toString(kind as 'base64' | 'hex');

@@ -37,12 +37,12 @@ export function tagProblem(
   // Custom entries choose their versions themselves.
   if (own && isExplained) return undefined;
   if (pin !== undefined) {
-    const remedy = own ? `Use the tag ${pin}, or say in component.yaml why not: tagReason at the service.` : `Use the tag ${pin}.`;
+    const remedy = own ? `Use the tag ${pin}, or add a tagReason to the service in component.yaml.` : `Use the tag ${pin}.`;
     const message = `The specification states version ${pin} for this image, not ${tag ?? 'a digest'}.`;
     return isOfVersion(tag, pin) ? undefined : [message, remedy];
   }
   if (tag === 'latest' || isExplained) return undefined;
-  const message = `The tag ${tag ?? 'by digest'} is not "latest", and nobody says why.`;
+  const message = `The tag is ${tag ?? 'a digest'} instead of "latest", without a tagReason.`;
   return [message, 'Use latest, or add tagReason to the service in component.yaml.'];
 }
 

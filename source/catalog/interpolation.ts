@@ -36,14 +36,14 @@ export function readInterpolation(text: string): { parts: readonly (string | Var
       const operator = (long[3] ?? '') as Variable['operator'];
       const end = closingBrace(text, at + long[0].length);
       const word = text.slice(at + long[0].length, end);
-      if (end < 0) return { parts, error: { offset: at, message: 'the brace behind the dollar sign is never closed' } };
+      if (end < 0) return { parts, error: { offset: at, message: 'the brace after the dollar sign is never closed' } };
       if (operator === '' && word !== '')
-        return { parts, error: { offset: at, message: `"${text.slice(at, end + 1)}" is no valid variable` } };
+        return { parts, error: { offset: at, message: `"${text.slice(at, end + 1)}" is not a valid variable` } };
       flush();
       parts.push({ name: long[1] ?? '', operator, colon: long[2] === ':', word });
       at = end + 1;
     } else {
-      return { parts, error: { offset: at, message: 'a dollar sign must be followed by a name or a brace; write $$ for the sign itself' } };
+      return { parts, error: { offset: at, message: 'a dollar sign must be followed by a name or a brace; write $$ for a literal one' } };
     }
   }
   plain += text.slice(at);

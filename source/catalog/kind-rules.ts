@@ -14,13 +14,13 @@ function* mediaServers(draft: Draft): Generator<RuleFinding> {
       if (libraryMount.test(mount.target) && !mount.readOnly)
         yield warningIfOwn(
           draft,
-          inCompose(mount.path, 'The media library is writable for the media server.', 'Put :ro behind the mount.'),
+          inCompose(mount.path, 'The media library is writable for the media server.', 'Add :ro to the mount.'),
         );
     }
     if (!service.devices.some((device) => device.startsWith('/dev/dri')))
       yield warningIfOwn(
         draft,
-        inCompose(['services', service.name], 'Hardware transcoding needs /dev/dri.', 'Add devices: [/dev/dri:/dev/dri].', 'key'),
+        inCompose(['services', service.name], 'Hardware transcoding requires /dev/dri.', 'Add devices: [/dev/dri:/dev/dri].', 'key'),
       );
   }
 }
@@ -36,7 +36,7 @@ function* databases(draft: Draft): Generator<RuleFinding> {
   if (index < 0 || draft.compose === undefined) return;
   const stores = servicesOf(draft).filter((service) => databaseImage.test(repositoryOf(service) ?? ''));
   if (stores.length === 0) {
-    const message = `"${component.fields[index]?.name}" names a database, but compose.yaml has no service for one.`;
+    const message = `"${component.fields[index]?.name}" is about a database, but compose.yaml has no database service.`;
     yield inComponent(['fields', index], message, 'Add a database service to compose.yaml.');
     return;
   }
@@ -58,11 +58,11 @@ function* vectorSearch(draft: Draft): Generator<RuleFinding> {
   if (!services.some((service) => /(?:^|\/)immich-server$/.test(repositoryOf(service) ?? ''))) return;
   for (const service of services.filter((one) => databaseImage.test(repositoryOf(one) ?? ''))) {
     if (!vectorImage.test(service.image)) {
-      const message = `The database image ${service.image} has no vector search, without which the photo library does not start.`;
-      yield inCompose(['services', service.name, 'image'], message, 'Use the image with the extensions that the photo library names.');
+      const message = `The database image ${service.image} has no vector search, which the photo library requires to start.`;
+      yield inCompose(['services', service.name, 'image'], message, 'Use the image with the extensions that the photo library documents.');
     } else if (draft.component.services[service.name]?.irreplaceable === undefined) {
-      const message = `Nobody is told that "${service.name}" cannot be another database image.`;
-      yield inComponent(['services', service.name], message, 'Say it there: irreplaceable: it has the vector-search extensions.', 'key');
+      const message = `"${service.name}" requires this database image, but its entry does not say so.`;
+      yield inComponent(['services', service.name], message, 'Add irreplaceable: it has the vector-search extensions.', 'key');
     }
   }
 }
@@ -93,8 +93,8 @@ function* writingTools(draft: Draft): Generator<RuleFinding> {
   ];
   for (const [what, found, missing] of wanted) {
     if (!found && !Object.hasOwn(justifies, what)) {
-      const remedy = `Add ${missing}, or say why there is none: justifies: {${what}: ...}.`;
-      yield warningIfOwn(draft, inComponent(['fields'], `A component of this kind takes a ${what}, and none is declared.`, remedy, 'key'));
+      const remedy = `Add ${missing}, or the reason for its absence: justifies: {${what}: ...}.`;
+      yield warningIfOwn(draft, inComponent(['fields'], `A component of this kind requires a ${what}, but none is declared.`, remedy, 'key'));
     }
   }
 }
@@ -104,7 +104,7 @@ function* openModels({ component }: Draft): Generator<RuleFinding> {
   for (const [name, { exposure }] of Object.entries(component.ports)) {
     if (exposure !== 'loopback') {
       const message = 'A model without authentication is open to the network.';
-      yield inComponent(['ports', name, 'exposure'], message, 'Use exposure: loopback and put a proxy in front.');
+      yield inComponent(['ports', name, 'exposure'], message, 'Use exposure: loopback and put it behind a proxy.');
     }
   }
 }
@@ -116,13 +116,13 @@ function* chainFolders({ component }: Draft): Generator<RuleFinding> {
   const held = new Set(Object.values(component.volumes).map(({ content }) => content));
   for (const [index, { stage }] of component.chain.entries()) {
     if (component.chain.findIndex((other) => other.stage === stage) < index)
-      yield inComponent(['chain', index], `The stage "${stage}" stands there twice.`, 'Remove one.');
+      yield inComponent(['chain', index], `The stage "${stage}" is listed twice.`, 'Remove one.');
     const needs: readonly ('downloads' | 'library')[] = stage === 'release' || stage === 'request' ? [] : chainHolds[stage];
     for (const what of needs)
       if (!held.has(what))
         yield inComponent(
           ['chain', index],
-          `It serves the stage "${stage}", but no volume says that it holds ${what === 'library' ? 'the library' : 'downloads'}.`,
+          `It serves the stage "${stage}", but no volume is marked as holding ${what === 'library' ? 'the library' : 'downloads'}.`,
           `Add holds: ${what} to that volume.`,
         );
   }

@@ -106,7 +106,7 @@ describe('loadFolder', () => {
     expect(sound.problems).toEqual([]);
     expect(sound.entries.map(({ id }) => id)).toEqual(['notes']);
     const { problems } = await anchored(usual.replace('{a: "1"}', '{a: "${A"}'));
-    expect(problems).toMatchObject([{ line: 3, column: 15, message: 'The brace behind the dollar sign is never closed.' }]);
+    expect(problems).toMatchObject([{ line: 3, column: 15, message: 'The brace after the dollar sign is never closed.' }]);
   });
 
   it("reads a flat folder and a folder that is one component, for an operator's own catalog", async () => {
@@ -148,7 +148,7 @@ describe('loadFolder', () => {
     expect(problems).toMatchObject([
       {
         message: 'The port "app" (50000-50010/udp) is not described in component.yaml.',
-        remedy: 'Add it there under ports: app: {role: ..., exposure: loopback, container: 50000}.',
+        remedy: 'Add it under ports: app: {role: ..., exposure: loopback, container: 50000}.',
       },
     ]);
     const described = await ranged('  voice: {role: voice, exposure: loopback, container: 50000}\n');
@@ -169,10 +169,10 @@ describe('loadFolder', () => {
   it('says where a colon is missing and which line is out of place', async () => {
     const colon = await load(broken('compose', '  app:\n', '  app\n'));
     expect(colon.problems).toMatchObject([
-      { line: 2, message: 'There is no colon in this line.', remedy: 'Write app: value, or remove it.' },
+      { line: 2, message: 'A colon is missing in this line.', remedy: 'Write app: value, or remove it.' },
     ]);
     const moved = await load(broken('compose', '    image: notes', '   image: notes'));
-    expect(moved.problems).toMatchObject([{ line: 4, remedy: 'Line it up with its neighbours, or remove the value above.' }]);
+    expect(moved.problems).toMatchObject([{ line: 4, remedy: 'Align it with its neighbours, or remove the value above.' }]);
   });
 
   // The replaced text, its replacement, the text that the problem must point at, its field, the rule, message and remedy.
@@ -185,7 +185,7 @@ describe('loadFolder', () => {
       'exposuer',
       'ports.web.exposuer',
       undefined,
-      /"exposuer" is not known here/,
+      /Unknown key "exposuer"/,
       /Did you mean "exposure"/,
     ],
     ['a missing key', 'component', 'kind: Note keeper\n', '', 'id: notes', 'kind', undefined, /"kind" is missing/, /Add it: text/],
@@ -241,7 +241,7 @@ describe('loadFolder', () => {
       'health}',
       'calls.health.http.path',
       undefined,
-      /has the wrong form/,
+      /is invalid/,
       /begin with \//,
     ],
     [
@@ -263,7 +263,7 @@ describe('loadFolder', () => {
       'id: other',
       '',
       undefined,
-      /^"id" is there twice/,
+      /^"id" is set twice/,
       /Keep one/,
     ],
     [
@@ -274,7 +274,7 @@ describe('loadFolder', () => {
       '1d',
       'probe.every',
       undefined,
-      /has the wrong form: "1d"/,
+      /is invalid: "1d"/,
       /^Write a number and s or m, such as 30s\.$/,
     ],
     [
@@ -296,7 +296,7 @@ describe('loadFolder', () => {
       '---',
       '',
       undefined,
-      /^There is a second document in this file\.$/,
+      /^This file has more than one document\.$/,
       /remove the line ---/,
     ],
     [
@@ -307,7 +307,7 @@ describe('loadFolder', () => {
       '"hexx:16"',
       'fields[0].generator',
       undefined,
-      /has the wrong form: "hexx:16"/,
+      /is invalid: "hexx:16"/,
       /^Write base64:48.* or uuid\.$/,
     ],
     [
@@ -318,7 +318,7 @@ describe('loadFolder', () => {
       'xxxxxxxx',
       'calls.count.exec.service',
       'references',
-      /no service "xxxxxxxx"/,
+      /Unknown service "xxxxxxxx"/,
       /^Use one of: app, db\.$/,
     ],
     ['broken YAML', 'component', 'product: {name: Notes}', 'product: {name: Notes', 'services:\n  app', '', undefined, /./, /./],
@@ -341,8 +341,8 @@ describe('loadFolder', () => {
       '&& int',
       'checks[0].when',
       'expressions',
-      /cannot be read: Unexpected token/,
-      /Correct/,
+      /Invalid condition: Unexpected token/,
+      /Fix/,
     ],
     [
       'an unknown variable',
@@ -364,7 +364,7 @@ describe('loadFolder', () => {
       'probe.states[0].when',
       'expressions',
       /status has no "code"/,
-      /Correct/,
+      /Fix/,
     ],
     [
       'a field that no response to a call has',
@@ -374,8 +374,8 @@ describe('loadFolder', () => {
       'calls.count.okay',
       'checks[0].when',
       'expressions',
-      /calls have no "okay", only ok, status, json, text, headers, failure/,
-      /Correct/,
+      /calls has no "okay", only ok, status, json, text, headers, failure/,
+      /Fix/,
     ],
     [
       'a check that looks at an answer of its own',
@@ -419,7 +419,7 @@ describe('loadFolder', () => {
       'probe.states[0].state',
       'expressions',
       /never closed/,
-      /double a brace/,
+      /double a literal brace/,
     ],
     [
       'a template that shows a secret',
@@ -429,7 +429,7 @@ describe('loadFolder', () => {
       'env.APP_SECRET',
       'checks[0].message',
       'expressions',
-      /would show the secret APP_SECRET/,
+      /would reveal the secret APP_SECRET/,
       /./,
     ],
     [
@@ -440,7 +440,7 @@ describe('loadFolder', () => {
       'helth',
       'probe.call',
       'references',
-      /no call "helth"/,
+      /Unknown call "helth"/,
       /Did you mean "health"/,
     ],
     [
@@ -462,7 +462,7 @@ describe('loadFolder', () => {
       'health\n  states',
       'probe.call',
       'call-users',
-      /may not log in/,
+      /must not log in/,
       /auth none/,
     ],
     [
@@ -484,7 +484,7 @@ describe('loadFolder', () => {
       '{id: add-note',
       'operations[0]',
       'call-users',
-      /does not say what is lost/,
+      /has no consequences/,
       /consequences/,
     ],
     [
@@ -495,7 +495,7 @@ describe('loadFolder', () => {
       'many-note}',
       'errors[0].check',
       'references',
-      /no check "many-note"/,
+      /Unknown check "many-note"/,
       /Did you mean "many-notes"/,
     ],
     [
@@ -506,7 +506,7 @@ describe('loadFolder', () => {
       'wbe',
       'calls.health.http.port',
       'references',
-      /no port "wbe"/,
+      /Unknown port "wbe"/,
       /Did you mean "web"/,
     ],
     [
@@ -517,7 +517,7 @@ describe('loadFolder', () => {
       'application',
       'calls.count.exec.service',
       'references',
-      /no service "application"/,
+      /Unknown service "application"/,
       /app, db/,
     ],
     [
@@ -528,7 +528,7 @@ describe('loadFolder', () => {
       '<txet>',
       'calls.add.http.json.text',
       'calls',
-      /no input "txet"/,
+      /Unknown input "txet"/,
       /Did you mean "text"/,
     ],
     [
@@ -550,7 +550,7 @@ describe('loadFolder', () => {
       '<pin>',
       'calls.count.exec.argv[1]',
       'calls',
-      /secret "pin" would be seen/,
+      /secret "pin" would be visible/,
       /stdin/,
     ],
     [
@@ -561,7 +561,7 @@ describe('loadFolder', () => {
       'colors',
       'fields[3].excludes[0]',
       'references',
-      /no field "colors"/,
+      /Unknown field "colors"/,
       /Did you mean "colours"/,
     ],
     [
@@ -572,7 +572,7 @@ describe('loadFolder', () => {
       '{name: SIGNUPS',
       'fields[1]',
       'fields',
-      /no service of compose.yaml gets SIGNUPS/,
+      /no service of compose.yaml has SIGNUPS/,
       /Did you mean "SIGNUP"/,
     ],
     [
@@ -583,7 +583,7 @@ describe('loadFolder', () => {
       '"${SIGNUP_ALLOWED',
       'services.app.environment.SIGNUP',
       'fields',
-      /is no declared field/,
+      /is not a declared field/,
       /Declare|Use one of/,
     ],
     [
@@ -605,7 +605,7 @@ describe('loadFolder', () => {
       'dbb',
       'services.dbb',
       'services',
-      /called "dbb"/,
+      /Unknown compose.yaml service "dbb"/,
       /Did you mean "db"/,
     ],
     [
@@ -616,7 +616,7 @@ describe('loadFolder', () => {
       'services:',
       'services',
       'services',
-      /No service is the main one/,
+      /No service is marked as main/,
       /main: true/,
     ],
     [
@@ -638,7 +638,7 @@ describe('loadFolder', () => {
       'metrics',
       'ports.metrics',
       'ports',
-      /No port of compose.yaml is called "metrics"/,
+      /No port of compose.yaml is named "metrics"/,
       /web|METRICS_PORT/,
     ],
     [
@@ -649,7 +649,7 @@ describe('loadFolder', () => {
       '/dta',
       'volumes./dta',
       'volumes',
-      /at "\/dta"/,
+      /Unknown compose.yaml mount "\/dta"/,
       /Did you mean "\/data"/,
     ],
     [
@@ -660,7 +660,7 @@ describe('loadFolder', () => {
       './files/app.yml',
       'services.app.volumes[1]',
       'files',
-      /no files\/app\.yml in this folder/,
+      /files\/app\.yml is missing/,
       /^Add it\.$/,
     ],
     [
@@ -671,7 +671,7 @@ describe('loadFolder', () => {
       '../other',
       'services.app.volumes[1]',
       'files',
-      /leaves the component's folder/,
+      /is outside the folder of the component/,
       /files\//,
     ],
     [
@@ -682,7 +682,7 @@ describe('loadFolder', () => {
       'more:/more',
       'services.app.volumes[1]',
       'backup',
-      /Nothing says how "more" is backed up/,
+      /The volume "more" has no backup method/,
       /method: skip/,
     ],
     [
@@ -693,7 +693,7 @@ describe('loadFolder', () => {
       'dta',
       'backup[0].volume',
       'backup',
-      /no volume in compose.yaml called "dta"/,
+      /Unknown compose.yaml volume "dta"/,
       /Did you mean "data"/,
     ],
     [
@@ -704,7 +704,7 @@ describe('loadFolder', () => {
       '"mysqldump -p$DB_PASSWORD"',
       'backup[0].dump[2]',
       'backup',
-      /seen in the arguments/,
+      /visible in the arguments/,
       /environment/,
     ],
     [
@@ -715,7 +715,7 @@ describe('loadFolder', () => {
       'files/app.yml',
       'configFile.path',
       'files',
-      /no file "files\/app.yml"/,
+      /Unknown file "files\/app.yml"/,
       /./,
     ],
     [
@@ -748,7 +748,7 @@ describe('loadFolder', () => {
       '"${WEB_BIND',
       'services.app.ports[0]',
       undefined,
-      /"web" is no container port/,
+      /"web" is not a container port/,
       /Write/,
     ],
   ];
@@ -786,15 +786,15 @@ describe('loadFolder', () => {
     expect(await reported({ [`${position}/component.yaml`]: soundComponent.replaceAll(/^ {2}/gm, '\t') })).toEqual([
       'Tabs are not allowed as indentation. Indent with spaces, here and below.',
     ]);
-    expect(await reported({ [`${position}/compose.yaml`]: '' })).toEqual(['"services" is missing. Add the map of services.']);
+    expect(await reported({ [`${position}/compose.yaml`]: '' })).toEqual(['"services" is missing. Add a map of services.']);
     expect(await reported({ [`${position}/component.yaml`]: '' })).toEqual([
-      'The file must be a map of names to values, not empty. Write it, or remove the file.',
+      'The file must be a map of names to values, not empty. Add the content, or remove the file.',
     ]);
     expect(
       await reported({
         [`${position}/component.yaml`]: soundComponent.replace('volumes:\n  /data: {description: everything}', 'volumes:'),
       }),
-    ).toEqual(['"volumes" must be a map of names to values, not empty. Give it a value, or remove the line.']);
+    ).toEqual(['"volumes" must be a map of names to values, not empty. Set a value, or remove the line.']);
     const alone = await load({ [`${position}/component.yaml`]: soundComponent });
     expect(alone.problems.map(({ field }) => field)).toEqual(['deploy']);
   });
@@ -843,7 +843,7 @@ describe('loadFolder', () => {
       {
         level: 'error',
         file: join(folder, position, 'files/gone'),
-        message: 'files/gone is neither a file nor a folder, and no link to one.',
+        message: 'files/gone is not a file, a folder or a link to one.',
       },
     ]);
   });
@@ -906,11 +906,11 @@ describe('loadFolder', () => {
     ]);
     await symlink('/nonexistent/component.yaml', join(folder, 'b', 'component.yaml'));
     const { problems: linked } = await loadFolder(folder, { own: true });
-    expect(linked.map(({ message }) => message)).toContain('component.yaml is a link to nothing.');
+    expect(linked.map(({ message }) => message)).toContain('component.yaml is a broken link.');
     await expect(loadFolder(join(folder, 'notes', 'component.yaml'), { own: true })).rejects.toMatchObject({
       code: 'catalog.missing',
-      message: `${folder}/notes/component.yaml is a file, and no catalog folder.`,
-      remedy: `Name the folder that it is in: ${folder}/notes`,
+      message: `${folder}/notes/component.yaml is a file, not a catalog folder.`,
+      remedy: `Use its folder: ${folder}/notes`,
     });
   });
 
@@ -918,14 +918,16 @@ describe('loadFolder', () => {
     const other = `${soundComponent}${Array.from({ length: 500 }, (_, at) => `key${at}: 1\n`).join('')}`;
     const { problems } = await load({ ...sound, [`${position}/component.yaml`]: other });
     expect(problems).toHaveLength(20);
-    expect(problems.at(-1)?.message).toBe('"key19" and 480 more are not known here.');
+    expect(problems.at(-1)?.message).toBe('Unknown keys "key19" and 480 more.');
   });
 
   it('refuses files that go round in circles, and one that no parser could hold', async () => {
     const { folder } = await load({ ...sound, [`${position}/files/a`]: '' });
     await symlink('..', join(folder, position, 'files', 'up'));
     const { problems } = await loadFolder(folder, { own: true });
-    expect(problems).toMatchObject([{ message: expect.stringMatching(/deeper than 8 folders, or its links go round in circles\.$/) }]);
+    expect(problems).toMatchObject([
+      { message: expect.stringMatching(/deeper than 8 folders, or there are too many levels of symbolic links\.$/) },
+    ]);
     const big = await load(
       { 'notes/component.yaml': `${soundComponent}${'#\n'.repeat(600_000)}`, 'notes/compose.yaml': soundCompose },
       { own: true },

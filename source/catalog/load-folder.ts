@@ -69,7 +69,7 @@ export async function loadFolder(folder: string, options: LoadOptions): Promise<
     kept.push(entry);
     for (const [index, id] of entry.dependsOn.entries()) {
       if (known.has(id)) continue;
-      report('warning', one, ['dependsOn', index], `There is no component "${id}".`, nameRemedy(id, known, 'Remove it.'));
+      report('warning', one, ['dependsOn', index], `Unknown component "${id}".`, nameRemedy(id, known, 'Remove it.'));
     }
   }
   const byId = new Map([...besides, ...kept.map((entry) => [entry.id, entry] as const)]);
@@ -77,7 +77,7 @@ export async function loadFolder(folder: string, options: LoadOptions): Promise<
   for (const one of entries) {
     for (const { index, message } of circles.filter(({ id }) => id === one.entry.id)) {
       const remedy =
-        'Take it out of one, so that it is not left to their names which starts first; or say why: justifies: {dependsOn: ...}.';
+        'Remove it from one of them, or add the reason: justifies: {dependsOn: ...}. Otherwise their names decide which one starts first.';
       report('warning', one, ['dependsOn', index], message, remedy);
     }
     for (const { path, message, known: near } of usesOfUnknown(one.entry, byId)) {
@@ -145,7 +145,7 @@ async function loadComponent(
     const { component, unknown } = withOperationCommands(checked.data, (read?.compose.services.size ?? 0) > 1);
     for (const { path, id, known } of unknown) {
       const message = `{run ${id}}: no operation "${id}" runs a program inside a container.`;
-      const remedy = nameRemedy(id, known, 'Name the command in words, or remove it.');
+      const remedy = nameRemedy(id, known, 'Describe the command in words, or remove it.');
       problems.push(schemaProblem(file, { path, part: 'value', field: fieldText(path), message, remedy }, componentDocument));
     }
     const paths = files.map(({ path }) => path);
@@ -186,9 +186,9 @@ async function loadComponent(
 /** Files under `files/` are delivered as text: files that would not arrive unchanged are reported now. */
 async function problemsOfFile(folder: string, { path, kind }: Awaited<ReturnType<typeof listDeep>>[number]): Promise<CatalogProblem[]> {
   const file = join(folder, path);
-  const deep = `${path} lies deeper than ${depthLimit} folders, or its links go round in circles.`;
-  if (kind === 'tooDeep') return [wholeFile(file, deep, 'Put it nearer to files/, or remove the link.')];
-  const neither = `${path} is neither a file nor a folder, and no link to one.`;
+  const deep = `${path} is deeper than ${depthLimit} folders, or there are too many levels of symbolic links.`;
+  if (kind === 'tooDeep') return [wholeFile(file, deep, 'Move it up, or remove the link.')];
+  const neither = `${path} is not a file, a folder or a link to one.`;
   if (kind === 'other') return [wholeFile(file, neither, 'Put a file there, or remove it.')];
   if (kind === 'folder' || path.endsWith(templateEnding)) return [];
   return readOwnText(file).then(

@@ -111,15 +111,13 @@ describe('openCatalog', () => {
   it('goes on without the own folder when it is not there', async () => {
     const catalog = await openCatalog(await prepare());
     expect(catalog.entries).toHaveLength(1);
-    expect(catalog.problems).toMatchObject([
-      { message: expect.stringContaining('There is no catalog folder'), remedy: expect.any(String) },
-    ]);
+    expect(catalog.problems).toMatchObject([{ message: expect.stringContaining('does not exist'), remedy: expect.any(String) }]);
   });
 
   it.each([
     ['', 'Unexpected end'],
     ['{"schema": 1, "entries": []}', 'another version'],
-    ['{"schema": 2, "further": [], "entries": [{"id": "notes"}]}\n', 'end is missing'],
+    ['{"schema": 2, "further": [], "entries": [{"id": "notes"}]}\n', 'is truncated'],
     ['nonsense', 'Unexpected token'],
   ])('says that a damaged compiled catalog must be installed again: %j', async (text, reason) => {
     const { compiledFile } = await prepare();

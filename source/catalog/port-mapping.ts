@@ -24,7 +24,7 @@ export function readPort(entry: unknown): ReadPorts {
   if (typeof entry === 'string') return readShort(entry);
   if (entry === null || typeof entry !== 'object' || Array.isArray(entry)) return { problem: 'it is neither text nor a map' };
   const { target, published, protocol, host_ip: address } = entry as Record<string, unknown>;
-  if (target === undefined) return { problem: 'the long form needs a target' };
+  if (target === undefined) return { problem: 'the long form requires a target' };
   return combine(text(address), text(published), text(target), text(protocol) || 'tcp');
 }
 
@@ -45,12 +45,12 @@ function combine(addressText: string, hostText: string, containerText: string, p
   const protocol = interpolate(protocolText);
   if (protocol !== 'tcp' && protocol !== 'udp') return { problem: `the protocol "${protocol}" is neither tcp nor udp` };
   const container = readRange(interpolate(containerText));
-  if (!container) return { problem: `"${containerText}" is no container port` };
+  if (!container) return { problem: `"${containerText}" is not a container port` };
   const host = interpolate(hostText) === '' ? undefined : readRange(interpolate(hostText));
-  if (host === undefined && interpolate(hostText) !== '') return { problem: `"${hostText}" is no host port` };
-  if (host && host.length !== container.length && container.length !== 1) return { problem: 'the two ranges are not of the same length' };
+  if (host === undefined && interpolate(hostText) !== '') return { problem: `"${hostText}" is not a host port` };
+  if (host && host.length !== container.length && container.length !== 1) return { problem: 'the two ranges have different lengths' };
   const address = interpolate(addressText).replace(/^\[(.*)\]$/, '$1');
-  if (address !== '' && !isAddress(address.replace(/%.*/, ''))) return { problem: `"${address}" is no address` };
+  if (address !== '' && !isAddress(address.replace(/%.*/, ''))) return { problem: `"${address}" is not an address` };
   const name = nameOf(hostText);
   const names = (text: string) => variablesIn(text).map((variable) => variable.name);
   const variables = { address: names(addressText), host: names(hostText), container: names(containerText) };

@@ -11,7 +11,7 @@ function* loopbackByDefault(draft: Draft): Generator<RuleFinding> {
     yield inCompose(
       port.path,
       `The port "${annotation[0]}" is for loopback, but is published on ${port.address === '' ? 'all addresses' : port.address}.`,
-      'Put ${..._BIND:-127.0.0.1}: in front, or give it exposure: all in component.yaml.',
+      'Put ${..._BIND:-127.0.0.1}: in front, or set exposure: all in component.yaml.',
     );
   }
 }
@@ -23,14 +23,14 @@ function* widePorts(draft: Draft): Generator<RuleFinding> {
     if (annotation.exposure === 'loopback') continue;
     const path = ['ports', name];
     if (!Object.hasOwn(component.justifies, `ports.${name}`)) {
-      const remedy = `Say why it must be reachable from there, justifies: {ports.${name}: ...}, or use exposure: loopback.`;
+      const remedy = `Add the reason, justifies: {ports.${name}: ...}, or use exposure: loopback.`;
       yield inComponent([...path, 'exposure'], `The port "${name}" is open to the network without a reason.`, remedy);
     }
     const published = portsOf(draft).filter((port) => portAnnotation(component, port)?.[0] === name);
     for (const port of published) {
       if (annotation.exposure === 'all' && isLoopback(port.address)) {
         const remedy = 'Put ${..._BIND:-0.0.0.0}: in front, or use exposure: loopback in component.yaml.';
-        yield inCompose(port.path, `The port "${name}" has exposure: all, but is published on loopback alone.`, remedy);
+        yield inCompose(port.path, `The port "${name}" has exposure: all, but is only published on loopback.`, remedy);
       }
     }
     const numbers =
@@ -39,7 +39,7 @@ function* widePorts(draft: Draft): Generator<RuleFinding> {
         : [`${annotation.number ?? ''}/${annotation.protocol ?? 'tcp'}`];
     for (const number of allowed ? numbers : []) {
       if (!allowed?.has(`${component.id} ${number}`)) {
-        const message = `The specification does not allow ${number} of this component on other addresses than loopback.`;
+        const message = `The specification allows port ${number} of this component only on loopback.`;
         yield inComponent([...path, 'exposure'], message, 'Use exposure: loopback.');
       }
     }
@@ -60,12 +60,12 @@ function* hostNetwork(draft: Draft): Generator<RuleFinding> {
   for (const service of onHost) {
     if (service.ports.length > 0) {
       const message = `"${service.name}" uses the host's network, so it cannot publish ports.`;
-      yield inCompose(['services', service.name, 'ports'], message, 'Remove ports, and give their numbers in component.yaml.', 'key');
+      yield inCompose(['services', service.name, 'ports'], message, 'Remove ports, and set their numbers in component.yaml.', 'key');
     }
   }
   for (const [name, annotation] of Object.entries(component.ports)) {
     if (annotation.exposure === 'host-network' && onHost.length === 0 && component.deploy === 'compose') {
-      const message = `The port "${name}" is on the host's network, but no service uses that.`;
+      const message = `The port "${name}" is on the host's network, but no service uses that network.`;
       yield inComponent(['ports', name, 'exposure'], message, 'Add network_mode: host to the service, or use another exposure.');
     }
     const published = portsOf(draft).some((port) => portAnnotation(component, port)?.[0] === name);
@@ -88,11 +88,11 @@ function* loginsInTheClear({ component, own }: Draft): Generator<RuleFinding> {
   const hasLogin = !withoutLogin.test(auth);
   const isPlain = Object.values(ports).some(({ web, tls }) => web && !tls);
   if (sensitive === undefined && hasLogin && isPlain) {
-    const message = 'It asks people who they are, on a page without TLS, and nobody is told to give it HTTPS.';
+    const message = 'It has a login on a page without TLS, but does not require HTTPS.';
     yield inComponent(['auth'], message, 'Add sensitive: true.');
   }
   if (sensitive !== undefined && sensitive !== hasLogin && !Object.hasOwn(justifies, 'sensitive')) {
-    const message = sensitive ? 'It wants HTTPS and asks nobody who they are.' : 'It asks people who they are and may go without HTTPS.';
-    yield inComponent(['sensitive'], message, 'Say what is so secret, or why nothing is: justifies: {sensitive: ...}.');
+    const message = sensitive ? 'It requires HTTPS, but has no login.' : 'It has a login, but does not require HTTPS.';
+    yield inComponent(['sensitive'], message, 'Add the reason: justifies: {sensitive: ...}.');
   }
 }

@@ -113,15 +113,15 @@ function* checkServices(draft: Draft): Generator<RuleFinding> {
     return;
   }
   for (const name of Object.keys(component.services))
-    if (!names.includes(name)) yield unknown(['services', name], 'service in compose.yaml called', name, names, 'key');
+    if (!names.includes(name)) yield unknown(['services', name], 'compose.yaml service', name, names, 'key');
   for (const name of names) {
     if (component.services[name]) continue;
-    const remedy = `Add it there under services: ${name}: {role: ...}.`;
+    const remedy = `Add it under services: ${name}: {role: ...}.`;
     yield inCompose(['services', name], `The service "${name}" is not described in component.yaml.`, remedy, 'key');
   }
   const mains = Object.values(component.services).filter(({ main }) => main);
-  const message = mains.length === 0 ? 'No service is the main one.' : 'More than one service is the main one.';
-  if (mains.length !== 1) yield inComponent(['services'], message, 'Put main: true at exactly one service.', 'key');
+  const message = mains.length === 0 ? 'No service is marked as main.' : 'More than one service is marked as main.';
+  if (mains.length !== 1) yield inComponent(['services'], message, 'Set main: true at exactly one service.', 'key');
 }
 
 function* checkPorts(draft: Draft): Generator<RuleFinding> {
@@ -143,14 +143,14 @@ function* checkPorts(draft: Draft): Generator<RuleFinding> {
     yield inCompose(
       port.path,
       `The port "${name}" (${first === last ? first : `${first}-${last}`}/${port.protocol}) is not described in component.yaml.`,
-      near.startsWith('Did') ? `${near} Or add it under ports.` : `Add it there under ports: ${added}.`,
+      near.startsWith('Did') ? `${near} Or add it under ports.` : `Add it under ports: ${added}.`,
     );
   }
   for (const [name, annotation] of Object.entries(component.ports)) {
     if (!draft.compose || annotated.has(name) || annotation.number !== undefined || component.deploy !== 'compose') continue;
     const names = published.flatMap((port) => port.name ?? []);
-    const otherwise = `Publish it there as "\${${variable(name)}_BIND:-127.0.0.1}:\${${variable(name)}_PORT:-8080}:80", or give its number when its service uses the host's network.`;
-    yield inComponent(['ports', name], `No port of compose.yaml is called "${name}".`, nameRemedy(name, names, otherwise), 'key');
+    const otherwise = `Publish it there as "\${${variable(name)}_BIND:-127.0.0.1}:\${${variable(name)}_PORT:-8080}:80", or set its number if its service uses the host's network.`;
+    yield inComponent(['ports', name], `No port of compose.yaml is named "${name}".`, nameRemedy(name, names, otherwise), 'key');
   }
 }
 
@@ -160,7 +160,7 @@ function* checkVolumes(draft: Draft): Generator<RuleFinding> {
   if (!draft.compose) return;
   const targets = servicesOf(draft).flatMap(({ mounts }) => mounts.map(({ target }) => target));
   for (const target of Object.keys(draft.component.volumes)) {
-    if (!targets.includes(target)) yield unknown(['volumes', target], 'mount in compose.yaml at', target, targets, 'key');
+    if (!targets.includes(target)) yield unknown(['volumes', target], 'compose.yaml mount', target, targets, 'key');
   }
 }
 
@@ -171,9 +171,9 @@ function* checkFiles(draft: Draft): Generator<RuleFinding> {
     for (const { source, path } of mounts) {
       const inside = source.replace(/^\.\/|\/$/g, '');
       if (/(?:^|\/)\.\.(?:\/|$)/.test(source))
-        yield inCompose(path, `The mount leaves the component's folder: ${source}.`, 'Put what it needs under files/.');
+        yield inCompose(path, `The mount is outside the folder of the component: ${source}.`, 'Put its files under files/.');
       else if (/^(?:\.\/)?files\//.test(source) && !files.has(inside))
-        yield inCompose(path, `There is no ${inside} in this folder.`, nearRemedy(inside, files, 'Add it.'));
+        yield inCompose(path, `${inside} is missing in this folder.`, nearRemedy(inside, files, 'Add it.'));
     }
   }
   const { configFile } = component;
@@ -182,10 +182,10 @@ function* checkFiles(draft: Draft): Generator<RuleFinding> {
   if (path.startsWith('files/') && !files.has(path)) yield unknown(['configFile', 'path'], 'file', path, files);
   if (schema !== undefined && !draft.schemas.has(schema)) yield unknown(['configFile', 'schema'], 'file', schema, draft.schemas.keys());
   if (schema !== undefined && format === undefined) {
-    const message = 'A schema says nothing about a file of unknown form.';
+    const message = 'A schema requires a known format of the file.';
     yield inComponent(['configFile', 'schema'], message, 'Add format: yaml, json or properties.');
   }
-  yield* secretArguments(['configFile', 'verify', 'argv'], verify?.argv, 'Give it in the environment.');
+  yield* secretArguments(['configFile', 'verify', 'argv'], verify?.argv, 'Pass it in the environment.');
 }
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a rule for each way in which fields and variables name each other
@@ -201,16 +201,16 @@ function* checkFields(draft: Draft): Generator<RuleFinding> {
       const { call, input } = field.verify;
       const inputs = component.calls[call]?.inputs;
       if (inputs && !inputs[input]?.secret)
-        yield unknown([...path, 'verify', 'input'], `secret input of ${call} called`, input, Object.keys(inputs));
+        yield unknown([...path, 'verify', 'input'], `secret input of ${call}`, input, Object.keys(inputs));
     }
     if (field.target !== 'environment') continue;
     const wanted = variableOf(field);
     if (wanted === undefined) {
-      const message = `"${field.name}" goes to the environment, but is no name of a variable.`;
-      yield inComponent([...path, 'name'], message, 'Name the variable with env.');
+      const message = `"${field.name}" is set in the environment, but is not a valid name of a variable.`;
+      yield inComponent([...path, 'name'], message, 'Set the name of the variable with env.');
     } else if (compose && !environment.has(wanted) && !compose.variables.has(wanted)) {
       const remedy = nameRemedy(wanted, [...environment, ...compose.variables.keys()], `Add ${wanted}: "\${${wanted}}" to the service.`);
-      yield inComponent(path, `"${field.name}" goes to the environment, but no service of compose.yaml gets ${wanted}.`, remedy);
+      yield inComponent(path, `"${field.name}" is set in the environment, but no service of compose.yaml has ${wanted}.`, remedy);
     }
   }
   for (const [set, members] of component.oneOf.entries()) {
@@ -227,7 +227,7 @@ function* checkFields(draft: Draft): Generator<RuleFinding> {
   ]);
   for (const [name, positions] of compose.variables) {
     if (declared.has(name) || /_(?:PORT|BIND)$/.test(name)) continue;
-    const message = `\${${name}} is no declared field.`;
+    const message = `\${${name}} is not a declared field.`;
     yield inCompose(positions[0]?.path ?? [], message, nameRemedy(name, declared, `Declare the field ${name} in component.yaml.`));
   }
 }
@@ -238,13 +238,13 @@ function* checkCalls({ component }: Draft): Generator<RuleFinding> {
     yield* checkInputs(path, call);
     if (call.http) {
       const bodies = (['json', 'form', 'multipart', 'text'] as const).filter((kind) => call.http?.[kind] !== undefined);
-      const message = `A request has one body, not ${bodies.join(' and ')}.`;
+      const message = `A request can have only one body, not ${bodies.join(' and ')}.`;
       if (bodies.length > 1) yield inComponent([...path, 'http', bodies[1] ?? ''], message, 'Keep one of them.', 'key');
       if (call.http.path.includes('?'))
         yield inComponent([...path, 'http', 'path'], 'The query is part of the path here.', 'Move it to query: {name: value}.');
     }
     if (call.reads && call.http && !['GET', 'HEAD', 'LIST', 'PROPFIND', 'POST'].includes(call.http.method)) {
-      yield inComponent([...path, 'reads'], `A ${call.http.method} does not only read.`, 'Remove reads: true.');
+      yield inComponent([...path, 'reads'], `A ${call.http.method} request does more than read.`, 'Remove reads: true.');
     }
   }
 }
@@ -259,13 +259,13 @@ function* checkInputs(path: RuleFinding['path'], call: ComponentCall): Generator
       used.add(placeholder);
       if (!inputs.includes(placeholder)) yield unknown(at, 'input', placeholder, inputs);
       else if (call.inputs[placeholder]?.secret && at.includes('argv')) {
-        yield inComponent(at, `The secret "${placeholder}" would be seen in the arguments of a program.`, 'Give it on stdin.');
+        yield inComponent(at, `The secret "${placeholder}" would be visible in the arguments of a program.`, 'Pass it on stdin.');
       }
     }
   }
   for (const name of inputs) {
     if (used.has(name)) continue;
-    const remedy = `Write <${name}> where it goes, or remove it.`;
+    const remedy = `Write <${name}> where it is used, or remove it.`;
     yield inComponent([...path, 'inputs', name], `The input "${name}" is not used.`, remedy, 'key');
   }
 }
@@ -281,12 +281,12 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
     const call = calls[name];
     if (!call) return;
     if (!call.reads) {
-      const remedy = 'Use another call, or mark it reads: true if nothing changes over there.';
-      yield inComponent(path, `${who} may only use calls that read, "${name}" does more.`, remedy);
+      const remedy = 'Use another call, or set reads: true if it changes nothing in the product.';
+      yield inComponent(path, `${who} can only use calls that read, but "${name}" does more.`, remedy);
     } else if (call.auth !== 'none')
-      yield inComponent(path, `${who} may not log in, "${name}" does: a wrong password would lock accounts.`, 'Use a call with auth none.');
+      yield inComponent(path, `${who} must not log in, but "${name}" does: failures would lock accounts.`, 'Use a call with auth none.');
     else if (Object.values(call.inputs).some(({ required }) => required))
-      yield inComponent(path, `${who} has nobody to ask, but "${name}" needs inputs.`, 'Use a call without required inputs.');
+      yield inComponent(path, `${who} cannot prompt, but "${name}" requires inputs.`, 'Use a call without required inputs.');
   };
   if (component.probe) {
     yield* quiet(['probe', 'call'], component.probe.call, 'A probe');
@@ -299,17 +299,17 @@ function* checkCallUsers({ component }: Draft): Generator<RuleFinding> {
     const call = calls[operation.call];
     const path = ['operations', index];
     if (operation.right === 'read' && call?.reads === false) {
-      const message = `"${operation.id}" changes something, so it needs more than the right to read.`;
+      const message = `"${operation.id}" changes something and requires more than the right to read.`;
       yield inComponent([...path, 'right'], message, 'Use operate, reveal or destroy.');
     }
     if (operation.right === 'destroy' && operation.consequences.length === 0)
-      yield inComponent(path, `"${operation.id}" destroys, but does not say what is lost.`, 'Add consequences: a line each.');
+      yield inComponent(path, `"${operation.id}" is destructive, but has no consequences.`, 'Add consequences, one line each.');
   }
   const { checks, operations, firstRun, configFile } = component;
   for (const [list, identified] of Object.entries({ checks, operations, firstRun, 'configFile.rules': configFile?.rules ?? [] })) {
     const ids = identified.map(({ id }) => id);
     for (const [index, id] of ids.entries())
       if (ids.indexOf(id) !== index)
-        yield inComponent([...list.split('.'), index, 'id'], `"${id}" is there twice.`, 'Rename one of the two.');
+        yield inComponent([...list.split('.'), index, 'id'], `The id "${id}" is used twice.`, 'Rename one of the two.');
   }
 }

@@ -133,7 +133,7 @@ const probedState = z
     detail: template.default(''),
   })
   .refine(({ state, id }) => id !== undefined || stateId(state) !== '', {
-    message: 'a state that is all filled in needs an id',
+    message: 'a state that consists only of placeholders requires an id',
     path: ['id'],
   });
 

@@ -18,17 +18,17 @@ export function* checkTemplates(draft: Draft): Generator<RuleFinding> {
         file: 'component',
         below: { path, line, column },
         path: [],
-        message: `The template cannot be read: ${message}.`,
-        remedy: 'It is written in Liquid: {{ NAME }}, {% if NAME != "" %} ... {% endif %}.',
+        message: `Invalid template: ${message}.`,
+        remedy: 'Use Liquid: {{ NAME }}, {% if NAME != "" %} ... {% endif %}.',
       };
       continue;
     }
     for (const name of read.names) {
       named.add(name);
       const wrong = !known.has(name)
-        ? { message: `There is no setting "${name}".`, remedy: nameRemedy(name, known, `Declare a field with env: ${name}.`) }
+        ? { message: `Unknown setting "${name}".`, remedy: nameRemedy(name, known, `Declare a field with env: ${name}.`) }
         : fields.get(name)?.secret
-          ? { message: `"${name}" is a secret, and would stand in a file.`, remedy: 'Let the program read it from its environment.' }
+          ? { message: `"${name}" is a secret and would be written to a file.`, remedy: 'Pass it in the environment of the program.' }
           : undefined;
       if (wrong)
         yield { file: 'component', below: { path, ...positionAt(text, text.search(new RegExp(`\\b${name}\\b`))) }, path: [], ...wrong };
@@ -37,7 +37,7 @@ export function* checkTemplates(draft: Draft): Generator<RuleFinding> {
   for (const [index, field] of component.fields.entries()) {
     const name = field.target === 'config' && !field.secret ? field.env : undefined;
     if (name !== undefined && !named.has(name) && compose && !compose.variables.has(name)) {
-      const message = `No template names ${name}, so what is answered goes nowhere.`;
+      const message = `No template uses ${name}, so its value has no effect.`;
       yield inComponent(['fields', index, 'env'], message, `Write {{ ${name} }} where it belongs, or remove env.`);
     }
   }

@@ -24,7 +24,7 @@ export async function readAnswers(from: string, piped: () => Promise<Uint8Array>
   const isPiped = from === '-';
   const bytes = isPiped ? await piped() : await readFrom(from, signal);
   const where = isPiped ? 'the input' : cleanLine(from);
-  if (bytes.length > sizeLimitBytes) throw malformed(where, 'it has more than a megabyte');
+  if (bytes.length > sizeLimitBytes) throw malformed(where, 'it is larger than 1 MB');
   let parsed: unknown;
   try {
     parsed = parseJson(textOfPeople(bytes, where, 'usage.answers'));
@@ -56,7 +56,7 @@ function answersOf(where: string, step: string, value: unknown): Answer[] {
 function textOf(where: string, step: string, value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  throw malformed(where, `"${cleanLine(step)}" is not a text, a number or a list of them`);
+  throw malformed(where, `"${cleanLine(step)}" is not a string, a number or a list of them`);
 }
 
 export function withAnswers(operator: Operator, answers: Answers): Operator {
@@ -104,6 +104,6 @@ function unreadable(path: string, why: string): Fault {
 }
 
 function malformed(where: string, why: string): Fault {
-  const message = `The answers of ${where} cannot be used: ${why}.`;
-  return new Fault('usage.answers', message, 'Write one JSON object, step to answer: {"duration": "4h", "share": ["...", "..."]}');
+  const message = `The answers in ${where} cannot be used: ${why}.`;
+  return new Fault('usage.answers', message, 'Write one JSON object of step and answer: {"duration": "4h", "share": ["...", "..."]}');
 }

@@ -145,13 +145,13 @@ describe('the registry', () => {
     // A word that is not a name belongs to the flow: a path, not the beginning of a component's id.
     expect(await reached('vault', 'list', 'secret')).toEqual(['secrets-manager-path', 'secret']);
     expect(await reached('vault', 'list', 'secrets-manager-path', 'secret')).toEqual(['secrets-manager-path', 'secret']);
-    expect(await reached('unseal', 'secret-manager')).toMatch(/There is no component "secret-manager" here/);
-    expect(await reached('key')).toMatch(/No running component supports "key" is about/);
+    expect(await reached('unseal', 'secret-manager')).toMatch(/No component is named "secret-manager"/);
+    expect(await reached('key')).toMatch(/No running component supports "key"/);
     const other = { ...manager, key: 'nas/vault/secrets-manager-path', host: 'nas' };
     const several = await run(['unseal'], { facts: { ...facts, components: [manager, other] } });
     expect(several.exitCode).toBe(2);
     expect(several.stderr).toMatch(
-      /"unseal" can be about several: local\/stack\/secrets-manager-path,\s+nas\/vault\/secrets-manager-path\./,
+      /"unseal" matches several components: local\/stack\/secrets-manager-path,\s+nas\/vault\/secrets-manager-path\./,
     );
   });
 
@@ -253,14 +253,14 @@ describe('exit codes', () => {
 
   test('a fault in words: what, and under it what to do', async () => {
     const { stderr } = await run(['statsu']);
-    expect(stderr).toBe('quarterdeck: There is no verb "statsu".\n             Did you mean "status"?\n');
+    expect(stderr).toBe('quarterdeck: Unknown verb "statsu".\n             Did you mean "status"?\n');
   });
 
   test.each(['status', 'ports', 'stop password-vault', 'df', 'status nope'])(
     '%s without an engine ends with 3 and says where it looked',
     async (line) => {
       const { exitCode, stderr } = await run(line.split(' '), {
-        facts: away('No engine runs at /var/run/docker.sock (default Docker socket): there is no such socket.'),
+        facts: away('No engine is running at /var/run/docker.sock (default Docker socket): socket not found.'),
       });
       expect(exitCode).toBe(3);
       expect(stderr).toContain('/var/run/docker.sock');
@@ -537,9 +537,9 @@ describe('the bare command', () => {
   });
 
   test('without a terminal and without an engine says so and ends with 3', async () => {
-    const { exitCode, stderr } = await run([], { facts: away('No engine runs at /x.') });
+    const { exitCode, stderr } = await run([], { facts: away('No engine is running at /x.') });
     expect(exitCode).toBe(3);
-    expect(stderr).toContain('No engine runs at /x.');
+    expect(stderr).toContain('No engine is running at /x.');
   });
 
   test('on a terminal that cannot draw prints the status and why', async () => {
@@ -695,7 +695,7 @@ describe('run', () => {
   test('what is no flow, and an option that it does not have, are refused with a remedy', async () => {
     const unknown = await run(['run', 'stopp', 'password-vault']);
     expect([unknown.exitCode, unknown.ran.length]).toEqual([2, 0]);
-    expect(unknown.stderr).toMatch(/no flow "stopp"[\s\S]*stop/);
+    expect(unknown.stderr).toMatch(/Unknown flow "stopp"[\s\S]*stop/);
     const option = await run(['run', 'stop', 'password-vault', '--sudden']);
     expect([option.exitCode, option.ran.length]).toEqual([2, 0]);
     expect(option.stderr).toContain('--sudden');
@@ -739,14 +739,14 @@ describe('audit', () => {
     component: 'local/stack/db',
   };
 
-  test('lists what was done, and what was begun and never ended', async () => {
+  test('lists what was done, and what was started and never ended', async () => {
     await audit().record({ ...event, phase: 'before' });
     await audit().record({ ...event, phase: 'after', outcome: 'done' });
     await audit().record({ ...event, run: 'r2', phase: 'before' });
     const lines = (await run(['audit'])).stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(3);
     expect(lines[1]).toMatch(/done +stop +local stack\/db .* POST \/containers\/db\/stop$/);
-    expect(lines[2]).toMatch(/begun +stop/);
+    expect(lines[2]).toMatch(/started +stop/);
     expect(JSON.parse((await run(['audit', '--json'])).stdout).entries).toHaveLength(3);
   });
 

@@ -41,7 +41,9 @@ export async function parseCommandLine(
 
   if (!ownsVersion(argv, flows)) program.version(version, '-V, --version', 'print the version');
   program
-    .description('A console for a self-hosted stack of containers. Without a verb: the console, or without a terminal the status.')
+    .description(
+      'A console for a self-hosted stack of containers. Without a verb, opens the console, or prints the status if not in a terminal.',
+    )
     .usage('[options] [verb] [arguments]')
     .helpOption('-h, --help', 'print this help')
     .addHelpCommand(
@@ -51,16 +53,19 @@ export async function parseCommandLine(
         .helpGroup(headingOf('help')?.heading ?? '')
         .description('print the help of a command or topic'),
     )
-    .option('--host <name>', 'the host or engine that is meant; "all" for every one')
+    .option('--host <name>', 'use this host or engine; "all" for all of them')
     .option('--json', 'print JSON')
-    .option('--practice', 'on the practice stack, not on this machine')
-    .option('--read-only', 'change nothing, whatever is asked')
-    .option('--no-color', 'print without colours')
-    .option('-v, --verbose', 'say more about what goes wrong')
-    .option('--dry-run', 'show what would be done, and do nothing')
-    .option('-y, --yes', 'confirm what would be asked')
-    .option('--answers <file>', 'answers to what is asked: a JSON object, step to answer; "-" is piped in, and may hold secrets')
-    .option('--confirm <name>', 'the name that a production host wants typed')
+    .option('--practice', 'use the practice stack instead of this machine')
+    .option('--read-only', 'refuse every change')
+    .option('--no-color', 'disable colours')
+    .option('-v, --verbose', 'show the details of errors')
+    .option('--dry-run', 'show what would be done without doing it')
+    .option('-y, --yes', 'answer confirmation prompts with yes')
+    .option(
+      '--answers <file>',
+      'read answers to prompts from a JSON object of step and answer; "-" reads standard input, which may contain secrets',
+    )
+    .option('--confirm <name>', 'confirm a change on a production host with its name')
     .argument('[verb]')
     .allowExcessArguments(true)
     .action(() => {
@@ -71,27 +76,30 @@ export async function parseCommandLine(
   program
     .command('status [component]')
     .usage('[COMPONENT]')
-    .description('the state of everything, or all about one component')
+    .description('show the state of all components, or the details of one')
     .action((name?: string) => choose('status', async (context) => (await import('./commands/status.ts')).runStatusVerb(context, name)));
   program
     .command('ports')
-    .description('who listens where, and who can reach it')
+    .description('list open ports, their owners and who can reach them')
     .action(() => choose('ports', async (context) => (await import('./commands/ports.ts')).runPortsVerb(context)));
   program
     .command('logs [components...]')
     .usage('COMPONENT... [options]')
-    .description('what components write, into a terminal or a pipe')
-    .option('-f, --follow', 'go on with what comes, over restarts too')
-    .option('-n, --tail <lines>', 'begin so many lines from the end of each container; "all" is the default')
-    .option('--since <time>', 'from then on: 10m, 14:02, "2026-11-20 14:02", with Z for UTC')
-    .option('--until <time>', 'no further than this')
-    .option('-g, --grep <filter>', 'only lines with this text, or /regular expression/; behind ! those without; a capital makes it exact')
-    .option('--service <name>', 'only this service; may be given again', (name: string, before: string[] = []) => [...before, name])
-    .option('--stdout', 'only what was written to stdout')
-    .option('--stderr', 'only what was written to stderr')
-    .option('-t, --timestamps', 'the time before each line, in UTC')
-    .option('--raw', 'lines as the program wrote them, escape sequences included; not into a terminal')
-    .option('--all', 'every component')
+    .description('show the logs of components')
+    .option('-f, --follow', 'follow new lines, across restarts')
+    .option('-n, --tail <lines>', 'show this many lines from the end of each log (default "all")')
+    .option('--since <time>', 'only lines since this time: 10m, 14:02, "2026-11-20 14:02", with Z for UTC')
+    .option('--until <time>', 'only lines until this time')
+    .option(
+      '-g, --grep <filter>',
+      'only lines that contain this text or match /regular expression/; a leading ! inverts it; a capital letter makes it case-sensitive',
+    )
+    .option('--service <name>', 'only this service; can be repeated', (name: string, before: string[] = []) => [...before, name])
+    .option('--stdout', 'only lines from stdout')
+    .option('--stderr', 'only lines from stderr')
+    .option('-t, --timestamps', 'show the time of each line, in UTC')
+    .option('--raw', 'keep escape sequences; not allowed if the output is a terminal')
+    .option('--all', 'all components')
     .addHelpText('after', logsNotes)
     .action((names: string[], flags: LogsFlags) =>
       choose('logs', async (context) => (await import('./commands/logs.ts')).runLogsVerb(context, names, flags)),
@@ -99,11 +107,11 @@ export async function parseCommandLine(
   program
     .command('catalog [words...]')
     .usage('VERB')
-    .summary('the components that are known: list, show; entries of your own: new, check')
+    .summary('list and show known components; create and check your own entries')
     .description(
-      'The components that are known: "list" or "list WORDS" finds some, "show ID" tells all about one. Entries of your own: "new" begins one, "check FOLDER" says what is wrong, "schema" prints what an editor wants to know.',
+      'Known components: "list [WORDS]" lists or searches them, "show ID" shows one. Your own entries: "new" creates one, "check FOLDER" reports problems, "schema" prints the JSON schema for your editor.',
     )
-    .option('--path', 'behind "schema": where it is, not what it says')
+    .option('--path', 'with "schema": print the path of the schema instead')
     .action((words: string[], flags: { path?: boolean }) =>
       choose('catalog', async (context) => (await import('./commands/catalog.ts')).runCatalogVerb(context, words, flags)),
     );
@@ -113,17 +121,17 @@ export async function parseCommandLine(
   program
     .command('audit [action]')
     .usage('[verify]')
-    .description('what was changed, by whom and when; is the log whole?')
-    .option('--all', 'everything, not only the last 50')
+    .description('list changes, who made them and when; verify the log')
+    .option('--all', 'show all entries instead of the last 50')
     .action((action: string | undefined, { all }: { all?: boolean }) =>
       choose('audit', async (context) => (await import('./commands/audit.ts')).runAuditVerb(context, action, all === true)),
     );
   program
     .command('practice [action] [words...]')
     .usage('[serve | incident [NAME]]')
-    .summary('look around where nothing can break')
+    .summary('try the console on a simulated stack')
     .description(
-      'The console on a practice stack: an engine with a dozen components that live in memory. "serve" runs it alone until it is stopped and prints where it is; "incident" lets something go wrong in the served one.',
+      'Opens the console on a practice stack: a simulated engine with a dozen components, in memory only. "serve" runs it without the console until it is stopped and prints its address; "incident" simulates a failure in the served one.',
     )
     .action((action: string | undefined, words: string[]) => {
       verb = 'practice';
@@ -135,11 +143,11 @@ export async function parseCommandLine(
   const again = program
     .command('run [words...]')
     .usage('[FLOW ... | --resume RUN]')
-    .summary('run a flow by its name; alone: what was left in the middle')
+    .summary('run a flow by its name, or list interrupted runs')
     .description(
-      'Runs a flow by its name or its verb, with its arguments. Alone it lists what was begun and can be gone on with: its plain answers are remembered, secrets are asked again, and what was done is not done twice.',
+      'Runs a flow by its name or its verb, with its arguments. Without arguments, lists interrupted runs that can be resumed: answers are kept, except secrets, and completed steps are not repeated.',
     )
-    .option('--resume <run>', 'go on with what was left in the middle')
+    .option('--resume <run>', 'resume an interrupted run')
     .allowUnknownOption()
     .action(async (words: string[]) => {
       const { resume } = again.opts<{ resume?: string }>();
@@ -149,14 +157,14 @@ export async function parseCommandLine(
   program
     .command('completion [shell]')
     .usage('bash|zsh|fish')
-    .description('a script that completes verbs, options, components and hosts in your shell')
+    .description('print a completion script for your shell')
     .action((shell?: string) =>
       choose('completion', async (context) => (await import('./commands/completion.ts')).runCompletionVerb(context, shell)),
     );
   program
     .command('explain [code]')
     .usage('[CODE]')
-    .description('explain a fault: meaning, typical causes, what to do, exit code')
+    .description('explain an error code: meaning, typical causes, fix, exit code')
     .action((code?: string) => choose('explain', async (context) => (await import('./commands/explain.ts')).runExplainVerb(context, code)));
   // Called by the completion script.
   program
@@ -167,12 +175,12 @@ export async function parseCommandLine(
     );
   program
     .command('flows')
-    .description('everything that can be done')
+    .description('list all flows')
     .action(() => choose('flows', async (context) => (await import('./commands/flows.ts')).runFlowsVerb(context, flows)));
 
   program.addHelpText(
     'after',
-    `\nTopics for quarterdeck help:\n  ${topics.join(', ')}\n\nOptions stand before or after the verb.\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not reachable, 4 refused, 5 cannot tell, 130 interrupted.`,
+    `\nTopics for quarterdeck help:\n  ${topics.join(', ')}\n\nOptions can be placed before or after the verb.\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 unreachable, 4 refused, 5 unknown result, 130 interrupted.`,
   );
   for (const command of program.commands) command.helpGroup(headingOf(command.name())?.heading ?? 'More:');
   for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
@@ -272,6 +280,6 @@ function usageFault(error: CommanderError, argv: readonly string[], program: Com
   return new Fault(
     'usage.commandLine',
     `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}${/[.?!]$/.test(sentence) ? '' : '.'}`,
-    inside || suggestion || `"quarterdeck help${verb ? ` ${cleanLine(verb)}` : ''}" tells how it is written.`,
+    inside || suggestion || `Show its usage: quarterdeck help${verb ? ` ${cleanLine(verb)}` : ''}`,
   );
 }

@@ -44,9 +44,9 @@ export function findComponent(written: string, { components }: FleetSnapshot, na
   const near = nearestName(written, new Set(names));
   throw new Fault(
     'usage.component',
-    `There is no component "${cleanLine(written)}" here.`,
+    `No component is named "${cleanLine(written)}".`,
     near === undefined
-      ? nameRemedy(written, new Set(components.map(({ id }) => id)), 'No containers were found; Show the engines: quarterdeck status')
+      ? nameRemedy(written, new Set(components.map(({ id }) => id)), 'No containers found. Show the engines: quarterdeck status')
       : `Did you mean "${cleanLine(near)}"?`,
   );
 }
@@ -90,8 +90,8 @@ export function findEntry(written: string, catalog: Catalog): CatalogEntry {
     throw new Fault('usage.ambiguous', message, 'Use the full name.');
   }
   const ids = catalog.entries.map(({ id }) => id);
-  const remedy = nameRemedy(written, ids, 'Install Quarterdeck again.');
-  throw new Fault('usage.component', `No component in the catalog is called "${cleanLine(written)}".`, remedy);
+  const remedy = nameRemedy(written, ids, 'Reinstall Quarterdeck.');
+  throw new Fault('usage.component', `No component in the catalog is named "${cleanLine(written)}".`, remedy);
 }
 
 /** Our own deployment, in the project of that name, comes before an unmanaged one. */
@@ -111,7 +111,7 @@ export function subjectOf(flow: Flow, words: readonly string[]): { name: string;
     throw new Fault('usage.component', `${flow.verb} requires a component.`, remedy);
   }
   if (rest.length > 0 && !flow.usage) {
-    const message = `${flow.verb} takes one component, and "${cleanLine(rest[0] ?? '')}" is one word too many.`;
+    const message = `${flow.verb} accepts one component: unexpected "${cleanLine(rest[0] ?? '')}".`;
     throw new Fault('usage.words', message, `Run it once for each component.`);
   }
   return { name, words: rest };
@@ -121,7 +121,7 @@ export function subjectOf(flow: Flow, words: readonly string[]): { name: string;
  * Does the same for a flow about a component with a certain API. With only one such component its name is optional, and a word that names
  * no component belongs to the flow (`vault read secret/db`). Throws `usage.component` when there is none or the choice is ambiguous.
  */
-export function speakerOf(flow: Flow, api: string, words: readonly string[], { components }: FleetSnapshot, named?: string) {
+export function componentWithApi(flow: Flow, api: string, words: readonly string[], { components }: FleetSnapshot, named?: string) {
   const [name] = words;
   const speaking = components.filter(({ speaks }) => speaks === api);
   const there = speaking.filter(({ host }) => host === named);
@@ -132,12 +132,12 @@ export function speakerOf(flow: Flow, api: string, words: readonly string[], { c
       components.some(({ id, key, project, host }) => [id, key, `${project}/${id}`, `${host}/${id}`].includes(name)));
   if (isNamed) return subjectOf(flow, words);
   if (!first) {
-    const remedy = `quarterdeck ${flow.verb} COMPONENT names one; "quarterdeck catalog list" says what can be deployed.`;
-    throw new Fault('usage.component', `No running component supports "${flow.verb}" is about.`, remedy);
+    const remedy = `Specify one: quarterdeck ${flow.verb} COMPONENT. List what can be deployed: quarterdeck catalog list`;
+    throw new Fault('usage.component', `No running component supports "${flow.verb}".`, remedy);
   }
   if (others.length > 0) {
-    const message = `"${flow.verb}" can be about several: ${namesAmong([first, ...others]).join(', ')}.`;
-    throw new Fault('usage.component', message, `Name one of them behind "${flow.verb}".`);
+    const message = `"${flow.verb}" matches several components: ${namesAmong([first, ...others]).join(', ')}.`;
+    throw new Fault('usage.component', message, `Specify one of them after "${flow.verb}".`);
   }
   return { name: first.key, words };
 }

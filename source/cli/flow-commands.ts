@@ -59,7 +59,7 @@ export async function runByName(program: Command, flows: readonly Flow[], words:
   const flow = flows.find(({ id, verb }) => id === first || verb === first) ?? flows.find(({ verb }) => verb === `${first} ${second}`);
   if (!flow) {
     const remedy = nameRemedy(first, new Set(flows.flatMap(({ id, verb }) => [id, verb])), '"quarterdeck flows" lists them.');
-    throw new Fault('usage.flow', `There is no flow "${cleanLine(first)}".`, remedy);
+    throw new Fault('usage.flow', `Unknown flow "${cleanLine(first)}".`, remedy);
   }
   const used = flow.verb === `${first} ${second}` ? 2 : 1;
   let command = program;
@@ -86,5 +86,5 @@ export function unknownVerb(written: string, program: Command, group?: string, m
   const names = program.commands.map((command) => command.name());
   const known = group === undefined ? ['help', ...names, ...more] : names.map((name) => `${group} ${name}`);
   const remedy = nameRemedy(written, known, 'Use "quarterdeck help".');
-  return new Fault('usage.verb', `There is no verb${more.length > 0 ? ' or topic' : ''} "${cleanLine(written)}".`, remedy);
+  return new Fault('usage.verb', `Unknown verb${more.length > 0 ? ' or topic' : ''} "${cleanLine(written)}".`, remedy);
 }

@@ -27,7 +27,7 @@ const whole = {
 };
 
 /**
- * Runs a command against an engine that does not answer one of its requests, and sends SIGTERM as soon as that request was made. With
+ * Runs a command against an engine that does not respond one of its requests, and sends SIGTERM as soon as that request was made. With
  * `after`, only requests after that one count.
  */
 async function interruptedIn(

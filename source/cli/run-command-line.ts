@@ -152,7 +152,7 @@ async function mistakeFault(thrown: unknown, verb: string, { paths, version }: P
     'failed.unexpected',
     `Internal error: ${withoutLikelySecrets(messageOf(thrown))}`,
     report === undefined
-      ? 'Please report it with the steps that led to it.'
+      ? 'Please report it with the steps to reproduce it.'
       : `Please report it with ${report}, which contains no secrets.`,
   );
 }

@@ -10,7 +10,7 @@ import { runCommandLine } from './run-command-line.ts';
 const away = engineView('attic', {
   hostKind: 'ssh',
   engine: { ...engineView().engine, reachable: false },
-  link: { state: 'away', sinceMs: 0, message: 'attic has stopped answering.', remedy: 'Check the cable.', retryAtMs: undefined },
+  link: { state: 'away', sinceMs: 0, message: 'attic no longer responds.', remedy: 'Check the cable.', retryAtMs: undefined },
 });
 const facts = {
   engines: [engineView('local'), engineView('nas', { hostKind: 'ssh' }), away],
@@ -50,7 +50,7 @@ test('what is read of every host says of which, and names those that were left o
   expect({ exitCode, stdout, stderr }).toEqual({
     exitCode: 0,
     stdout: 'local: Nothing is unused.\nnas: Nothing is unused.\n',
-    stderr: 'attic was skipped: attic has stopped answering.\n',
+    stderr: 'attic was skipped: attic no longer responds.\n',
   });
   expect(JSON.parse((await run('df', '--json')).stdout)).toMatchObject({
     message: 'local: Nothing is unused. nas: Nothing is unused.',
@@ -58,13 +58,13 @@ test('what is read of every host says of which, and names those that were left o
       { host: 'local', rows: [] },
       { host: 'nas', rows: [] },
     ],
-    skipped: [{ host: 'attic', message: 'attic has stopped answering.' }],
+    skipped: [{ host: 'attic', message: 'attic no longer responds.' }],
   });
 });
 
 test('a host that is away is not said to have no open ports', async () => {
   const { stdout } = await run('ports');
-  expect(stdout.slice(stdout.indexOf('attic'))).toBe('attic\nattic has stopped answering.\n');
+  expect(stdout.slice(stdout.indexOf('attic'))).toBe('attic\nattic no longer responds.\n');
   const json = JSON.parse((await run('ports', '--json')).stdout);
   expect(json).toMatchObject({ ports: [{ host: 'nas' }], skipped: [{ host: 'attic' }] });
 });
@@ -72,7 +72,7 @@ test('a host that is away is not said to have no open ports', async () => {
 test('what changes something is for one host, and says which there are', async () => {
   const { exitCode, stderr, ran } = await run('restart', 'password-vault');
   expect({ exitCode, ran }).toEqual({ exitCode: 2, ran: [] });
-  expect(stderr).toContain('--host all is for looking, and "restart" changes something.');
+  expect(stderr).toContain('--host all is only valid for commands that change nothing; "restart" does.');
   expect(stderr).toContain('--host nas');
 });
 

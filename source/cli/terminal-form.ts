@@ -19,7 +19,7 @@ function introduce({ help, choices = [] }: { help?: string; choices?: readonly C
 }
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each kind of question has its prompt and its hint
-export async function askOnLines(question: Question, terminal: PromptTerminal, signal: AbortSignal): Promise<string | readonly string[]> {
+export async function promptLines(question: Question, terminal: PromptTerminal, signal: AbortSignal): Promise<string | readonly string[]> {
   const { output } = terminal;
   introduce(question, output);
   const label = cleanLine(question.label);

@@ -4,7 +4,7 @@ import { cleanLine, cleanLines } from '../text/clean.ts';
 import { cut, wrap } from '../text/width.ts';
 import { hangingLines } from './output.ts';
 import { type PromptTerminal, readLine } from './secret-entry.ts';
-import { askOnLines, fillOnLines, reviewOnLines } from './terminal-form.ts';
+import { fillOnLines, promptLines, reviewOnLines } from './terminal-form.ts';
 import { inTurn, isTaken } from './terminal-turns.ts';
 
 export interface TerminalOperatorOptions extends PromptTerminal {
@@ -45,7 +45,7 @@ export function createTerminalOperator(options: TerminalOperatorOptions): Operat
 
   return {
     kind: 'terminal',
-    ask: (question, signal) => turn(signal, () => revealing(question, options, () => askOnLines(question, options, signal))),
+    ask: (question, signal) => turn(signal, () => revealing(question, options, () => promptLines(question, options, signal))),
     confirm: (confirmation, signal) => turn(signal, () => confirmOnLines(confirmation, options, signal)),
     fill(form, signal) {
       output.endProgress();

@@ -18,7 +18,7 @@ const schema = JSON.stringify({
 describe('a configuration file', () => {
   it.each([
     ['yaml', 'port: 53\nmode: on\nupstreams: [1.1.1.1]\n', []],
-    ['yaml', '# all right\nport: 53\nmoode: off\n', [[3, 1, 'moode', /"moode" is not known here/, /mode/]]],
+    ['yaml', '# all right\nport: 53\nmoode: off\n', [[3, 1, 'moode', /Unknown key "moode"/, /mode/]]],
     ['yaml', 'port: "53"\n', [[1, 7, 'port', /must be a number, not "53"/, /^Write a number/]]],
     [
       'yaml',
@@ -28,26 +28,26 @@ describe('a configuration file', () => {
         [2, 7, 'mode', /cannot be "maybe"/, /./],
       ],
     ],
-    ['yaml', '# made\n{% if a %}\nport: 53\n{% endif %}\n', [[2, 1, '', /template, of Jinja or Helm/, /Fill it in/]]],
+    ['yaml', '# made\n{% if a %}\nport: 53\n{% endif %}\n', [[2, 1, '', /template \(Jinja or Helm\)/, /Render it/]]],
     ['kea-json', '{\n  {{ port }}\n}', [[2, 1, '', /template/, /./]]],
     ['yaml', 'mode: off\n', [[1, 1, 'port', /missing/, /Add it/]]],
     ['yaml', 'port: 53\nmode: [off\n', [[2, 7, '', /./, /./]]],
     ['json', '{\n\t"port": 53,\n\t"mode": "off"\n}', []],
-    ['json', '{\n  // where it listens\n  "port": 53\n}', [[2, 3, '', /is a comment/, /Remove/]]],
-    ['json', '{\n  "port": 53,\n}', [[3, 1, '', /comma stands in front of nothing/, /Remove the comma/]]],
-    ['json', '{\n  "port": 53\n  "mode": "off"\n}', [[3, 3, '', /no JSON: comma expected/, /commas/]]],
-    ['json', '{\n  "port": 53,\n  "port": 54\n}', [[3, 3, '', /"port" is there twice/, /one/]]],
-    ['json', '', [[1, 1, '', /no JSON: value expected/, /./]]],
+    ['json', '{\n  // where it listens\n  "port": 53\n}', [[2, 3, '', /Comments are not allowed/, /Remove/]]],
+    ['json', '{\n  "port": 53,\n}', [[3, 1, '', /comma is not followed/, /Remove the comma/]]],
+    ['json', '{\n  "port": 53\n  "mode": "off"\n}', [[3, 3, '', /Not valid JSON: comma expected/, /commas/]]],
+    ['json', '{\n  "port": 53,\n  "port": 54\n}', [[3, 3, '', /"port" is set twice/, /one/]]],
+    ['json', '', [[1, 1, '', /Not valid JSON: value expected/, /./]]],
     ['kea-json', '{\n  /* two\n lines */ "port": 53,\n  "mode": "of"\n}', [[4, 11, 'mode', /cannot be "of"/, /./]]],
     ['kea-json', '# Kea\n{\n  "port": 53, # the usual\n  "upstreams": ["#1"] // one\n}', []],
-    ['kea-json', '{,"port": 53}', [[1, 2, '', /no JSON/, /./]]],
-    ['kea-json', '{"port": 53, "mode" "on"}', [[1, 21, '', /no JSON/, /./]]],
-    ['kea-json', '{"port": 53, <?include \'a\'?>}', [[1, 14, '', /no JSON/, /./]]],
-    ['yaml', 'port: 53\nlimit: 16 GB\n', [[2, 8, 'limit', /wrong form: "16 GB"/, /^Write a size, such as 16Gi, or none\.$/]]],
+    ['kea-json', '{,"port": 53}', [[1, 2, '', /Not valid JSON/, /./]]],
+    ['kea-json', '{"port": 53, "mode" "on"}', [[1, 21, '', /Not valid JSON/, /./]]],
+    ['kea-json', '{"port": 53, <?include \'a\'?>}', [[1, 14, '', /Not valid JSON/, /./]]],
+    ['yaml', 'port: 53\nlimit: 16 GB\n', [[2, 8, 'limit', /is invalid: "16 GB"/, /^Write a size, such as 16Gi, or none\.$/]]],
     ['yaml', 'port: 53\nlists: {ads: 3}\n', [[2, 14, 'lists.ads', /cannot be "?3/, /^Write text or a list\.$/]]],
-    ['yaml', 'port: 53\nhosts: {nas: 3x}\n', [[2, 14, 'hosts.nas', /wrong form: "3x"/, /^Write an address\.$/]]],
-    ['properties', 'launch=gsqlite3\nlaunch=bind\n', [[2, 1, 'launch', /line 1 already/, /one/]]],
-    ['properties', '# comment\nlocal-port 53\n', [[2, 1, '', /neither name=value/, /name=value/]]],
+    ['yaml', 'port: 53\nhosts: {nas: 3x}\n', [[2, 14, 'hosts.nas', /is invalid: "3x"/, /^Write an address\.$/]]],
+    ['properties', 'launch=gsqlite3\nlaunch=bind\n', [[2, 1, 'launch', /already set in line 1/, /one/]]],
+    ['properties', '# comment\nlocal-port 53\n', [[2, 1, '', /Expected name=value/, /name=value/]]],
     ['properties', 'no-shuffle\nlaunch=\nlaunch+=bind\n', []],
     ['kea-json', '{"limit": "1Gi", "upstreams": ["a"], "port": 53.}', []],
     ['kea-json', '{"port": +53}', []],
@@ -98,7 +98,7 @@ describe('a configuration file', () => {
     (text) => {
       expect(examineConfig(text, { format: 'kea-json' }, schema)).toMatchObject({
         problems: [],
-        unjudged: [{ line: 2, message: expect.stringMatching(/only Kea itself can judge it/) }],
+        unjudged: [{ line: 2, message: expect.stringMatching(/only Kea itself can check it/) }],
       });
     },
   );
@@ -138,7 +138,7 @@ describe('a configuration file', () => {
         line: 2,
         column: 5,
         field: 'all[0].host',
-        message: '"host" is an old name, which is taken still.',
+        message: '"host" is deprecated, but still accepted.',
         remedy: 'Write address.',
       },
     ]);
@@ -173,11 +173,11 @@ describe('a configuration file', () => {
     ]);
     // The misspelt mode is reported once, and the entry after the wrong one too.
     expect(check('port: 53\nmod: on\nupstreams: [1, localhost]\nhosts: {a: 0.0.0.0, b: 7x}\n')).toEqual([
-      [2, 1, 'mod', expect.stringMatching(/not known/)],
+      [2, 1, 'mod', expect.stringMatching(/Unknown key/)],
       [3, 13, 'upstreams[0]', expect.stringMatching(/must be text/)],
       [3, 16, 'upstreams[1]', 'It asks itself.'],
       [4, 12, 'hosts.a', 'That is no host.'],
-      [4, 24, 'hosts.b', expect.stringMatching(/wrong form/)],
+      [4, 24, 'hosts.b', expect.stringMatching(/is invalid/)],
     ]);
     expect(check(`port: 53\nmode: on\nupstreams: [${Array.from({ length: 30 }, () => 'localhost').join(', ')}]\n`)).toHaveLength(20);
   });

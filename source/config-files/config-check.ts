@@ -61,7 +61,7 @@ function brokenRules(part: ConfigPart, rules: readonly ConfigRule[], misfits: re
         level: level === 'deployed' ? (elsewhere ? 'warning' : 'error') : level,
         ...part.position(path, 'value'),
         field: fieldText(path),
-        message: more > 0 ? `${message} So it is in ${more} more places.` : message,
+        message: more > 0 ? `${message} ${more} more places have the same problem.` : message,
         ...{ remedy, rule },
       };
     });
@@ -86,17 +86,17 @@ function misfitsOf({ value, doubts, position }: ConfigPart, { node, shape }: Ret
   return new SchemaIssues(shape)
     .describe(checked.error.issues, value)
     .filter(({ path }) => !isUnknown(path))
-    .map(({ path, part, field, message, remedy, isUnknownName, meant }) => ({
+    .map(({ path, part, field, message, remedy, doubt, meant }) => ({
       problem: {
         level: 'error',
         ...position(path, part),
         field,
         message,
         // A regular expression is no help for most people, and "the documentation" is not at hand.
-        remedy: (/^(?:It must match \/|Use one of the kinds of value)/.test(remedy) && wantedAt(node, path)) || remedy,
+        remedy: (doubt === 'vague' && wantedAt(node, path)) || remedy,
       },
       // An unknown name is present: the value in doubt is the one that was probably meant.
-      doubts: isUnknownName ? (meant === undefined ? [] : [meant]) : [path],
+      doubts: doubt === 'unknownName' ? (meant === undefined ? [] : [meant]) : [path],
     }));
 }
 
@@ -116,7 +116,7 @@ function oldNames({ value, position }: ConfigPart, schema: SchemaNode): ConfigPr
           level: 'warning',
           ...position(here, 'key'),
           field,
-          message: `"${String(key)}" is an old name, which is taken still.`,
+          message: `"${String(key)}" is deprecated, but still accepted.`,
           remedy: String(old['description'] ?? ''),
         });
       if (under.length > 0) search(member, insideOf(schema, nodes, key), here);
@@ -175,7 +175,7 @@ function wantedAt(schema: SchemaNode, path: YamlPath): string | undefined {
 
 function kindOfNode({ enum: values, description, type }: SchemaNode): string {
   if (Array.isArray(values)) return values.map(String).join(' or ');
-  return typeof description === 'string' ? description : (kindWords[String(type)] ?? 'what the documentation names');
+  return typeof description === 'string' ? description : (kindWords[String(type)] ?? 'a value from the documentation');
 }
 
 /** Returns the objects of a file, including those in a `List`, that are of the schema's kind. Others are reported as not checked. */
@@ -207,7 +207,7 @@ function kubernetesObjects(
     parts: objects.filter((one) => !others.includes(one)),
     unjudged: others.map((one) => ({
       line: one.position(['kind'], 'key').line,
-      message: `An object of kind ${kindOf(one)} was not judged here.`,
+      message: `An object of kind ${kindOf(one)} was not checked.`,
     })),
   };
 }

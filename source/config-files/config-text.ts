@@ -37,8 +37,8 @@ export function readConfigText(text: string, form: ConfigForm): ConfigText {
   if (!unfilled) return read;
   // All other errors follow from this one.
   const { line } = positionAt(text, unfilled.index);
-  const message = 'This is a template, of Jinja or Helm perhaps, and the product reads what is made of it.';
-  return { ...read, problems: [errorAt({ line, column: 1 }, message, 'Fill it in first, and check that.')] };
+  const message = 'This looks like a template (Jinja or Helm); the product reads its rendered output.';
+  return { ...read, problems: [errorAt({ line, column: 1 }, message, 'Render it first, then check the output.')] };
 }
 
 type Reader = (text: string, form: ConfigForm) => Partial<ConfigText>;
@@ -56,8 +56,8 @@ const readers: Readonly<Record<Format, Reader>> = {
       line: (/^\n*/.exec(ignored)?.[0].length ?? 0) + 1,
       column: 1,
       field: '',
-      message: 'A second document begins here. The first alone is read, all that follows is ignored.',
-      remedy: 'Move it into the first one, or remove it.',
+      message: 'A second document begins here. Only the first one is read.',
+      remedy: 'Merge it into the first one, or remove it.',
     };
     return { ...read, problems: [...(read.problems ?? []), warning] };
   },
@@ -116,7 +116,7 @@ function readTemplate(text: string, form: ConfigForm): Partial<ConfigText> {
     const read = readers[form.format](text, form);
     return { ...read, parts: (read.parts ?? []).map((part) => ({ ...part, doubts: templatesIn(part.value, []) })) };
   }
-  const message = 'What stands in double braces is filled in before this is read; only the program itself can judge it.';
+  const message = 'Text in double braces is rendered before this is parsed; only the program itself can check it.';
   return { unjudged: [{ line: positionAt(text, at).line, message }] };
 }
 
@@ -139,11 +139,11 @@ function readProperties(text: string): Partial<ConfigText> {
     if (/^\s*(?:[#;].*)?$/.test(line)) continue;
     const [, name, written] = /^\s*([\w.-]+)\s*(?:\+?=\s*(.*))?$/.exec(line) ?? [];
     if (name === undefined) {
-      add(at + 1, '', 'This line is neither name=value nor a comment.', 'Write name=value, or # in front of it.');
+      add(at + 1, '', 'Expected name=value or a comment.', 'Write name=value, or put # in front.');
       // It may be a misspelling of whatever is missing.
       doubts.push([]);
     } else if (positions.has(name) && !line.includes('+=')) {
-      add(at + 1, name, `"${cleanLine(name)}" stands in line ${positions.get(name)} already.`, 'Keep one of the two.');
+      add(at + 1, name, `"${cleanLine(name)}" is already set in line ${positions.get(name)}.`, 'Keep one of the two.');
       doubts.push([name]);
     } else {
       positions.set(name, at + 1);

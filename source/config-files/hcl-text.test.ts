@@ -42,15 +42,15 @@ policy = <<-EOF
 
 it.each([
   ['a = 1\nstorage "raft" {\n  path = "/x"\n', 2, 16, /never closed/, /Add \}/],
-  ['ui = yes\n', 1, 6, /"yes" is no value/, /"yes"/],
-  ['ui =\n}\n', 2, 1, /value is missing/, /empty one is ""/],
-  ['ui = true\n}\n', 2, 1, /"\}" stands where a name/, /no block is open/],
+  ['ui = yes\n', 1, 6, /"yes" is not a valid value/, /"yes"/],
+  ['ui =\n}\n', 2, 1, /value is missing/, /"" if it is empty/],
+  ['ui = true\n}\n', 2, 1, /Expected a name, not "\}"/, /no block is open/],
   ['path = "/data\nnode = "a"\n', 1, 8, /quote is not closed/, /\\"/],
-  ["path = '/data'\n", 1, 8, /no value/, /Use " instead/],
-  ['path = /data\n', 1, 8, /"\/data" is no value/, /quotes/],
-  ['ui: true\n', 1, 3, /":" is no value|neither/, /./],
-  ['ui true\n', 1, 1, /neither = nor a block/, /ui = value/],
-  ['a = 1\na = 2\n', 2, 1, /there twice/, /one of the two/],
+  ["path = '/data'\n", 1, 8, /not a valid value/, /Use " instead/],
+  ['path = /data\n', 1, 8, /"\/data" is not a valid value/, /Quote/],
+  ['ui: true\n', 1, 3, /":" is not a valid value|Expected =/, /./],
+  ['ui true\n', 1, 1, /Expected = or a block/, /ui = value/],
+  ['a = 1\na = 2\n', 2, 1, /set twice/, /one of the two/],
   ['a = ["b" "c"]\n', 1, 10, /comma is missing/, /./],
   ['a = ["b",\n', 1, 5, /bracket is never closed/, /Add \]/],
 ])('says what is wrong with %j, and where', (text, line, column, message, remedy) => {

@@ -65,11 +65,10 @@ class Reader {
     for (;;) {
       const token = this.#token();
       if (token.text === until && (token.kind === 'sign' || token.kind === 'end')) return found;
-      if (token.kind === 'end') throw new Mistake(opened, 'This brace is never closed.', 'Add } where the block ends.');
+      if (token.kind === 'end') throw new Mistake(opened, 'This brace is never closed.', 'Add } at the end of the block.');
       if (isSign(token, ',') && until === '}') continue;
       const remedy = token.text === '}' ? 'Remove it: no block is open.' : 'Write name = value, or a block: name { ... }';
-      if (token.kind === 'sign' || token.kind === 'number')
-        throw new Mistake(token.at, `"${token.text}" stands where a name has to.`, remedy);
+      if (token.kind === 'sign' || token.kind === 'number') throw new Mistake(token.at, `Expected a name, not "${token.text}".`, remedy);
       this.#item(found, token, path, depth);
     }
   }
@@ -81,7 +80,7 @@ class Reader {
     for (; token.kind === 'text' || token.kind === 'name'; token = this.#token()) labels.push(token.text);
     if (isSign(token, '{')) {
       const same = Object.hasOwn(found, name) ? found[name] : [];
-      if (!Array.isArray(same)) throw new Mistake(key.at, `"${name}" is there as a value already.`, 'Keep one of the two.');
+      if (!Array.isArray(same)) throw new Mistake(key.at, `"${name}" is already set as a value.`, 'Keep one of the two.');
       const here = [...path, name, same.length];
       if (same.length === 0) this.#record([...path, name], key.at);
       this.#record(here, key.at);
@@ -90,8 +89,8 @@ class Reader {
       return;
     }
     if (labels.length > 0 || !isSign(token, '='))
-      throw new Mistake(key.at, `Behind "${name}" there is neither = nor a block.`, `Write ${name} = value, or ${name} { ... }`);
-    if (Object.hasOwn(found, name)) throw new Mistake(key.at, `"${name}" is there twice.`, 'Keep one of the two.');
+      throw new Mistake(key.at, `Expected = or a block after "${name}".`, `Write ${name} = value, or ${name} { ... }`);
+    if (Object.hasOwn(found, name)) throw new Mistake(key.at, `"${name}" is set twice.`, 'Keep one of the two.');
     const value = this.#token();
     this.#record([...path, name], key.at, value.at);
     found[name] = this.#value(value, [...path, name], depth);
@@ -101,10 +100,10 @@ class Reader {
     if (token.kind === 'text') return token.text;
     if (token.kind === 'number') return Number(token.text);
     if (token.text === 'true' || token.text === 'false') return token.text === 'true';
-    if (token.kind === 'name') throw new Mistake(token.at, `"${token.text}" is no value.`, `Put it into quotes: "${token.text}"`);
+    if (token.kind === 'name') throw new Mistake(token.at, `"${token.text}" is not a valid value.`, `Quote it: "${token.text}"`);
     if (token.text === '{') return this.#nested(token, path, depth);
     if (token.text === '[') return this.#list(path, depth, token.at);
-    throw new Mistake(token.at, 'The value is missing.', 'Write it behind =; an empty one is "".');
+    throw new Mistake(token.at, 'The value is missing.', 'Write it after the =, or "" if it is empty.');
   }
 
   #nested(brace: Token, path: YamlPath, depth: number): Record<string, unknown> {
@@ -117,18 +116,18 @@ class Reader {
     const list: unknown[] = [];
     for (let token = this.#token(); ; ) {
       if (isSign(token, ']')) return list;
-      if (token.kind === 'end') throw new Mistake(opened, 'This bracket is never closed.', 'Add ] where the list ends.');
+      if (token.kind === 'end') throw new Mistake(opened, 'This bracket is never closed.', 'Add ] at the end of the list.');
       this.#record([...path, list.length], token.at);
       list.push(this.#value(token, [...path, list.length], depth + 1));
       token = this.#token();
       if (isSign(token, ',')) token = this.#token();
       else if (!isSign(token, ']') && token.kind !== 'end')
-        throw new Mistake(token.at, 'A comma is missing in the list.', 'Write it in front of this.');
+        throw new Mistake(token.at, 'A comma is missing in the list.', 'Add it before this value.');
     }
   }
 
   #limit(at: number, depth: number): void {
-    if (depth >= depthLimit) throw new Mistake(at, `It is nested too deep (more than ${depthLimit} levels).`, 'Remove some levels.');
+    if (depth >= depthLimit) throw new Mistake(at, `Nested too deep (more than ${depthLimit} levels).`, 'Remove some levels.');
   }
 
   #record(path: YamlPath, key: number, value = key): void {
@@ -150,8 +149,8 @@ class Reader {
     for (const [kind, found] of Object.entries({ number, name, sign } as const))
       if (found !== undefined) return { kind: kind as Token['kind'], text: found, at };
     if (this.text[at] === '"')
-      throw new Mistake(at, 'This quote is not closed in its line.', 'Write " at the end of the value; \\" stands for one in it.');
+      throw new Mistake(at, 'This quote is not closed on its line.', 'End the value with "; write \\" for a quote inside it.');
     const [word = ''] = /^[^\s{}[\]=,]+/.exec(this.text.slice(at, at + 100)) ?? [];
-    throw new Mistake(at, `"${word}" is no value.`, word.startsWith("'") ? 'Use " instead of \'.' : 'Put it into quotes.');
+    throw new Mistake(at, `"${word}" is not a valid value.`, word.startsWith("'") ? 'Use " instead of \'.' : 'Quote it.');
   }
 }

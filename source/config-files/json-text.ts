@@ -14,7 +14,7 @@ export function readJson(text: string): Partial<ConfigText> {
   const [error] = errors;
   if (error || root === undefined) return { problems: [syntaxProblem(text, error)] };
   const twice = duplicatesIn(root).map((key) =>
-    errorAt(positionAt(text, key.offset), `"${cleanLine(String(key.value))}" is there twice.`, 'Keep one of the two.'),
+    errorAt(positionAt(text, key.offset), `"${cleanLine(String(key.value))}" is set twice.`, 'Keep one of the two.'),
   );
   if (twice.length > 0) return { problems: twice };
   const position: ConfigPart['position'] = (path, part) => positionAt(text, offsetOf(root, path, part));
@@ -24,11 +24,11 @@ export function readJson(text: string): Partial<ConfigText> {
 function syntaxProblem(text: string, error: ParseError | undefined): ConfigProblem {
   const at = positionAt(text, error?.offset ?? 0);
   const code = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
-  if (code === 'InvalidCommentToken') return errorAt(at, 'This is a comment, and its program reads JSON without any.', 'Remove it.');
+  if (code === 'InvalidCommentToken') return errorAt(at, 'Comments are not allowed: the program reads strict JSON.', 'Remove it.');
   if (/^[}\]]/.test(text.slice(error?.offset)) && /,\s*$/.test(text.slice(0, error?.offset)))
-    return errorAt(at, 'A comma stands in front of nothing.', 'Remove the comma behind the last entry.');
+    return errorAt(at, 'A comma is not followed by a value.', 'Remove the comma after the last entry.');
   const words = code.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`).trim();
-  return errorAt(at, `This is no JSON: ${words}.`, 'Look at commas, quotes and brackets here and on the line above.');
+  return errorAt(at, `Not valid JSON: ${words}.`, 'Check commas, quotes and brackets here and on the line above.');
 }
 
 function duplicatesIn(node: Node): Node[] {
@@ -62,7 +62,7 @@ export function readKeaJson(text: string): Partial<ConfigText> {
   const code = outsideQuotes(text, /#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\//, (comment) => comment.replaceAll(/[^\n]/g, ' '));
   const include = /<\?\s*include\s*"/.exec(code);
   if (include) {
-    const message = 'It takes in other files, which are not read here; only Kea itself can judge it.';
+    const message = 'It includes other files, which are not read; only Kea itself can check it.';
     return { unjudged: [{ line: positionAt(text, include.index).line, message }] };
   }
   const plain = outsideQuotes(code, /,(?=[\s,]*[}\]])|(?<=[\s:[,])\+(?=[\d.])/, () => ' ');

@@ -24,7 +24,7 @@ it('several documents are checked each, with the line of the file', () => {
 it('objects of another kind are named, and a file with nothing of this kind is a mistake', () => {
   expect(check('kind: Namespace\nmetadata: {name: a}\n---\nkind: Quota\nspec: {}\n')).toEqual({
     problems: [],
-    unjudged: ['1: An object of kind Namespace was not judged here.'],
+    unjudged: ['1: An object of kind Namespace was not checked.'],
   });
   expect(check('kind: Namespace\n---\nkind: Secret\n').problems).toEqual(expect.arrayContaining([[1, 'kind']]));
   expect(check('kind: Qouta\nspec: {}\n---\nkind: Quota\nspec: {}\n').problems).toEqual([[1, 'kind']]);
@@ -32,7 +32,7 @@ it('objects of another kind are named, and a file with nothing of this kind is a
 
 it('a List is looked into', () => {
   const text = 'apiVersion: v1\nkind: List\nitems:\n  - kind: Quota\n    spec: {}\n  - kind: Quota\n    spec: 3\n  - kind: Other\n';
-  expect(check(text)).toEqual({ problems: [[7, 'spec']], unjudged: ['8: An object of kind Other was not judged here.'] });
+  expect(check(text)).toEqual({ problems: [[7, 'spec']], unjudged: ['8: An object of kind Other was not checked.'] });
 });
 
 it('where only the first document is read, the next one is a warning', () => {

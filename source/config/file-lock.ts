@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { Fault } from '../faults/fault.ts';
-import { makeOwnFolder, refuseForeignLock, unwritableFault } from './own-files.ts';
+import { createOwnFolder, refuseForeignLock, unwritableFault } from './own-files.ts';
 
 const waitMs = 15_000;
 /** A holder refreshes its lock every second; after this time without a refresh it counts as dead. */
@@ -9,7 +9,7 @@ const staleMs = 5_000;
 /** The lock of a dead holder is taken over. Throws `failed.locked` after fifteen seconds, `refused.ownFile` or `config.unwritable`. */
 export async function withFileLock<T>(path: string, use: () => Promise<T>): Promise<T> {
   const { default: lockfile } = await import('proper-lockfile');
-  await makeOwnFolder(dirname(path));
+  await createOwnFolder(dirname(path));
   await refuseForeignLock(`${path}.lock`);
   let lost: Error | undefined;
   const locking = lockfile.lock(path, {
@@ -25,8 +25,8 @@ export async function withFileLock<T>(path: string, use: () => Promise<T>): Prom
   });
   const release = await locking.catch((cause: unknown) => {
     if ((cause as NodeJS.ErrnoException).code !== 'ELOCKED') throw unwritableFault(`${path}.lock`, cause);
-    const message = `Another Quarterdeck has held ${path}.lock for ${waitMs / 1000} seconds.`;
-    throw new Fault('failed.locked', message, 'Wait for it to finish; if none is running, remove that folder.', { cause });
+    const message = `Another Quarterdeck process has held ${path}.lock for ${waitMs / 1000} seconds.`;
+    throw new Fault('failed.locked', message, 'Wait for it to finish. If none is running, remove that folder.', { cause });
   });
   try {
     return await use();

@@ -4,9 +4,10 @@ export const reservedHostNames: readonly string[] = ['local', 'all', 'practice']
 const longestHostName = 40;
 
 export function hostNameProblem(name: string): string | undefined {
-  if (name === '') return 'A host needs a name.';
-  if (reservedHostNames.includes(name)) return `"${name}" means something else here: choose another name.`;
-  if (name.startsWith('-')) return 'A name does not begin with a dash.';
-  if (!hostNameShape.test(name)) return 'A name has letters, digits, dots, dashes and underscores, and begins with a letter or digit.';
-  return name.length > longestHostName ? `A name has ${longestHostName} characters at most.` : undefined;
+  if (name === '') return 'The name of a host must not be empty.';
+  if (reservedHostNames.includes(name)) return `"${name}" is reserved. Choose another name.`;
+  if (name.startsWith('-')) return 'The name must not begin with a dash.';
+  if (!hostNameShape.test(name))
+    return 'The name must have letters, digits, dots, dashes and underscores only, and begin with a letter or digit.';
+  return name.length > longestHostName ? `The name must have at most ${longestHostName} characters.` : undefined;
 }

@@ -59,10 +59,10 @@ productionHosts: [nas]
 
   it('refuses a name that is taken, a name that is not there, and a file that is wrong', () => {
     const text = 'hosts:\n  nas: {ssh: nas}\n';
-    expect(() => withHost(file, text, 'nas', { ssh: 'other' })).toThrow('There is a host called nas already.');
-    expect(() => withoutHost(file, text, 'vps')).toThrow('There is no host called vps.');
-    expect(() => withHost(file, 'thme: dark\n', 'nas', { ssh: 'nas' })).toThrow('nothing is written into it');
-    expect(() => withHost(file, 'theme: [\n', 'nas', { ssh: 'nas' })).toThrow('nothing is written into it');
+    expect(() => withHost(file, text, 'nas', { ssh: 'other' })).toThrow('A host named nas already exists.');
+    expect(() => withoutHost(file, text, 'vps')).toThrow('No host is named vps.');
+    expect(() => withHost(file, 'thme: dark\n', 'nas', { ssh: 'nas' })).toThrow('is invalid and was not changed');
+    expect(() => withHost(file, 'theme: [\n', 'nas', { ssh: 'nas' })).toThrow('is invalid and was not changed');
   });
 
   it('writes a file that its owner alone can read, and takes the host away again', async () => {

@@ -27,8 +27,8 @@ async function rewrite(grant: Grant, file: string, change: (text: string) => str
 export function withHost(file: string, text: string, name: string, settings: HostSettings): string {
   const document = parsed(file, text);
   if (checkSettings(text).settings.hosts[name]) {
-    const remedy = `Choose another name, or take it away first: quarterdeck hosts remove ${name}`;
-    throw new Fault('refused.hostThere', `There is a host called ${name} already.`, remedy, { where: { file } });
+    const remedy = `Choose another name, or remove it first: quarterdeck hosts remove ${name}`;
+    throw new Fault('refused.hostThere', `A host named ${name} already exists.`, remedy, { where: { file } });
   }
   const line = `${written(name)}: ${written(settings)}\n`;
   const pair = hostsPair(document);
@@ -55,8 +55,8 @@ export function withoutHost(file: string, text: string, name: string): string {
   const hosts = pair?.value;
   const host = isMap(hosts) ? hosts.items.find(({ key }) => isScalar(key) && String(key.value) === name) : undefined;
   if (!pair || !isMap(hosts) || !host) {
-    const remedy = 'quarterdeck hosts list shows those that there are.';
-    throw new Fault('usage.host', `There is no host called ${name}.`, remedy, { where: { file } });
+    const remedy = 'List the hosts: quarterdeck hosts list';
+    throw new Fault('usage.host', `No host is named ${name}.`, remedy, { where: { file } });
   }
   let changed: string;
   if (hosts.flow) {
@@ -76,7 +76,7 @@ export function withoutHost(file: string, text: string, name: string): string {
 
 function parsed(file: string, text: string): Document.Parsed {
   const [problem] = checkSettings(text).problems;
-  if (problem) throw settingsFault(file, problem, `The configuration is wrong, so nothing is written into it: ${problem.message}`);
+  if (problem) throw settingsFault(file, problem, `The configuration is invalid and was not changed: ${problem.message}`);
   return parseYamlDocument(text);
 }
 
@@ -116,6 +116,6 @@ const ended = (text: string): string => (text === '' || text.endsWith('\n') ? te
 function checkedText(file: string, text: string, isRight: (hosts: Readonly<Record<string, HostSettings>>) => boolean): string {
   const { settings, problems } = checkSettings(text);
   if (problems.length === 0 && isRight(settings.hosts)) return text;
-  const message = `${file} is written in a way that cannot be changed from here; nothing was.`;
-  throw new Fault('config.unwritable', message, 'Change "hosts:" in it by hand.', { where: { file } });
+  const message = `${file} has a layout that cannot be edited automatically; it was not changed.`;
+  throw new Fault('config.unwritable', message, 'Edit its "hosts:" by hand.', { where: { file } });
 }

@@ -63,13 +63,13 @@ export async function readTail(path: string, limitBytes: number): Promise<string
   }
 }
 
-export const damagedBeside = (path: string): string => `${path}.damaged`;
+export const damagedPathOf = (path: string): string => `${path}.damaged`;
 
 /**
  * Terminates a last line without a newline, so that the next one starts on its own. A line that is complete except for the newline stays;
  * any other is moved to the file beside it, whose path is returned. Only for the holder of the file's lock.
  */
-export async function mendLastLine(path: string, isWhole: (text: string) => boolean): Promise<string | undefined> {
+export async function repairLastLine(path: string, isWhole: (text: string) => boolean): Promise<string | undefined> {
   await using file = await openOwnFile(path, 'change');
   if (!file) return undefined;
   const { size } = await file.stat();
@@ -84,7 +84,7 @@ export async function mendLastLine(path: string, isWhole: (text: string) => bool
       return undefined;
     }
   }
-  const beside = damagedBeside(path);
+  const beside = damagedPathOf(path);
   // The copy comes first: if killed in between, the text exists twice, and is never lost.
   for (let at = start; at < size; at += pieceBytes) {
     const length = Math.min(pieceBytes, size - at);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { withFileLock } from './file-lock.ts';
-import { mendLastLine, readLines, readTail } from './line-file.ts';
+import { readLines, readTail, repairLastLine } from './line-file.ts';
 import { appendOwnFile, listOwnFolder, readOwnFile, readOwnText, refuseForeignFiles, removeOwnFile, writeOwnFile } from './own-files.ts';
 
 let folder: string;
@@ -61,7 +61,7 @@ describe('own files', () => {
       where: { file: folder },
     });
     execFileSync('mkfifo', [join(folder, 'pipe')]);
-    await expect(readOwnFile(join(folder, 'pipe'))).rejects.toMatchObject({ message: expect.stringContaining('not a plain file') });
+    await expect(readOwnFile(join(folder, 'pipe'))).rejects.toMatchObject({ message: expect.stringContaining('not a regular file') });
     await writeOwnFile(join(folder, 'file'), '');
     await expect(writeOwnFile(join(folder, 'file', 'below'), '')).rejects.toMatchObject({ code: 'config.unwritable' });
     await writeOwnFile(join(folder, 'sub', 'file'), '');
@@ -95,7 +95,7 @@ const uses: Record<string, (path: string) => Promise<unknown>> = {
     for await (const _ of readLines(path));
   },
   'read from its end': (path) => readTail(path, 10),
-  repaired: (path) => mendLastLine(path, () => true),
+  repaired: (path) => repairLastLine(path, () => true),
   'in the state folder': (path) => refuseForeignFiles({ state: join(path, '..'), data: folder, cache: folder }),
 };
 
@@ -123,7 +123,7 @@ test('a socket in place of the configuration is refused by name', async () => {
   const path = join(folder, 'config.yaml');
   const server = createServer().listen(path);
   await once(server, 'listening');
-  await expect(readOwnText(path)).rejects.toMatchObject({ code: 'refused.ownFile', message: `${path} is a socket, not a plain file.` });
+  await expect(readOwnText(path)).rejects.toMatchObject({ code: 'refused.ownFile', message: `${path} is a socket, not a regular file.` });
   server.close();
 });
 
@@ -146,7 +146,7 @@ describe('what is no lock of ours in place of a lock', () => {
     await writeFile(join(path, 'x'), '');
     await utimes(path, 0, 0);
     await expect(withFileLock(join(folder, 'file'), async () => 'held')).rejects.toMatchObject({
-      message: `${path} cannot be written: a folder with files in it is in the way.`,
+      message: `${path} cannot be written: the folder is not empty.`,
     });
   });
 });

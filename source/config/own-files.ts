@@ -46,7 +46,7 @@ export function readOwnBytes(path: string, options: ReadOptions = {}): Promise<B
     await using file = await openPlain(path, constants.O_RDONLY, { followsLinks });
     const { size } = await file.stat();
     const limit = limitBytes < 1 << 20 ? `${limitBytes >> 10} KB` : `${limitBytes >> 20} MB`;
-    if (size > limitBytes) throw unreadable(path, `it is larger than ${limit}`, undefined, 'Look whether it is the right file.');
+    if (size > limitBytes) throw unreadable(path, `it is larger than ${limit}`, undefined, 'Check that it is the right file.');
     return await file.readFile();
   });
 }
@@ -109,8 +109,7 @@ export function appendOwnFile(path: string, content: string | Uint8Array): Promi
     await using file = created ?? (await openPlain(path, flags, { at }));
     if (created && folder.owner) await created.chown(folder.owner.uid, folder.owner.gid);
     // The owner of the folder could create a hard link there to one of root's files.
-    if (!created && folder.owner && (await file.stat()).nlink > 1)
-      throw refusal(path, 'has a second name, a hard link', `Remove it: rm ${path}`);
+    if (!created && folder.owner && (await file.stat()).nlink > 1) throw refusal(path, 'has a hard link', `Remove it: rm ${path}`);
     await file.appendFile(content);
     await file.datasync();
   });
@@ -149,7 +148,7 @@ async function openFolder(path: string, { checked }: { checked: boolean }) {
       const { uid, mode } = await handle.stat();
       if (uid !== process.geteuid?.() && uid !== 0 && uid !== owner?.uid)
         throw refusal(path, 'belongs to another user', 'Set QUARTERDECK_HOME to a folder of your own.');
-      if ((mode & 0o022) !== 0) throw refusal(path, 'can be written to by other users', `Close it to them: chmod go-w ${path}`);
+      if ((mode & 0o022) !== 0) throw refusal(path, 'can be written to by other users', `Remove their access: chmod go-w ${path}`);
     }
     return { at: (name: string) => entryOf(handle, path, name), owner, [Symbol.asyncDispose]: () => handle.close() };
   } catch (thrown) {
@@ -191,8 +190,8 @@ async function ownerFor(path: string, folder: FileHandle): Promise<Owner | undef
   if (!isRoot) return undefined;
   const real = throughHandle ? await readlink(`/proc/self/fd/${folder.fd}`) : await realpath(path);
   const [named, found] = [await firstUser(path), await firstUser(real)];
-  const remedy = 'Run Quarterdeck as that user, or with a home of its own: sudo -H quarterdeck';
-  if (named?.uid !== found?.uid) throw refusal(path, 'leads through a symbolic link of another user', remedy);
+  const remedy = 'Run Quarterdeck as that user, or with its own home: sudo -H quarterdeck';
+  if (named?.uid !== found?.uid) throw refusal(path, 'goes through a symbolic link of another user', remedy);
   return found;
 }
 
@@ -246,8 +245,8 @@ async function isForeignLink(path: string): Promise<boolean> {
 
 function notPlain(path: string, facts: Pick<Stats, 'isSymbolicLink' | 'isFIFO' | 'isSocket'>): Fault {
   const kind = facts.isSymbolicLink() ? 'a symbolic link' : facts.isFIFO() ? 'a named pipe' : facts.isSocket() ? 'a socket' : 'a device';
-  const remedy = `Quarterdeck does not use it. Remove it, or put a plain file in its place: rm ${path}`;
-  return refusal(path, `is ${kind}, not a plain file`, remedy);
+  const remedy = `Quarterdeck does not use it. Remove it, or put a regular file in its place: rm ${path}`;
+  return refusal(path, `is ${kind}, not a regular file`, remedy);
 }
 
 function refusal(path: string, why: string, remedy: string): Fault {
@@ -281,11 +280,11 @@ export function listOwnFolder(path: string): Promise<OwnEntry[] | undefined> {
 /** A lock is a folder. Refuses anything else, which no holder would ever release. Throws `refused.ownFile`. */
 export async function refuseForeignLock(path: string): Promise<void> {
   const facts = await lstat(path).catch(() => undefined);
-  if (facts && !facts.isDirectory()) throw refusal(path, 'is not a folder, and so no lock', `Remove it: rm ${path}`);
+  if (facts && !facts.isDirectory()) throw refusal(path, 'is not a folder, so it cannot be a lock', `Remove it: rm ${path}`);
 }
 
 /** Creates a folder and its parents, accessible to the operator only. Throws as `writeOwnFile` does. */
-export function makeOwnFolder(path: string): Promise<void> {
+export function createOwnFolder(path: string): Promise<void> {
   return writing(path, async () => {
     await using _folder = await openFolder(path, { checked: true });
   });
@@ -322,10 +321,10 @@ const reasons: Record<string, string> = {
   ENOSPC: 'the disk is full',
   EROFS: 'the filesystem is read-only',
   EISDIR: 'it is a folder',
-  EEXIST: 'a file is in the way',
-  ENOTDIR: 'a file is in the way',
-  ENOTEMPTY: 'a folder with files in it is in the way',
-  ELOOP: 'its links go round in circles',
+  EEXIST: 'a file with that name exists',
+  ENOTDIR: 'a part of the path is not a folder',
+  ENOTEMPTY: 'the folder is not empty',
+  ELOOP: 'it has too many levels of symbolic links',
 };
 
 const reasonOf = (thrown: unknown): string => reasons[codeOf(thrown) ?? ''] ?? messageOf(thrown);
@@ -334,7 +333,7 @@ export function unreadableFault(path: string, cause: unknown): Fault {
   return cause instanceof Fault ? cause : unreadable(path, reasonOf(cause), cause);
 }
 
-function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that it is a plain file or folder that you may read.') {
+function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that it is a regular file or folder you can read.') {
   return new Fault('config.unreadable', `${path} cannot be read: ${reason}.`, remedy, { where: { file: path }, cause });
 }
 

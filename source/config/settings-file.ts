@@ -27,7 +27,7 @@ const settingsSchema = z.strictObject({
       z
         .string()
         .regex(hostNameShape, 'use letters, digits, dots, dashes and underscores, and begin with a letter or digit')
-        .refine((name) => !reservedHostNames.includes(name), `choose another name: ${reservedHostNames.join(', ')} mean something else`),
+        .refine((name) => !reservedHostNames.includes(name), `choose another name: ${reservedHostNames.join(', ')} are reserved`),
       z.strictObject({
         ssh: z.string().min(1),
         stackFolder: folder.optional(),

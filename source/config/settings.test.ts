@@ -60,7 +60,7 @@ describe('loadSettings', () => {
   it('names an unknown key with its place and the nearest name', async () => {
     await expect(load('theme: dark\n# mine\nkeys: {}\nthmee: dark\n')).rejects.toMatchObject({
       code: 'config.unknownKey',
-      message: 'The configuration is wrong: "thmee" is not known here.',
+      message: 'The configuration is invalid: Unknown key "thmee".',
       remedy: 'Did you mean "theme"?',
       where: { file: join(home, 'config', 'config.yaml'), line: 4, column: 1, field: 'thmee' },
     });

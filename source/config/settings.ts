@@ -59,7 +59,7 @@ export async function loadSettings(paths: OwnPaths, home: string): Promise<Setti
   const { settings, problems } = checkSettings(text);
   const [first] = problems;
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
-  if (first !== undefined) throw settingsFault(file, first, `The configuration is wrong: ${first.message}${more}`);
+  if (first !== undefined) throw settingsFault(file, first, `The configuration is invalid: ${first.message}${more}`);
   const { catalogFolder } = settings;
   return { ...settings, catalogFolder: catalogFolder && expandHome(catalogFolder, home) };
 }

@@ -68,7 +68,7 @@ test.each(['rss', 'tv', 'ocr', 'cve', 'git'])('"%s" finds none that has its lett
 test('what nothing is like is said, and Esc shows all again', async () => {
   const harness = await open();
   await harness.press('C', '/', ...'xqzzwv', 'enter');
-  await harness.sees('Nothing in the catalog is like "xqzzwv".');
+  await harness.sees('No component matches "xqzzwv".');
   await harness.press('esc');
   await harness.sees(`1 of ${entries.length}`);
 });

@@ -124,7 +124,7 @@ test('left while it is read and opened again, it reads again', async () => {
 test('a palette word finds it', async () => {
   const harness = await openHarness({ size: { columns: 120, rows: 36 }, app: appOf(members).app });
   await harness.press(':', ...'chain of media');
-  await harness.sees('Media automation chain');
+  await harness.sees('media automation chain');
 });
 
 test('words of others cannot break it', async () => {

@@ -118,7 +118,7 @@ describe('a checklist', () => {
     await screen.sees(/▸ ✖ blocked +Webhooks/);
     await screen.misses('Enter take');
     await screen.press('enter');
-    await screen.sees('Enter does nothing at this item. Select "etcd snapshot"');
+    await screen.sees('Enter has no effect on this item. Select "etcd snapshot"');
     expect(answers).toEqual([]);
     await screen.press('j');
     await screen.sees(/▸ ✖ blocked +etcd snapshot/, 'Enter take an etcd snapshot now');
@@ -135,7 +135,7 @@ describe('a checklist', () => {
     await screen.press('s');
     await screen.sees('This item does not block, so it cannot be skipped.');
     await screen.press('enter');
-    await screen.sees('Enter does nothing while an item blocks.');
+    await screen.sees('Enter has no effect while an item blocks.');
     expect(answers).toEqual([]);
   });
 

@@ -8,7 +8,7 @@ import type { FlowRuns } from './flow-runs.ts';
 import { type FilterTarget, firstScroll, type InterfaceState } from './interface-store.ts';
 import type { KeyPress } from './key-press.ts';
 import type { CommandId, KeyBinding, KeyContext } from './keymap.ts';
-import { flowOf, isOffered, isOurs, onlySpeaker } from './offers.ts';
+import { flowOf, isOffered, isOurs, onlyOneWithApi } from './offers.ts';
 import { type OpenScreens, openScreens } from './open-screens.ts';
 import { detailTabs, isOverlay, type PaneId, paneCommand, paneIds } from './panes.ts';
 import { type Actions, type Amount, navigation, noPage, type Page } from './screen.ts';
@@ -132,7 +132,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
   function obstacle(flow: Flow, component: ComponentView | undefined, reason = 'No component is selected.'): string | undefined {
     const refused = refusal(flow);
     if (refused !== undefined) return refused;
-    if (flow.about === 'host') return app.fleet.snapshot().engines.length > 0 ? undefined : 'No engine has answered yet.';
+    if (flow.about === 'host') return app.fleet.snapshot().engines.length > 0 ? undefined : 'No engine has responded yet.';
     if (!component) return reason;
     if (flow.about === 'catalog' && !component.known) return `${component.id} is not in the catalog, so "${flow.title}" is not available.`;
     if (component.state.id === 'unknown') return `The engine is unreachable: "${flow.title}" is not available.`;
@@ -166,7 +166,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
   function startOnHost(flow: Flow, host: string | undefined, words: readonly string[] = []): void {
     const [first, ...others] = app.fleet.snapshot().engines;
     const engineName = host ?? (flow.offline || others.length === 0 ? first?.name : undefined);
-    if (!first) say('warning', 'No engine has answered yet.');
+    if (!first) say('warning', 'No engine has responded yet.');
     else if (engineName === undefined)
       say('warning', `No host is selected. Choose one with ${keymap.keyOf('hosts')} or in Components first.`);
     else startOn(flow, engineName, words);
@@ -187,7 +187,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
     const flows = found.flatMap((binding) => flowOf(app, binding.flow ?? '') ?? []);
     const { component: shown, host } = target();
     const here = flows.find((flow) => isOffered(app, flow, shown, host));
-    const [elsewhere] = here ? [] : flows.flatMap((flow) => onlySpeaker(app, flow) ?? []);
+    const [elsewhere] = here ? [] : flows.flatMap((flow) => onlyOneWithApi(app, flow) ?? []);
     const [first] = flows;
     if (here) startFlow(here);
     else if (elsewhere && !app.options.readOnly) say('warning', `This key applies to ${elsewhere.id}. Select it first.`);
@@ -298,7 +298,7 @@ export function createCommands({ filterHistory, runs, hostPrompts, quit, redraw,
       if (!runs.show()) say('off', 'Nothing is running.');
     },
     'answer-host': () => {
-      if (!hostPrompts.open()) say('off', 'There is no ssh prompt.');
+      if (!hostPrompts.open()) say('off', 'ssh is not prompting.');
     },
     back,
     redraw,

@@ -18,7 +18,7 @@ test('logs are sentences: whose they are, whether they stand still, which line i
   await screen.press('k', 'm');
   await screen.sees('paused', 'selected, marked, stderr, error, 14:02:08: ERROR disk is full');
   screen.log(vault, ['later']);
-  await screen.sees('paused, 1 line waits');
+  await screen.sees('paused, 1 new line');
   await screen.press('V');
   await screen.sees('The whole line.', '2026-11-20 14:02:08.000Z');
   await screen.press('esc', '/');

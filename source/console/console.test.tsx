@@ -252,7 +252,7 @@ describe('logs', () => {
     await screen.press('4', 'k');
     await screen.sees('paused · 100 lines', /▸14:\d\d:\d\d {3}line 99/);
     screen.log(vault, lines(101, 20));
-    await screen.sees('paused, 20 lines wait', 'line 100');
+    await screen.sees('paused, 20 new lines', 'line 100');
     await screen.misses('line 101');
     await screen.press('G');
     await screen.sees('line 120', 'following · 120 lines');
@@ -272,7 +272,7 @@ describe('logs', () => {
         .filter((row) => / line \d/.test(row));
     const before = rows();
     screen.log(vault, lines(51, 5000));
-    await screen.sees('paused, 5,000 lines wait');
+    await screen.sees('paused, 5,000 new lines');
     expect(rows()).toEqual(before);
     await screen.press('space');
     await screen.sees('line 5050');
@@ -285,9 +285,9 @@ describe('logs', () => {
     await screen.sees('line 50');
     await screen.press('space');
     screen.log(vault, lines(51, 500));
-    await screen.sees('paused, 500 lines wait', 'line 50');
+    await screen.sees('paused, 500 new lines', 'line 50');
     await screen.press('pagedown');
-    await screen.sees('line 51', 'paused, 200 lines wait');
+    await screen.sees('line 51', 'paused, 200 new lines');
   });
 
   test('are filtered with smart case, and the status says how many match', async () => {
@@ -432,7 +432,7 @@ describe('flows', () => {
     await screen.press('x');
     await screen.sees('Type nas to confirm:');
     await screen.press('y', 'enter');
-    await screen.sees('That is not "nas".');
+    await screen.sees('The text does not match "nas".');
     await screen.press('backspace');
     await screen.paste('nas\r');
     await screen.sees('> nas_');

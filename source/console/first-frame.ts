@@ -1,6 +1,6 @@
 import type { ConsoleParts } from './context.ts';
 import { asideOf } from './filter-text.ts';
-import type { PlacedText } from './frame-output.ts';
+import type { PositionedText } from './frame-output.ts';
 import { layoutFor, type Size } from './layout.ts';
 import { paneIds } from './panes.ts';
 import { selectedComponent } from './selection.ts';
@@ -10,7 +10,7 @@ import { bannerRows } from './widgets/notice-lines.ts';
 import { paneEdges } from './widgets/pane-edges.ts';
 
 /** Shown while Ink, Yoga and React's renderer are loaded, which takes as long as everything before. */
-export function firstFrame(parts: ConsoleParts, size: Size): PlacedText[] {
+export function firstFrame(parts: ConsoleParts, size: Size): PositionedText[] {
   const { app, store, theme, screens, now } = parts;
   const state = store.get();
   const snapshot = app.fleet.snapshot();
@@ -23,7 +23,7 @@ export function firstFrame(parts: ConsoleParts, size: Size): PlacedText[] {
   const component = selectedComponent(app, state);
   const above = [headerLine(parts, { snapshot, columns, nowMs }), ...banner];
   if (layout.kind === 'tabs') above.push(tabsRow(parts, focus, columns, layout.zoomed));
-  const texts: PlacedText[] = above.map((text, y) => ({ x: 0, y, text }));
+  const texts: PositionedText[] = above.map((text, y) => ({ x: 0, y, text }));
   for (const id of paneIds) {
     const rectangle = layout.panes[id];
     if (!rectangle) continue;

@@ -76,11 +76,11 @@ describe('a form', () => {
     const screen = await formFixture().open();
     await screen.press('r', 'up', 'up', 'up', 'up', 'up');
     await screen.sees('▸ Port of the page');
-    await screen.misses('A port is a number');
+    await screen.misses('The port must be a number');
     await screen.type('x');
-    await screen.sees('✖ A port is a number up to 65535.', /Port of the page +✖ 8180x/);
+    await screen.sees('✖ The port must be a number up to 65535.', /Port of the page +✖ 8180x/);
     await screen.press('backspace');
-    await screen.misses('A port is a number');
+    await screen.misses('The port must be a number');
   });
 
   test('what is missing is not complained about before it was tried to go on; then the first one is at hand', async () => {
@@ -100,7 +100,7 @@ describe('a form', () => {
     await screen.press('left');
     await screen.sees('◉ everybody', 'Every address that this host has.');
     await screen.press('down', 'ctrl+u');
-    await screen.sees('Everybody reaches it only behind a name.');
+    await screen.sees('Public access requires a name.');
   });
 
   test('a choice is turned with the arrows, the letters and Space; j and k go on from it, and type in a text', async () => {
@@ -423,7 +423,7 @@ describe('a secret that is shown', () => {
   test('is masked again afterwards, gone, and not copied any more', async () => {
     const screen = await openHarness({ size: { columns: 80, rows: 24 }, flows: { restart: reveal(0.05) } });
     await screen.press('r');
-    await screen.sees('Masked again', '••••••••');
+    await screen.sees('Masked. Run it again', '••••••••');
     await screen.press('y');
     await screen.sees('The secret is masked again and was not copied.');
     expect(screen.copied).toEqual([]);

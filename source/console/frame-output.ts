@@ -70,13 +70,13 @@ export function placed(frame: string, height: number): string {
   return result;
 }
 
-export interface PlacedText {
+export interface PositionedText {
   x: number;
   y: number;
   text: string;
 }
 
-export function enteredWith(texts: readonly PlacedText[]): string {
+export function enteredWith(texts: readonly PositionedText[]): string {
   const rows = texts.map(({ x, y, text }) => `\x1b[${y + 1};${x + 1}H${anchored(text, x + 1)}`);
   return `${enterScreen}${noWrap}\x1b[?25l${begin}${cleared}${rows.join('')}${end}`;
 }

@@ -28,7 +28,7 @@ const remote = (name: string, view: ConnectionView, more: Partial<EngineView> = 
     : { link: { ...sampleEngine.link, state: 'away' as const }, engine: { ...sampleEngine.engine, reachable: false } }),
   ...more,
 });
-const asleep = connection('asleep', { message: 'attic does not answer.', remedy: 'Check the cable.', retryAtMs: sampleNowMs + 7000 });
+const asleep = connection('asleep', { message: 'attic does not respond.', remedy: 'Check the cable.', retryAtMs: sampleNowMs + 7000 });
 
 const reader = (host: string, state: 'healthy' | 'unknown' = 'healthy') =>
   sampleComponent({
@@ -59,7 +59,7 @@ test('one list of several hosts: each row names its host, the header says how ea
     const harness = await openHarness({ size, app: severalHosts(), start: { filters: { ...firstState().filters, components: 'rss' } } });
     // Where both do not fit, the problems of components are shown instead of the hosts; the unreachable host is in the banner.
     const header = size.columns === 80 ? / 2 failing {2}4 warnings / : /nas.*vps · ssh 12 ms.*attic · asleep.* 2 failing {2}4 warnings /;
-    await harness.sees(header, 'attic does not answer. Check the cable.', 'Next try in 7 s.');
+    await harness.sees(header, 'attic does not respond. Check the cable.', 'Next try in 7 s.');
     expect(harness.frame()).toMatch(/[│┃].{2}.*rss-reader +attic +unknown/);
     expect(harness.frame()).toMatch(/rss-reader +vps +healthy/);
     expect(misfits(harness.frame(), size)).toEqual([]);
@@ -92,7 +92,7 @@ test('the screen of hosts says how each is reached and why not, and goes there a
     await harness.press('H');
     await harness.sees('this machine', /vps +ssh 12 ms/, /attic +asleep, retry in 7 s/);
     await harness.press('G');
-    await harness.sees(/trouble +attic does not answer/, /remedy +Check the cable/, /next try +in 7 s/);
+    await harness.sees(/problem +attic does not respond/, /remedy +Check the cable/, /next try +in 7 s/);
     expect(misfits(harness.frame(), size)).toEqual([]);
     await harness.press('R');
     expect(app.refreshed).toEqual(['place attic']);

@@ -52,12 +52,12 @@ const shared = [
 
   { id: 'down', keys: ['j', 'down'], context: 'list', title: 'Down' },
   { id: 'up', keys: ['k', 'up'], context: 'list', title: 'Up' },
-  { id: 'top', keys: ['g', 'home'], context: 'list', title: 'To the first line' },
-  { id: 'bottom', keys: ['G', 'end'], context: 'list', title: 'To the last line; in the logs: follow' },
-  { id: 'page-down', keys: ['pagedown', 'ctrl+f'], context: 'list', title: 'A page down' },
-  { id: 'page-up', keys: ['pageup', 'ctrl+b'], context: 'list', title: 'A page up' },
-  { id: 'half-down', keys: ['ctrl+d'], context: 'list', title: 'Half a page down' },
-  { id: 'half-up', keys: ['ctrl+u'], context: 'list', title: 'Half a page up' },
+  { id: 'top', keys: ['g', 'home'], context: 'list', title: 'Go to the first line' },
+  { id: 'bottom', keys: ['G', 'end'], context: 'list', title: 'Go to the last line; in the logs, follow' },
+  { id: 'page-down', keys: ['pagedown', 'ctrl+f'], context: 'list', title: 'Page down' },
+  { id: 'page-up', keys: ['pageup', 'ctrl+b'], context: 'list', title: 'Page up' },
+  { id: 'half-down', keys: ['ctrl+d'], context: 'list', title: 'Half page down' },
+  { id: 'half-up', keys: ['ctrl+u'], context: 'list', title: 'Half page up' },
 
   { id: 'next-pane', keys: ['tab'], context: 'everywhere', title: 'Next pane' },
   { id: 'previous-pane', keys: ['shift+tab'], context: 'everywhere', title: 'Previous pane' },
@@ -68,18 +68,18 @@ const shared = [
   })),
   { id: 'tab-right', keys: [']'], context: 'everywhere', title: 'Next tab of the details' },
   { id: 'tab-left', keys: ['['], context: 'everywhere', title: 'Previous tab of the details' },
-  { id: 'log-scope', keys: ['L'], context: 'everywhere', title: 'Logs of the component, of its project, of the whole host', find: true },
-  { id: 'next-host', keys: ['>'], context: 'everywhere', title: 'Only components of the next host, then all', find: true },
-  { id: 'previous-host', keys: ['<'], context: 'everywhere', title: 'Only components of the previous host' },
+  { id: 'log-scope', keys: ['L'], context: 'everywhere', title: 'Show the logs of the component, project or host', find: true },
+  { id: 'next-host', keys: ['>'], context: 'everywhere', title: 'Show only components of the next host, then all', find: true },
+  { id: 'previous-host', keys: ['<'], context: 'everywhere', title: 'Show only components of the previous host' },
   // Keys that open a screen are listed here.
-  { id: 'zoom', keys: ['z'], context: 'everywhere', title: 'Zoom this pane, or show all', find: true },
-  { id: 'filter', keys: ['/'], context: 'everywhere', title: 'Filter this pane, or search in it', label: 'filter' },
-  { id: 'back', keys: ['esc'], context: 'everywhere', title: 'Back: close, clear the filter, cancel what runs' },
-  { id: 'palette', keys: [':', 'ctrl+p'], context: 'everywhere', title: 'Find a command, component or host', label: 'commands' },
-  { id: 'answer-host', keys: ['a'], context: 'everywhere', title: 'Answer the prompt of ssh' },
+  { id: 'zoom', keys: ['z'], context: 'everywhere', title: 'Zoom this pane, or show all panes', find: true },
+  { id: 'filter', keys: ['/'], context: 'everywhere', title: 'Filter or search this pane', label: 'filter' },
+  { id: 'back', keys: ['esc'], context: 'everywhere', title: 'Go back: close, clear the filter, cancel the operation' },
+  { id: 'palette', keys: [':', 'ctrl+p'], context: 'everywhere', title: 'Find commands, components and hosts', label: 'commands' },
+  { id: 'answer-host', keys: ['a'], context: 'everywhere', title: 'Answer a prompt of ssh' },
   { id: 'help', keys: ['?'], context: 'everywhere', title: 'Help', label: 'help', find: true },
   { id: 'redraw', keys: ['ctrl+l'], context: 'everywhere', title: 'Redraw the screen' },
-  { id: 'suspend', keys: ['ctrl+z'], context: 'everywhere', title: 'Suspend to the shell; `fg` returns' },
+  { id: 'suspend', keys: ['ctrl+z'], context: 'everywhere', title: 'Suspend to the shell; return with `fg`' },
   { id: 'quit', keys: ['q', 'ctrl+c'], context: 'everywhere', title: 'Quit', label: 'quit', find: true },
 
   { id: 'accept', keys: ['enter'], context: 'question', title: 'Submit the answer' },
@@ -90,7 +90,7 @@ const shared = [
   { id: 'choice-down', keys: ['down', 'ctrl+n'], context: 'question', title: 'Next choice' },
   { id: 'choice-up', keys: ['up', 'ctrl+p'], context: 'question', title: 'Previous choice' },
 
-  { id: 'show-run', keys: ['0'], context: 'everywhere', title: 'Running operations and their progress' },
+  { id: 'show-run', keys: ['0'], context: 'everywhere', title: 'Show running operations and their progress' },
 ] as const satisfies readonly (Omit<KeyBinding, 'title'> & ({ title: string } | { flow: string }))[];
 
 export type CommandId = (typeof shared)[number]['id'] | ScreenCommandId;

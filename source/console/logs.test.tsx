@@ -288,7 +288,7 @@ describe('a filter', () => {
     await screen.press('N');
     await screen.sees(/▸.*needle old 21 /, /old 20 /, /old 22 /);
     await screen.press('N');
-    await screen.sees('No further match above.');
+    await screen.sees('No more matches above.');
     await screen.press('n');
     await screen.sees(/▸.*needle line 31/);
   });
@@ -394,7 +394,7 @@ describe('one line', () => {
     screen.log(vault, ['{"level":"error","msg":"disk is full","path":"/data"}']);
     await screen.sees(/ERROR +disk is full +path=\/data/);
     await screen.press('J');
-    await screen.sees('{"level":"error","msg":"disk is full","path":"/data"}', 'as written');
+    await screen.sees('{"level":"error","msg":"disk is full","path":"/data"}', 'unformatted');
   });
 
   test('goes to the side, and back', async () => {
@@ -402,7 +402,7 @@ describe('one line', () => {
     screen.log(vault, [`${'a'.repeat(60)}${'b'.repeat(40)}END`]);
     await screen.sees(/a{60}b+>/);
     await screen.press('l', 'l');
-    await screen.sees('from column 33');
+    await screen.sees('column 33');
     await screen.press('l', 'l');
     await screen.sees(/b{40}END/);
     await screen.press('h', 'h', 'h', 'h', 'h');
@@ -466,7 +466,7 @@ describe('a time', () => {
     await screen.press('T');
     await screen.type('15:00');
     await screen.press('enter');
-    await screen.sees('No log lines that late.');
+    await screen.sees('No log lines at that time or later.');
   });
 });
 

@@ -45,7 +45,7 @@ test('a node that waits is let in by what its client shows; a typing mistake is 
   const key = `hskey-authreq-${'q'.repeat(24)}`;
   await fixture.aside('POST', 'debug/node', { user: 'guest', key, name: 'spyglass', routes: [] });
   const screen = await open();
-  await start(screen, 'Register a node that waits');
+  await start(screen, 'Register a pending node');
   await screen.sees('Registration shown by the client', 'tailscale up --login-server');
   await screen.type('nonsense');
   await screen.press('enter');
@@ -115,7 +115,7 @@ test('one after the other: tagged, given a day to log in again, expired after a 
   await screen.press('end', 'enter');
   await screen.sees('Delete spyglass', 'leaves the mesh immediately', 'DELETE /api/v1/node/');
   await screen.press('y');
-  await screen.sees('spyglass is gone from the mesh');
+  await screen.sees('spyglass was deleted from the mesh');
   await screen.press('esc');
   await screen.sees('4 changes applied to the mesh.');
   expect(await nodeCalled('spyglass')).toBeUndefined();
@@ -143,7 +143,7 @@ test('a user comes, a name that is taken is told while it is typed, and goes aft
   await screen.press('end', 'enter');
   await screen.sees('Delete the user bosun', 'can no longer log in');
   await screen.press('y');
-  await screen.sees('The user bosun is gone.');
+  await screen.sees('The user bosun was deleted.');
   expect(await users()).not.toContain('bosun');
 });
 
@@ -198,7 +198,7 @@ test('the policy in the editor: the place of a mistake, back to the editor with 
   const before = String((await fixture.aside('GET', 'policy'))['policy']);
   const screen = await open();
   await start(screen, 'Edit the policy of the mesh');
-  await screen.sees('Change the policy of the mesh', /Line 13, column \d+: "tag:cinema" is not under/, /mistakes? to fix first/);
+  await screen.sees('Change the policy of the mesh', /Line 13, column \d+: "tag:cinema" is not defined under/, /mistakes? to fix first/);
   expect(misfits(screen.frame(), size)).toEqual([]);
   expect((await fixture.aside('GET', 'policy'))['policy']).toBe(before);
   await screen.press('e');
@@ -206,7 +206,7 @@ test('the policy in the editor: the place of a mistake, back to the editor with 
   await screen.misses('to fix first');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('enter');
-  await screen.sees('The policy is in effect, verified by reading it back (1 line new, 1 gone).');
+  await screen.sees(/The policy is in effect, verified by reading it back \(1 line added, 1\s+removed\)\./);
   expect((await fixture.aside('GET', 'policy'))['policy']).toContain('tag:media:8096,8920');
   await fixture.aside('PUT', 'policy', { policy: before });
 });

@@ -84,7 +84,7 @@ test('A: the nodes in columns, what one of them needs, back to the list, and awa
   await screen.press('enter');
   await screen.sees('Approve its routes');
   await screen.press('enter');
-  await screen.sees('[x] Way out to everywhere', 'Sends POST', '/api/v1/node/4/approve_routes.');
+  await screen.sees('[x] Exit node for all traffic', 'Sends POST', '/api/v1/node/4/approve_routes.');
   await screen.press('enter');
   await screen.sees('engine-room routes to everywhere: ok', 'Node', /▸ engine-room .* 2 routes/);
   expect(misfits(screen.frame(), size)).toEqual([]);

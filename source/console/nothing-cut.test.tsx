@@ -48,7 +48,7 @@ test('the help: every sentence to its end', async () => {
   await harness.press('?');
   expect(harness.frame()).not.toContain('…');
   await harness.press('pagedown');
-  await seesWords(harness, 'Media automation chain: from request to library');
+  await seesWords(harness, 'Show the media automation chain from request to library');
   expect(harness.frame()).not.toContain('…');
 });
 

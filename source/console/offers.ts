@@ -18,7 +18,7 @@ export function isOffered(app: QuarterdeckApp, flow: Flow, component: ComponentV
 }
 
 /** Returns the only component to which a flow about its API can apply, whatever is selected. Undefined when there are several or none. */
-export function onlySpeaker(app: QuarterdeckApp, flow: Flow): ComponentView | undefined {
+export function onlyOneWithApi(app: QuarterdeckApp, flow: Flow): ComponentView | undefined {
   if (flow.speaks === undefined) return undefined;
   const [only, ...others] = app.fleet.snapshot().components.filter((component) => isOffered(app, flow, component));
   return others.length === 0 ? only : undefined;

@@ -47,7 +47,7 @@ test.each(sizes)('a user is added at $columns x $rows, with a password that is m
   await screen.sees('Mail address');
   await screen.type(`${name}@example.org`);
   await screen.press('enter');
-  await screen.sees('Groups, with commas', 'Existing groups: admins, family');
+  await screen.sees('Groups, separated by commas', 'Existing groups: admins, family');
   await screen.type('family');
   await screen.press('enter');
   await screen.sees(`Password of ${name}`, 'Its hash goes into', 'users_database.yml');
@@ -70,7 +70,7 @@ test('Esc at each question of a new user says that nothing was written', async (
     ['Name to log in with', 'noor'],
     ['Display name', ''],
     ['Mail address', 'noor@example.org'],
-    ['Groups, with commas', ''],
+    ['Groups, separated by commas', ''],
     ['Password of noor', secret],
     ['Repeat the password', ''],
   ];
@@ -182,7 +182,7 @@ test.each(sizes)('a rule is asked for and looked at as any other change at $colu
   await screen.sees('Host name', /Domains of +┃.*\n.*┃ +the portal: home\.example\.org\./);
   await screen.type('public.home.example.org');
   await screen.press('enter');
-  await screen.sees('Policy', 'Users who log in with a second factor', 'without any login');
+  await screen.sees('Policy', 'Users who log in with a second factor', 'without a login');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('down', 'down', 'enter');
   await screen.sees('Insert before rule', 'The first that matches wins.');

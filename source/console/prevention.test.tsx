@@ -202,7 +202,7 @@ test('a filter hides the others and says how many are left; s turns the order', 
   await harness.press('esc');
   await harness.sees('203.0.113.7', '1 of 2');
   await harness.press('s');
-  await harness.sees('shortest time left first');
+  await harness.sees('ending soonest first');
   const frame = harness.frame();
   expect(frame.indexOf('198.51.100.0/24')).toBeLessThan(frame.indexOf('203.0.113.7'));
 });
@@ -275,7 +275,7 @@ test('nothing is asked while nobody looks', async () => {
   expect(played.asked).toBe(0);
 });
 
-test('a CrowdSec that does not answer says so, and what to do', async () => {
+test('a CrowdSec that does not respond says so, and what to do', async () => {
   const played = new Played();
   played.trouble = new Fault('unreachable.component', 'intrusion-prevention is not running.', 'Start it.');
   const harness = await open(played);

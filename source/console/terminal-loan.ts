@@ -16,8 +16,8 @@ export function createTerminalLoans(input: NodeJS.ReadStream, output: NodeJS.Wri
       if (!suspend || lent) {
         throw new Fault(
           'refused.noTerminal',
-          lent ? 'Another program has the terminal.' : 'The console has no terminal available.',
-          'Leave the other program first.',
+          lent ? 'Another program is using the terminal.' : 'The terminal is not available.',
+          'Exit the other program first.',
         );
       }
       lent = true;

@@ -28,8 +28,8 @@ async function openChecklist(cluster: FixtureOptions, options: FlowInput['option
   });
   const begin = async () => {
     await screen.press(':');
-    await screen.type('walk through');
-    await screen.sees('Walk through an upgrade');
+    await screen.type('cluster or component');
+    await screen.sees('Upgrade a cluster or component step by step');
     await screen.press('enter');
   };
   await begin();
@@ -148,8 +148,8 @@ test('the upgrade of a component in the console: what comes before is confirmed,
   });
   const begin = async () => {
     await screen.press(':');
-    await screen.type('walk through');
-    await screen.sees('Walk through an upgrade');
+    await screen.type('cluster or component');
+    await screen.sees('Upgrade a cluster or component step by step');
     await screen.press('enter');
   };
   await begin();

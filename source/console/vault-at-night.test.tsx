@@ -237,7 +237,7 @@ test('through the palette: log in and keep it, write a value typed twice, delete
   await screen.give('a-password-for-the-web');
   await screen.sees('Repeat password');
   await screen.give('another-one-by-a-slip');
-  await screen.sees('The two are not the same.');
+  await screen.sees('The values do not match.');
   await screen.press('ctrl+u');
   await screen.give('a-password-for-the-web');
   await screen.sees('secret/apps/web is at version 1.');
@@ -248,9 +248,9 @@ test('through the palette: log in and keep it, write a value typed twice, delete
   await screen.press('enter');
   await screen.sees('Version 1 of secret/apps/web is deleted.');
   await screen.press('esc');
-  await choose('bring back', 'Bring back a deleted path');
+  await choose('undelete', 'Undelete a path');
   await screen.sees('Token for vault');
   await screen.press('enter');
-  await screen.sees('Version 1 of secret/apps/web is there again.');
+  await screen.sees('Version 1 of secret/apps/web is restored.');
   for (const one of [fixture.token, 'a-password-for-the-web']) expect(screen.seen()).not.toContain(one);
 });

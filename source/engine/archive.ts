@@ -32,11 +32,11 @@ export async function fileFrom(
     if (!found) return undefined;
     if (found.kind === 'file') return found.content;
     if (found.kind === 'other') {
-      throw new Fault('engine.notFile', `${cleanLine(path)} in the container is no file but a ${found.type}.`, 'Name a file.');
+      throw new Fault('engine.notFile', `${cleanLine(path)} in the container is not a file, but a ${found.type}.`, 'Pass a file.');
     }
     at = posix.resolve(posix.dirname(at), found.target);
   }
-  throw new Fault('engine.notFile', `${cleanLine(path)} in the container is a link that leads in a circle.`, 'Name the file itself.');
+  throw new Fault('engine.notFile', `${cleanLine(path)} in the container has too many levels of symbolic links.`, 'Use its target.');
 }
 
 function firstEntry(archive: NodeJS.ReadableStream, limitBytes: number): Promise<Found | undefined> {

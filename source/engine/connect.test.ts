@@ -154,7 +154,7 @@ describe('an engine that cannot be reached says why, and what to do', () => {
 
   test('no socket', async () => {
     await expect(connect(join(folder, 'none.sock'))).rejects.toMatchObject(
-      fault(/none\.sock \(DOCKER_HOST\): there is no such socket/, /systemctl start docker/),
+      fault(/none\.sock \(DOCKER_HOST\): socket not found/, /systemctl start docker/),
     );
   });
 
@@ -166,7 +166,7 @@ describe('an engine that cannot be reached says why, and what to do', () => {
       `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`,
     ]);
     expect(made.signal).toBe('SIGKILL');
-    await expect(connect(path)).rejects.toMatchObject(fault(/socket is there, but nothing listens/, /systemctl start docker/));
+    await expect(connect(path)).rejects.toMatchObject(fault(/socket exists, but nothing is listening/, /systemctl start docker/));
   });
 
   test('a plain file', async () => {
@@ -179,20 +179,20 @@ describe('an engine that cannot be reached says why, and what to do', () => {
     await expect(connect(join(folder, 'loads-what-is-needed'))).rejects.toThrow();
     const path = await listen(createServer());
     await chmod(path, 0);
-    await asOrdinaryUser(() => expect(connect(path)).rejects.toMatchObject(fault(/permission denied/, /group|rootless/)));
+    await asOrdinaryUser(() => expect(connect(path)).rejects.toMatchObject(fault(/Permission denied/, /group|rootless/)));
   });
 
   test('no permission, as the system words it', async () => {
     const denied = { ...host, dial: async () => Promise.reject(Object.assign(new Error('connect EACCES'), { code: 'EACCES' })) };
     await expect(
       openEngine({ url: 'unix:///var/run/docker.sock', origin: 'default Docker socket' }, denied).connect(signal()),
-    ).rejects.toMatchObject(fault(/permission denied/, /usermod -aG docker .*podman\.socket/));
+    ).rejects.toMatchObject(fault(/Permission denied/, /usermod -aG docker .*podman\.socket/));
   });
 
   test('it takes the connection and hangs: given up after three seconds', async () => {
     const path = await listen(createServer(() => undefined));
     const started = performance.now();
-    await expect(connect(path)).rejects.toMatchObject(fault(/gave no answer within 3 s/, /log|restart/));
+    await expect(connect(path)).rejects.toMatchObject(fault(/did not respond within 3 s/, /log|restart/));
     expect(performance.now() - started).toBeLessThan(6_000);
   });
 
@@ -206,12 +206,12 @@ describe('an engine that cannot be reached says why, and what to do', () => {
 
   test('it hangs up', async () => {
     const path = await listen(createServer((socket) => socket.on('data', () => socket.destroy())));
-    await expect(connect(path)).rejects.toMatchObject(fault(/connection .* broke/, /still runs/));
+    await expect(connect(path)).rejects.toMatchObject(fault(/connection .* was lost/, /still running/));
   });
 
   test('on another machine: the way to it is the reason where that is gone, and the machine has its name otherwise', async () => {
     const path = await listen(createServer((socket) => socket.on('data', () => socket.destroy())));
-    const lost = new Fault('unreachable.silent', 'nas has stopped answering.', 'Check the cable.');
+    const lost = new Fault('unreachable.silent', 'nas no longer responds.', 'Check the cable.');
     const troubles: (Fault | undefined)[] = [undefined, lost];
     const link = {
       view: { state: 'connected', sinceMs: 0 },
@@ -224,7 +224,7 @@ describe('an engine that cannot be reached says why, and what to do', () => {
     const address = { url: `unix://${path}`, origin: 'usual socket' };
     await expect(openEngine(address, remote).connect(signal())).rejects.toMatchObject({
       code: 'unreachable.engine',
-      message: `The connection to the engine at ${path} on nas (usual socket) broke.`,
+      message: `The connection to the engine at ${path} on nas (usual socket) was lost.`,
     });
     await expect(openEngine(address, remote).connect(signal())).rejects.toBe(lost);
   });
@@ -238,20 +238,20 @@ describe('an engine that cannot be reached says why, and what to do', () => {
       ),
     );
     const started = performance.now();
-    await expect(connect(path)).rejects.toMatchObject(fault(/connection .* broke/, /still runs/));
+    await expect(connect(path)).rejects.toMatchObject(fault(/connection .* was lost/, /still running/));
     expect(performance.now() - started).toBeLessThan(2_500);
   });
 
   test('it is no HTTP', async () => {
     const path = await listen(createServer((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n')));
-    await expect(connect(path)).rejects.toMatchObject(fault(/no container engine: its answer is not HTTP/, /DOCKER_HOST/));
+    await expect(connect(path)).rejects.toMatchObject(fault(/not a container engine: its response is not HTTP/, /DOCKER_HOST/));
   });
 
   test('it is a web server', async () => {
     const path = await listen(createHttpServer((_, response) => response.writeHead(404).end('<html>nginx</html>')));
-    await expect(connect(path)).rejects.toMatchObject(fault(/no container engine: it does not know/, /Check the address/));
+    await expect(connect(path)).rejects.toMatchObject(fault(/not a container engine: it does not support/, /Check the address/));
     const polite = await listen2(createHttpServer((_, response) => response.end('<html>Welcome</html>')));
-    await expect(connect(polite)).rejects.toMatchObject(fault(/no container engine/, /Check the address/));
+    await expect(connect(polite)).rejects.toMatchObject(fault(/not a container engine/, /Check the address/));
   });
 
   async function listen2(server: Server): Promise<string> {
@@ -264,7 +264,7 @@ describe('an engine that cannot be reached says why, and what to do', () => {
   test('its JSON is none', async () => {
     await using recorded = await serve(docker20({ 'GET /containers/json': json(200, '[{"Id":') }));
     const engine = openEngine(recorded.address, host);
-    await expect(engine.list(signal())).rejects.toMatchObject(fault(/not what an engine says/, /address/));
+    await expect(engine.list(signal())).rejects.toMatchObject(fault(/not a response of an engine/, /address/));
     engine.close();
   });
 
@@ -334,7 +334,7 @@ describe('TCP and TLS', () => {
       openEngine({ url: `tcp://127.0.0.1:${port}`, origin: 'DOCKER_HOST', tls: { folder, verify: true } }, host).connect(signal()),
     ).rejects.toMatchObject({
       code: 'unreachable.engine',
-      message: expect.stringContaining('does not speak TLS'),
+      message: expect.stringContaining('does not use TLS'),
     });
   });
 
@@ -344,7 +344,7 @@ describe('TCP and TLS', () => {
     await new Promise((resolve) => server.close(resolve));
     closing.length = 0;
     await expect(openEngine({ url: `tcp://127.0.0.1:${port}`, origin: 'DOCKER_HOST' }, host).connect(signal())).rejects.toMatchObject({
-      message: expect.stringContaining('connection was refused'),
+      message: expect.stringContaining('connection refused'),
     });
   });
 });

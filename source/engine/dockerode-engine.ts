@@ -150,7 +150,7 @@ class DockerodeEngine implements Engine {
     const path = `/libpod/containers/${encodeURIComponent(id)}/json`;
     const libpod =
       libpodVersion && ended ? await unlessMissing(this.#link.get<LibpodInspected>(path, { signal, libpodVersion })) : undefined;
-    const known = this.#understood('what it says of a container', () => inspectedDetail(raw, libpod));
+    const known = this.#understood('its data about a container', () => inspectedDetail(raw, libpod));
     const [detail] = await this.#labels.withoutThoseOfImages([known], signal);
     return detail;
   }
@@ -263,7 +263,7 @@ class DockerodeEngine implements Engine {
 
   image(reference: string, signal: AbortSignal) {
     const path = `/images/${encodeURIComponent(reference)}/json`;
-    return unlessMissing(this.#read(path, 'what it says of an image', signal, (raw: InspectedImage) => imageDetail(raw)));
+    return unlessMissing(this.#read(path, 'its data about an image', signal, (raw: InspectedImage) => imageDetail(raw)));
   }
 
   async registryDigest(reference: string, signal: AbortSignal): Promise<string | undefined> {
@@ -284,14 +284,14 @@ class DockerodeEngine implements Engine {
     if (!libpodVersion) {
       const query = atLeast(apiVersion, '1.52') ? { verbose: true } : {};
       const raw = await this.#link.get<RawDiskUsage>('/system/df', { signal, query, limitMs: diskUsageLimitMs });
-      return this.#understood('what it says of its disk', () => dockerDiskUsage(raw));
+      return this.#understood('its disk usage', () => dockerDiskUsage(raw));
     }
     const [raw, images, volumes] = await Promise.all([
       this.#link.get<LibpodDiskUsage>('/libpod/system/df', { signal, libpodVersion, limitMs: diskUsageLimitMs }),
       this.images(signal),
       this.#link.get<{ Volumes?: { Name: string; Labels?: Record<string, string> | null }[] | null }>('/volumes', { signal }),
     ]);
-    return this.#understood('what it says of its disk', () =>
+    return this.#understood('its disk usage', () =>
       podmanDiskUsage(raw, images, new Map(volumes.Volumes?.map(({ Name, Labels }) => [Name, Labels ?? {}]))),
     );
   }

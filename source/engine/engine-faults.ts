@@ -15,22 +15,22 @@ function unreachable(message: string, remedy: string, cause?: unknown): Fault {
 }
 
 const startRemedy =
-  'Start it: systemctl start docker, or for Podman systemctl --user start podman.socket. One that listens elsewhere is named by DOCKER_HOST.';
+  'Start it: systemctl start docker, or for Podman systemctl --user start podman.socket. If it listens elsewhere, set DOCKER_HOST.';
 
 export function hangingFault(address: EngineAddress, limitMs: number): Fault {
   return unreachable(
-    `The engine at ${engineNameOf(address)} gave no answer within ${limitMs / 1000} s.`,
-    'It may be starting, overloaded or stuck: look at its log (journalctl -u docker), and restart it if it stays so.',
+    `The engine at ${engineNameOf(address)} did not respond within ${limitMs / 1000} s.`,
+    'It may be starting, overloaded or stuck. Check its log (journalctl -u docker), and restart it if this continues.',
   );
 }
 
 export function rubbishFault(address: EngineAddress, saying: string, cause?: unknown): Fault {
-  const remedy = 'Check the address: DOCKER_HOST, CONTAINER_HOST or the Docker context names it.';
-  return unreachable(`What answers at ${engineNameOf(address)} is no container engine: ${saying}.`, remedy, cause);
+  const remedy = 'Check the address in DOCKER_HOST, CONTAINER_HOST or the Docker context.';
+  return unreachable(`The server at ${engineNameOf(address)} is not a container engine: ${saying}.`, remedy, cause);
 }
 
 export function brokenFault(address: EngineAddress, cause?: unknown): Fault {
-  return unreachable(`The connection to the engine at ${engineNameOf(address)} broke.`, 'Check that the engine still runs.', cause);
+  return unreachable(`The connection to the engine at ${engineNameOf(address)} was lost.`, 'Check that it is still running.', cause);
 }
 
 function codesOf(thrown: unknown): string[] {
@@ -43,61 +43,61 @@ function codesOf(thrown: unknown): string[] {
 function connectionFault(address: EngineAddress, thrown: unknown): Fault {
   const codes = codesOf(thrown);
   const engineName = engineNameOf(address);
-  const noEngine = `No engine runs at ${engineName}:`;
+  const noEngine = `No engine is running at ${engineName}:`;
   const use =
     address.machine === undefined
       ? 'use a rootless engine: systemctl --user start podman.socket.'
-      : `have it reached through sudo: sudo: true for ${cleanLine(address.machine)} in config.yaml.`;
+      : `use sudo: set sudo: true for ${cleanLine(address.machine)} in config.yaml.`;
   const refused: [message: string, remedy: string] = address.url.startsWith('unix://')
-    ? [`${noEngine} its socket is there, but nothing listens on it.`, startRemedy]
-    : [`${noEngine} the connection was refused.`, 'Start the engine there, or check the address and port.'];
+    ? [`${noEngine} its socket exists, but nothing is listening on it.`, startRemedy]
+    : [`${noEngine} connection refused.`, 'Start the engine, or check the address and port.'];
   const reasons: readonly (readonly [code: RegExp, message: string, remedy: string])[] = [
-    [/^ENOENT$/, `${noEngine} there is no such socket.`, startRemedy],
+    [/^ENOENT$/, `${noEngine} socket not found.`, startRemedy],
     [/^ECONNREFUSED$/, ...refused],
     [
       /^(EACCES|EPERM)$/,
-      `You may not use the engine at ${engineName}: permission denied.`,
+      `Permission denied for the engine at ${engineName}.`,
       `Join the group that owns the socket (sudo usermod -aG docker $USER, then log in again), or ${use}`,
     ],
-    [/^ENOTSOCK$/, `${noEngine} that file is no socket.`, startRemedy],
+    [/^ENOTSOCK$/, `${noEngine} the file is not a socket.`, startRemedy],
     [
       /^(ENOTFOUND|EAI_AGAIN)$/,
-      `The engine at ${engineName} cannot be found: the name is not known.`,
+      `The engine at ${engineName} cannot be found: host name not found.`,
       'Check the name in the address, and the DNS of this machine.',
     ],
     [
       /^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/,
       `The engine at ${engineName} cannot be reached over the network.`,
-      'Check the address, the network and the firewall between.',
+      'Check the address, the network and the firewall.',
     ],
     ...tlsReasons.map(([code, reason, remedy]) => [code, `The engine at ${engineName} cannot be trusted: ${reason}.`, remedy] as const),
   ];
   const [, message, remedy = ''] = reasons.find(([pattern]) => codes.some((code) => pattern.test(code))) ?? [];
   if (message !== undefined) return unreachable(message, remedy, thrown);
-  if (codes.some((code) => code.startsWith('HPE_'))) return rubbishFault(address, 'its answer is not HTTP', thrown);
+  if (codes.some((code) => code.startsWith('HPE_'))) return rubbishFault(address, 'its response is not HTTP', thrown);
   if (thrown instanceof Fault) return thrown.code === 'unreachable.engine' ? thrown : unreachable(thrown.message, thrown.remedy, thrown);
   return brokenFault(address, thrown);
 }
 
 const tlsReasons: readonly (readonly [code: RegExp, reason: string, remedy: string])[] = [
   [/CERT_HAS_EXPIRED/, 'its certificate has expired', 'Renew the certificate of the engine.'],
-  [/ALTNAME_INVALID/, 'its certificate is for another name', 'Use the name or address that the certificate holds.'],
+  [/ALTNAME_INVALID/, 'its certificate is for another name', 'Use the name or address in the certificate.'],
   [
     /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_UNTRUSTED|CERT_SIGNATURE/,
     'its certificate is not signed by the authority in ca.pem',
-    'Put the authority that signed it into ca.pem of DOCKER_CERT_PATH or of the context.',
+    'Add the authority that signed it to ca.pem in DOCKER_CERT_PATH or the context.',
   ],
   [
     /ALERT_(BAD_CERTIFICATE|CERTIFICATE_REQUIRED|UNKNOWN_CA|HANDSHAKE_FAILURE|CERTIFICATE_UNKNOWN|ACCESS_DENIED)/,
-    'it refuses our certificate',
-    'Put cert.pem and key.pem that the engine trusts into DOCKER_CERT_PATH or the context.',
+    'it refuses the client certificate',
+    'Put a cert.pem and key.pem that the engine trusts in DOCKER_CERT_PATH or the context.',
   ],
   [
     /WRONG_VERSION_NUMBER|EPROTO|PACKET_LENGTH_TOO_LONG|UNEXPECTED_MESSAGE/,
-    'it does not speak TLS',
-    'Unset DOCKER_TLS_VERIFY, or use the port that speaks TLS (usually 2376).',
+    'it does not use TLS',
+    'Unset DOCKER_TLS_VERIFY, or use its TLS port (usually 2376).',
   ],
-  [/^ERR_(SSL|TLS|OSSL)/, 'the TLS handshake failed', 'Check ca.pem, cert.pem and key.pem of DOCKER_CERT_PATH or of the context.'],
+  [/^ERR_(SSL|TLS|OSSL)/, 'the TLS handshake failed', 'Check ca.pem, cert.pem and key.pem in DOCKER_CERT_PATH or the context.'],
 ];
 
 export interface EngineRefusal {
@@ -138,46 +138,45 @@ export function refusalFault(address: EngineAddress, { statusCode, sentence }: E
   if (/client version .* is too (old|new)/i.test(sentence)) {
     const old = /too old/i.test(sentence);
     return unreachable(
-      `The engine at ${engineNameOf(address)} refuses to talk to us: ${said}.`,
+      `The engine at ${engineNameOf(address)} does not support this API version: ${said}.`,
       old
-        ? 'The engine is newer than this console knows: update Quarterdeck.'
-        : 'The engine is too old for this console: update the engine.',
+        ? 'The engine is too new for this version of Quarterdeck: update Quarterdeck.'
+        : 'The engine is too old for Quarterdeck: update the engine.',
       cause,
     );
   }
   if (/HTTP request to an HTTPS server/i.test(sentence)) {
     const remedy = 'Set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH, or use a context with its certificates.';
-    return unreachable(`The engine at ${engineNameOf(address)} speaks TLS only.`, remedy, cause);
+    return unreachable(`The engine at ${engineNameOf(address)} accepts only TLS.`, remedy, cause);
   }
   if (/log(ging)? driver|not logging output/i.test(sentence)) {
     return fault(
       'engine.logDriver',
       `The log cannot be read: ${said}.`,
-      'Its log driver keeps nothing here: look where it sends the log, or use the driver local or json-file and recreate the container.',
+      'Its log driver stores nothing locally: check where it sends the log, or use the driver local or json-file and recreate the container.',
     );
   }
   if (/name .*already in use|already in use by container|network .*already (exists|used)/i.test(sentence))
-    return fault('engine.nameTaken', `The name is taken: ${said}.`, 'Choose another name, or remove what has it.');
+    return fault('engine.nameTaken', `The name is already in use: ${said}.`, 'Choose another name, or remove the other object.');
   if (noSuchContainer.test(sentence)) {
-    const remedy = 'It may have been removed or recreated: look at the list again.';
-    return fault('engine.noContainer', `There is no such container: ${said}.`, remedy);
+    const remedy = 'It may have been removed or recreated: check the list again.';
+    return fault('engine.noContainer', `Container not found: ${said}.`, remedy);
   }
   if (statusCode === 401 || statusCode === 403) {
-    const remedy = 'A socket proxy or an authorisation plugin stands before the engine: allow the request there.';
+    const remedy = 'A socket proxy or an authorisation plugin may block it: allow the request there.';
     return fault('engine.forbidden', `The engine does not allow this: ${said}.`, remedy);
   }
   if (statusCode === 409 || wrongState.test(sentence))
-    return fault('engine.conflict', `The engine refuses: ${said}.`, 'Look at the state of the container, and what uses it.');
+    return fault('engine.conflict', `The engine refused: ${said}.`, 'Check the state of the container, and what uses it.');
   if (statusCode === 501 || statusCode === 405 || (statusCode === 404 && /^(page )?not found$/i.test(said)))
-    return fault('engine.notSupported', `The engine cannot do this: ${said}.`, 'Use an engine that can.');
+    return fault('engine.notSupported', `The engine does not support this: ${said}.`, 'Use an engine that supports it.');
   const missingFile = /^Could not find the file (.+) in container \S+$|^no such file or directory$/.exec(said);
   if (statusCode === 404 && missingFile) {
-    const message = `There is no ${missingFile[1] ?? 'such file'} in the container.`;
-    return fault('engine.missing', message, 'Check the path: it begins at the root of the container.');
+    const message = `${missingFile[1] ?? 'The file'} was not found in the container.`;
+    return fault('engine.missing', message, 'Check the path: it must be absolute in the container.');
   }
-  if (statusCode === 404)
-    return fault('engine.missing', `The engine does not find it: ${said}.`, 'It may be gone: look at the list again.');
-  return fault('engine.failed', `The engine failed: ${said}.`, "The engine's own log says more (journalctl -u docker, or -u podman).");
+  if (statusCode === 404) return fault('engine.missing', `Not found: ${said}.`, 'It may have been removed: check the list again.');
+  return fault('engine.failed', `The engine failed: ${said}.`, 'Check the log of the engine (journalctl -u docker, or -u podman).');
 }
 
 export function requestFault(address: EngineAddress, thrown: unknown): Fault {
@@ -187,7 +186,7 @@ export function requestFault(address: EngineAddress, thrown: unknown): Fault {
 }
 
 export function senselessFault(address: EngineAddress, what: string, cause?: unknown): Fault {
-  return rubbishFault(address, `${what} is not what an engine says`, cause);
+  return rubbishFault(address, `${what} is not a response of an engine`, cause);
 }
 
 export const unlessMissing = <T>(asking: Promise<T>) => unlessCode(asking, ['engine.noContainer', 'engine.missing'], undefined);

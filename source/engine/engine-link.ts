@@ -125,7 +125,7 @@ export class EngineLink {
     try {
       return parseJson(text) as T;
     } catch (cause) {
-      throw senselessFault(this.address, `its answer to ${query.method ?? 'GET'} ${path}`, cause);
+      throw senselessFault(this.address, `its response to ${query.method ?? 'GET'} ${path}`, cause);
     }
   }
 
@@ -145,7 +145,7 @@ export class EngineLink {
         chunks.push(chunk);
         sizeBytes += chunk.length;
         if (sizeBytes <= answerLimitBytes) return;
-        reject(senselessFault(this.address, `an answer of more than ${answerLimitBytes / 1024 / 1024} MiB`));
+        reject(senselessFault(this.address, `a response of more than ${answerLimitBytes / 1024 / 1024} MiB`));
         answer.destroy();
       });
       answer.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));

@@ -4,7 +4,7 @@ import { parsedJson } from '../text/json-value.ts';
 
 const bodyLimitBytes = 64 * 1024;
 const sentenceCharacters = 500;
-const senseless = 'it gives no reason that can be read';
+const senseless = 'it reports no readable reason';
 
 type Callback = (error: unknown, value: unknown) => void;
 type BuildPayload = (

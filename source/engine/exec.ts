@@ -63,7 +63,7 @@ function refuseUnlessRun(argv: readonly string[], exitCode: number, said: string
   if (exitCode !== 126 && exitCode !== 127) return;
   if (!/OCI runtime exec failed|executable file .*not found|no such file or directory/i.test(said)) return;
   const message = `${cleanLine(argv[0] ?? '')} cannot be run in the container: ${cleanLine(said.trim()).slice(0, 300)}`;
-  throw new Fault('engine.execFailed', message, 'Check that the image has this program.');
+  throw new Fault('engine.execFailed', message, 'Check that the image contains this program.');
 }
 
 async function collected(stream: Readable, limitBytes: number): Promise<{ stdout: Output; stderr: Output }> {
@@ -83,8 +83,8 @@ async function exitCodeOf(exec: Docker.Exec, abortSignal: AbortSignal): Promise<
     const { Running, ExitCode } = await exec.inspect({ abortSignal });
     if (!Running && ExitCode !== null && ExitCode !== undefined) return ExitCode;
     if (Date.now() > deadline) {
-      const message = 'The program closed its output, but still runs in the container.';
-      throw new Fault('engine.execFailed', message, 'Look at it with a shell in the container.');
+      const message = 'The program closed its output, but is still running in the container.';
+      throw new Fault('engine.execFailed', message, 'Check it with a shell in the container.');
     }
     await new Promise((resolve) => setTimeout(resolve, settleStepMs));
     abortSignal.throwIfAborted();

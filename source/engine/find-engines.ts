@@ -102,12 +102,12 @@ async function contextAddress(host: Host, folder: string, name: string, source: 
   const path = `${folder}/contexts/meta/${digest}/meta.json`;
   const meta = (await readJson(host, path, signal)) as ContextMeta | undefined;
   if (!meta) {
-    const remedy = 'See docker context ls; choose another with docker context use, or unset DOCKER_CONTEXT.';
-    throw new Fault('config.dockerContext', `There is no Docker context "${shown}", which ${cleanLine(source)} asks for.`, remedy);
+    const remedy = 'List them with docker context ls; choose another with docker context use, or unset DOCKER_CONTEXT.';
+    throw new Fault('config.dockerContext', `Docker context "${shown}" from ${cleanLine(source)} does not exist.`, remedy);
   }
   const endpoint = meta.Endpoints?.docker;
   if (!endpoint?.Host) {
-    const message = `The Docker context "${shown}" names no Docker host.`;
+    const message = `The Docker context "${shown}" has no Docker host.`;
     throw new Fault('config.dockerContext', message, 'Choose another with docker context use.', { where: { file: path } });
   }
   const address = addressOf(endpoint.Host, `context "${shown}"`);
@@ -121,23 +121,23 @@ function addressOf(text: string, origin: string): EngineAddress {
   const socket = /^unix:\/\/(.*)$/.exec(text)?.[1];
   if (socket !== undefined) {
     if (posix.isAbsolute(socket)) return { url: text, origin };
-    throw misread(shown, origin, 'a socket has an absolute path, as in unix:///var/run/docker.sock');
+    throw misread(shown, origin, 'a socket requires an absolute path, such as unix:///var/run/docker.sock');
   }
   if (text.startsWith('ssh://')) {
-    const remedy = 'Unset it, or forward the socket and name that: ssh -N -L /tmp/engine.sock:/var/run/docker.sock HOST.';
-    throw new Fault('unreachable.remoteEngine', `${origin} names an engine behind ssh (${shown}), which cannot be operated yet.`, remedy);
+    const remedy = 'Unset it, or forward the socket and use the forwarded one: ssh -N -L /tmp/engine.sock:/var/run/docker.sock HOST.';
+    throw new Fault('unreachable.remoteEngine', `${origin} is an ssh address (${shown}), which is not supported.`, remedy);
   }
   // `DOCKER_HOST=nas:2375` is TCP too.
   const withScheme = /^[a-z]+:\/\//.test(text) ? text : `tcp://${text}`;
-  if (!/^(tcp|https?):\/\//.test(withScheme)) throw misread(shown, origin, 'it begins with unix://, tcp:// or http://');
+  if (!/^(tcp|https?):\/\//.test(withScheme)) throw misread(shown, origin, 'it must begin with unix://, tcp:// or http://');
   // URL keeps the port of an address with an unknown scheme only under http.
   const parsed = URL.parse(withScheme.replace(/^tcp:/, 'http:'));
-  if (!parsed?.hostname) throw misread(shown, origin, 'it reads tcp://HOST:PORT');
+  if (!parsed?.hostname) throw misread(shown, origin, 'it must be tcp://HOST:PORT');
   return { url: withScheme, origin };
 }
 
 function misread(shown: string, origin: string, form: string): Fault {
-  return new Fault('config.dockerHost', `${origin} is "${shown}", which is no address of an engine.`, `Correct or unset it: ${form}.`);
+  return new Fault('config.dockerHost', `${origin} is "${shown}", which is not an address of an engine.`, `Correct or unset it: ${form}.`);
 }
 
 async function readJson(host: Host, path: string, signal: AbortSignal): Promise<unknown> {
@@ -146,7 +146,7 @@ async function readJson(host: Host, path: string, signal: AbortSignal): Promise<
   try {
     return parseJson(new TextDecoder().decode(content));
   } catch (cause) {
-    throw new Fault('config.dockerContext', `${path} is no JSON.`, 'Repair the file, or recreate the context.', {
+    throw new Fault('config.dockerContext', `${path} is not valid JSON.`, 'Repair the file, or recreate the context.', {
       where: { file: path },
       cause,
     });

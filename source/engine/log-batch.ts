@@ -165,7 +165,7 @@ class LogRows {
   }
 }
 
-export class BatchMaker {
+export class LogBatchBuilder {
   #rows = new LogRows(fewestRows);
   #first = 0;
   #chunk: Buffer = nothing;

@@ -1,7 +1,7 @@
 import { mapOf, parsedJson } from '../text/json-value.ts';
 import type { EngineKind } from './engine.ts';
 import { FrameSplitter, type FrameStream } from './frames.ts';
-import { BatchMaker, type LogBatch } from './log-batch.ts';
+import { type LogBatch, LogBatchBuilder } from './log-batch.ts';
 import { parseStamp, StampReader, stampLimitBytes } from './log-stamp.ts';
 
 /** A longer line is cut: it is not readable, and an endless one would fill the memory. */
@@ -26,7 +26,7 @@ const shortestStampBytes = 20;
 export class LogLines {
   readonly #frames: FrameSplitter | undefined;
   readonly #lines: Record<'stdout' | 'stderr' | 'plain', LineBuilder>;
-  readonly #batches = new BatchMaker();
+  readonly #batches = new LogBatchBuilder();
   /** The engine's own message in the log's stream: why it cannot continue. */
   engineSaid = '';
 
@@ -86,7 +86,7 @@ class LineBuilder {
     private readonly stream: 'stdout' | 'stderr',
     private readonly raw: boolean,
     private readonly engine: EngineKind,
-    private readonly batches: BatchMaker,
+    private readonly batches: LogBatchBuilder,
     private readonly refused: (sentence: string) => void,
   ) {}
 

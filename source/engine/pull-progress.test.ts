@@ -46,5 +46,5 @@ test('Podman: what is fetched is done, with or without sizes', () => {
 test('an image that is here already comes without layers', () => {
   const sum = new PullSum('docker');
   expect(sum.take({ status: 'Status: Image is up to date for caddy:latest' })).toBeUndefined();
-  expect(sum.end()).toEqual({ fraction: 1, text: 'already here' });
+  expect(sum.end()).toEqual({ fraction: 1, text: 'already present' });
 });

@@ -35,7 +35,7 @@ test('one tag or one digest is asked for, never all tags (R82)', async () => {
   const { recorded, pull } = await engineOf(
     docker20({ 'POST /images/create': lines({ status: 'Status: Image is up to date for caddy:latest' }) }),
   );
-  expect(await pull('caddy')).toEqual([{ fraction: 1, text: 'already here' }]);
+  expect(await pull('caddy')).toEqual([{ fraction: 1, text: 'already present' }]);
   await pull('registry.lan:5000/team/app:2');
   await pull(`postgres:16@${digest}`);
   expect(
@@ -84,7 +84,7 @@ test.each([
       'POST /images/create': lines({ errorDetail: { message: 'no matching manifest for linux/arm/v7 in the manifest list entries' } }),
     }),
     'linux/arm/v7',
-    'for this machine',
+    'for this architecture',
   ],
   [
     "Podman's line",

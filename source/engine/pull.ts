@@ -62,45 +62,45 @@ const unreachable =
 
 const remedies: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   [/no space left/i, 'Free space on the disk of the engine (quarterdeck prune), then pull again.'],
-  [/toomanyrequests|rate limit/i, 'The registry limits how much is pulled: wait, or pull it by hand with an account of your own.'],
+  [/toomanyrequests|rate limit/i, 'The registry limits pulls: wait, or pull it by hand with your own account.'],
   [
     /no matching manifest|no image found in (manifest list|image index)|does not match the (specified|expected) platform/i,
-    'There is no such image for this machine: choose another tag.',
+    'The image is not available for this architecture: choose another tag.',
   ],
   [/x509|certificate|server gave HTTP response to HTTPS/i, 'Check the certificate of the registry, and the clock of the machine.'],
-  [unreachable, 'Check that the machine of the engine reaches the registry: network, DNS, proxy.'],
+  [unreachable, 'Check that the host can reach the registry: network, DNS, proxy.'],
   [
     /unauthorized|denied|authentication required|requires? .*login/i,
-    'Check the name. A private image is pulled by hand, by a user who is logged in at the registry.',
+    'Check the name. A private image must be pulled by hand, by a user who is logged in to the registry.',
   ],
-  [/manifest unknown|not found|unknown: |name unknown|invalid reference/i, 'Check the name and the tag at the registry.'],
+  [/manifest unknown|not found|unknown: |name unknown|invalid reference/i, 'Check the name and the tag in the registry.'],
 ];
 
 function pullFault(reference: string, said: string, cause?: unknown): Fault {
-  const reason = cleanLine(plainWords(said)).trim().replace(/\.$/, '') || 'the engine does not say why';
+  const reason = cleanLine(plainWords(said)).trim().replace(/\.$/, '') || 'the engine reports no reason';
   return registryFault('engine.pull', `${cleanLine(wholeImageName(reference))} cannot be pulled: ${reason}.`, reason, cause);
 }
 
 function registryAnswerFault(reference: string, said: string, cause?: unknown): Fault {
-  const reason = cleanLine(said).trim().replace(/\.$/, '') || 'the engine does not say why';
+  const reason = cleanLine(said).trim().replace(/\.$/, '') || 'the engine reports no reason';
   return registryFault(
     unreachable.test(reason) ? 'unreachable.registry' : 'engine.registry',
-    `The registry does not say what it has as ${cleanLine(wholeImageName(reference))}: ${reason}.`,
+    `Cannot query the registry for ${cleanLine(wholeImageName(reference))}: ${reason}.`,
     reason,
     cause,
   );
 }
 
 function registryFault(code: FaultCode, message: string, reason: string, cause: unknown): Fault {
-  const remedy = remedies.find(([pattern]) => pattern.test(reason))?.[1] ?? "The engine's own log may say more.";
+  const remedy = remedies.find(([pattern]) => pattern.test(reason))?.[1] ?? 'Check the log of the engine.';
   return new Fault(code, message, remedy, { cause });
 }
 
 function silentFault(reference: string): Fault {
   return new Fault(
     'engine.pull',
-    `${cleanLine(wholeImageName(reference))} cannot be pulled: the engine said nothing for ${silenceLimitMs / 60_000} minutes.`,
-    'Look at the network and the disk of the engine, then pull again: what is there already is not fetched twice.',
+    `${cleanLine(wholeImageName(reference))} cannot be pulled: the engine reported no progress for ${silenceLimitMs / 60_000} minutes.`,
+    'Check the network and the disk of the engine, then pull again: finished layers are not downloaded again.',
   );
 }
 
@@ -175,7 +175,7 @@ export class PullSum {
   }
 
   end(): PullProgress {
-    if (this.#layers.size === 0) return { fraction: 1, text: 'already here' };
+    if (this.#layers.size === 0) return { fraction: 1, text: 'already present' };
     for (const layer of this.#layers.values()) {
       layer.state = 'done';
       if (layer.totalBytes > 0) layer.currentBytes = layer.totalBytes;

@@ -27,10 +27,10 @@ export function connectionsBetween(earlier: readonly Reached[], later: readonly 
     if (apart.length === 0) return [];
     return found(
       'warning',
-      `${namesText(apart)} cannot reach ${to.id}: they share no network, and a port that is published on loopback is not reached from a container.`,
+      `${namesText(apart)} cannot reach ${to.id}: they share no network, and containers cannot reach ports that are published on loopback.`,
       to.front
-        ? `Put them into one network: quarterdeck edit ${apart[0]}, and name there, as external, one that ${to.front.component.id} is in.`
-        : `Deploy both again, which puts them into one: quarterdeck deploy ${to.id}, then quarterdeck deploy ${apart[0]}.`,
+        ? `Connect them to one network: run quarterdeck edit ${apart[0]} and add a network of ${to.front.component.id} as external.`
+        : `Deploy both again to connect them to one network: quarterdeck deploy ${to.id}, then quarterdeck deploy ${apart[0]}.`,
     );
   });
 }
@@ -44,8 +44,8 @@ export function gatewayFindings(members: readonly Reached[]): Between[] {
     if (!isServing(gateway.serviceState))
       return found('error', `${who}, which is not running (${gateway.state.label}).`, `quarterdeck start ${gateway.id}`);
     if (gateway.state.severity !== 'error') return [];
-    const message = `${who}, which says: ${gateway.detail || gateway.state.label}`;
-    return found('error', message, `Look at its tunnel: quarterdeck logs ${gateway.id}`);
+    const message = `${who}, which reports: ${gateway.detail || gateway.state.label}`;
+    return found('error', message, `Check its tunnel: quarterdeck logs ${gateway.id}`);
   });
 }
 
@@ -76,14 +76,14 @@ export function foldersBetween(clients: readonly Reached[], importers: readonly 
   const all: Between[] = [];
   for (const client of clients) {
     const paths = downloadPaths(client);
-    all.push(...readOnlyFindings(client.id, 'what it downloads', paths));
+    all.push(...readOnlyFindings(client.id, 'its downloads', paths));
     const apart = importers.filter(({ machine }) => machine !== client.machine).map(({ id }) => id);
     if (apart.length > 0)
       all.push(
         found(
           'notice',
-          `${client.id} and ${namesText(apart)} are on different machines: whether they see the same folder cannot be known from here.`,
-          'Mount the folder of downloads on both, under the same path.',
+          `${client.id} and ${namesText(apart)} are on different machines, so it is unknown whether they share the same folder.`,
+          'Mount the download folder on both at the same path.',
         ),
       );
     for (const importer of importers) if (importer.machine === client.machine) all.push(...folderOf(client, importer, paths));
@@ -102,34 +102,27 @@ function readOnlyFindings(id: string, what: string, paths: readonly Mount[]): Be
 
 function folderOf(client: Reached, importer: Reached, paths: readonly Mount[]): Between[] {
   const edit = `quarterdeck edit ${importer.id}`;
-  if (paths.length === 0) return [];
-  const wrong = paths.flatMap(({ target, source }) => {
-    const here = sourceAt(importer.detail, target);
-    if (here?.source === source)
-      return here.readOnly
-        ? found(
-            'warning',
-            `${importer.id} sees what ${client.id} downloads read-only: it can copy it, and neither link nor move it.`,
-            `Let it write to ${target}: ${edit}`,
-          )
-        : [];
-    const elsewhere = seenAt(importer.detail, source);
-    if (elsewhere !== undefined)
-      return found(
-        'warning',
-        `${importer.id} sees the folder of ${client.id} as ${elsewhere}, and not as ${target}, which it is told.`,
-        `Mount it as ${target} too (${edit}), or set a remote path mapping from ${target} to ${elsewhere} in its settings.`,
-      );
-    return found(
-      'error',
-      `${importer.id} cannot see what ${client.id} downloads: ${target} is ${shown(source)} there, and ${here ? `${shown(here.source)} here` : 'nothing is mounted there here'}.`,
-      `Give both the same folder of the host: ${edit}`,
-    );
-  });
   // One path that both share is enough: the programs are configured to use it.
-  return paths.some(({ target, source }) => sourceAt(importer.detail, target)?.source === source)
-    ? wrong.filter(({ message }) => message.includes('read-only'))
-    : wrong.slice(0, 1);
+  const shared = paths.filter(({ target, source }) => sourceAt(importer.detail, target)?.source === source);
+  const [first] = paths;
+  if (shared.length > 0 || !first)
+    return shared
+      .filter(({ target }) => sourceAt(importer.detail, target)?.readOnly)
+      .map(({ target }) => {
+        const message = `${importer.id} can only read the downloads of ${client.id}: it can copy them, but not link or move them.`;
+        return found('warning', message, `Mount ${target} as writable: ${edit}`);
+      });
+  const { target, source } = first;
+  const elsewhere = seenAt(importer.detail, source);
+  if (elsewhere !== undefined) {
+    const message = `${importer.id} has the folder of ${client.id} at ${elsewhere}, but ${client.id} reports ${target}.`;
+    const remedy = `Mount it at ${target} too (${edit}), or set a remote path mapping from ${target} to ${elsewhere} in its settings.`;
+    return [found('warning', message, remedy)];
+  }
+  const here = sourceAt(importer.detail, target);
+  const there = `but ${here ? shown(here.source) : 'not mounted'} in ${importer.id}`;
+  const message = `${importer.id} cannot access the downloads of ${client.id}: ${target} is ${shown(source)} in ${client.id}, ${there}.`;
+  return [found('error', message, `Mount the same folder of the host in both: ${edit}`)];
 }
 
 export function libraryBetween(importers: readonly Reached[], scanners: readonly Reached[]): Between[] {
@@ -144,7 +137,7 @@ export function libraryBetween(importers: readonly Reached[], scanners: readonly
         ...closed,
         found(
           'notice',
-          `${importer.id} and ${namesText(scanners.map(({ id }) => id))} are on different machines: whether they see the same library cannot be known from here.`,
+          `${importer.id} and ${namesText(scanners.map(({ id }) => id))} are on different machines, so it is unknown whether they share the same library.`,
           '',
         ),
       ];
@@ -157,8 +150,8 @@ export function libraryBetween(importers: readonly Reached[], scanners: readonly
       ...closed,
       found(
         'error',
-        `Nothing scans what ${importer.id} imports into ${folders}: ${local.map((one) => `${one.id} sees ${mediaOf(one)}`).join(', ')}.`,
-        `Name the same folder of the host for both: quarterdeck edit ${local[0]?.id}`,
+        `No media server scans ${folders}, into which ${importer.id} imports: ${local.map((one) => `${one.id} has ${mediaOf(one)}`).join(', ')}.`,
+        `Mount the same folder of the host in both: quarterdeck edit ${local[0]?.id}`,
       ),
     ];
   });

@@ -86,7 +86,7 @@ describe('a component', () => {
   test('is not well when what serves it is not (R56)', () => {
     const failed = view([reader(), db({ state: 'exited', exitCode: 1, restartPolicy: 'no', finishedMs: nowMs })]);
     expect(failed).toMatchObject({ serviceState: 'failed', state: { label: 'db failed', severity: 'error' } });
-    expect(failed.detail).toBe('reader is healthy, but db failed with exit code 1, just now');
+    expect(failed.detail).toBe('reader is healthy; db: failed with exit code 1, just now');
     expect(view([reader(), db({ state: 'exited', exitCode: 0 })])).toMatchObject({ state: { label: 'db stopped', severity: 'warning' } });
   });
 
@@ -160,7 +160,7 @@ describe('a component', () => {
   test('is unknown while the engine is away, and tells what was seen last', () => {
     const away = view([reader(), db()], { engineReachable: false });
     expect(away).toMatchObject({ state: { id: 'unknown', severity: 'unknown' } });
-    expect(away.detail).toContain('seen last: healthy');
+    expect(away.detail).toContain('last seen healthy');
   });
 
   test('links to the port that is really published (R89)', () => {
@@ -217,9 +217,9 @@ describe("in the network of another's container (R15)", () => {
   });
 
   test.each([
-    ['gone', undefined, /^reader has no network: the container whose network it was in is gone\.$/, true],
-    ['started again since', front(6_000), /vpn-gateway-1, whose network it was in, was started again since/, true],
-    ['down', front(4_000, 'exited'), /vpn-gateway-1, whose network it is in, is not running/, false],
+    ['gone', undefined, /^reader has no network: the container whose network it used no longer exists\.$/, true],
+    ['started again since', front(6_000), /vpn-gateway-1, whose network it used, has been restarted since/, true],
+    ['down', front(4_000, 'exited'), /vpn-gateway-1, whose network it uses, is not running/, false],
   ])('%s: it runs and reaches nothing, whatever its probe says', (_, owner, detail, stale) => {
     const seen = view([joined, db()], { probe: probe('ready', 'ok'), ...(owner && { owner }) });
     expect(seen).toMatchObject({

@@ -133,7 +133,7 @@ function serviceOf(
   const state = serviceState(facts, history, nowMs, { oneShot: known?.oneShot ?? false });
   const cutOff = engineReachable ? cutOffOf(container, detail, context) : undefined;
   const halted = state.state === 'stopped' || state.state === 'paused' ? context.haltedFor?.(container.id) : undefined;
-  const haltedDetail = `stopped for a ${halted?.flow} by ${halted?.by}, which starts it again; if that was interrupted: quarterdeck recover`;
+  const haltedDetail = `stopped for a ${halted?.flow} by ${halted?.by}, which starts it again (if it was interrupted: quarterdeck recover)`;
   const explained = halted ? { ...state, severity: 'warning' as const, detail: haltedDetail } : state;
   const shown = engineReachable ? explained : away(state.state, state.detail);
   const verdictMs = shown.state === 'starting' ? verdictOf(detail) : undefined;
@@ -175,11 +175,11 @@ function missingService(name: string, main: boolean, group: ContainerGroup, cont
     removedMs !== undefined
       ? `its container was removed, ${agoText(context.nowMs - removedMs)}`
       : absence
-        ? 'not created yet: its project was created only in part, and never started'
-        : 'its compose file declares it, but there is no container';
+        ? 'not created yet: its project was only partly created and never started'
+        : 'its compose file declares it, but it has no container';
   const shown: Pick<ServiceView, 'state' | 'severity' | 'detail' | 'absence'> = context.engineReachable
     ? { state: 'missing', severity: absence === 'removed' ? 'off' : severities.missing, detail, ...(absence && { absence }) }
-    : { ...unknown, detail: `the engine is away; ${removedMs === undefined ? 'its compose file declares it' : detail}` };
+    : { ...unknown, detail: `the engine is unreachable; ${removedMs === undefined ? 'its compose file declares it' : detail}` };
   return {
     key: serviceKey(context.host, group, name),
     name: cleanLine(name),
@@ -214,11 +214,11 @@ function cutOffOf(container: ContainerFacts, detail: ContainerDetail | undefined
   const [, said] = /^container:(.+)$/.exec(container.networkMode) ?? [];
   if (said === undefined || container.state !== 'running' || !networkOwner) return undefined;
   const owner = networkOwner(said);
-  if (!owner) return { why: 'the container whose network it was in is gone', stale: true };
+  if (!owner) return { why: 'the container whose network it used no longer exists', stale: true };
   const name = cleanLine(owner.name);
-  if (owner.state !== 'running') return { why: `${name}, whose network it is in, is not running`, stale: false };
+  if (owner.state !== 'running') return { why: `${name}, whose network it uses, is not running`, stale: false };
   if (owner.startedMs === undefined || detail?.startedMs === undefined || owner.startedMs <= detail.startedMs) return undefined;
-  return { why: `${name}, whose network it was in, was started again since`, stale: true };
+  return { why: `${name}, whose network it used, has been restarted since`, stale: true };
 }
 
 /** Returns the reason for a problem that no probe can see from outside: a program that runs but has no network. */
@@ -226,9 +226,9 @@ function withoutNetwork(view: ComponentView, service: string, { why, stale }: Cu
   const message = `${service === view.id || view.services.length === 1 ? 'It' : service} has no network: ${why}.`;
   const remedy = stale
     ? view.deployed
-      ? `Make it again: quarterdeck up ${view.id}`
-      : `Make it again with what manages it: ${view.origin}.`
-    : 'Start that one.';
+      ? `Recreate it: quarterdeck up ${view.id}`
+      : `Recreate it with the tool that manages it: ${view.origin}.`
+    : 'Start that container.';
   return {
     ...view,
     state: { id: 'no-network', label: 'no network', severity: 'error' },
@@ -240,7 +240,7 @@ function withoutNetwork(view: ComponentView, service: string, { why, stale }: Cu
 const unknown = { state: 'unknown', severity: severities.unknown } as const;
 
 function away(state: ServiceStateId, detail: string) {
-  return { ...unknown, detail: `the engine is away; seen last: ${state}, ${detail}` };
+  return { ...unknown, detail: `the engine is unreachable; last seen ${state}, ${detail}` };
 }
 
 /** `main`: this is the main service's own state, which a probe may override. */
@@ -261,7 +261,7 @@ function summarise(main: ServiceView, services: readonly ServiceView[], group: C
     const detail =
       created === 0
         ? main.detail
-        : `${created} of ${services.length} containers were created, and none was started; ${notCreated.map(({ name }) => name).join(', ')} not created yet`;
+        : `${created} of ${services.length} containers were created, none was started; ${notCreated.map(({ name }) => name).join(', ')} not created yet`;
     const state: State = { id: 'created', label: 'partly created', severity: 'warning' };
     return { state, serviceState: 'created', detail, main: true };
   }
@@ -272,7 +272,7 @@ function summarise(main: ServiceView, services: readonly ServiceView[], group: C
     return {
       state: { id: 'degraded', label: `${worst.name} ${worst.state}`, severity: worseSeverity(worst.severity, 'warning') },
       serviceState: worst.state,
-      detail: `${main.name} is ${main.state}, but ${worst.name} ${worst.detail.startsWith('its ') ? 'is not well: ' : ''}${worst.detail}`,
+      detail: `${main.name} is ${main.state}; ${worst.name}: ${worst.detail}`,
       main: false,
     };
   }
@@ -298,7 +298,7 @@ function originOf(group: ContainerGroup): string {
   if (!container) return 'compose file';
   const unit = container.labels.PODMAN_SYSTEMD_UNIT;
   if (unit) return `systemd unit ${cleanLine(unit)}`;
-  if (!group.project) return 'made by hand';
+  if (!group.project) return 'created by hand';
   const folder = composeLabel(container, 'project.working_dir');
   const portainer = folder && /^\/data\/compose\/\d+/.test(folder) ? 'Portainer, ' : '';
   return `${portainer}compose project ${group.project}${folder ? ` in ${cleanLine(folder)}` : ''}`;

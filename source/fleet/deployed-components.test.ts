@@ -13,7 +13,7 @@ test('a named pipe among the records of what is stopped for a while does not hid
     return found && path.endsWith('/a.json') ? { ...found, kind: 'other' } : found;
   };
   host.files.read = async (path, options) => {
-    if (path.endsWith('/a.json')) throw new Error('it is not a plain file');
+    if (path.endsWith('/a.json')) throw new Error('it is not a regular file');
     return read(path, options);
   };
   const watch = { host, stackFolder: undefined } as EngineWatch;

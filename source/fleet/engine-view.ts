@@ -42,7 +42,7 @@ export function throwIfNothingAnswers({ engines }: FleetSnapshot): void {
   throw new Fault(
     another === undefined ? code : 'unreachable.engine',
     messages.length > 0 ? messages.join(' ') : 'No container engine was found on this machine.',
-    first?.link.remedy ?? 'Start Docker or Podman, or set DOCKER_HOST to where the engine listens.',
+    first?.link.remedy ?? 'Start Docker or Podman, or set DOCKER_HOST to the address of the engine.',
     { cause: first?.link.cause },
   );
 }
@@ -53,6 +53,6 @@ function ownAddressNotes(watch: EngineWatch): string[] {
     const { addresses, exposed } = watch.onLan(id);
     if (state !== 'running' || addresses.length === 0 || exposed.length > 0) return [];
     const shown = addresses.map((address) => cleanLine(address)).join(', ');
-    return `${cleanLine(name)} has an address of its own on the network (${shown}): every port that it listens on can be reached there.`;
+    return `${cleanLine(name)} has its own address on the network (${shown}): all ports that it listens on can be reached there.`;
   });
 }

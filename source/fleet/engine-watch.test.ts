@@ -317,7 +317,7 @@ describe('following an engine', () => {
 
     gone.reject(new Error('socket hang up'));
     await vi.waitFor(() => expect(watch.link.state).toBe('away'), { interval: 5 });
-    const fault = new Fault('unreachable.link', 'nas has stopped answering.', 'Check the cable.');
+    const fault = new Fault('unreachable.link', 'nas no longer responds.', 'Check the cable.');
     say({ state: 'away', sinceMs: 0, fault, retryAtMs: 7 });
     expect(watch.link).toMatchObject({
       state: 'away',

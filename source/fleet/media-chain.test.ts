@@ -63,8 +63,8 @@ describe('the chain of media automation (R55)', () => {
     const chain = await look({});
     expect(chain.stages.map(({ state }) => state)).toEqual(['missing', 'missing', 'missing', 'missing', 'missing']);
     expect(chain.whole).toBe(false);
-    expect(reported(chain)[2]).toBe('error download: Nothing here serves "Completed download".');
-    expect(chain.findings[2]?.remedy).toBe('Deploy what does: quarterdeck deploy torrent-client');
+    expect(reported(chain)[2]).toBe('error download: No component serves "Completed download".');
+    expect(chain.findings[2]?.remedy).toBe('Deploy one: quarterdeck deploy torrent-client');
     expect(chain.stages[1]?.candidates).toEqual(
       expect.arrayContaining(['movie-automation', 'tv-automation', 'music-automation', 'book-automation']),
     );
@@ -107,7 +107,7 @@ describe('the chain of media automation (R55)', () => {
       'indexer-manager': { ...net, view: { state: stateOf('database error', 'error'), detail: 'It cannot read it.' } },
     });
     expect(ill.stages[0]?.state).toBe('troubled');
-    expect(reported(ill)).toEqual(['error release: indexer-manager runs, but says: It cannot read it.']);
+    expect(reported(ill)).toEqual(['error release: indexer-manager runs, but reports: It cannot read it.']);
     const away = await look({ ...sound, 'media-server': { view: inState('unknown', 'unknown') } });
     expect(away.stages[4]?.state).toBe('unknown');
     expect(away.whole).toBe(false);
@@ -126,17 +126,19 @@ describe('between download and import (R27, R55)', () => {
   test('another folder under the same path', async () => {
     const chain = await importer([bind('/mnt/other/downloads', '/downloads'), bind('/srv/media/movies', '/movies')]);
     expect(reported(chain)).toEqual([
-      'error download>import: movie-automation cannot see what torrent-client downloads: /downloads is /srv/media/downloads there, and /mnt/other/downloads here.',
+      'error download>import: movie-automation cannot access the downloads of torrent-client: /downloads is /srv/media/downloads in torrent-client, but /mnt/other/downloads in movie-automation.',
     ]);
     expect(chain.whole).toBe(false);
   });
 
   test('no such folder at all; a volume of the engine is another folder than one of the host', async () => {
     expect(reported(await importer([bind('/srv/media/movies', '/movies')]))).toEqual([
-      'error download>import: movie-automation cannot see what torrent-client downloads: /downloads is /srv/media/downloads there, and nothing is mounted there here.',
+      'error download>import: movie-automation cannot access the downloads of torrent-client: /downloads is /srv/media/downloads in torrent-client, but not mounted in movie-automation.',
     ]);
     const volume = { kind: 'volume', source: 'downloads', target: '/downloads', readOnly: false };
-    expect(reported(await importer([volume, bind('/srv/media/movies', '/movies')]))[0]).toContain('and the volume downloads here.');
+    expect(reported(await importer([volume, bind('/srv/media/movies', '/movies')]))[0]).toContain(
+      'but the volume downloads in movie-automation.',
+    );
     const both = await look({
       ...sound,
       'torrent-client': { ...net, mounts: [volume] },
@@ -148,7 +150,7 @@ describe('between download and import (R27, R55)', () => {
   test('the same folder under another path', async () => {
     const chain = await importer([bind('/srv/media', '/library'), bind('/srv/media/movies', '/movies')]);
     expect(reported(chain)).toEqual([
-      'warning download>import: movie-automation sees the folder of torrent-client as /library/downloads, and not as /downloads, which it is told.',
+      'warning download>import: movie-automation has the folder of torrent-client at /library/downloads, but torrent-client reports /downloads.',
     ]);
     expect(chain.findings[0]?.remedy).toContain('remote path mapping from /downloads to /library/downloads');
   });
@@ -164,18 +166,18 @@ describe('between download and import (R27, R55)', () => {
 
   test('a folder whose name only begins alike is another one', async () => {
     const chain = await importer([bind('/srv/media/downloads-old', '/downloads'), bind('/srv/media/movies', '/movies')]);
-    expect(reported(chain)[0]).toMatch(/cannot see/);
+    expect(reported(chain)[0]).toMatch(/cannot access/);
   });
 
   test('mounted read-only on either side', async () => {
     const chain = await importer([bind('/srv/media/downloads', '/downloads', true), bind('/srv/media/movies', '/movies', true)]);
     expect(reported(chain)).toEqual([
-      'warning download>import: movie-automation sees what torrent-client downloads read-only: it can copy it, and neither link nor move it.',
+      'warning download>import: movie-automation can only read the downloads of torrent-client: it can copy them, but not link or move them.',
       'error import>scan: movie-automation cannot write to the library: /movies is mounted read-only.',
     ]);
     const client = await look({ ...sound, 'torrent-client': { ...net, mounts: [bind('/srv/media/downloads', '/downloads', true)] } });
     expect(reported(client)).toEqual([
-      'error download>import: torrent-client cannot write what it downloads: /downloads is mounted read-only.',
+      'error download>import: torrent-client cannot write its downloads: /downloads is mounted read-only.',
     ]);
   });
 
@@ -188,7 +190,7 @@ describe('between download and import (R27, R55)', () => {
   test('on another machine nobody can tell, and it is said', async () => {
     const chain = await look({ ...sound, 'torrent-client': { ...sound['torrent-client'], view: { host: 'nas' } } });
     expect(reported(chain)).toEqual([
-      'notice download>import: torrent-client and movie-automation are on different machines: whether they see the same folder cannot be known from here.',
+      'notice download>import: torrent-client and movie-automation are on different machines, so it is unknown whether they share the same folder.',
     ]);
     expect(chain.whole).toBe(true);
   });
@@ -198,14 +200,14 @@ describe('between import and scan (R55)', () => {
   test('a server that sees another folder', async () => {
     const chain = await look({ ...sound, 'media-server': { mounts: [bind('/home/ada/media', '/media', true)] } });
     expect(reported(chain)).toEqual([
-      'error import>scan: Nothing scans what movie-automation imports into /srv/media/movies: media-server sees /home/ada/media.',
+      'error import>scan: No media server scans /srv/media/movies, into which movie-automation imports: media-server has /home/ada/media.',
     ]);
   });
 
   test('one that scans music alone is none for films, and one of several is enough', async () => {
     const music = { mounts: [bind('/srv/media/music', '/music', true)] };
     expect(reported(await look({ ...sound, 'media-server': undefined, 'music-server': music }))[0]).toContain(
-      'music-server sees /srv/media/music.',
+      'music-server has /srv/media/music.',
     );
     expect((await look({ ...sound, 'music-server': music })).findings).toEqual([]);
   });
@@ -215,7 +217,7 @@ describe('ways between stages (R14, R15, R55)', () => {
   test('no network in common, and ports on loopback alone (R14)', async () => {
     const chain = await look({ ...sound, 'indexer-manager': { networkMode: 'alone', networks: ['alone'] } });
     expect(reported(chain)).toEqual([
-      'warning release>request: indexer-manager cannot reach movie-automation: they share no network, and a port that is published on loopback is not reached from a container.',
+      'warning release>request: indexer-manager cannot reach movie-automation: they share no network, and containers cannot reach ports that are published on loopback.',
     ]);
   });
 
@@ -237,7 +239,7 @@ describe('ways between stages (R14, R15, R55)', () => {
     expect((await look({ ...sound, 'torrent-client': routed, 'vpn-client-gateway': gateway })).findings).toEqual([]);
     const apart = await look({ ...sound, 'torrent-client': routed, 'vpn-client-gateway': { networkMode: 'vpn', networks: ['vpn'] } });
     expect(reported(apart)).toHaveLength(1);
-    expect(apart.findings[0]?.remedy).toContain('one that vpn-client-gateway is in');
+    expect(apart.findings[0]?.remedy).toContain('add a network of vpn-client-gateway');
   });
 
   test('a gateway that is stopped, or whose tunnel is down (R15)', async () => {
@@ -252,7 +254,7 @@ describe('ways between stages (R14, R15, R55)', () => {
       'torrent-client': routed,
       'vpn-client-gateway': { ...gateway, view: { state: stateOf('tunnel down', 'error'), detail: 'The tunnel is down.' } },
     });
-    expect(reported(down)).toEqual(['error download: torrent-client goes through vpn-client-gateway, which says: The tunnel is down.']);
+    expect(reported(down)).toEqual(['error download: torrent-client goes through vpn-client-gateway, which reports: The tunnel is down.']);
     expect(down.whole).toBe(false);
   });
 
@@ -260,10 +262,10 @@ describe('ways between stages (R14, R15, R55)', () => {
     const service = serviceView('torrent-client', {
       main: true,
       containerId: 'id-of-torrent-client',
-      cutOff: { why: 'the container whose network it was in is gone.', stale: true },
+      cutOff: { why: 'the container whose network it used no longer exists.', stale: true },
     });
     const chain = await look({ ...sound, 'torrent-client': { ...routed, view: { services: [service] } } });
-    expect(reported(chain)[0]).toBe('error download: torrent-client has no network: the container whose network it was in is gone.');
+    expect(reported(chain)[0]).toBe('error download: torrent-client has no network: the container whose network it used no longer exists.');
     expect(chain.findings[0]?.remedy).toContain('quarterdeck route torrent-client');
   });
 });

@@ -103,8 +103,8 @@ function atStage(view: ChainStageView, stages: readonly ChainStageView[], { comp
     return [
       found(
         'error',
-        `Nothing here serves "${view.title}".`,
-        view.candidates.length === 0 ? '' : `Deploy what does: quarterdeck deploy ${view.candidates.join(' or ')}`,
+        `No component serves "${view.title}".`,
+        view.candidates.length === 0 ? '' : `Deploy one: quarterdeck deploy ${view.candidates.join(' or ')}`,
       ),
     ];
   return view.members.flatMap((member) => {
@@ -116,18 +116,18 @@ function atStage(view: ChainStageView, stages: readonly ChainStageView[], { comp
         'error',
         `${member.id} has no network: ${cut.why}`,
         cut.stale
-          ? `Put it into the network again: quarterdeck route ${member.id}`
-          : `Start what it goes through; then it has one again, or say quarterdeck route ${member.id}.`,
+          ? `Reconnect it to the network: quarterdeck route ${member.id}`
+          : `Start the container whose network it uses, then run quarterdeck route ${member.id} if that is not enough.`,
       );
     const level = member.aside ? ('notice' as const) : ('error' as const);
     if (member.runs === false)
       return found(level, `${member.id} is not running (${member.state.label}).`, `quarterdeck start ${member.id}`);
     if (member.runs === undefined) {
-      const message = `How ${member.id} is cannot be known: the engine of ${member.host} is away.`;
-      return found('warning', message, 'Look at it with quarterdeck status.');
+      const message = `The state of ${member.id} is unknown: the engine of ${member.host} is unreachable.`;
+      return found('warning', message, 'Check it: quarterdeck status');
     }
     if (member.state.severity !== 'error') return [];
-    return found(level, `${member.id} runs, but says: ${component?.detail ?? member.state.label}`, `quarterdeck logs ${member.id}`);
+    return found(level, `${member.id} runs, but reports: ${component?.detail ?? member.state.label}`, `quarterdeck logs ${member.id}`);
   });
 }
 

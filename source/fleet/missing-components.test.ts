@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { componentView, serviceView } from '../../test/doubles/fleet-double.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import { missingComponents, providersFirst, toBringUp } from './missing-components.ts';
+import { componentsToStart, missingComponents, providersFirst } from './missing-components.ts';
 import type { ComponentView, ServiceView } from './model.ts';
 
 test('a gateway comes before who is in its network, whatever their names (R15)', () => {
@@ -34,7 +34,7 @@ test('what was removed, created only in part, or is to be created by an interrup
   ];
   const ids = (list: readonly ComponentView[]) => list.map(({ id }) => id);
   expect(ids(missingComponents(all, [{ engineName: 'local', components: ['changing'] }]))).toEqual(['gone', 'killed', 'with-its-host']);
-  expect(ids(toBringUp(all))).toEqual(['removed', 'partly', 'changing', 'gone', 'killed', 'with-its-host']);
+  expect(ids(componentsToStart(all))).toEqual(['removed', 'partly', 'changing', 'gone', 'killed', 'with-its-host']);
 });
 
 test('what runs in a network that is gone did not come back; what waits for its gateway is not counted', () => {

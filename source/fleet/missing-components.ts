@@ -13,14 +13,14 @@ export function missingComponents(
   components: readonly ComponentView[],
   unfinished: readonly { engineName: string; components: readonly string[] }[] = [],
 ): readonly ComponentView[] {
-  return toBringUp(components).filter(({ id, host, services }) => {
+  return componentsToStart(components).filter(({ id, host, services }) => {
     const isChanging = unfinished.some((change) => change.engineName === host && change.components.includes(id));
     const isExpected = ({ state, absence }: ServiceView) => absence !== undefined || (isChanging && state === 'missing');
     return services.some((service) => (isMissed(service) && !isExpected(service)) || isStale(service));
   });
 }
 
-export function toBringUp(components: readonly ComponentView[]): readonly ComponentView[] {
+export function componentsToStart(components: readonly ComponentView[]): readonly ComponentView[] {
   return components.filter(({ deployed, services }) => deployed && services.some((service) => isMissed(service) || isStale(service)));
 }
 

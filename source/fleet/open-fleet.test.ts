@@ -9,7 +9,7 @@ import { Fault } from '../faults/fault.ts';
 import type { Host } from '../hosts/host.ts';
 import type { BackupAgesSeen, ReadBackupAges } from './deployed-components.ts';
 import { engineLimits } from './engine-watch.ts';
-import { missingComponents, toBringUp } from './missing-components.ts';
+import { componentsToStart, missingComponents } from './missing-components.ts';
 import { type OpenFleet, openFleet } from './open-fleet.ts';
 
 const entries = [
@@ -159,7 +159,7 @@ describe('the fleet', () => {
     const engine = new LiveEngine();
     engine.connect = () => new Promise(() => {});
     const fleet = await fleetOn(engine);
-    expect(fleet.snapshot().engines[0]?.link).toMatchObject({ state: 'away', message: 'The engine does not answer.' });
+    expect(fleet.snapshot().engines[0]?.link).toMatchObject({ state: 'away', message: 'The engine does not respond.' });
   });
 
   test('a stop from here is no failure, though the engine tells nothing of who asked (R5)', async () => {
@@ -199,7 +199,7 @@ describe('the fleet', () => {
       'services:\n  reader: {image: miniflux/miniflux, depends_on: [db, cache]}\n  db: {image: postgres}\n  cache: {image: redis}\n';
     const fleet = await fleetOn(engineWithReader(), { host: hostDouble({ files: { '/srv/news/compose.yaml': file } }) });
     const away = async () => {
-      throw new Fault('unreachable.silent', 'It does not answer.', 'Wait.');
+      throw new Fault('unreachable.silent', 'It does not respond.', 'Wait.');
     };
     fleet.add([{ name: 'gone', host: { ...hostDouble(), name: 'gone', facts: away }, open: away }]);
     await sees(fleet, 'rss-reader', { state: { label: 'cache missing', severity: 'warning' } });
@@ -296,10 +296,10 @@ describe('the fleet', () => {
         id: 'reverse-proxy',
         serviceState: 'unknown',
         state: { label: 'unknown' },
-        detail: 'the engine is away; its compose file declares it',
+        detail: 'the engine is unreachable; its compose file declares it',
       },
     ]);
-    expect([missingComponents(components), toBringUp(components)]).toEqual([[], []]);
+    expect([missingComponents(components), componentsToStart(components)]).toEqual([[], []]);
   });
 
   test('a project that was created only in part says so, and is not waited for (R5)', async () => {
@@ -342,7 +342,7 @@ describe('the fleet', () => {
     const { components } = await next.settle(AbortSignal.timeout(5_000), { complete: true });
     expect(components).toMatchObject([{ id: 'reverse-proxy', ...gone }]);
     expect(missingComponents(components)).toEqual([]);
-    expect(toBringUp(components).map(({ id }) => id)).toEqual(['reverse-proxy']);
+    expect(componentsToStart(components).map(({ id }) => id)).toEqual(['reverse-proxy']);
     // If it was created again and disappeared without a trace, it is missing.
     engine.add('reverse-proxy-caddy-1', { image: 'caddy', labels: composeLabels('reverse-proxy', 'caddy') });
     engine.happen('reverse-proxy-caddy-1', 'create');

@@ -11,8 +11,8 @@ import { isServing } from './service-state.ts';
 
 type Exposure = PortView['exposure'];
 
-const onHostNetwork = 'on the host network: it listens by itself, nothing is published';
-const onOwnAddress = 'on an address of its own (macvlan or ipvlan): nothing is published, and the firewall of the host does not stop it';
+const onHostNetwork = 'on the host network: the program listens directly, no port is published';
+const onOwnAddress = 'on its own address (macvlan or ipvlan): no port is published, and the host firewall does not block it';
 
 /** Programs through which engines hold published ports open; the container counts as the owner, not the program. */
 const forwarders = new Set(
@@ -158,7 +158,7 @@ export function portViews(facts: PortFacts): PortView[] {
           ? onHostNetwork
           : listener.process
             ? undefined
-            : 'its program cannot be seen: another user’s (root would see it), or in another namespace',
+            : 'program unknown: it belongs to another user (visible to root) or another namespace',
     });
   }
 
@@ -219,7 +219,7 @@ function noteOf(view: PortView, engine: EngineFacts | undefined): string | undef
   if (view.component === undefined || !view.open || !engine) return undefined;
   if (view.exposure === 'loopback')
     return loopbackLeaks(engine) ? 'Docker before 28: hosts on the same network segment can reach this loopback port' : undefined;
-  return !engine.rootless ? 'published: a firewall such as ufw or firewalld does not stop it' : undefined;
+  return !engine.rootless ? 'published: a firewall such as ufw or firewalld does not block it' : undefined;
 }
 
 /** Before moby 28.0, a neighbour could route to 127.0.0.1 ports through the bridge. Rootless engines forward in user space. */
@@ -231,8 +231,8 @@ function loopbackLeaks(engine: EngineFacts): boolean {
 export function engineNotes(engine: EngineFacts): string[] {
   return [
     engine.rootless
-      ? 'Rootless: published ports are ordinary sockets of your user, and the host’s firewall applies to them.'
-      : 'Published ports bypass the host’s firewall: the engine’s own NAT rules come first. Publish on 127.0.0.1 what need not be reached.',
+      ? 'Rootless: published ports are ordinary sockets of your user, so the host firewall applies to them.'
+      : 'Published ports bypass the host firewall, because the NAT rules of the engine come first. Publish on 127.0.0.1 unless others need access.',
     ...(loopbackLeaks(engine)
       ? [
           'Docker before 28: a port published on 127.0.0.1 can be reached by hosts on the same network segment. Upgrade, or block it in the DOCKER-USER chain.',

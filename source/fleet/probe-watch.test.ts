@@ -101,7 +101,7 @@ describe('asking components how they are', { timeout: 60_000 }, () => {
     for (let number = 0; number < probeLimits.atOnce; number++) {
       answers.set(`silent-${number}`, async () => {
         await new Promise<void>((resolve) => release.push(resolve));
-        return { ok: false, failure: 'No answer within 3 s.' };
+        return { ok: false, failure: 'No response after 3 s.' };
       });
     }
     answers.set('last', async () => ({ text: 'fine' }));
@@ -117,13 +117,13 @@ describe('asking components how they are', { timeout: 60_000 }, () => {
   test('a program inside that does not end is not started again and again: no engine can end it', async () => {
     watch.close();
     watch = new ProbeWatch(() => {}, { execAllowed: true, defaultIntervalMs: 2 });
-    answers.set('stuck', async () => ({ ok: false, status: 0, failure: 'No answer within 3 s.' }));
+    answers.set('stuck', async () => ({ ok: false, status: 0, failure: 'No response after 3 s.' }));
     answers.set('ends', async () => ({ ok: true, status: 1 }));
     const program = { exec: { service: 'app', argv: ['cscli', 'lapi', 'status'] } };
     watch.follow([targetOf('stuck', [], program), targetOf('ends', [], program)]);
     await waitFor(() => expect(asked.filter((id) => id === 'ends').length).toBeGreaterThan(10));
     expect(asked.filter((id) => id === 'stuck')).toHaveLength(1);
-    expect(watch.probe('local//stuck')?.failure).toBe('No answer within 3 s.');
+    expect(watch.probe('local//stuck')?.failure).toBe('No response after 3 s.');
     watch.refresh('local//stuck');
     await waitFor(() => expect(asked.filter((id) => id === 'stuck')).toHaveLength(2));
   });
@@ -133,7 +133,7 @@ describe('asking components how they are', { timeout: 60_000 }, () => {
     const done = 'calls.status.json.signupsClosed == true';
     const firstRun = [{ id: 'first-account', title: 'Create the first account, then close signups', detail: '', urgent: false, done }];
     const setupTasks = () => [...watch.setupTasks('local//vault')];
-    answers.set('vault', async () => ({ ok: false, failure: 'No answer within 3 s.' }));
+    answers.set('vault', async () => ({ ok: false, failure: 'No response after 3 s.' }));
     watch.follow([{ ...target, entry: { ...target.entry, firstRun } }]);
     await waitFor(() => expect(watch.complete()).toBe(true));
     expect(setupTasks()).toEqual([]);
@@ -142,9 +142,9 @@ describe('asking components how they are', { timeout: 60_000 }, () => {
       watch.refresh('local//vault');
       await waitFor(() => expect(setupTasks()).toEqual([['first-account', signupsClosed]]));
     }
-    answers.set('vault', async () => ({ ok: false, failure: 'No answer within 3 s.' }));
+    answers.set('vault', async () => ({ ok: false, failure: 'No response after 3 s.' }));
     watch.refresh('local//vault');
-    await waitFor(() => expect(watch.probe('local//vault')?.failure).toMatch(/No answer/));
+    await waitFor(() => expect(watch.probe('local//vault')?.failure).toMatch(/No response/));
     expect(setupTasks()).toEqual([['first-account', true]]);
   });
 

@@ -158,24 +158,24 @@ describe('a container that ended (R5)', () => {
     [
       'Docker before 28',
       `${endpoint}: Error starting userland proxy: listen tcp4 127.0.0.1:8090: bind: address already in use`,
-      'port 127.0.0.1:8090/tcp is taken already',
+      'port 127.0.0.1:8090/tcp is already in use',
     ],
     [
       'Docker 28.0',
       `failed to set up container networking: ${endpoint}: failed to bind host port for 127.0.0.1:8090:172.17.0.2:80/tcp: address already in use`,
-      'port 127.0.0.1:8090/tcp is taken already',
+      'port 127.0.0.1:8090/tcp is already in use',
     ],
     [
       'Docker since, IPv6',
       `failed to set up container networking: ${endpoint}: failed to bind host port [::1]:53/udp: address already in use`,
-      'port [::1]:53/udp is taken already',
+      'port [::1]:53/udp is already in use',
     ],
     [
       'Docker, of its own containers',
       `${endpoint}: Bind for 0.0.0.0:80 failed: port is already allocated`,
-      'port 0.0.0.0:80 is taken already',
+      'port 0.0.0.0:80 is already in use',
     ],
-    ['Podman', 'rootlessport listen tcp 0.0.0.0:8090: bind: address already in use', 'port 0.0.0.0:8090/tcp is taken already'],
+    ['Podman', 'rootlessport listen tcp 0.0.0.0:8090: bind: address already in use', 'port 0.0.0.0:8090/tcp is already in use'],
     ['anything else', 'OCI runtime: no\x1b[31m such file\nor directory', 'OCI runtime: no such file or directory'],
   ])('failed when it could not be started, with the cause first: %s', (_engine, error, said) => {
     expect(stateOf({ ...ended, exitCode: 128, error })).toMatchObject({ state: 'failed', detail: `could not be started: ${said}` });

@@ -124,7 +124,7 @@ export function takenPortIn(error: string): { address: string; protocol: string 
 export function startProblem(error: string): string {
   const text = cleanLine(error);
   const taken = takenPortIn(text);
-  if (taken) return `port ${taken.address}${taken.protocol === undefined ? '' : `/${taken.protocol}`} is taken already`;
+  if (taken) return `port ${taken.address}${taken.protocol === undefined ? '' : `/${taken.protocol}`} is already in use`;
   return cut(text.replace(/\b([0-9a-f]{12})[0-9a-f]{52}\b/g, '$1'), 300);
 }
 
@@ -170,7 +170,7 @@ export function serviceState(
     case 'dead':
       return say('failed', 'dead: the engine could not remove it', { sinceMs: detail?.finishedMs });
     case 'paused':
-      return say('paused', 'paused: its programs are frozen');
+      return say('paused', 'paused: its processes are frozen');
     case 'restarting':
       return loop(detail);
     case 'running': {
@@ -213,7 +213,7 @@ export function serviceState(
     const often = count > 0 ? `restarted ${countText(count, 'time')}` : 'restarting';
     // A running container's exit code is 0 and says nothing about the previous run.
     const why = known?.outOfMemory
-      ? ', last ended out of memory'
+      ? ', last killed because memory ran out'
       : code !== undefined && known?.state !== 'running'
         ? `, last ended with ${exitText(code)}`
         : '';

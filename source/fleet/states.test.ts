@@ -53,7 +53,7 @@ const table: readonly Row[] = [
   { name: 'healthy', container: { health: 'healthy' }, seen: ['healthy', 'ok', 'its health check passes'] },
   { name: 'unhealthy', container: { health: 'unhealthy' }, seen: ['unhealthy', 'error', 'its health check fails'] },
   { name: 'running', container: {}, seen: ['running', 'ok', 'up; it declares no health check'] },
-  { name: 'paused', container: { state: 'paused' }, seen: ['paused', 'warning', 'paused: its programs are frozen'] },
+  { name: 'paused', container: { state: 'paused' }, seen: ['paused', 'warning', 'paused: its processes are frozen'] },
   {
     name: 'restart loop',
     container: { state: 'restarting', restartCount: 7, exitCode: 1 },

@@ -28,7 +28,7 @@ export interface ChecklistAction extends Choice {
 }
 
 /** Prompts for the next action, and does skips itself. Returns `go` only if nothing blocks. Without a user, no item is skipped. */
-export async function askChecklist(
+export async function runChecklist(
   session: Session,
   list: Checklist,
   { id, label, go, actions = [] }: { id: string; label: string; go: string; actions?: readonly ChecklistAction[] },
@@ -67,7 +67,7 @@ export async function askChecklist(
     if (blocked.length === 0) return 'go';
     throw refusedBy(blocked);
   }
-  if (answer === 'leave') throw leftHere();
+  if (answer === 'leave') throw pausedFault();
   if (!answer.startsWith('skip:')) return answer;
   const item = answer.slice(5);
   await skipItem(session, list, item, `Reason for skipping "${list.item(item)?.title ?? item}"`);
@@ -86,7 +86,7 @@ export async function skipItem(session: Session, list: Checklist, item: string, 
   await list.skip(item, reason.trim());
 }
 
-export const leftHere = () => new Fault('interrupted.cancelled', 'Paused; progress is saved.', 'Run the command again to resume.');
+export const pausedFault = () => new Fault('interrupted.cancelled', 'Paused; progress is saved.', 'Run the command again to resume.');
 
 export function inTheWay(blocked: readonly ChecklistItem[]): string {
   return `${countText(blocked.length, 'blocking item')}: ${blocked.map(({ id, title }) => `${title} (${id})`).join(', ')}.`;

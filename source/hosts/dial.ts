@@ -16,7 +16,7 @@ const dialLimitMs = 10_000;
  * @param failed creates the fault for the system's error; defaults to `unreachable.socket` or `unreachable.port`
  * @throws that fault; the signal's reason when aborted
  */
-export async function dialFromHere(
+export async function dialLocally(
   address: DialAddress,
   signal: AbortSignal,
   {

@@ -53,7 +53,7 @@ export class ListenerWatch {
       throw new Fault(
         'failed.listeners',
         `The listening sockets of this machine cannot be read: ${this.#proc}/net/${file} is not readable.`,
-        'Mount /proc, or run outside the sandbox that hides it.',
+        'Mount /proc, or run Quarterdeck outside the sandbox that hides it.',
         { cause },
       );
     }

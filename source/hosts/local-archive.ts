@@ -111,7 +111,7 @@ function drop(stream: NodeJS.ReadableStream): void {
 function partsOf(name: string): string[] {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
   if (name.startsWith('/') || name.includes('\0') || parts.includes('..')) {
-    throw untrusted(`The archive wants to write outside of the target: ${JSON.stringify(name)}.`);
+    throw untrusted(`The archive contains a path outside the target: ${JSON.stringify(name)}.`);
   }
   return parts;
 }
@@ -140,8 +140,8 @@ export async function unpackLocal(
     drop(archive);
     throw new Fault(
       'refused.exists',
-      `${target} exists already.`,
-      standing === 'file' ? 'Name another target, or use --force to replace it.' : 'Name another target.',
+      `${target} already exists.`,
+      standing === 'file' ? 'Use another target, or --force to replace it.' : 'Use another target.',
     );
   }
   const parent = dirname(whole);
@@ -162,7 +162,7 @@ export async function unpackLocal(
     const parts = partsOf(header.name);
     const [first, ...rest] = parts;
     top ??= first ?? '';
-    if ((first ?? '') !== top) throw new Fault('refused.archivePath', 'The archive has more than one top entry.', 'Nothing was written.');
+    if ((first ?? '') !== top) throw new Fault('refused.archivePath', 'The archive has several top-level entries.', 'Nothing was written.');
     const at = join(workshop, 'top', ...rest);
     const mode = (header.mode ?? 0o644) & 0o777;
     if (header.type === 'directory') {
@@ -194,7 +194,7 @@ export async function unpackLocal(
     await pipeline(archive, reader, { signal });
     const linked = new Set(links.map(({ at }) => at));
     for (const { at, to } of links) {
-      if (leadsThrough(at, linked)) throw untrusted('The archive wants to write through a link of its own.');
+      if (leadsThrough(at, linked)) throw untrusted('The archive contains a path that goes through one of its own links.');
       await mkdir(dirname(at), { recursive: true, mode: 0o700 });
       await symlink(to, at);
     }
@@ -213,7 +213,7 @@ export async function unpackLocal(
     signal.throwIfAborted();
     // Another process may have created it meanwhile: rename would move into an existing folder.
     if (!replace && (await localKind(whole)) !== 'missing')
-      throw new Fault('refused.exists', `${target} exists already.`, 'Name another target.');
+      throw new Fault('refused.exists', `${target} already exists.`, 'Use another target.');
     await rename(join(workshop, 'top'), whole);
     return count;
   } catch (cause) {
@@ -236,7 +236,7 @@ export async function landingPath(target: string, name: string): Promise<string>
   const kind = await localKind(target);
   if (kind === 'folder') return join(target, name);
   if (target.endsWith('/') && kind === 'missing') {
-    throw new Fault('usage.target', `${target} is no folder.`, 'Make it first, or leave out the slash at the end.');
+    throw new Fault('usage.target', `${target} is not a folder.`, 'Create it first, or omit the trailing slash.');
   }
   return target;
 }

@@ -36,7 +36,7 @@ describe('editing a text in an editor', () => {
     });
     await expect(editText('first\n', { name: '.env', env: { EDITOR: join(folder, 'none') }, signal: signal() })).rejects.toMatchObject({
       code: 'unreachable.editor',
-      remedy: 'Set EDITOR to the editor that you use.',
+      remedy: 'Set EDITOR to your editor.',
     });
   });
 

@@ -40,7 +40,7 @@ export async function editText(text: string, { name, env, signal, stdio = [0, 1,
       throw new Fault(
         'interrupted.editor',
         `${program} ended with exit code ${exitCode}, so nothing was changed.`,
-        'Save and leave the editor without an error to take a change over.',
+        'To apply a change, save the file and exit the editor without an error.',
       );
     }
     return await readFile(file, 'utf8');
@@ -52,8 +52,8 @@ export async function editText(text: string, { name, env, signal, stdio = [0, 1,
 function notStarted(program: string, cause: Error): Fault {
   return new Fault(
     'unreachable.editor',
-    `The editor ${program} cannot be started: ${(cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such program' : messageOf(cause)}.`,
-    'Set EDITOR to the editor that you use.',
+    `The editor ${program} cannot be started: ${(cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'program not found' : messageOf(cause)}.`,
+    'Set EDITOR to your editor.',
     { cause },
   );
 }

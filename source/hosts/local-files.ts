@@ -26,8 +26,8 @@ async function readFileOf(
     // Without O_NONBLOCK, opening a named pipe would block until another process writes to it.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const facts = await file.stat();
-    if (facts.isDirectory()) throw fileFault(path, 'it is a folder', 'Name a file.');
-    if (!facts.isFile()) throw fileFault(path, 'it is not a plain file', 'Name a plain file.');
+    if (facts.isDirectory()) throw fileFault(path, 'it is a folder', 'Pass a file.');
+    if (!facts.isFile()) throw fileFault(path, 'it is not a regular file', 'Use the path of a regular file.');
     const most = limitBytes ?? wholeFileLimitBytes;
     const chunks: Buffer[] = [];
     let sizeBytes = 0;
@@ -41,7 +41,7 @@ async function readFileOf(
       sizeBytes += bytesRead;
     }
     if (limitBytes === undefined && facts.size > most) {
-      throw fileFault(path, 'it is larger than 16 MiB', 'Nothing that is read whole should be that big: is it the right file?');
+      throw fileFault(path, 'it is larger than 16 MiB', 'Check that it is the right file.');
     }
     return Buffer.concat(chunks, sizeBytes);
   } catch (cause) {
@@ -65,7 +65,7 @@ async function listFolder(path: string, signal: AbortSignal): Promise<string[] |
   try {
     return (await readdir(path)).sort();
   } catch (cause) {
-    if (codeOf(cause) === 'ENOTDIR' && (await factsOf(path, signal))) throw fileFault(path, 'it is not a folder', 'Name a folder.', cause);
+    if (codeOf(cause) === 'ENOTDIR' && (await factsOf(path, signal))) throw fileFault(path, 'it is not a folder', 'Pass a folder.', cause);
     return missingOr(path, cause, signal);
   }
 }
@@ -82,7 +82,7 @@ async function writeFileOf(grant: Grant, path: string, content: Uint8Array, { mo
     throw new Fault(
       'failed.file',
       `${path} cannot be written: ${missing ? 'its folder does not exist' : reasonOf(cause)}.`,
-      missing ? 'Make the folder first.' : 'Check who owns the folder, and the space on its filesystem.',
+      missing ? 'Create the folder first.' : 'Check the owner of the folder and the free space on its filesystem.',
       { cause },
     );
   }
@@ -100,8 +100,8 @@ async function makeFolderOf(grant: Grant, path: string, { mode }: { mode: number
     const taken = codeOf(cause) === 'EEXIST';
     throw new Fault(
       'failed.file',
-      `The folder ${path} cannot be made: ${taken ? 'there is a file of that name' : reasonOf(cause)}.`,
-      taken ? 'Move the file away, or name another folder.' : 'Check who owns the folder above it, and the space on its filesystem.',
+      `The folder ${path} cannot be created: ${taken ? 'a file with that name exists' : reasonOf(cause)}.`,
+      taken ? 'Move or delete the file, or use another folder.' : 'Check the owner of its parent folder and the free space.',
       { where: { file: path }, cause },
     );
   }
@@ -119,7 +119,7 @@ async function removeOf(grant: Grant, path: string): Promise<void> {
     throw new Fault(
       'failed.file',
       `${path} cannot be removed: ${full ? 'the folder is not empty' : reasonOf(cause)}.`,
-      full ? 'Look at what is in it, and remove that first.' : 'Check who owns the folder that it lies in.',
+      full ? 'Remove its content first.' : 'Check the owner of its parent folder.',
       { where: { file: path }, cause },
     );
   }
@@ -133,7 +133,7 @@ function missingOr(path: string, cause: unknown, signal: AbortSignal): undefined
   throw fileFault(
     path,
     reasonOf(cause),
-    code === 'EACCES' || code === 'EPERM' ? 'Run as a user who may read it.' : 'Check the path.',
+    code === 'EACCES' || code === 'EPERM' ? 'Run Quarterdeck as a user who can read it.' : 'Check the path.',
     cause,
   );
 }
@@ -150,16 +150,16 @@ function codeOf(cause: unknown): string | undefined {
 export const fileProblems: readonly (readonly [code: string, message: string, reason: string])[] = [
   ['EACCES', 'Permission denied', 'permission denied'],
   ['EPERM', 'not permitted', 'not permitted'],
-  ['ENOSPC', 'No space left on device', 'no space is left on the filesystem'],
+  ['ENOSPC', 'No space left on device', 'the filesystem is full'],
   ['EROFS', 'Read-only file system', 'the filesystem is read-only'],
   ['EISDIR', 'Is a directory', 'it is a folder'],
-  ['ENOTDIR', 'Not a directory', 'a part of the path is no folder'],
-  ['ELOOP', 'Too many levels of symbolic links', 'its links go in a circle'],
+  ['ENOTDIR', 'Not a directory', 'a part of the path is not a folder'],
+  ['ELOOP', 'Too many levels of symbolic links', 'there are too many levels of symbolic links'],
   ['ENAMETOOLONG', 'File name too long', 'the name is too long'],
 ];
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such folder',
+  ENOENT: 'folder not found',
   ENXIO: 'it is a socket',
   ...Object.fromEntries(fileProblems.map(([code, , reason]) => [code, reason])),
 };
@@ -174,7 +174,7 @@ export function unusable(path: string, what: string, cause: unknown): Fault {
   return new Fault(
     'failed.file',
     `${path} cannot be ${what}: ${reasonOf(cause)}.`,
-    'Check the path, its permissions and the space on its filesystem.',
+    'Check the path, its permissions and the free space on its filesystem.',
     { where: { file: path }, cause },
   );
 }

@@ -50,7 +50,7 @@ describe('dial', () => {
   test("what cannot be reached says why, with the system's error behind", async () => {
     await expect(host.dial({ socket: join(folder, 'none') }, signal())).rejects.toMatchObject({
       code: 'unreachable.socket',
-      message: expect.stringContaining('no such socket'),
+      message: expect.stringContaining('socket not found'),
       cause: { code: 'ENOENT' },
     });
     const server = createServer();

@@ -1,5 +1,5 @@
 import { arch, availableParallelism, homedir, hostname, networkInterfaces, platform, totalmem, uptime } from 'node:os';
-import { dialFromHere } from './dial.ts';
+import { dialLocally } from './dial.ts';
 import type { Host, HostFacts } from './host.ts';
 import type { KeyPriority } from './key-priority.ts';
 import { ListenerWatch } from './listeners.ts';
@@ -26,7 +26,7 @@ export function openLocalHost({ env = process.env, keyPriority }: Options = {}):
     stream: (argv, { signal, ...options }) => pipeProgram({ signal }, argv, options),
     pipe: pipeProgram,
     dial: (address, signal, { paced = false } = {}) =>
-      dialFromHere(address, signal, { through: paced ? new PacedConnection({ keyPriority }) : undefined }),
+      dialLocally(address, signal, { through: paced ? new PacedConnection({ keyPriority }) : undefined }),
     facts: async (signal) => {
       signal.throwIfAborted();
       return factsOfThisMachine(env);

@@ -12,10 +12,10 @@ import { unusable } from './local-files.ts';
 export async function openLocalSource(path: string) {
   const facts = await stat(path).catch((cause: unknown) => {
     throw ['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')
-      ? noFile(path, 'There is no file')
+      ? noFile(path, 'File not found:')
       : unusable(path, 'read', cause);
   });
-  if (!facts.isFile()) throw noFile(path, 'This is no plain file:');
+  if (!facts.isFile()) throw noFile(path, 'Not a regular file:');
   const open = (from: number, count: number) =>
     // An end before the start would read the whole file.
     createReadStream(path, count === 0 ? { start: from, end: from, autoClose: true } : { start: from, end: from + count - 1 });
@@ -62,5 +62,5 @@ function failUnlessAborted(path: string, what: string, cause: unknown, signal: A
 }
 
 function noFile(path: string, what: string): Fault {
-  return new Fault('usage.path', `${what} ${path}.`, 'Name a file of this machine.', { where: { file: path } });
+  return new Fault('usage.path', `${what} ${path}.`, 'Use the path of a file on this machine.', { where: { file: path } });
 }

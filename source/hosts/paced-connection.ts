@@ -3,7 +3,7 @@ import { Duplex, type Writable } from 'node:stream';
 import type { KeyPriority } from './key-priority.ts';
 
 /** Pause after a small read: data written meanwhile arrives with the next read. */
-export const usualRestMs = 1;
+export const defaultPauseMs = 1;
 /** A read of this size is followed by no pause: a Unix socket holds 28 kB of lines of 100 characters. */
 const muchBytes = 16 * 1024;
 /**
@@ -50,7 +50,7 @@ export class PacedConnection extends Duplex {
   #windowBytes = 0;
   #isFlood = false;
   /** Pause between two reads; 0 reads everything as it arrives. */
-  restMs = usualRestMs;
+  restMs = defaultPauseMs;
   /** The remote end has closed, or will send nothing more. */
   hasEnded = false;
   hasSpoken = false;

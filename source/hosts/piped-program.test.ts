@@ -47,10 +47,10 @@ it('blames the folder where that is what is missing', async () => {
   const grant = mintGrant('test', 'operate', AbortSignal.timeout(10_000));
   await expect(pipeProgram(grant, ['true'], { cwd: '/nonexistent/stack' })).rejects.toMatchObject({
     code: 'unreachable.program',
-    message: 'true cannot be started in /nonexistent/stack: there is no such folder.',
+    message: 'true cannot be started in /nonexistent/stack: folder not found.',
   });
   await expect(pipeProgram(grant, ['quarterdeck-no-such-program'], { cwd: '/' })).rejects.toMatchObject({
-    message: 'quarterdeck-no-such-program cannot be started: there is no such program.',
+    message: 'quarterdeck-no-such-program cannot be started: program not found.',
     remedy: expect.stringContaining('PATH'),
   });
 });

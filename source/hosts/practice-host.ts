@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { Fault } from '../faults/fault.ts';
 import { parsedJson, parseJson } from '../text/json-value.ts';
 import { isOwnAddress } from '../text/loopback.ts';
-import { dialFromHere } from './dial.ts';
+import { dialLocally } from './dial.ts';
 import type { DialAddress, FileFacts, Host, HostFacts, HostFiles, Listener } from './host.ts';
 import { localFiles } from './local-files.ts';
 import { programsOf, sendToEngine } from './practice-programs.ts';
@@ -63,12 +63,12 @@ function dialWithin(folder: string, address: DialAddress, signal: AbortSignal): 
   const refusal = (code: string, cause?: unknown) =>
     new Fault(
       'socket' in address ? 'unreachable.socket' : 'unreachable.port',
-      `${where} cannot be reached: ${code === 'ENOENT' || code === 'ECONNREFUSED' ? 'the connection was refused: nothing listens there' : 'it is not part of the practice stack'}.`,
-      'Check that the practice component behind it runs.',
+      `${where} cannot be reached: ${code === 'ENOENT' || code === 'ECONNREFUSED' ? 'connection refused, nothing is listening there' : 'it is not part of the practice stack'}.`,
+      'Check that its practice component is running.',
       { cause: cause ?? Object.assign(new Error(code), { code }) },
     );
   if (socket === undefined) return Promise.reject(refusal('EHOSTUNREACH'));
-  return dialFromHere({ socket }, signal, {
+  return dialLocally({ socket }, signal, {
     // A port without a socket has no listener.
     failed: (cause) =>
       refusal(cause.code ?? '', Object.assign(cause, 'port' in address && cause.code === 'ENOENT' ? { code: 'ECONNREFUSED' } : {})),
@@ -107,8 +107,8 @@ function filesWithin(folder: string): HostFiles {
     if (await inside(path)) return localFiles;
     throw new Fault(
       'refused.practice',
-      `${path} is outside of the practice stack, which keeps its files to itself.`,
-      'Write below its own home folder.',
+      `${path} is outside the practice stack, which only writes to its own files.`,
+      'Use a path in its home folder.',
     );
   };
   return {
@@ -123,7 +123,7 @@ function filesWithin(folder: string): HostFiles {
 
 async function queryListeners(socketPath: string, signal: AbortSignal): Promise<Listener[]> {
   type Listening = { address: string; port: number; protocol: 'tcp' | 'udp'; pid: number; name: string };
-  const listeners = parseJson(await askEngine(socketPath, 'GET', '/practice/listeners', signal)) as Listening[];
+  const listeners = parseJson(await queryEngine(socketPath, 'GET', '/practice/listeners', signal)) as Listening[];
   return listeners.map(({ pid, name, ...listener }) => ({ ...listener, process: { pid, name } }));
 }
 
@@ -131,7 +131,7 @@ async function queryListeners(socketPath: string, signal: AbortSignal): Promise<
  * Sends a query that only a practice engine answers. Throws `unreachable.practice`, and `failed.practice` with the engine's message if it
  * refuses.
  */
-export async function askEngine(socketPath: string, method: 'GET' | 'POST', path: string, signal: AbortSignal): Promise<string> {
+export async function queryEngine(socketPath: string, method: 'GET' | 'POST', path: string, signal: AbortSignal): Promise<string> {
   let answer: IncomingMessage;
   let body: string;
   try {
@@ -139,11 +139,11 @@ export async function askEngine(socketPath: string, method: 'GET' | 'POST', path
     body = await text(answer);
   } catch (cause) {
     signal.throwIfAborted();
-    throw new Fault('unreachable.practice', 'The practice stack does not answer any more.', 'Start it again: quarterdeck practice serve', {
+    throw new Fault('unreachable.practice', 'The practice stack no longer responds.', 'Start it again: quarterdeck practice serve', {
       cause,
     });
   }
   if ((answer.statusCode ?? 500) < 300) return body;
   const { message = body } = (parsedJson(body) ?? {}) as { message?: unknown };
-  throw new Fault('failed.practice', String(message), 'quarterdeck practice incident lists what can be played.');
+  throw new Fault('failed.practice', String(message), 'List the incidents: quarterdeck practice incident');
 }

@@ -36,8 +36,8 @@ export function programsOf(folder: string): Pick<Host, 'exec' | 'run' | 'stream'
     if (path === undefined) {
       throw new Fault(
         'unreachable.program',
-        `The practice machine has no program ${program}.`,
-        'Only its containers can be entered: quarterdeck exec COMPONENT -- PROGRAM',
+        `The practice machine does not have the program ${program}.`,
+        'Run programs in its containers: quarterdeck exec COMPONENT -- PROGRAM',
       );
     }
     const home = join(folder, 'home');

@@ -70,7 +70,7 @@ test('no such program, no such folder', async () => {
   });
   await expect(run('true', { cwd: join(folder, 'none') })).rejects.toMatchObject({
     code: 'unreachable.program',
-    message: `sh cannot be started in ${join(folder, 'none')}: there is no such folder.`,
+    message: `sh cannot be started in ${join(folder, 'none')}: folder not found.`,
   });
 });
 

@@ -29,7 +29,7 @@ export async function runProgram(
 ): Promise<ExecOutcome> {
   const { signal, limitMs, limitBytes = defaultLimitBytes, stdin, cwd } = options;
   const [program, ...args] = argv;
-  if (program === undefined || program === '') throw new TypeError('a program is needed to run one');
+  if (program === undefined || program === '') throw new TypeError('a program is required');
   signal.throwIfAborted();
   const child = startProgram(program, args, options);
   const stdout = new Output(limitBytes);
@@ -113,7 +113,7 @@ function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL' | 0): 
 export function tooSlow(program: string, limitMs: number): Fault {
   return new Fault(
     'failed.limit',
-    `${program} did not finish within ${limitMs / 1000} s and was ended.`,
+    `${program} did not finish within ${limitMs / 1000} s and was stopped.`,
     `Run ${program} by hand to see what it waits for.`,
   );
 }
@@ -126,8 +126,8 @@ export function notStarted(program: string, cwd: string | undefined, cause: Node
   if (cwd !== undefined && cause.code === 'ENOENT' && !existsSync(cwd)) {
     return new Fault(
       'unreachable.program',
-      `${program} cannot be started in ${cwd}: there is no such folder.`,
-      'See whether it was moved or removed.',
+      `${program} cannot be started in ${cwd}: folder not found.`,
+      'Check whether it was moved or removed.',
       { cause },
     );
   }
@@ -137,8 +137,8 @@ export function notStarted(program: string, cwd: string | undefined, cause: Node
   return new Fault(
     'unreachable.program',
     missing
-      ? `${program} cannot be started: there is no such program.`
-      : `${program} cannot be started: ${cause.code === 'EACCES' ? 'it may not be executed' : messageOf(cause)}.`,
+      ? `${program} cannot be started: program not found.`
+      : `${program} cannot be started: ${cause.code === 'EACCES' ? 'permission denied' : messageOf(cause)}.`,
     missing ? `Install ${program}, or put it on PATH.` : `Check the file ${program} and its permissions.`,
     { cause },
   );

@@ -9,8 +9,8 @@ export async function listenAt(server: Server, host: string, port: number): Prom
 }
 
 export function whyNotListening(cause: NodeJS.ErrnoException): string {
-  if (cause.code === 'EADDRINUSE') return 'something listens there already';
-  if (cause.code === 'EACCES') return 'only root may listen there';
-  if (cause.code === 'EADDRNOTAVAIL') return 'this machine has no such address';
+  if (cause.code === 'EADDRINUSE') return 'the port is already in use';
+  if (cause.code === 'EACCES') return 'only root can listen on this port';
+  if (cause.code === 'EADDRNOTAVAIL') return 'this machine does not have this address';
   return messageOf(cause);
 }

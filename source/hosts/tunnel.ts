@@ -12,7 +12,7 @@ const dialLimitMs = 20_000;
 const listenOn = '127.0.0.1';
 const firstFreePort = 1024;
 
-export interface TunnelWanted {
+export interface TunnelRequest {
   host: Host;
   address: { host: string; port: number };
   /** The engine's component that the tunnel is for: host, component and display name. */
@@ -35,7 +35,7 @@ export class Tunnel {
   readonly closed = this.#closing.signal;
 
   constructor(
-    readonly wanted: TunnelWanted,
+    readonly wanted: TunnelRequest,
     private readonly server: Server,
     private readonly changed: () => void,
   ) {
@@ -93,8 +93,8 @@ function faultOf(thrown: unknown, name: string, { port }: { port: number }): Fau
   if (thrown instanceof Fault) return thrown;
   return new Fault(
     'unreachable.port',
-    `Port ${port} of ${name} was not reached: ${messageOf(thrown)}.`,
-    'Check that the program behind it runs.',
+    `Port ${port} of ${name} cannot be reached: ${messageOf(thrown)}.`,
+    'Check that its program is running.',
     { cause: thrown },
   );
 }
@@ -114,7 +114,7 @@ export class Tunnels {
   }
 
   /** Listens until it is closed; the grant covers the opening. Throws `refused.port` if the requested port is not available. */
-  async open(grant: Grant, wanted: TunnelWanted): Promise<Tunnel> {
+  async open(grant: Grant, wanted: TunnelRequest): Promise<Tunnel> {
     grant.signal.throwIfAborted();
     const server = await this.#listen(wanted);
     const tunnel = new Tunnel(wanted, server, this.#listeners.notify);
@@ -130,13 +130,13 @@ export class Tunnels {
     for (const tunnel of this.#all) tunnel.close();
   }
 
-  async #listen({ port, address }: TunnelWanted): Promise<Server> {
+  async #listen({ port, address }: TunnelRequest): Promise<Server> {
     if (port !== undefined) {
       return listen(port).catch((cause: NodeJS.ErrnoException) => {
         throw new Fault(
           'refused.port',
-          `Port ${port} of this machine cannot be had: ${whyNotListening(cause)}.`,
-          'Name another one with --port, or none: any free one will do then.',
+          `Cannot listen on port ${port} of this machine: ${whyNotListening(cause)}.`,
+          'Set another port with --port, or omit it to use any free port.',
           { cause },
         );
       });

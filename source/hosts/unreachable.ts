@@ -4,16 +4,16 @@ import { cleanLine } from '../text/clean.ts';
 import type { DialAddress } from './host.ts';
 
 const reasons: Record<string, string> = {
-  ENOENT: 'there is no such socket',
-  ECONNREFUSED: 'the connection was refused: nothing listens there',
+  ENOENT: 'socket not found',
+  ECONNREFUSED: 'connection refused, nothing is listening there',
   EACCES: 'permission denied',
   EPERM: 'not permitted',
-  ETIMEDOUT: 'no connection within the limit',
-  EHOSTUNREACH: 'there is no route to that host',
-  ENETUNREACH: 'there is no route to that network',
-  ENOTFOUND: 'that name is not known',
-  EAI_AGAIN: 'the name could not be looked up',
-  ENOTSOCK: 'that file is no socket',
+  ETIMEDOUT: 'connection timed out',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the network',
+  ENOTFOUND: 'host name not found',
+  EAI_AGAIN: 'the host name could not be resolved',
+  ENOTSOCK: 'the file is not a socket',
   ECONNRESET: 'the connection was reset',
 };
 
@@ -36,12 +36,12 @@ export function notReached(
     group,
   }: { host?: string; says?: string; owner?: string | undefined; group?: string | undefined } = {},
 ): Fault {
-  const denied = host === undefined ? 'Run as a user who may use this socket.' : letIn(host, group);
-  const whose = owner && group ? ` It belongs to ${owner} and the group ${group}.` : '';
+  const denied = host === undefined ? 'Run Quarterdeck as a user who can use this socket.' : letIn(host, group);
+  const whose = owner && group ? ` It belongs to user ${owner} and group ${group}.` : '';
   return new Fault(
     'socket' in address ? 'unreachable.socket' : 'unreachable.port',
     `${cleanLine(addressText(address))}${host === undefined ? '' : ` on ${host}`} cannot be reached: ${says}.${whose}`,
-    cause.code === 'EACCES' ? denied : `Check that the program behind it runs${host === undefined ? '' : ' there'}.`,
+    cause.code === 'EACCES' ? denied : `Check that its program is running${host === undefined ? '' : ' on the host'}.`,
     { cause },
   );
 }
@@ -50,9 +50,9 @@ export function notReached(
 function letIn(host: string, group: string | undefined): string {
   const join =
     group === undefined || group === 'root' || group === 'UNKNOWN'
-      ? 'Log in as a user who may use this socket, for example one of the group docker'
-      : `Let the user join the group there (sudo usermod -aG ${group} USER) and connect again`;
-  return `${join}; or have it reached through sudo: sudo: true for ${host} in config.yaml.`;
+      ? 'Log in as a user who can use this socket, for example a member of the group docker'
+      : `Add the user to the group (sudo usermod -aG ${group} USER) and connect again`;
+  return `${join}, or use sudo: set sudo: true for ${host} in config.yaml.`;
 }
 
 export function systemError(code: string, message = reasons[code] ?? code): NodeJS.ErrnoException {

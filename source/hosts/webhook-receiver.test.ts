@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Grant } from '../grants/grant.ts';
-import { checkSignature, type Delivery, type TurnedAway, WebhookReceiver } from './webhook-receiver.ts';
+import { checkSignature, type Delivery, type RejectedRequest, WebhookReceiver } from './webhook-receiver.ts';
 
 const secret = 'shared-by-both-4711';
 const signatureOf = (body: string | Buffer, key = secret) => createHmac('sha256', key).update(body).digest('hex');
@@ -13,7 +13,7 @@ const grant = { signal: new AbortController().signal } as Grant;
 let receiver: WebhookReceiver;
 let delivered: Delivery[];
 let repeated: [path: string, firstMs: number][];
-let turnedAway: TurnedAway[];
+let turnedAway: RejectedRequest[];
 beforeEach(async () => {
   receiver = await WebhookReceiver.open(grant, { address: '127.0.0.1', secret });
   [delivered, repeated, turnedAway] = [[], [], []];
@@ -40,7 +40,7 @@ describe('a signature comes before everything (R46)', () => {
     expect(delivered[0]?.body.toString()).toBe('{"a":1}');
   });
 
-  test.each<[string, Record<string, string>, TurnedAway['reason']]>([
+  test.each<[string, Record<string, string>, RejectedRequest['reason']]>([
     ['none', {}, 'no signature'],
     ['of another secret', { 'X-Hub-Signature-256': `sha256=${signatureOf('body', 'guessed')}` }, 'wrong signature'],
     ['of another body', { 'X-Hub-Signature-256': `sha256=${signatureOf('body ')}` }, 'wrong signature'],
@@ -207,9 +207,9 @@ describe('what is no webhook', () => {
 test('a port that is taken, and an address that this machine has not, are refused', async () => {
   const port = Number(new URL(receiver.url).port);
   await expect(WebhookReceiver.open(grant, { address: '127.0.0.1', port, secret })).rejects.toThrow(
-    `127.0.0.1, port ${port} cannot be listened on: something listens there already.`,
+    `127.0.0.1, port ${port} is not available: the port is already in use.`,
   );
-  await expect(WebhookReceiver.open(grant, { address: '203.0.113.7', secret })).rejects.toThrow('this machine has no such address');
+  await expect(WebhookReceiver.open(grant, { address: '203.0.113.7', secret })).rejects.toThrow('this machine does not have this address');
 });
 
 test('closed it is gone, with those who are still sending', async () => {

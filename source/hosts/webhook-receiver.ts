@@ -31,7 +31,7 @@ export interface Delivery {
   body: Buffer;
 }
 
-export interface TurnedAway {
+export interface RejectedRequest {
   from: string;
   path: string;
   reason: 'no signature' | 'wrong signature' | 'too large' | 'no POST' | 'too many';
@@ -41,7 +41,7 @@ export interface WebhookListener {
   delivered(delivery: Delivery): void;
   /** The same signed body arrived again: its sender retried, or a third party replayed it. Not passed to `delivered`. */
   repeated(delivery: Delivery, firstMs: number): void;
-  turnedAway(refusal: TurnedAway): void;
+  turnedAway(refusal: RejectedRequest): void;
 }
 
 export class WebhookReceiver {
@@ -67,13 +67,13 @@ export class WebhookReceiver {
   /** Listens until it is closed; the grant covers the opening. Throws `refused.port` if the address and port are not available. */
   static async open(grant: Grant, { address, port = 0, secret }: WebhookWanted): Promise<WebhookReceiver> {
     grant.signal.throwIfAborted();
-    if (secret === '') throw new Error('a receiver without a secret would take anything');
+    if (secret === '') throw new Error('a receiver without a secret would accept any request');
     const server = createServer({ requestTimeout: requestLimitMs, headersTimeout: requestLimitMs, connectionsCheckingInterval: 1_000 });
     await listenAt(server, address, port).catch((cause: NodeJS.ErrnoException) => {
       throw new Fault(
         'refused.port',
-        `${address}${port === 0 ? '' : `, port ${port}`} cannot be listened on: ${whyNotListening(cause)}.`,
-        'Name another port with --port, or an address of this machine with --address.',
+        `${address}${port === 0 ? '' : `, port ${port}`} is not available: ${whyNotListening(cause)}.`,
+        'Set another port with --port, or an address of this machine with --address.',
         { cause },
       );
     });
@@ -110,7 +110,7 @@ export class WebhookReceiver {
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const from = request.socket.remoteAddress ?? '';
     const path = request.url ?? '/';
-    const refuse = (status: number, reason: TurnedAway['reason'], headers: Record<string, string> = {}) => {
+    const refuse = (status: number, reason: RejectedRequest['reason'], headers: Record<string, string> = {}) => {
       // Data still arriving is not awaited.
       response.writeHead(status, { ...headers, Connection: 'close' }).end(() => request.destroy());
       this.#tell((listener) => listener.turnedAway({ from, path, reason }));

@@ -27,7 +27,7 @@ const programLimit = 300;
 /** Limit of steps for highlighting a line: about 20 ms. The rest of the line is not highlighted. */
 const highlightSteps = 1_000_000;
 
-const tooLarge = 'The regular expression is too large: repeat less, for example .* instead of .{500}.';
+const tooLarge = 'The regular expression is too large: use fewer repetitions, for example .* instead of .{500}.';
 
 type Library = typeof RE2JS;
 let library: Library | 'missing' | undefined;
@@ -51,7 +51,7 @@ function load(): Promise<void> {
 
 /** Parses a filter and never throws. Empty input, or nothing after `!`, is a filter that matches every line. */
 export function parseLogFilter(typed: string): LogFilterAnswer {
-  if (typed.length > typedLimit) return { state: 'problem', problem: `A filter has at most ${typedLimit} characters: type less.` };
+  if (typed.length > typedLimit) return { state: 'problem', problem: `A filter can have at most ${typedLimit} characters.` };
   const inverted = typed.startsWith('!');
   const wanted = inverted ? typed.slice(1) : typed;
   // Between two slashes; an escaped slash does not close it.
@@ -59,13 +59,16 @@ export function parseLogFilter(typed: string): LogFilterAnswer {
   if (source === undefined) {
     const filter = filterOf(inverted, textMatcher(/^\\[!/]/.test(wanted) ? wanted.slice(1) : wanted));
     return wanted.startsWith('/')
-      ? { state: 'ready', filter, hint: 'This is a text; with / at its end it is a regular expression.' }
+      ? { state: 'ready', filter, hint: 'This filters by text; add / at the end for a regular expression.' }
       : { state: 'ready', filter };
   }
   if (source === '') return { state: 'ready', filter: everything };
   if (library === undefined) return { state: 'loading', ready: load() };
   if (library === 'missing') {
-    return { state: 'problem', problem: 'The part for regular expressions could not be loaded: start Quarterdeck again, or type a text.' };
+    return {
+      state: 'problem',
+      problem: 'Regular expressions could not be loaded: restart Quarterdeck, or filter by text.',
+    };
   }
   const matcher = expressionMatcher(source, library);
   return typeof matcher === 'string' ? { state: 'problem', problem: matcher } : { state: 'ready', filter: filterOf(inverted, matcher) };
@@ -149,22 +152,21 @@ function hasCapitals(source: string): boolean {
 
 /** Keyed by RE2's messages. `part` is the rejected part, `shown` the same if it is short. */
 const problems: Readonly<Record<string, (part: string, shown: string | undefined) => string>> = {
-  'missing closing )': () => 'A ) is missing; the character itself is typed as \\(.',
-  'unexpected )': () => 'A ) closes nothing; the character itself is typed as \\).',
-  'missing closing ]': () => 'A ] is missing; the character itself is typed as \\[.',
+  'missing closing )': () => 'A ) is missing; type \\( for a literal one.',
+  'unexpected )': () => 'Unmatched ); type \\) for a literal one.',
+  'missing closing ]': () => 'A ] is missing; type \\[ for a literal one.',
   'missing argument to repetition operator': (part) =>
-    `${part.slice(0, 1)} repeats nothing; the character itself is typed as \\${part.slice(0, 1)}.`,
-  'invalid nested repetition operator': (_, shown) => `${shown ?? 'Something'} repeats a repetition: leave one of the two out.`,
+    `${part.slice(0, 1)} has nothing to repeat; type \\${part.slice(0, 1)} for a literal one.`,
+  'invalid nested repetition operator': (_, shown) => `${shown ?? 'Something'} is a repetition of a repetition: omit one of the two.`,
   'invalid repeat count': (_, shown) =>
-    `${shown ?? 'Something'} repeats too often: 1000 times at most, repetitions within repetitions multiplied.`,
-  'trailing backslash at end of expression': () => 'The \\ at the end escapes nothing; itself it is typed as \\\\.',
-  'invalid escape sequence': (_, shown) =>
-    `${shown ?? 'An escape'} means nothing here: leave the \\ out, or type \\\\ for the character itself.`,
+    `${shown ?? 'Something'} repeats too often: at most 1000 times, with nested repetitions multiplied.`,
+  'trailing backslash at end of expression': () => 'The \\ at the end escapes nothing; type \\\\ for a literal one.',
+  'invalid escape sequence': (_, shown) => `${shown ?? 'An escape'} is not a known escape: omit the \\, or type \\\\ for a literal one.`,
   'invalid character class range': (_, shown) =>
-    `${shown ?? 'A set'} is no set of characters: the lower end of a range stands first, and classes are written \\d, \\pL or [[:alpha:]].`,
-  'duplicate capture group name': (_, shown) => `Two groups are called ${shown ?? 'the same'}: leave the names out.`,
-  'invalid or unsupported Perl syntax': (_, shown) => `${shown ?? 'A group'} is not known here: write (...), (?:...) or (?P<name>...).`,
-  'invalid named capture': (_, shown) => `${shown ?? 'A group'} is not known here: write (...), (?:...) or (?P<name>...).`,
+    `${shown ?? 'A set'} is not a valid set of characters: put the lower end of a range first, and write classes as \\d, \\pL or [[:alpha:]].`,
+  'duplicate capture group name': (_, shown) => `Two groups are named ${shown ?? 'the same'}: omit the names.`,
+  'invalid or unsupported Perl syntax': (_, shown) => `${shown ?? 'A group'} is not supported: write (...), (?:...) or (?P<name>...).`,
+  'invalid named capture': (_, shown) => `${shown ?? 'A group'} is not supported: write (...), (?:...) or (?P<name>...).`,
   'expression too large': () => tooLarge,
   'expression nests too deeply': () => tooLarge,
 };
@@ -174,13 +176,13 @@ function problemOf(thrown: unknown, source: string): string {
   const part = typeof input === 'string' ? cleanLine(input) : '';
   const shown = part !== '' && part.length < 40 ? part : undefined;
   if (/^\(\?<?[=!]/.test(part)) {
-    return 'Looking ahead or behind is not known here, because it can take for ever: match the whole, or use ! for the lines without it.';
+    return 'Lookahead and lookbehind are not supported, because they can take too long: match the whole text, or use ! to exclude lines.';
   }
   if (error === 'invalid escape sequence' && /^\\[1-9k]/.test(part)) {
-    return 'A group cannot be referred to again, because that can take for ever: write out what it should match.';
+    return 'Backreferences are not supported, because they can take too long: write out the text to match.';
   }
   return (
     problems[error]?.(part, shown) ??
-    (source.length > 200 ? tooLarge : 'This is no regular expression: correct it, or leave the slashes out to look for the text.')
+    (source.length > 200 ? tooLarge : 'Invalid regular expression: correct it, or omit the slashes to search for the text.')
   );
 }

@@ -63,7 +63,7 @@ export async function* followContainer(
       const fault =
         thrown instanceof Fault
           ? thrown
-          : new Fault('unreachable.log', `The log broke off: ${messageOf(thrown)}`, 'Try again.', { cause: thrown });
+          : new Fault('unreachable.log', `The log was interrupted: ${messageOf(thrown)}`, 'Try again.', { cause: thrown });
       if (fault.code === 'engine.noContainer') return;
       // A refusal by the engine is final; a broken connection is not.
       if (!follow || fault.kind !== 'unreachable') throw fault;

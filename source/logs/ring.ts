@@ -136,7 +136,7 @@ export class LogRing implements LogSource {
       }
     } catch (thrown) {
       if (signal.aborted) return;
-      this.#broken = thrown instanceof Fault ? thrown.message : `the log broke off: ${messageOf(thrown)}`;
+      this.#broken = thrown instanceof Fault ? thrown.message : `the log was interrupted: ${messageOf(thrown)}`;
       this.#schedule();
     }
   }

@@ -179,7 +179,7 @@ describe('the log of a component', () => {
     let inspected = false;
     const fleet = { ...open.fleet, runtime: () => (inspected ? known : uninspected) } as unknown as OpenFleet;
     const { source } = openLogs(fleet).open('key');
-    expect(source.state()).toEqual({ following: false, message: 'asking the engine for it' });
+    expect(source.state()).toEqual({ following: false, message: 'querying the engine' });
     inspected = true;
     open.commit();
     await settle();

@@ -145,8 +145,8 @@ export class LogTargets {
     this.unknown = unknown;
     this.members = members;
     const waitsFor = awaited.size > 0 ? `waiting for ${[...awaited].join(', ')}` : undefined;
-    const unread = targets.size === 0 && unknown > 0 ? 'asking the engine for it' : undefined;
-    const message = missing === this.keys.length ? 'the component is gone' : (waitsFor ?? unread);
+    const unread = targets.size === 0 && unknown > 0 ? 'querying the engine' : undefined;
+    const message = missing === this.keys.length ? 'the component no longer exists' : (waitsFor ?? unread);
     const isOtherMessage = this.message !== message;
     this.message = message;
     let changed = isOtherMessage || wasUnknown !== unknown || before.size !== targets.size;

@@ -6,9 +6,9 @@ import { Machine } from './engine/machine.ts';
 import { Refusal, type Routes, readBody, sendJson, untilClosed } from './engine/request.ts';
 import type { ComposeFolder, Practice, PracticeFacts, PracticeOptions, PracticeProduct } from './practice.ts';
 import { openProducts } from './products.ts';
-import { buildWorld, type World } from './world/build-world.ts';
-import { days } from './world/component.ts';
-import { type Incidents, openIncidents } from './world/incidents.ts';
+import { buildSimulation, type Simulation } from './simulation/build-simulation.ts';
+import { days } from './simulation/component.ts';
+import { type Incidents, openIncidents } from './simulation/incidents.ts';
 
 /** Opens a practice stack on sockets in a folder that only its owner can enter. Nothing listens on the network. */
 export async function openPractice({ folder, catalog }: PracticeOptions): Promise<Practice> {
@@ -25,29 +25,29 @@ export async function openPractice({ folder, catalog }: PracticeOptions): Promis
   };
   try {
     const { products, cluster, keys } = await openProducts(folder);
-    const world = await buildWorld(machine, catalog, products, { cluster, stackFolder: join(home, 'stack') });
-    const incidents = openIncidents(machine, world);
+    const simulation = await buildSimulation(machine, catalog, products, { cluster, stackFolder: join(home, 'stack') });
+    const incidents = openIncidents(machine, simulation);
     closeApi = await serveApi(machine, { socket, more: practiceRoutes(machine, incidents, cluster) });
     const facts: PracticeFacts = {
       schema: 1,
       engine: `unix://${socket}`,
-      products: addressesOf(machine, world),
+      products: addressesOf(machine, simulation),
       ...keys,
       incidents: incidents.all.map(({ name, title, summary }) => ({ name, title, summary })),
     };
-    return { facts, deployed: world.deployed, adopt: (folders) => adoptFolders(machine, world, folders), close };
+    return { facts, deployed: simulation.deployed, adopt: (folders) => adoptFolders(machine, simulation, folders), close };
   } catch (thrown) {
     await close();
     throw thrown;
   }
 }
 
-async function adoptFolders(machine: Machine, world: World, folders: readonly ComposeFolder[]): Promise<void> {
+async function adoptFolders(machine: Machine, simulation: Simulation, folders: readonly ComposeFolder[]): Promise<void> {
   const { readProject } = await import('./compose/project.ts');
   for (const { component, folder, environment } of folders) {
     const { services } = await readProject({ folder, environment });
     for (const service of services) {
-      const container = world.service(component, service.name)?.container;
+      const container = simulation.service(component, service.name)?.container;
       if (!container) continue;
       const { networks = [] } = service.request;
       for (const name of networks) if (!machine.networks.has(name)) machine.addNetwork(name, {}, container.createdMs);
@@ -92,9 +92,9 @@ function practiceRoutes(machine: Machine, incidents: Incidents, cluster: Practic
   };
 }
 
-function addressesOf(machine: Machine, world: World): PracticeFacts['products'] {
+function addressesOf(machine: Machine, simulation: Simulation): PracticeFacts['products'] {
   const addresses: Record<string, { address: string; published: string }> = {};
-  for (const { component, container } of world.services) {
+  for (const { component, container } of simulation.services) {
     const { hostPort } =
       container.spec.ports.find((port) => port.hostPort && port.protocol === 'tcp' && container.program.listeners?.[port.containerPort]) ??
       {};

@@ -50,7 +50,7 @@ export async function openAge(file: Uint8Array, by: AgeOpens): Promise<SecretBun
 }
 
 /** Returns whether the file requires a passphrase; undefined if it is not an age file. */
-export async function asksPassphrase(file: Uint8Array): Promise<boolean | undefined> {
+export async function requiresPassphrase(file: Uint8Array): Promise<boolean | undefined> {
   const { armor } = await import('age-encryption');
   try {
     const text = Buffer.from(file).toString('latin1');

@@ -1,6 +1,6 @@
 import { parseJson } from '../text/json-value.ts';
 import { damagedFault, keepAll, type SecretBackend, type StoredVersion, withVersion } from './backend.ts';
-import { askKeychain, checkUnlocked, type Environment } from './keychain.ts';
+import { checkUnlocked, type Environment, queryKeychain } from './keychain.ts';
 import type { SecretEntry, SecretName, SecretVersion } from './secrets.ts';
 
 const indexAccount = 'index';
@@ -40,7 +40,7 @@ export function keychainBackend(env: Environment, service: string): SecretBacken
   async function rebuilt(): Promise<Entries> {
     // On a locked item keytar's `findCredentials` ends the whole process: libsecret returns no value, and keytar expects one.
     await checkUnlocked(env, service);
-    const found = await askKeychain(env, (keytar) => keytar.findCredentials(service));
+    const found = await queryKeychain(env, (keytar) => keytar.findCredentials(service));
     const entries: Entries = new Map();
     for (const { name, version } of found.flatMap(({ account }) => versionOf(account) ?? []))
       entries.set(name, withVersion(entries.get(name) ?? [], version, keepAll).kept);
@@ -48,7 +48,7 @@ export function keychainBackend(env: Environment, service: string): SecretBacken
   }
 
   async function readIndex(): Promise<Index> {
-    const text = await askKeychain(env, (keytar) => keytar.getPassword(service, indexAccount));
+    const text = await queryKeychain(env, (keytar) => keytar.getPassword(service, indexAccount));
     const index = text === null ? undefined : parseIndex(text);
     if (index === 'newer')
       throw damagedFault('The index of the secrets in the keychain', 'was written by a newer Quarterdeck; update this one');
@@ -64,15 +64,15 @@ export function keychainBackend(env: Environment, service: string): SecretBacken
   async function writeIndex(entries: Entries, pending: boolean): Promise<void> {
     const secrets = [...entries].map(([name, versions]) => [name, versions.map(({ id, createdMs, origin }) => [id, createdMs, origin])]);
     const text = JSON.stringify({ format: indexFormat, ...(pending && { pending }), secrets });
-    await askKeychain(env, (keytar) => keytar.setPassword(service, indexAccount, text));
+    await queryKeychain(env, (keytar) => keytar.setPassword(service, indexAccount, text));
   }
 
   async function readValue(name: SecretName, version: SecretVersion): Promise<string | undefined> {
-    return (await askKeychain(env, (keytar) => keytar.getPassword(service, accountOf(name, version)))) ?? undefined;
+    return (await queryKeychain(env, (keytar) => keytar.getPassword(service, accountOf(name, version)))) ?? undefined;
   }
 
   const forget = (name: SecretName, version: SecretVersion) =>
-    askKeychain(env, (keytar) => keytar.deletePassword(service, accountOf(name, version)));
+    queryKeychain(env, (keytar) => keytar.deletePassword(service, accountOf(name, version)));
 
   const pick = (versions: readonly SecretVersion[] | undefined, id: string | undefined) =>
     id === undefined ? versions?.at(-1) : versions?.find((version) => version.id === id);
@@ -99,7 +99,7 @@ export function keychainBackend(env: Environment, service: string): SecretBacken
       const entries = await settledIndex();
       const { kept, dropped } = withVersion(entries.get(name) ?? [], version, keep);
       await writeIndex(entries, true);
-      await askKeychain(env, (keytar) => keytar.setPassword(service, accountOf(name, version), value));
+      await queryKeychain(env, (keytar) => keytar.setPassword(service, accountOf(name, version), value));
       entries.set(name, kept);
       for (const old of dropped) await forget(name, old);
       await writeIndex(entries, false);

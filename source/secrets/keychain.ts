@@ -76,7 +76,7 @@ async function overOthers<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /** Sends one query to the keychain of the operating system. Throws `failed.keychain`, after three seconds at most. */
-export async function askKeychain<T>(env: Environment, use: (keytar: Keytar) => Promise<T>): Promise<T> {
+export async function queryKeychain<T>(env: Environment, use: (keytar: Keytar) => Promise<T>): Promise<T> {
   const absence = keychainAbsence(env);
   if (absence) throw keychainFault(absence);
   if (silent && (silent.open || performance.now() - silent.sinceMs < silenceMs)) throw silent.fault;
@@ -122,6 +122,6 @@ export async function checkUnlocked(env: Environment, service: string): Promise<
   if (process.platform !== 'linux') return;
   // With a service name of its own: keytar's `findCredentials` in another console ends its process if an item is removed meanwhile.
   const probe = `${service}, ${probeAccount}`;
-  await askKeychain(env, (keytar) => keytar.setPassword(probe, probeAccount, 'unlocked'));
-  await askKeychain(env, (keytar) => keytar.deletePassword(probe, probeAccount));
+  await queryKeychain(env, (keytar) => keytar.setPassword(probe, probeAccount, 'unlocked'));
+  await queryKeychain(env, (keytar) => keytar.deletePassword(probe, probeAccount));
 }

@@ -270,7 +270,7 @@ describe('which place', () => {
     expect(await (await open()).read(token, signal)).toBe('x');
   });
 
-  test('is the sealed file where the keychain does not answer, which may hold secrets all the same', async () => {
+  test('is the sealed file where the keychain does not respond, which may hold secrets all the same', async () => {
     keychain.fault = 'no answer within 3 seconds';
     const vault = await open();
     expect([vault.kind, vault.passedOver]).toEqual(['file', 'The system keychain is not available: no answer within 3 seconds.']);
@@ -616,7 +616,7 @@ describe('the sealed file is the one that was written last', () => {
     await expect((await both()).read(token, signal)).rejects.toMatchObject(missing);
   });
 
-  test('a file that was begun while the keychain did not answer is no discarded one when it answers again', async () => {
+  test('a file that was begun while the keychain did not respond is no discarded one when it answers again', async () => {
     const kept = new Map<string, string>();
     let isLocked = false;
     const answer = async <T>(value: () => T): Promise<T> => {

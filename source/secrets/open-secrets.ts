@@ -8,12 +8,12 @@ import { checkSecret, type Keeping, keepAll, keptVersions, newVersionId, type Se
 import { type Environment, isKeychainAbsent } from './keychain.ts';
 import { keychainBackend } from './keychain-backend.ts';
 import { type BackendRecord, copySecrets, readBackendRecord, removeCopied, writeBackendRecord } from './migrate.ts';
-import { type AskPassphrase, SealChanged, sealedBackend } from './sealed-backend.ts';
+import { type PromptPassphrase, SealChanged, sealedBackend } from './sealed-backend.ts';
 import type { SecretStore } from './secret-store.ts';
 import type { SecretName, SecretStorage, SecretStorageCare } from './secrets.ts';
 import { isLost, missingFault, openSecretsAnchor } from './secrets-anchor.ts';
 
-export type { AskPassphrase, PassphraseQuestion } from './sealed-backend.ts';
+export type { PassphraseQuestion, PromptPassphrase } from './sealed-backend.ts';
 
 export interface SecretStorageOptions {
   /** `QUARTERDECK_SECRETS`, `QUARTERDECK_SECRETS_KEY_FILE`, `QUARTERDECK_KEYCHAIN`. */
@@ -22,7 +22,7 @@ export interface SecretStorageOptions {
   /** Remember the version of the sealed file, best first. Without any, an older or missing file is not detected. */
   anchors?: readonly SecretStore[];
   /** Prompts the operator, masked. Called when a passphrase is first needed, and never while a lock is held. */
-  askPassphrase?: AskPassphrase;
+  askPassphrase?: PromptPassphrase;
   /** Versions that are still referred to, by id, are never dropped. Undefined if that is unknown: then no version is dropped. */
   inForce?: (name: SecretName, signal: AbortSignal) => Promise<ReadonlySet<string> | undefined>;
   signal: AbortSignal;

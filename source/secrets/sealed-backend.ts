@@ -16,13 +16,13 @@ export interface PassphraseQuestion {
   help?: string;
 }
 
-export type AskPassphrase = (question: PassphraseQuestion, signal: AbortSignal) => Promise<string>;
+export type PromptPassphrase = (question: PassphraseQuestion, signal: AbortSignal) => Promise<string>;
 
 interface SealedBackendOptions {
   path: string;
   /** Key text that opens the file, instead of a passphrase. */
   keyFile: string | undefined;
-  askPassphrase: AskPassphrase | undefined;
+  askPassphrase: PromptPassphrase | undefined;
   /** Shown before a new file is created: why this backend is used. */
   whyNew?: () => string | undefined;
   /** Distinguishes an older file from the newest. */

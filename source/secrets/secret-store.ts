@@ -1,7 +1,7 @@
 import { readOwnFile, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 import { objectOf, parsedJson } from '../text/json-value.ts';
-import { askKeychain, checkUnlocked, type Environment, type Keytar } from './keychain.ts';
+import { checkUnlocked, type Environment, type Keytar, queryKeychain } from './keychain.ts';
 
 export interface SecretStore {
   readonly kind: 'keychain' | 'file';
@@ -19,7 +19,7 @@ export function keychainStore(env: Environment = process.env): SecretStore {
   async function ask<T>(use: (keytar: Keytar) => Promise<T>): Promise<T> {
     if (away) throw away;
     try {
-      return await askKeychain(env, use);
+      return await queryKeychain(env, use);
     } catch (thrown) {
       if (thrown instanceof Fault) away = thrown;
       throw thrown;

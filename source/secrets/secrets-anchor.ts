@@ -15,7 +15,7 @@ export type SecretsAnchor = ReturnType<typeof openSecretsAnchor>;
 
 /**
  * Remembers outside of the sealed file which version was written last, so that an older, foreign or missing file is detected. A keychain
- * that does not answer is skipped; if no store answers, nothing is detected.
+ * that does not respond is skipped; if no store answers, nothing is detected.
  */
 export function openSecretsAnchor(stores: readonly SecretStore[], path: string) {
   // Installations share a keychain.

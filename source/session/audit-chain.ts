@@ -120,7 +120,7 @@ export type ChainEnd = Awaited<ReturnType<typeof findChainEnd>>;
 
 /**
  * Finds the entry that the next one follows. The head in the strongest store decides: later entries of the log are accepted if they
- * continue from it (they were written right before a crash, or while that store did not answer). A log that does not continue from the
+ * continue from it (they were written right before a crash, or while that store did not respond). A log that does not continue from the
  * head is not adopted, so that the break stays visible. `after`: the last entry of the writing key, if it is not `previous`.
  * @param anchors strongest first
  */

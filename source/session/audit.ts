@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { withFileLock } from '../config/file-lock.ts';
-import { appendLine, damagedBeside, mendLastLine, readLines, readTail } from '../config/line-file.ts';
+import { appendLine, damagedPathOf, readLines, readTail, repairLastLine } from '../config/line-file.ts';
 import { hasOwnFile } from '../config/own-files.ts';
 import { Fault, messageOf } from '../faults/fault.ts';
 import { isKeychainAbsent } from '../secrets/keychain.ts';
@@ -23,7 +23,7 @@ import type { Identity } from './identity.ts';
 export interface AuditReport extends ChainReport {
   path: string;
   keptIn: SecretStore['kind'] | undefined;
-  /** Secret stores that did not answer. `absent`: this session has no such store. */
+  /** Secret stores that did not respond. `absent`: this session has no such store. */
   away: readonly { kind: SecretStore['kind']; reason: string; absent: boolean }[];
   /** The path where damaged ends of the log are kept; undefined if there were none. */
   damaged: string | undefined;
@@ -117,7 +117,7 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
   }
 
   async function append(event: AuditEvent): Promise<void> {
-    const moved = await mendLastLine(path, (text) => parseLine(text) !== undefined);
+    const moved = await repairLastLine(path, (text) => parseLine(text) !== undefined);
     if (moved) damageMoved?.(moved);
     const found = await survey();
     const writer = await writerAmong(found);
@@ -132,7 +132,7 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
     for (const { store } of holders) if (store !== writer.store) await store.set(headName, head).catch(() => {});
   }
 
-  const damaged = async () => ((await hasOwnFile(damagedBeside(path))) ? damagedBeside(path) : undefined);
+  const damaged = async () => ((await hasOwnFile(damagedPathOf(path))) ? damagedPathOf(path) : undefined);
 
   return {
     /** Resolves once the entry is on the disk and linked into the chain. Throws `failed.audit`. */

@@ -18,7 +18,7 @@ const form: Form = {
       value: '8180',
       required: true,
       section: 'Ports',
-      check: (value) => (/^\d+$/.test(value) && Number(value) < 65_536 ? undefined : 'A port is a number up to 65535.'),
+      check: (value) => (/^\d+$/.test(value) && Number(value) < 65_536 ? undefined : 'The port must be a number up to 65535.'),
     },
     {
       id: 'WEB_BIND',
@@ -138,7 +138,7 @@ describe('a form', () => {
   });
 
   test.each([
-    [{ WEB_PORT: '99999' }, 'Port of the page (WEB_PORT): "99999" is not accepted. A port is a number up to 65535.'],
+    [{ WEB_PORT: '99999' }, 'Port of the page (WEB_PORT): "99999" is not accepted. The port must be a number up to 65535.'],
     [{ WEB_PORT: '' }, 'Port of the page (WEB_PORT): missing value. A value is required.'],
     [{ WEB_BIND: '10.0.0.1' }, 'Choose one of 127.0.0.1, 0.0.0.0.'],
     [{ WEB_BIND: '0.0.0.0' }, 'Sender (MAIL_FROM): missing value. Who is reached by everybody'],

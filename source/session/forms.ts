@@ -70,7 +70,7 @@ function notAccepted(form: Form, values: FormValues, problems: readonly (readonl
 }
 
 /** Returns the chosen action. A blocked action, or one that was not offered, is refused for every kind of answer. */
-export async function askReview(review: Review, { operator, masking, dryRun, signal }: Asking): Promise<string> {
+export async function promptReview(review: Review, { operator, masking, dryRun, signal }: Asking): Promise<string> {
   signal.throwIfAborted();
   const shown = masking.review(review);
   if (dryRun) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { withFileLock } from '../config/file-lock.ts';
-import { appendLine, mendLastLine, readLines } from '../config/line-file.ts';
+import { appendLine, readLines, repairLastLine } from '../config/line-file.ts';
 import { hasOwnFile, listOwnFolder, removeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
 import { parsedJson } from '../text/json-value.ts';
@@ -118,7 +118,7 @@ export async function openJournal({ folder, resume, ...subject }: JournalOptions
     if (first?.kind !== 'run' || first.flow !== flow) throw notFound(`Run ${run} is not a run of ${flow}.`);
     begun = true;
     // New entries must begin on a new line.
-    await withFileLock(path, () => mendLastLine(path, (text) => entryIn(text) !== undefined));
+    await withFileLock(path, () => repairLastLine(path, (text) => entryIn(text) !== undefined));
     answers = answersIn(earlier);
     for (const entry of earlier) if (entry.kind === 'note') notes.set(entry.step, [...(notes.get(entry.step) ?? []), entry.value]);
   }

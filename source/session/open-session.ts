@@ -6,7 +6,7 @@ import { cleanLine } from '../text/clean.ts';
 import { addressProblem, durationProblem, numberProblem, parseDuration } from './answer-checks.ts';
 import type { Audit } from './audit.ts';
 import type { AuditOutcome, AuditSubject } from './audit-chain.ts';
-import { askReview, fillForm } from './forms.ts';
+import { fillForm, promptReview } from './forms.ts';
 import type { Journal, RunEnd } from './journal.ts';
 import { createMasking, hiddenMark } from './masking.ts';
 import type { Act, ActTarget, Operator, Question, Session, TextQuestion } from './session.ts';
@@ -247,7 +247,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     },
     fill: (form) => fillForm(form, { ...policy, operator, journal, masking, signal, note }),
     review: async (review) => {
-      const answer = await askReview(review, { ...policy, operator, masking, signal });
+      const answer = await promptReview(review, { ...policy, operator, masking, signal });
       addAnswers(review.id, [answer]);
       return answer;
     },

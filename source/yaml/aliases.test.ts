@@ -44,11 +44,11 @@ text: {"<<": 1}
   });
 
   it.each([
-    ['a: 1\nb: *gone', 2, 4, 'There is no anchor "gone" above.', /&gone/],
-    ['a: &a\n  b: *a', 2, 6, '"a" holds itself.', /Write out/],
-    ['a: &a [1]\nb:\n  <<: *a', 3, 7, '"<<" takes in a map, and this is none.', /list of maps/],
-    ['b:\n  <<: 5', 2, 7, '"<<" takes in a map, and this is none.', /list of maps/],
-    ['a: &a {x: 1}\nb:\n  <<: *a\n  <<: *a', 4, 3, '"<<" is there twice.', /<<: \[\*one, \*other\]/],
+    ['a: 1\nb: *gone', 2, 4, 'Unknown anchor "gone".', /&gone/],
+    ['a: &a\n  b: *a', 2, 6, '"a" contains itself.', /Write the value out/],
+    ['a: &a [1]\nb:\n  <<: *a', 3, 7, '"<<" requires a map.', /list of maps/],
+    ['b:\n  <<: 5', 2, 7, '"<<" requires a map.', /list of maps/],
+    ['a: &a {x: 1}\nb:\n  <<: *a\n  <<: *a', 4, 3, '"<<" is set twice.', /<<: \[\*one, \*other\]/],
   ])('are refused with their place in %j', (text, line, column, message, remedy) => {
     const { problems } = new YamlDocument(text);
     expect(problems).toMatchObject([{ line, column, message }]);

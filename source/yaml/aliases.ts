@@ -12,9 +12,8 @@ export function aliasProblems(document: Document.Parsed): { offset: number; mess
     Alias(_, alias, path) {
       const { source } = alias;
       const target = targets.get(alias);
-      if (target === undefined)
-        add(alias, `There is no anchor "${source}" above.`, `Put &${source} before what is meant, above this line.`);
-      else if (path.includes(target)) add(alias, `"${source}" holds itself.`, 'Write out here what is meant.');
+      if (target === undefined) add(alias, `Unknown anchor "${source}".`, `Define &${source} above this line.`);
+      else if (path.includes(target)) add(alias, `"${source}" contains itself.`, 'Write the value out here.');
     },
     Pair(_, pair) {
       if (!isMerge(pair)) return;
@@ -22,7 +21,7 @@ export function aliasProblems(document: Document.Parsed): { offset: number; mess
         const target = isAlias(source) ? targets.get(source) : source;
         if (target === undefined || isMap(target)) continue;
         const node = isNode(source) ? source : (pair.key as Node);
-        add(node, '"<<" takes in a map, and this is none.', 'Name a map, or a list of maps: <<: [*one, *other].');
+        add(node, '"<<" requires a map.', 'Use a map, or a list of maps: <<: [*one, *other].');
       }
     },
   });

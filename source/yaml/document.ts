@@ -40,8 +40,7 @@ export class YamlDocument {
         if (writeOutAliases(this.#document)) value = this.#document.toJS();
       }
     } catch (thrown) {
-      if (!wrong)
-        problems.push({ line: 1, column: 1, message: sentence(messageOf(thrown)), remedy: 'Write aliases out, or use fewer of them.' });
+      if (!wrong) problems.push({ line: 1, column: 1, message: sentence(messageOf(thrown)), remedy: 'Use fewer aliases.' });
     }
     this.value = value;
     this.problems = problems;

@@ -12,7 +12,8 @@ export interface SchemaIssue {
   field: string;
   message: string;
   remedy: string;
-  isUnknownName: boolean;
+  /** `vague`: the remedy does not say what is expected. */
+  doubt?: 'unknownName' | 'vague';
   /** For an unknown name, the name that was probably meant. */
   meant?: YamlPath;
 }
@@ -69,7 +70,7 @@ export class SchemaIssues {
     if (now !== undefined) return { message: `"${key}" is now "${now}".`, remedy: 'Rename it.' };
     const { names = [], remedy = '' } = this.#oldNames?.dropped ?? {};
     if (names.includes(key)) return { message: `"${key}" is no longer used.`, remedy };
-    return { message: `"${key}" is not known here.`, remedy: nameRemedy(key, known, 'Remove it.') };
+    return { message: `Unknown key "${key}".`, remedy: nameRemedy(key, known, 'Remove it.') };
   }
 
   #unknownKeys({ path, keys }: z.core.$ZodIssueUnrecognizedKeys): SchemaIssue[] {
@@ -82,9 +83,9 @@ export class SchemaIssues {
         path: [...path, key],
         part: 'key',
         field: fieldText([...path, key]),
-        message: more > 0 ? `"${key}" and ${more} more are not known here.` : message,
+        message: more > 0 ? `Unknown keys "${key}" and ${more} more.` : message,
         remedy,
-        isUnknownName: true,
+        doubt: 'unknownName',
         ...(near !== undefined && { meant: [...path, near] }),
       };
     });
@@ -98,8 +99,8 @@ export class SchemaIssues {
     const last = path.at(-1);
     const value = valueAt(whole, path);
     const name = last === undefined ? 'The file' : `"${typeof last === 'number' ? field : String(last)}"`;
-    const one = (message: string, remedy: string, part: SchemaIssue['part'] = 'value'): SchemaIssue[] => [
-      { path, part, field, message, remedy, isUnknownName: false },
+    const one = (message: string, remedy: string, { part = 'value', ...more }: Partial<SchemaIssue> = {}): SchemaIssue[] => [
+      { path, part, field, message, remedy, ...more },
     ];
     const missing = (what = '') => one(`${name} is missing.`, `Add it${what}.`);
 
@@ -107,8 +108,8 @@ export class SchemaIssues {
       case 'invalid_type': {
         const expected = kindWords[issue.expected] ?? `a ${issue.expected}`;
         if (value === undefined) return missing(`: ${expected}`);
-        const remedies = path.length === 0 ? 'Write it, or remove the file.' : 'Give it a value, or remove the line.';
-        const remedy = issue.expected === 'string' ? 'Put it into quotes.' : `Write ${expected}.`;
+        const remedies = path.length === 0 ? 'Add the content, or remove the file.' : 'Set a value, or remove the line.';
+        const remedy = issue.expected === 'string' ? 'Quote it.' : `Write ${expected}.`;
         return one(`${name} must be ${expected}, not ${kindOf(value)}.`, value === null ? remedies : remedy);
       }
       case 'invalid_value': {
@@ -120,11 +121,11 @@ export class SchemaIssues {
         return one(`${name} cannot be ${shownValue(written)}.`, nameRemedy(written, allowed, 'Change the value.'));
       }
       case 'invalid_key':
-        return one(`The name "${String(last)}" is not allowed: ${issue.issues[0]?.message ?? 'wrong form'}.`, 'Rename it.', 'key');
+        return one(`The name "${String(last)}" is not allowed: ${issue.issues[0]?.message ?? 'invalid'}.`, 'Rename it.', { part: 'key' });
       case 'invalid_format': {
         if (value === undefined) return missing();
         const form = /^Invalid/.test(issue.message) ? `It must ${formWords(issue)}` : capital(issue.message);
-        return one(`${name} has the wrong form: ${kindOf(value)}.`, `${form}.`);
+        return one(`${name} is invalid: ${kindOf(value)}.`, `${form}.`, issue.format === 'regex' ? { doubt: 'vague' } : {});
       }
       case 'too_small':
         return one(
@@ -135,9 +136,9 @@ export class SchemaIssues {
         return one(`${name} is too ${issue.origin === 'string' ? 'long' : 'big'}.`, `It must be at most ${issue.maximum}${unit(issue)}.`);
       case 'invalid_union':
         if (value === undefined) return missing();
-        return one(`${name} cannot be ${kindOf(value)}.`, 'Use one of the kinds of value that the documentation names.');
+        return one(`${name} cannot be ${kindOf(value)}.`, 'Use one of the documented kinds of value.', { doubt: 'vague' });
       default:
-        return one(`${name}: ${issue.message}.`, 'Change it accordingly.');
+        return one(`${name}: ${issue.message}.`, 'Change the value.');
     }
   }
 }

@@ -66,31 +66,31 @@ function slipOfFile(text: string, errors: readonly ParserError[]): Slip | undefi
   if (tab) return slip(tab.offset, 'Tabs are not allowed as indentation.', 'Indent with spaces, here and below.');
   const [before = '', indent = ''] = /^(?:\s*#.*\n|[^\S\n]*\n)*( +)(?=[^\s#])/.exec(text) ?? [];
   if (indent !== '' && /^[^\s#]/m.test(text))
-    return slip(before.length, 'The first line is indented, and others are not.', 'Begin it where the others begin.');
+    return slip(before.length, 'The first line is indented, but others are not.', 'Align it with the others.');
   const conflict = /^<{7} .*$/m.exec(text);
   if (conflict && /^>{7} /m.test(text)) {
-    const remedy = 'Choose one, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>.';
-    return slip(conflict.index, 'Two versions of this file stand in one another here.', remedy);
+    const remedy = 'Choose one version, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>.';
+    return slip(conflict.index, 'This file has an unresolved merge conflict here.', remedy);
   }
   const odd = /^ *([\u00a0\u2000-\u200b\u202f\u3000\ufeff])/m.exec(text.slice(1));
   if (!odd || odd.index >= lineAt(text, errors[0]?.offset ?? 0).to) return undefined;
-  const message = 'What looks like a space here is another character.';
-  return slip(odd.index + odd[0].length, message, 'Type this indentation again, with the space bar.');
+  const message = 'A character here looks like a space, but is not one.';
+  return slip(odd.index + odd[0].length, message, 'Retype the indentation with the space bar.');
 }
 
 function slipAt(text: string, { code, message, offset, closing }: ParserError): Slip {
   if (closing !== undefined) {
     const what = { ']': 'A bracket', '}': 'A brace' }[closing];
-    const remedy = `Put ${closing} behind what ${what === undefined ? 'it begins' : 'belongs into it'}.`;
-    return slip(offset, `${what ?? 'A quote'} is opened here and not closed.`, remedy);
+    const remedy = `Add ${closing} at the end of ${what === undefined ? 'the value' : 'its content'}.`;
+    return slip(offset, `${what ?? 'A quote'} opened here is not closed.`, remedy);
   }
   const line = lineAt(text, offset);
   if (code === 'BLOCK_AS_IMPLICIT_KEY' || code === 'MULTILINE_IMPLICIT_KEY') return slipOfKey(text, offset, line);
   if (code === 'UNEXPECTED_TOKEN' && /^Unexpected scalar at node end/.test(message)) return slipBehind(text, offset, line);
-  if (code === 'BAD_SCALAR_START') return slip(offset, `Text cannot begin with ${text.charAt(offset)}.`, 'Put it into quotes.');
+  if (code === 'BAD_SCALAR_START') return slip(offset, `Text cannot begin with ${text.charAt(offset)}.`, 'Quote it.');
   if (code === 'DUPLICATE_KEY') {
     const key = /^(?:"[^"\n]*"|'[^'\n]*'|[^:\s][^:\n]{0,60})/.exec(text.slice(offset, offset + 80))?.[0].replaceAll(/^["']|["']$/g, '');
-    return slip(offset, `"${key}" is there twice.`, key === '<<' ? 'Name both in one: <<: [*one, *other].' : 'Keep one of the two.');
+    return slip(offset, `"${key}" is set twice.`, key === '<<' ? 'Merge both in one: <<: [*one, *other].' : 'Keep one of the two.');
   }
   const [plain = '', remedy = 'Check the spelling, quotes and indentation here.'] = words[code] ?? [];
   return slip(code === 'BAD_INDENT' ? line.from + line.indent : offset, plain === '' ? sentence(message) : plain, remedy);
@@ -102,53 +102,53 @@ function slipOfKey(text: string, offset: number, line: Line): Slip {
   const above = nextLine(text, line, -1);
   // `key: |` and similar: a text of several lines follows.
   if (above && /[:-]\s+[|>][+-]?\d*\s*$/.test(above.text)) {
-    const message = 'The lines of a text are indented deeper than the key above them.';
-    return slip(from, message, 'Indent this line, and those that belong to it.');
+    const message = 'The lines of a block text must be indented deeper than the key above them.';
+    return slip(from, message, 'Indent this line and the rest of the text.');
   }
   if (/^\s*-(?:\s|$)/.test(line.text)) {
-    const message = 'A dash begins an entry of a list here, where keys are expected.';
-    return slip(from, message, 'Remove the dash, or make all of it a list.');
+    const message = 'Unexpected list entry: keys are expected here.';
+    return slip(from, message, 'Remove the dash, or turn all of it into a list.');
   }
   if (!/:(?:\s|$)/.test(line.text)) {
     const [, key = 'KEY', rest] = /^\s*(?:- +)?([A-Za-z_][\w.-]*)(.*?)\s*$/.exec(line.text) ?? [];
-    if (rest?.startsWith(':')) return slip(from, `There is no space behind the colon of "${key}".`, `Write ${key}: and then the value.`);
-    return slip(from, 'There is no colon in this line.', `Write ${key}: value, or remove it.`);
+    if (rest?.startsWith(':')) return slip(from, `A space is missing after the colon of "${key}".`, `Write ${key}: VALUE.`);
+    return slip(from, 'A colon is missing in this line.', `Write ${key}: value, or remove it.`);
   }
   if (/:\s/.test(text.slice(offset, line.to)))
-    return slip(offset, 'A second key and its colon stand in the line of another.', 'Put text that holds ": " into quotes.');
+    return slip(offset, 'This line has two keys with a colon.', 'Quote text that contains ": ".');
   const next = nextLine(text, line, 1);
   if (next === undefined || next.indent <= line.indent) {
-    const remedy = 'Put a colon behind the key, or check the quotes and the indentation around this line.';
-    return slip(offset, 'A key and its colon stand on one line.', remedy);
+    const remedy = 'Add a colon after the key, or check the quotes and the indentation around this line.';
+    return slip(offset, 'A key and its colon must be on one line.', remedy);
   }
-  const message = 'This line is indented deeper than the one above, which has its value already.';
-  return slip(next.from + next.indent, message, 'Line it up with its neighbours, or remove the value above.');
+  const message = 'This line is indented deeper than the one above, which already has a value.';
+  return slip(next.from + next.indent, message, 'Align it with its neighbours, or remove the value above.');
 }
 
 /** Describes text that continues after the end of a value. */
 function slipBehind(text: string, offset: number, { from }: Line): Slip {
   const before = text.slice(from, offset).trimEnd();
   if (/["']$/.test(before)) {
-    const remedy = 'Put all of it into quotes of the other kind, or double those inside.';
-    return slip(offset, 'The text goes on behind its closing quote.', remedy);
+    const remedy = 'Use the other kind of quotes around all of it, or double the quotes inside.';
+    return slip(offset, 'Text follows the closing quote.', remedy);
   }
   const sign = /(?:^|[:-] +)([*&!])\S*$/.exec(before)?.[1];
-  if (sign !== undefined) return slip(from + before.lastIndexOf(sign), `Text cannot begin with ${sign}.`, 'Put it into quotes.');
-  return slip(offset, 'Something follows where the value has ended.', 'Put all of it into quotes.');
+  if (sign !== undefined) return slip(from + before.lastIndexOf(sign), `Text cannot begin with ${sign}.`, 'Quote it.');
+  return slip(offset, 'Unexpected text after the value.', 'Quote all of it.');
 }
 
 /** Message, where the parser's is for programmers, and remedy. */
 const words: Readonly<Record<string, readonly [message: string, remedy: string]>> = {
-  BAD_INDENT: ['This line does not line up with those above.', 'Line it up with its neighbours.'],
+  BAD_INDENT: ['This line is not aligned with those above.', 'Align it with its neighbours.'],
   BLOCK_IN_FLOW: [
-    'A comma is missing, or a quote: a second key begins inside of brackets.',
-    'Put a comma between the two, or quotes around text that holds a colon.',
+    'A comma or a quote is missing: a second key begins inside the brackets.',
+    'Add a comma between the two, or quote text that contains a colon.',
   ],
   BAD_DQ_ESCAPE: ['', 'Use single quotes, or write each backslash twice.'],
-  MISSING_CHAR: ['A key and its colon stand on one line.', 'Close the quote, bracket or brace, or put a colon behind the key.'],
-  MULTIPLE_DOCS: ['There is a second document in this file.', 'Keep one document per file: remove the line ---.'],
+  MISSING_CHAR: ['A key and its colon must be on one line.', 'Close the quote, bracket or brace, or add a colon after the key.'],
+  MULTIPLE_DOCS: ['This file has more than one document.', 'Keep one document per file: remove the line ---.'],
   BAD_ALIAS: ['', 'Define the anchor before it is used.'],
-  TAG_RESOLVE_FAILED: ['', 'Remove the tag: the word that begins with an exclamation mark.'],
+  TAG_RESOLVE_FAILED: ['', 'Remove the tag, which is the word after the exclamation mark.'],
 };
 
 export function sentence(message: string): string {

@@ -6,7 +6,7 @@ import type { CatalogEntry } from '../../source/catalog/catalog.ts';
 import { openCatalog } from '../../source/catalog/open-catalog.ts';
 import { openEngine } from '../../source/engine/dockerode-engine.ts';
 import { planComponent } from '../../source/flows/deploy/plan-component.ts';
-import { formContextOf, gatherStackFacts, lookAtHost } from '../../source/flows/deploy/stack-facts.ts';
+import { formContextOf, gatherStackFacts, inspectHost } from '../../source/flows/deploy/stack-facts.ts';
 import { EngineScope } from '../../source/flows/engine-scope.ts';
 import type { FlowContext } from '../../source/flows/flow.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
@@ -65,7 +65,7 @@ if (wanted.length < Number(count)) throw new Error(`the catalog has only ${wante
 
 const cpu = process.cpuUsage();
 const sinceMs = nowMs();
-const look = await lookAtHost(new EngineScope(session, flowContext, 'local'));
+const look = await inspectHost(new EngineScope(session, flowContext, 'local'));
 const planning = pLimit(4);
 const ready = await Promise.all(
   wanted.map(async (entry) => {

@@ -74,7 +74,9 @@ export function fileContract(subject: () => HostUnderTest): void {
       await expect(files().read(subject().folder, { signal: soon() })).rejects.toMatchObject({
         message: expect.stringContaining('folder'),
       });
-      await expect(files().read('/dev/zero', { signal: soon() })).rejects.toMatchObject({ message: expect.stringContaining('plain file') });
+      await expect(files().read('/dev/zero', { signal: soon() })).rejects.toMatchObject({
+        message: expect.stringContaining('regular file'),
+      });
       await writeFile(at('plain2'), 'x');
       await expect(files().list(at('plain2'), soon())).rejects.toMatchObject({ message: expect.stringContaining('not a folder') });
     });
@@ -123,7 +125,7 @@ export function fileContract(subject: () => HostUnderTest): void {
       expect(await modeOf(at('open'))).toBe(0o755);
       await writeFile(at('one', 'file'), '');
       await expect(files().makeFolder(grant(), at('one', 'file'), { mode: 0o700 })).rejects.toMatchObject({
-        message: expect.stringContaining('there is a file of that name'),
+        message: expect.stringContaining('a file with that name exists'),
       });
     });
 
@@ -165,7 +167,7 @@ export function fileContract(subject: () => HostUnderTest): void {
       const { host } = subject();
       await expect(host.dial({ socket: at('none.sock') }, soon())).rejects.toMatchObject({
         code: 'unreachable.socket',
-        message: expect.stringContaining('there is no such socket'),
+        message: expect.stringContaining('socket not found'),
         cause: { code: 'ENOENT' },
       });
       await writeFile(at('file.sock'), '');
@@ -176,7 +178,7 @@ export function fileContract(subject: () => HostUnderTest): void {
       await new Promise((resolve) => server.close(resolve));
       await expect(host.dial({ host: '127.0.0.1', port }, soon())).rejects.toMatchObject({
         code: 'unreachable.port',
-        message: expect.stringContaining('nothing listens there'),
+        message: expect.stringContaining('nothing is listening there'),
         cause: { code: 'ECONNREFUSED' },
       });
     });

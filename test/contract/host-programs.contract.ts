@@ -109,7 +109,7 @@ export function programContract(subject: () => HostUnderTest): void {
     test('that is not there, or whose folder is not, is told as such', async () => {
       await expect(exec(['no-such-program-anywhere'])).rejects.toMatchObject({
         code: 'unreachable.program',
-        message: expect.stringContaining('there is no such program'),
+        message: expect.stringContaining('program not found'),
       });
       await expect(exec(['true'], { cwd: join(subject().folder, 'none') })).rejects.toMatchObject({ code: 'unreachable.program' });
     });

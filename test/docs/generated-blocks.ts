@@ -21,7 +21,7 @@ catalog/          <group>/<id>/: component.yaml, compose.yaml, files/
 source/           imports point downwards in this list only
   main.ts         argv -> one lazily loaded command
 ${layerDiagram()}
-  practice/       apart, imports catalog/ and text/ alone: an engine and a world of components that are reached over sockets
+  practice/       apart, imports catalog/ and text/ alone: an engine and simulated components that are reached over sockets
 test/             contract/ real/ pty/ bench/ packaging/ ...; unit tests are beside their file
 \`\`\``;
 

@@ -1,4 +1,10 @@
-import { controlPlaneRole, debian, kubeadm, type MakerFacts, upstream } from '../../source/products/kubernetes/simulator/makers.ts';
+import {
+  type BuilderFacts,
+  controlPlaneRole,
+  debian,
+  kubeadm,
+  upstream,
+} from '../../source/products/kubernetes/simulator/object-builders.ts';
 import { VendorPrograms } from './vendor-programs.ts';
 
 /** What made a cluster. `k3s-sqlite` keeps its state without etcd. */
@@ -10,7 +16,7 @@ const rancher = (etcd: boolean) => ({
   ...(etcd && { 'node-role.kubernetes.io/etcd': 'true' }),
 });
 
-export const makers: Record<Maker, MakerFacts> = {
+export const makers: Record<Maker, BuilderFacts> = {
   kubeadm,
   k3s: {
     programs: (around) => new VendorPrograms('k3s', around),

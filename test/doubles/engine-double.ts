@@ -91,7 +91,7 @@ export class EngineDouble implements Engine {
   }
   #named(name: string): ContainerDetail {
     for (const detail of this.containers.values()) if (detail.name === name || detail.id === name) return detail;
-    throw new Fault('engine.noContainer', `There is no such container: ${name}.`, 'Look.');
+    throw new Fault('engine.noContainer', `Container not found: ${name}.`, 'Look.');
   }
 
   async connect(): Promise<EngineFacts> {
@@ -135,7 +135,7 @@ export class EngineDouble implements Engine {
   }
   async getArchive(_id: string, path: string): Promise<NodeJS.ReadableStream> {
     const archive = this.archives.get(path);
-    if (!archive) throw new Fault('engine.missing', `The engine does not find it: ${path}.`, 'Look.');
+    if (!archive) throw new Fault('engine.missing', `Not found: ${path}.`, 'Look.');
     return Readable.from([archive]);
   }
   close(): void {}
@@ -238,7 +238,7 @@ export class EngineDouble implements Engine {
       createNetwork: async (name, labels) => {
         send(`create network ${name}`);
         if (this.networkList.some((network) => network.name === name))
-          throw new Fault('engine.nameTaken', `The name is taken: network with name ${name} already exists.`, 'Look.');
+          throw new Fault('engine.nameTaken', `The name is already in use: network with name ${name} already exists.`, 'Look.');
         this.networkList.push({ name, driver: 'bridge', labels, subnets: ['172.20.0.0/16'] });
       },
       removeNetwork: async (name) => {

@@ -122,7 +122,7 @@ export class PreflightFixture {
         this.ran.push(line);
         const [, answer] = Object.entries(this.programs).find(([start]) => line.includes(start)) ?? [];
         if (answer === undefined)
-          throw new Fault('unreachable.program', `${argv[0]} cannot be started: there is no such program.`, `Install ${argv[0]}.`);
+          throw new Fault('unreachable.program', `${argv[0]} cannot be started: program not found.`, `Install ${argv[0]}.`);
         const said = await answer;
         return {
           exitCode: typeof said === 'number' ? said : 0,

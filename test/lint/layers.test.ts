@@ -90,19 +90,19 @@ describe('the lint rule for layers', () => {
     expect(
       refused({
         ...imports('source/practice/own.ts', './engine/machine.ts'),
-        ...imports('source/practice/world/own.ts', '../engine/machine.ts'),
-        ...imports('source/practice/world/catalog.ts', '../../catalog/catalog.ts'),
+        ...imports('source/practice/simulation/own.ts', '../engine/machine.ts'),
+        ...imports('source/practice/simulation/catalog.ts', '../../catalog/catalog.ts'),
         ...imports('source/practice/text.ts', '../text/clean.ts'),
         ...imports('source/practice/products.ts', '../products/openbao.ts'),
         ...imports('source/practice/engine.ts', '../engine/engine.ts'),
-        ...imports('source/practice/world/engine.ts', '../../engine/engine.ts'),
-        ...imports('source/practice/world/hosts.ts', '../../hosts/host.ts'),
+        ...imports('source/practice/simulation/engine.ts', '../../engine/engine.ts'),
+        ...imports('source/practice/simulation/hosts.ts', '../../hosts/host.ts'),
       }),
     ).toEqual([
       'source/practice/engine.ts',
       'source/practice/products.ts',
-      'source/practice/world/engine.ts',
-      'source/practice/world/hosts.ts',
+      'source/practice/simulation/engine.ts',
+      'source/practice/simulation/hosts.ts',
     ]);
   });
 

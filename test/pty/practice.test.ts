@@ -111,7 +111,7 @@ describe('the console on the practice stack', () => {
     shown.type('incident');
     await shown.sees('Simulate an incident');
     shown.press('enter');
-    await shown.sees('A program that dies and is started again');
+    await shown.sees('A program in a restart loop');
     shown.press('enter');
     await shown.sees(/password-vault[ ☐]+restarting \d+x/, 20_000);
     shown.press('esc');

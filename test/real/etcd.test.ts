@@ -6,12 +6,12 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { mintGrant } from '../../source/grants/mint.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import {
-  askEtcd,
+  createSnapshot,
   type EtcdTools,
   findEtcdTools,
+  queryEtcd,
   snapshotCommands,
   snapshotFile,
-  takeSnapshot,
   verifySnapshot,
 } from '../../source/products/kubernetes/client/etcd-snapshot.ts';
 import { execOverHost } from '../../source/products/kubernetes/node-exec.ts';
@@ -78,10 +78,10 @@ describeUnless(missingEtcd(), 'a real etcd (R73)', () => {
 
   test('a snapshot is taken, read by its own program, and holds what was there', async () => {
     for (const key of ['one', 'two', 'three']) etcdctl('put', key, `value of ${key}`);
-    const { revision, alarms } = await askEtcd(nodeExec, tools, { endpoint }, signal);
+    const { revision, alarms } = await queryEtcd(nodeExec, tools, { endpoint }, signal);
     expect(alarms).toBe('');
     const file = snapshotFile(tools.folder, Date.now());
-    const snapshot = await takeSnapshot(grant, nodeExec, tools, { endpoint }, file);
+    const snapshot = await createSnapshot(grant, nodeExec, tools, { endpoint }, file);
     expect(snapshot).toMatchObject({ file, keys: expect.any(Number), hash: expect.stringMatching(/^[0-9a-f]+$/) });
     expect(snapshot.revision).toBe(revision);
     expect(snapshot.keys).toBeGreaterThanOrEqual(4);
@@ -113,7 +113,7 @@ describeUnless(missingEtcd(), 'a real etcd (R73)', () => {
 
   test('one that was cut off, is empty or is not there is no snapshot', async () => {
     const file = join(folder, 'cut.db');
-    await takeSnapshot(grant, nodeExec, tools, { endpoint }, file);
+    await createSnapshot(grant, nodeExec, tools, { endpoint }, file);
     const { size } = await stat(file);
     // `snapshot status` accepts one that lacks only pages that it does not read.
     for (const length of [size - 1, size - 32, size - 4096, Math.floor(size / 3), 0]) {
@@ -127,11 +127,11 @@ describeUnless(missingEtcd(), 'a real etcd (R73)', () => {
 
   test('an etcd that does not answer, and a folder that cannot be written, are told in its own words', async () => {
     const nowhere = { endpoint: 'http://127.0.0.1:1' };
-    await expect(takeSnapshot(grant, nodeExec, tools, nowhere, join(folder, 'no.db'))).rejects.toMatchObject({
+    await expect(createSnapshot(grant, nodeExec, tools, nowhere, join(folder, 'no.db'))).rejects.toMatchObject({
       code: 'failed.snapshot',
       message: expect.stringMatching(/^etcdctl endpoint status failed \(\d+\): /),
     });
-    await expect(takeSnapshot(grant, nodeExec, tools, { endpoint }, '/proc/no.db')).rejects.toMatchObject({
+    await expect(createSnapshot(grant, nodeExec, tools, { endpoint }, '/proc/no.db')).rejects.toMatchObject({
       code: 'failed.snapshot',
       message: expect.stringMatching(/^etcdctl failed \(5\): .*no\.db/),
     });

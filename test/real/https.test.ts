@@ -1,5 +1,5 @@
 import { glob, readFile, writeFile } from 'node:fs/promises';
-import { request as askEngine } from 'node:http';
+import { request as queryEngine } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -131,12 +131,12 @@ async function overHttps(port: number, site: string, ca: string): Promise<string
 async function copyImages(from: RealEngine, to: RealEngine): Promise<void> {
   const names = images.map((name) => `names=${encodeURIComponent(name)}`).join('&');
   await new Promise<void>((resolve, reject) => {
-    const load = askEngine(
+    const load = queryEngine(
       { socketPath: to.socket, path: '/images/load', method: 'POST', headers: { 'Content-Type': 'application/x-tar' } },
       (answer) => text(answer).then((said) => (answer.statusCode === 200 ? resolve() : reject(new Error(said))), reject),
     );
     load.once('error', reject);
-    askEngine({ socketPath: from.socket, path: `/images/get?${names}` }, (archive) => archive.pipe(load))
+    queryEngine({ socketPath: from.socket, path: `/images/get?${names}` }, (archive) => archive.pipe(load))
       .once('error', reject)
       .end();
   });

@@ -232,7 +232,7 @@ for (const kind of kinds) {
       const source = follow(key);
       await expect.poll(() => source.entries().length, { timeout: 30_000 }).toBeGreaterThan(5);
       expect((await api(real, 'DELETE', `/containers/${id}?force=1`)).status).toBe(204);
-      await expect.poll(() => source.state(), { timeout: 30_000 }).toEqual({ following: false, message: 'the component is gone' });
+      await expect.poll(() => source.state(), { timeout: 30_000 }).toEqual({ following: false, message: 'the component no longer exists' });
       const last = texts(source.entries());
       expect(last).toEqual(numbered(1, last.length));
     });

@@ -19,7 +19,7 @@ import { noChoices } from '../../source/stack/backup/coverage.ts';
 import type { BackupManifest } from '../../source/stack/backup/manifest.ts';
 import { signManifest } from '../../source/stack/backup/manifest.ts';
 import type { BackupPlan, PlannedItem } from '../../source/stack/backup/model.ts';
-import { planRestore, type RestoreRun, runRestore, throwIfRestoreOpen, undoRestore } from '../../source/stack/backup/restore.ts';
+import { planRestore, type RestoreRun, refuseDuringRestore, runRestore, undoRestore } from '../../source/stack/backup/restore.ts';
 import { readOpenRestores } from '../../source/stack/backup/restore-journal.ts';
 import { runBackup } from '../../source/stack/backup/run.ts';
 import { StillContainers } from '../../source/stack/backup/stopped-containers.ts';
@@ -186,7 +186,7 @@ for (const kind of ['docker', 'podman'] as const) {
       });
       expect((await engine.inspect(id, signal()))?.state).toBe('exited');
       const refused = { code: 'refused.unfinished', message: expect.stringContaining('was interrupted') };
-      await expect(throwIfRestoreOpen(host, stack, { component: 'notes', project: 'notes' }, signal())).rejects.toMatchObject(refused);
+      await expect(refuseDuringRestore(host, stack, { component: 'notes', project: 'notes' }, signal())).rejects.toMatchObject(refused);
       await expect(restore()).rejects.toMatchObject(refused);
       if (record) await undoRestore(grant(), record, context());
       await expectNewer();

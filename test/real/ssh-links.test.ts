@@ -40,7 +40,7 @@ describeSshd('a connection that breaks', () => {
     await remote.link('away', 10_000);
     // One second for a machine that has much else to do.
     expect(performance.now() - heldMs).toBeLessThan(6_000);
-    expect(remote.host.link.view.fault).toMatchObject({ code: 'unreachable.silent', message: 'far has stopped answering.' });
+    expect(remote.host.link.view.fault).toMatchObject({ code: 'unreachable.silent', message: 'far no longer responds.' });
     expect(remote.host.link.view.retryAtMs).toBeGreaterThan(Date.now() - 1_000);
     await expect(says()).rejects.toMatchObject({ kind: 'unreachable' });
     relay.release();

@@ -100,12 +100,12 @@ describeSshd('a password', () => {
     const { sshd, desk: at } = await desk();
     const asked = await onTerminal(at, [
       ["'s password", 'wrong\r'],
-      [/That was not accepted\.\s+.*'s password:$/, `${password}\r`],
+      [/The answer was not accepted\.\s+.*'s password:$/, `${password}\r`],
     ]);
     expect((await asked.exit(seenMs)).code).toBe(0);
     const shown = await inConsole(at, [
       [/Connect to nas[\s\S]*'s password/, 'wrong\r'],
-      ['That was not accepted.', `${password}\r`],
+      ['The answer was not accepted.', `${password}\r`],
     ]);
     await shown.sees('password-vault', seenMs);
     await leave(shown);
@@ -120,7 +120,7 @@ describeSshd('a password', () => {
       [/(?:not accepted[\s\S]*){2}'s password:$/, 'three\r'],
     ];
     const asked = await onTerminal(at, wrong);
-    await asked.sees('let nobody in', seenMs);
+    await asked.sees('refused the login', seenMs);
     expect((await asked.exit(seenMs)).code).toBe(4);
     expect(failures(sshd)).toBe(3);
 
@@ -134,7 +134,7 @@ describeSshd('a password', () => {
       shown.press('enter');
       await expect.poll(() => failures(sshd), { timeout: seenMs }).toBe(before + 1);
     }
-    await shown.sees('let nobody in', seenMs);
+    await shown.sees('refused the login', seenMs);
     await shown.seesNot('Connect to nas', seenMs);
     // Back when the operator wants it.
     shown.press('H');
@@ -273,7 +273,7 @@ describeSshd('questions of PAM', () => {
     await runOrThrow(['chage', '-d', '0', user.name]);
     const at = await sitDown(sshd, { nas: { user: user.name, config: byPassword } });
     const asked = await onTerminal(at, [["'s password", `${password}\r`]]);
-    await asked.sees('has expired, and must be changed first', seenMs);
+    await asked.sees('has expired and must be changed', seenMs);
     expect((await asked.exit(seenMs)).code).toBe(4);
   });
 });

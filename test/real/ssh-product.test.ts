@@ -98,7 +98,7 @@ for (const kind of ['docker', 'podman'] as const) {
         await vi.waitFor(() => expect(lines()).toBeGreaterThanOrEqual(expected.split('\n').length - 1), { timeout: 30_000 });
         expect(text.split('\n')).toEqual(expected.split('\n'));
         // Each break is told with the machine's name, and as one of the machine.
-        expect(notices).not.toMatch(/engine at|host broke/);
+        expect(notices).not.toMatch(/engine at|host was lost/);
         child.kill('SIGINT');
         await once(child, 'close');
         await expect.poll(() => sshOf(operator), { timeout: 5_000 }).toEqual([]);

@@ -107,7 +107,7 @@ describeReal('docker', 'a far side that is not like others', (engine) => {
       const guest = await said('guest', 'status');
       expect(guest).toMatchObject({
         code: 3,
-        text: expect.stringMatching(/You may not use the engine at \S+ on guest .*permission denied\. .*usermod -aG docker .*sudo: true/),
+        text: expect.stringMatching(/Permission denied for the engine at \S+ on guest .*usermod -aG docker .*sudo: true/),
       });
       if (!missing) {
         const bare = await said('bare', 'logs', id);

@@ -73,10 +73,10 @@ describeSshd('the far side', () => {
     it.each([
       [
         '/usr/sbin/nologin',
-        /^far gives this user no shell: the login ended with exit code 1, and said: This account is currently not available\.$/,
+        /^far does not start a shell for this user: the login ended with exit code 1: This account is currently not available\.$/,
       ],
-      ['/bin/false', /^far gives this user no shell: the login ended with exit code 1\b/],
-      ['/bin/true', /^far gives this user no shell: the login ended with exit code 0\b/],
+      ['/bin/false', /^far does not start a shell for this user: the login ended with exit code 1\b/],
+      ['/bin/true', /^far does not start a shell for this user: the login ended with exit code 0\b/],
       ['/usr/lib/openssh/sftp-server', /no shell/],
     ])('that is none: %s', async (shell, message) => {
       const remote = await enter(await sshd.user({ shell }));
@@ -115,7 +115,7 @@ describeSshd('the far side', () => {
 
     it.each([
       ['asks something', 'echo "Continue? [y/n]"\nread answer\n', 'the last it said was: Continue? [y/n].'],
-      ['never ends', 'while :; do sleep 3600; done\n', 'then no shell answered'],
+      ['never ends', 'while :; do sleep 3600; done\n', 'but its shell does not respond'],
     ])('that %s is given up in a sentence, and not tried again', async (_, bashrc, message) => {
       const user = await bash(bashrc);
       const remote = await enter(user, { shellLimitMs: 3_000 });
@@ -222,7 +222,7 @@ describeSshd('the far side', () => {
       const remote = await enter(user);
       await expect(remote.host.dial({ socket: path }, soon())).rejects.toMatchObject({
         code: 'unreachable.socket',
-        message: `${path} on far cannot be reached: permission denied. It belongs to root and the group daemon.`,
+        message: `${path} on far cannot be reached: permission denied. It belongs to user root and group daemon.`,
         remedy: expect.stringMatching(/usermod -aG daemon .*sudo: true/),
       });
     });
@@ -249,8 +249,8 @@ describeSshd('the far side', () => {
 
   describe('has a disk', () => {
     it.each([
-      ['that is full', 'size=64k', 'no space is left on the filesystem', 'Free space there'],
-      ['that is read-only', 'ro', 'the filesystem is read-only', 'mounted for writing'],
+      ['that is full', 'size=64k', 'the filesystem is full', 'Free space on the host'],
+      ['that is read-only', 'ro', 'the filesystem is read-only', 'as writable'],
     ])('%s: the sentence names folder and host, and nothing is half written', async (_, option, reason, remedy) => {
       const user = await sshd.user();
       const disk = join(user.home, 'disk');
@@ -272,7 +272,7 @@ describeSshd('the far side', () => {
       expect(await readdir(disk)).toEqual(option === 'ro' ? [] : ['file']);
       if (option === 'ro') {
         await expect(remote.host.files.makeFolder(grant, join(disk, 'new'), { mode: 0o700 })).rejects.toMatchObject({
-          message: `The folder ${join(disk, 'new')} cannot be made on far: ${reason}.`,
+          message: `The folder ${join(disk, 'new')} cannot be created on far: ${reason}.`,
         });
       } else expect(await readFile(join(disk, 'file'))).toEqual(Buffer.from(small));
     });

@@ -53,7 +53,7 @@ describeSshd('an engine that only sudo may use', () => {
       name: 'remote',
       destination: { target: 'remote' },
       runFolder: join(folder, 'run'),
-      askProgram: join(import.meta.dirname, '../../bin/askpass'),
+      collectOutput: join(import.meta.dirname, '../../bin/askpass'),
       env: { ...process.env, QUARTERDECK_SSH: program },
       answer: async ({ lines }) => {
         asked.push(lines.join(' '));
@@ -82,10 +82,7 @@ describeSshd('an engine that only sudo may use', () => {
       await writeFile(rules, `${user.name} ALL=(ALL) ALL\n`, { mode: 0o440 });
       const { host, asked, socket } = await open(['wrong', 'geheim-1']);
       await host.openSockets(signal);
-      expect(asked).toEqual([
-        'Password of this user for sudo on remote:',
-        'That was not the password. Password of this user for sudo on remote:',
-      ]);
+      expect(asked).toEqual(['Password of this user for sudo on remote:', 'Wrong password. Password of this user for sudo on remote:']);
       expect(await host.files.facts(socket, signal)).toMatchObject({ kind: 'socket' });
       const heard = await Promise.all(Array.from({ length: 30 }, (_, index) => talk(host, socket, `number ${index}`)));
       expect(heard).toEqual(Array.from({ length: 30 }, (_, index) => `heard number ${index}`));

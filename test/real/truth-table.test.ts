@@ -168,7 +168,7 @@ const table: readonly Row[] = [
     name: 'paused',
     // On a busy machine runc may fail at it.
     happens: ({ engine }, id) => askUntil(engine, `/containers/${id}/pause`, ({ status }) => status < 300, { method: 'POST' }),
-    watched: said('paused', 'paused: its programs are frozen'),
+    watched: said('paused', 'paused: its processes are frozen'),
     until: 'flushed',
   },
   {
@@ -280,14 +280,14 @@ const table: readonly Row[] = [
     container: { service: 'shop/queue' },
     happens: remove,
     watched: undefined,
-    unwatched: said('missing', 'its compose file declares it, but there is no container'),
+    unwatched: said('missing', 'its compose file declares it, but it has no container'),
     until: 'flushed',
   },
   { id: 'first', name: 'created, of a half-created project', isStarted: false, container: { service: 'half/first' }, watched: created },
   {
     id: 'second',
     name: 'not created yet, of a half-created project',
-    watched: partly('not created yet: its project was created only in part, and never started'),
+    watched: partly('not created yet: its project was only partly created and never started'),
   },
 ];
 
@@ -561,7 +561,7 @@ for (const kind of ['docker', 'podman'] as const) {
       expect(Object.keys(rows)).toEqual(expect.arrayContaining(['loose', 'kept', 'stopped', 'completed']));
       expect([...new Set(Object.values(rows).map(({ word }) => word))]).toEqual(['unknown']);
       expect([code, json.hosts[0]?.engine.reachable, json.hosts[0]?.components]).toEqual([3, false, []]);
-      expect(text).toContain('No engine runs at');
+      expect(text).toContain('No engine is running at');
     });
 
     it('nothing of all that was deployed from here, and nothing is said not to have come back', () => {

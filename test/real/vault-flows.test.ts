@@ -155,7 +155,7 @@ describeUnless(missing, 'the procedures of the secrets manager on a real OpenBao
     await fixture.run('vault-delete', reported(), { words });
     expect((await fixture.ask('GET', 'secret/data/apps/web')).status).toBe(404);
     expect((await fixture.run('vault-undelete', reported(), { words })).message).toBe(
-      `Version ${newest?.version} of secret/apps/web is there again.`,
+      `Version ${newest?.version} of secret/apps/web is restored.`,
     );
     await fixture.run('vault-destroy', reported({ versions: [['1']] }), { words });
     await expect(fixture.run('vault-undelete', reported(), { words, options: { version: '1' } })).rejects.toMatchObject({

@@ -29,7 +29,7 @@ export async function runAuditVerb(
     return 0;
   }
   if (action !== 'verify')
-    throw new Fault('usage.audit', `audit knows no "${cleanLine(action)}".`, 'Use "quarterdeck audit" or "quarterdeck audit verify".');
+    throw new Fault('usage.audit', `Unknown audit command "${cleanLine(action)}".`, 'Use quarterdeck audit or quarterdeck audit verify.');
   const report = await audit.verify();
   if (options.json)
     output.json({ schema: 1, ...report, whole: report.problems.length === 0 && report.unchecked === 0 && !lockedOf(report) });
@@ -54,7 +54,7 @@ export async function runAuditVerb(
   return 0;
 }
 
-/** Returns the keychain that did not answer and may hold the key. Without the key, anyone with this account could have written the log. */
+/** Returns the keychain that did not respond and may hold the key. Without the key, anyone with this account could have written the log. */
 function lockedOf({ entries, away }: AuditReport): AuditReport['away'][number] | undefined {
   return entries > 0 ? away.find(({ kind, absent }) => kind === 'keychain' && !absent) : undefined;
 }
@@ -83,7 +83,7 @@ function printTable(entries: readonly AuditEntry[], total: number, output: Outpu
   if (entries.length === 0) return output.line('No changes yet.');
   const rows = entries.map((entry) => [
     entry.at.slice(0, 19).replace('T', ' '),
-    entry.outcome ?? 'begun',
+    entry.outcome ?? 'started',
     entry.flow,
     cleanLine(`${entry.host} ${subjectText(entry)}`.trimEnd()),
     cleanLine(entry.who.sudoUser ? `${entry.who.sudoUser} as ${entry.who.user}` : entry.who.user) +
@@ -92,12 +92,12 @@ function printTable(entries: readonly AuditEntry[], total: number, output: Outpu
   ]);
   const severity = (row: number) => outcomeSeverities[entries[row]?.outcome ?? 'cancelled'];
   const columns = [
-    { heading: 'WHEN (UTC)' },
+    { heading: 'TIME (UTC)' },
     { heading: 'OUTCOME', paint: (cell: string, row: number) => output.paint(severity(row), cell) },
     { heading: 'FLOW' },
-    { heading: 'ABOUT', least: 12 },
-    { heading: 'WHO', least: 8 },
-    { heading: 'WHAT', least: 14, paint: (cell: string) => output.paint('faint', cell) },
+    { heading: 'TARGET', least: 12 },
+    { heading: 'USER', least: 8 },
+    { heading: 'CHANGE', least: 14, paint: (cell: string) => output.paint('faint', cell) },
   ];
   output.table(columns, rows);
   if (total > entries.length) output.line(output.paint('faint', `The last ${entries.length} of ${total}; --all shows all of them.`));
@@ -132,14 +132,14 @@ function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, aw
   if (byKeyFile > 0) {
     const count = countText(byKeyFile, 'entry was', 'entries were');
     const why = 'only protected by the key file, which any program of this account can read';
-    print('warning', `${count} written while the keychain did not answer: ${why}.`);
+    print('warning', `${count} written while the keychain did not respond: ${why}.`);
   }
   if (damaged !== undefined) print('warning', damagedText(damaged));
   for (const { kind, reason } of away)
-    print('faint', `The ${kind === 'keychain' ? 'keychain' : 'key file'} was not asked: ${cleanLine(reason)}`);
+    print('faint', `The ${kind === 'keychain' ? 'keychain' : 'key file'} was not queried: ${cleanLine(reason)}`);
   if (keptIn === 'file')
     print(
       'faint',
-      'There is no keychain, so the key is in a file beside the log: this detects accidents and other users, but not you or root.',
+      'The key is in a file beside the log, because this machine has no keychain: changes by accident or by other users are detected, changes by you or root are not.',
     );
 }

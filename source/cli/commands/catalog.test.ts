@@ -72,7 +72,7 @@ describe('catalog list', () => {
     const none = await run(['list', 'xqzzwv']);
     expect(none).toMatchObject({
       code: 0,
-      lines: ['Nothing in the catalog is like "xqzzwv". "quarterdeck catalog list" names all there is.'],
+      lines: ['No component matches "xqzzwv". List all: quarterdeck catalog list'],
     });
   });
 
@@ -221,7 +221,7 @@ describe('catalog check', () => {
     expect(code).toBe(1);
     expect(lines).toEqual([
       `${folder}/notes/component.yaml:12:25 error ports.web.exposuer`,
-      '  "exposuer" is not known here.',
+      '  Unknown key "exposuer".',
       '  Did you mean "exposure"?',
       '',
       '✖ 0 components can be used, 1 error.',

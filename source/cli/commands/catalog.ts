@@ -44,7 +44,7 @@ export async function runCatalogVerb(
       return checkFolder(catalog, isAbsolute(folder) ? folder : join(process.cwd(), folder), folder, output, options.json);
     }
     default:
-      throw usage(`catalog knows no "${cleanLine(action)}".`, nameRemedy(action, ['list', 'show', 'check', 'schema', 'new'], ''));
+      throw usage(`Unknown catalog command "${cleanLine(action)}".`, nameRemedy(action, ['list', 'show', 'check', 'schema', 'new'], ''));
   }
 }
 
@@ -64,7 +64,7 @@ function showEntry(catalog: Catalog, id: string, output: Output, json: boolean):
 }
 
 async function printSchema(output: Output, path: boolean, more: string | undefined): Promise<number> {
-  if (more !== undefined) throw usage(`catalog schema takes no name: "${cleanLine(more)}" is one word too many.`);
+  if (more !== undefined) throw usage(`catalog schema accepts no arguments: unexpected "${cleanLine(more)}".`);
   output.lines((path ? schemaFile() : await readInstalled(schemaName)).trimEnd().split('\n'));
   return 0;
 }
@@ -120,14 +120,13 @@ function catalogLines(entries: readonly CatalogEntry[], output: Output, searched
   ]);
   const columns = [
     { heading: 'COMPONENT' },
-    { heading: 'WHAT IT IS', least: 24 },
+    { heading: 'DESCRIPTION', least: 24 },
     { heading: 'PRODUCT', least: 12 },
     { heading: 'PORTS', least: 11, paint: (cell: string) => output.paint('faint', cell) },
   ];
   const table = tableLines(columns, rows, { width: output.columns });
   const shown = cleanLine(searched);
-  if (searched !== '' && entries.length === 0)
-    return [`Nothing in the catalog is like "${shown}". "quarterdeck catalog list" names all there is.`];
+  if (searched !== '' && entries.length === 0) return [`No component matches "${shown}". List all: quarterdeck catalog list`];
   const hint = 'Show one: quarterdeck catalog show ID';
   if (searched !== '') return [...table, '', `${countText(entries.length, 'component')} for "${shown}". ${hint}`];
   const lines: string[] = [];

@@ -38,7 +38,7 @@ describe('verbs and options', () => {
     const lines = await complete('');
     expect(wordsOf(lines)).toEqual(expect.arrayContaining(['status', 'deploy', 'hosts', 'completion', 'help']));
     expect(wordsOf(lines)).not.toContain('complete');
-    expect(lines).toContain('ports\twho listens where, and who can reach it');
+    expect(lines).toContain('ports\tlist open ports, their owners and who can reach them');
     expect(wordsOf(await complete('hosts', ''))).toEqual(['list', 'add', 'check', 'remove', 'trust']);
     expect(wordsOf(await complete('--json', '--host', 'nas', 'sta'))).toEqual(['status', 'start']);
   });
@@ -98,7 +98,7 @@ describe('hosts', () => {
     await write('own/state/engines/nas.json', '["unix:///var/run/docker.sock", "unix:///run/podman/podman.sock"]');
     expect(await complete('--host', '')).toEqual([
       'local\tthis machine',
-      'all\tevery host',
+      'all\tall hosts',
       'nas\top@nas.lan',
       'nas/podman\top@nas.lan',
       'vps\tvps',

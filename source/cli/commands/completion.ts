@@ -75,7 +75,7 @@ async function engineWords({ paths, settings }: Around): Promise<Candidate[]> {
       return knownEngineNames(name, known).map((word) => ({ word, meaning: ssh }));
     }),
   );
-  return [{ word: 'local', meaning: 'this machine' }, { word: 'all', meaning: 'every host' }, ...words.flat()];
+  return [{ word: 'local', meaning: 'this machine' }, { word: 'all', meaning: 'all hosts' }, ...words.flat()];
 }
 
 /** Returns the names in the ssh configuration that are also valid host names here. */

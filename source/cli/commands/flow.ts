@@ -13,7 +13,7 @@ import type { Operator } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { type Answers, readAnswers, unusedAnswers, withAnswers } from '../answers.ts';
 import type { VerbContext } from '../command.ts';
-import { deployedAs, findComponent, findEntry, speakerOf, subjectOf } from '../find-component.ts';
+import { componentWithApi, deployedAs, findComponent, findEntry, subjectOf } from '../find-component.ts';
 import { TextSink } from '../shown-text.ts';
 import { whileWaiting } from '../slow-waits.ts';
 import { createTerminalOperator } from '../terminal-operator.ts';
@@ -40,7 +40,7 @@ export async function runFlowVerb(
   const snapshot = await settleFleet(context, app.fleet);
   if (options.host === 'all' && flow.right !== 'read' && !flow.offline && snapshot.engines.length > 1) throw onAll(flow, snapshot);
   if (!flow.offline) throwIfNothingAnswers(snapshot);
-  const subject = flow.speaks === undefined ? written : speakerOf(flow, flow.speaks, words, snapshot, options.host);
+  const subject = flow.speaks === undefined ? written : componentWithApi(flow, flow.speaks, words, snapshot, options.host);
   const stdin = flags.stdin === true ? await readAll(context.stdin, signal, '--stdin') : undefined;
   const answers = await answersOf(context, stdin !== undefined);
   const base = { options: flags, stdin, words: subject?.words ?? words };
@@ -150,8 +150,8 @@ async function readOnlyRefusal({ options, paths, env }: VerbContext, flow: Flow,
 }
 
 function onAll(flow: Flow, { engines }: FleetSnapshot): Fault {
-  const remedy = `Run it for one host after the other: ${engines.map(({ name }) => `--host ${cleanLine(name)}`).join(', ')}.`;
-  return new Fault('usage.host', `--host all is for looking, and "${flow.verb}" changes something.`, remedy);
+  const remedy = `Run it once for each host: ${engines.map(({ name }) => `--host ${cleanLine(name)}`).join(', ')}.`;
+  return new Fault('usage.host', `--host all is only valid for commands that change nothing; "${flow.verb}" does.`, remedy);
 }
 
 /** Returns whether only a program's output may reach the pipe: `exec db -- pg_dump > dump.sql`. */

@@ -16,8 +16,8 @@ export async function runFlowsVerb({ output, options }: VerbContext, flows: read
   const columns = [
     { heading: 'VERB', paint: (cell: string) => output.paint('accent', cell) },
     { heading: 'RIGHT' },
-    { heading: 'ABOUT' },
-    { heading: 'WHAT IT DOES', least: 20 },
+    { heading: 'TARGET' },
+    { heading: 'DESCRIPTION', least: 20 },
   ];
   output.table(columns, rows);
   return 0;

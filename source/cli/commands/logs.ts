@@ -131,7 +131,7 @@ function tailOf({ tail }: LogsFlags): number | undefined {
   if (tail === undefined || tail === 'all') return undefined;
   const lines = /^\d{1,9}$/.test(tail) ? Number(tail) : Number.NaN;
   if (Number.isNaN(lines))
-    throw usage('tail', `--tail takes a number of lines, and "${cleanLine(tail)}" is none.`, 'For example --tail 100, or --tail all.');
+    throw usage('tail', `--tail must be a number of lines or all, not "${cleanLine(tail)}".`, 'For example --tail 100, or --tail all.');
   return lines;
 }
 
@@ -192,7 +192,7 @@ function narrow(components: Map<string, ComponentView>, services: Map<string, Se
   const known = new Set([...components.values()].flatMap((component) => component.services.map(({ name }) => name)));
   const unknown = wanted.find((name) => !known.has(name));
   if (unknown !== undefined) {
-    throw usage('service', `There is no service "${cleanLine(unknown)}" here.`, nameRemedy(unknown, known, 'It has none yet.'));
+    throw usage('service', `No service is named "${cleanLine(unknown)}".`, nameRemedy(unknown, known, 'It has none yet.'));
   }
   for (const [key, component] of components) {
     const here = component.services
@@ -207,7 +207,7 @@ function withContainers(components: readonly ComponentView[], note: (sentence: s
   const readable = components.filter((component) => component.services.some(({ containerId }) => containerId !== undefined));
   const without = components.filter((component) => !readable.includes(component)).map(({ id }) => id);
   if (without.length === 0) return components;
-  const sentence = `${without.join(', ')} ${without.length === 1 ? 'has' : 'have'} no container, and so no log.`;
+  const sentence = `${without.join(', ')} ${without.length === 1 ? 'has' : 'have'} no container and no log.`;
   if (readable.length === 0) throw new Fault('failed.noContainer', sentence, 'Start it, or use --follow to wait for it.');
   note(sentence);
   return readable;

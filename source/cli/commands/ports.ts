@@ -57,10 +57,10 @@ function printPorts(ports: readonly PortView[], output: Output) {
   });
   const severity = (row: number) => severityOf(ports[row] as PortView);
   const columns: TableColumn[] = [
-    { heading: '  LISTENS AT', least: 18, paint: (cell, row) => output.paint(severity(row), cell.slice(0, 1)) + cell.slice(1) },
+    { heading: '  ADDRESS', least: 18, paint: (cell, row) => output.paint(severity(row), cell.slice(0, 1)) + cell.slice(1) },
     { heading: 'EXPOSURE', paint: (cell, row) => output.paint(severity(row), cell) },
-    { heading: 'WHO', least: 14 },
-    { heading: 'WHAT FOR', least: 10, paint: (cell) => output.paint('faint', cell) },
+    { heading: 'OWNER', least: 14 },
+    { heading: 'PURPOSE', least: 10, paint: (cell) => output.paint('faint', cell) },
   ];
   output.table(columns, rows);
 }

@@ -10,23 +10,23 @@ import { runFlowVerb } from './flow.ts';
 
 export async function runPracticeVerb(context: VerbContext, action: string | undefined, words: readonly string[]): Promise<number> {
   if (action === 'serve') {
-    if (words.length > 0) throw new Fault('usage.words', 'practice serve accepts no arguments.', 'quarterdeck practice serve');
+    if (words.length > 0) throw new Fault('usage.words', '"practice serve" accepts no arguments.', 'quarterdeck practice serve');
     return serve(context);
   }
   if (action === 'incident') return playIncident(context, words);
   if (action === 'compose') return runPracticeCompose(context.env, words);
   const remedy = nameRemedy(action ?? '', ['serve', 'incident'], 'Use practice, practice serve or practice incident [NAME].');
-  throw new Fault('usage.practice', `practice does not know "${cleanLine(action ?? '')}".`, remedy);
+  throw new Fault('usage.practice', `Unknown practice command "${cleanLine(action ?? '')}".`, remedy);
 }
 
 export function describePractice({ output }: VerbContext): number {
   output.lines([
-    'The practice stack is a container engine with a dozen components that live in memory: logs, health, a secrets manager that really seals. It does not touch this machine.',
+    'The practice stack is a simulated container engine with a dozen components, in memory only: logs, health checks, a secrets manager that really seals. It does not touch this machine.',
     '',
     'In a terminal "quarterdeck practice" opens the console on it.',
-    'quarterdeck practice serve [--json]     runs it until it is stopped, and prints where it is',
-    'quarterdeck practice incident [NAME]    lets something go wrong in the one that is served',
-    'quarterdeck --practice VERB             does it there: quarterdeck --practice status',
+    'quarterdeck practice serve [--json]     runs it until it is stopped, and prints its address',
+    'quarterdeck practice incident [NAME]    simulates a failure in the one that is served',
+    'quarterdeck --practice VERB             runs a command on it: quarterdeck --practice status',
   ]);
   return 0;
 }

@@ -141,6 +141,6 @@ test('it is not gone on with on a host that it was not about', async () => {
   const { begin, context, resumed } = await fixture();
   const left = await begin('walk', undefined, { engineName: 'nas/podman' });
   const on = (host: string) => runRunVerb({ ...context(), options: { ...context().options, host } }, flows, left);
-  await expect(on('attic')).rejects.toMatchObject({ code: 'usage.host', message: `Run ${left} is about nas/podman, not attic.` });
+  await expect(on('attic')).rejects.toMatchObject({ code: 'usage.host', message: `Run ${left} belongs to nas/podman, not attic.` });
   expect(resumed).toEqual([]);
 });

@@ -19,12 +19,12 @@ export async function runRunVerb(context: VerbContext, flows: readonly Flow[], r
   const run = open.find((each) => each.run === resume);
   const flow = run && resumable.get(run.flow);
   if (!run || !flow) {
-    throw new Fault('usage.run', `There is no run "${cleanLine(resume)}" to resume.`, 'List them: quarterdeck run');
+    throw new Fault('usage.run', `No interrupted run is named "${cleanLine(resume)}".`, 'List them: quarterdeck run');
   }
   const { options } = context;
   const { host } = options;
   if (host !== undefined && run.engineName !== host && !run.engineName.startsWith(`${host}/`)) {
-    const message = `Run ${run.run} is about ${cleanLine(run.engineName)}, not ${cleanLine(host)}.`;
+    const message = `Run ${run.run} belongs to ${cleanLine(run.engineName)}, not ${cleanLine(host)}.`;
     throw new Fault('usage.host', message, `Resume it there: quarterdeck run --resume ${run.run}`);
   }
   const meant = host === undefined && run.engineName !== 'local' && context.practice === undefined ? run.engineName : undefined;
@@ -88,6 +88,6 @@ function shownName(component: string, key: string | undefined): string {
 
 function damageText({ file, reason }: DamagedRun): string {
   return cleanLine(
-    `${reason} Its run may have been interrupted. Check what it did: quarterdeck audit. Then move the journal away: ${file}`,
+    `${reason} Its run may have been interrupted. Check what it did: quarterdeck audit. Then delete the journal or move it elsewhere: ${file}`,
   );
 }

@@ -92,14 +92,14 @@ function checkShape(policy: PolicyText, { minor, users }: PolicySurroundings): v
   const { root } = policy;
   if (root?.type !== 'object') {
     if (policy.text.trim() === '') policy.warn(root, everybody);
-    else policy.report('error', root?.offset ?? 0, 'A policy is an object in { }.');
+    else policy.report('error', root?.offset ?? 0, 'A policy must be an object in { }.');
     return;
   }
   const seen = new Set<string>();
   for (const { name, key } of membersOf(root)) {
-    if (!topLevel.includes(name)) policy.wrong(key, `"${name}" is nothing that a policy has: ${topLevel.join(', ')}.`);
-    else if (minor < 29 && since29.includes(name)) policy.wrong(key, `"${name}" is known from Headscale 0.29 on.`);
-    if (seen.has(name)) policy.wrong(key, `"${name}" is there twice: only one of both would count.`);
+    if (!topLevel.includes(name)) policy.wrong(key, `Unknown section "${name}". Use one of: ${topLevel.join(', ')}.`);
+    else if (minor < 29 && since29.includes(name)) policy.wrong(key, `"${name}" requires Headscale 0.29 or later.`);
+    if (seen.has(name)) policy.wrong(key, `"${name}" is defined twice: only one of them applies.`);
     seen.add(name);
   }
   const names = namesOf(policy, { minor, users });
@@ -124,12 +124,12 @@ function namesOf(policy: PolicyText, { minor, users }: PolicySurroundings): Poli
     usersMustBeThere: minor >= 29,
   };
   for (const { name, key, value } of membersOf(objectIn(policy, 'groups'))) {
-    if (!name.startsWith('group:')) policy.wrong(key, `"${name}": the name of a group begins with "group:".`);
-    if (value.type !== 'array') policy.wrong(value, `"${name}" is a list of users in [ ].`);
+    if (!name.startsWith('group:')) policy.wrong(key, `"${name}": the name of a group must begin with "group:".`);
+    if (value.type !== 'array') policy.wrong(value, `"${name}" must be a list of users in [ ].`);
     const members = partsOf(value).flatMap((node) => textIn(policy, node) ?? []);
     for (const node of partsOf(value)) {
       const member = textOf(node);
-      if (member?.startsWith('group:')) policy.wrong(node, `"${member}": a group holds users alone, no other group.`);
+      if (member?.startsWith('group:')) policy.wrong(node, `"${member}": a group can only contain users, not other groups.`);
       else if (member !== undefined) checkUser(policy, node, member, names);
     }
     groups.set(name, members);
@@ -140,7 +140,7 @@ function namesOf(policy: PolicyText, { minor, users }: PolicySurroundings): Poli
 function hostsOf(policy: PolicyText): readonly string[] {
   return membersOf(objectIn(policy, 'hosts')).map(({ name, value }) => {
     const address = textOf(value);
-    if (address === undefined || !isAddress(address)) policy.wrong(value, `"${name}" needs an address, or a range as 10.0.0.0/24.`);
+    if (address === undefined || !isAddress(address)) policy.wrong(value, `"${name}" requires an address, or a range such as 10.0.0.0/24.`);
     return name;
   });
 }
@@ -148,8 +148,8 @@ function hostsOf(policy: PolicyText): readonly string[] {
 function checkTagOwners(policy: PolicyText, names: PolicyNames): void {
   for (const { name, key, value } of membersOf(objectIn(policy, 'tagOwners'))) {
     if (!/^tag:[a-z]\S*$/.test(name) || name !== name.toLowerCase())
-      policy.wrong(key, `"${name}": a tag begins with "tag:" and a small letter.`);
-    if (value.type !== 'array') policy.wrong(value, `The owners of "${name}" are a list in [ ].`);
+      policy.wrong(key, `"${name}": a tag must begin with "tag:" and a lower-case letter.`);
+    if (value.type !== 'array') policy.wrong(value, `The owners of "${name}" must be a list in [ ].`);
     for (const node of partsOf(value)) {
       const owner = textIn(policy, node);
       if (owner !== undefined) checkName(policy, node, owner, 'owner', names);
@@ -157,8 +157,7 @@ function checkTagOwners(policy: PolicyText, names: PolicyNames): void {
   }
 }
 
-const everybody =
-  'There are no acls and no grants: every node reaches every other. From the first rule on, what no rule accepts is denied.';
+const everybody = 'Without acls or grants every node reaches every other. With the first rule, everything that no rule accepts is denied.';
 
 function tellImplicitDeny(policy: PolicyText, names: PolicyNames, { sources, destinations }: Reach, users: readonly PolicyUser[]): void {
   const lists = ['acls', 'grants'].flatMap((name) => memberOf(policy.root, name) ?? []);
@@ -167,15 +166,15 @@ function tellImplicitDeny(policy: PolicyText, names: PolicyNames, { sources, des
     return;
   }
   if (lists.every((list) => partsOf(list).length === 0)) {
-    policy.warn(lists[0], 'The list of rules is empty: nobody reaches anybody.');
+    policy.warn(lists[0], 'The list of rules is empty: no node reaches any other.');
     return;
   }
   const isOpen = ['*', 'autogroup:danger-all', 'autogroup:member'].some((name) => sources.has(name));
   const named = new Set([...sources].flatMap((name) => names.groups.get(name) ?? [name]));
   const left = users.filter(({ name, email }) => !['', '@'].some((end) => named.has(name + end)) && !(email !== '' && named.has(email)));
   if (!isOpen && left.length > 0)
-    policy.warn(lists[0], `No rule lets them in, so their nodes reach nothing: ${left.map(({ name }) => name).join(', ')}.`);
+    policy.warn(lists[0], `No rule has these users as a source, so their nodes reach nothing: ${left.map(({ name }) => name).join(', ')}.`);
   if (destinations.has('*') || destinations.has('autogroup:tagged')) return;
   for (const { name, key } of membersOf(memberOf(policy.root, 'tagOwners')))
-    if (!destinations.has(name)) policy.warn(key, `No rule leads to ${name}: what has this tag is reached by nobody.`);
+    if (!destinations.has(name)) policy.warn(key, `No rule has ${name} as a destination: nodes with this tag cannot be reached.`);
 }

@@ -24,18 +24,18 @@ function rulesOf(policy: PolicyText, kind: RuleKind): readonly Node[] {
   const list = memberOf(policy.root, kind);
   if (!list) return [];
   if (list.type !== 'array') {
-    policy.wrong(list, `"${kind}" is a list of rules in [ ].`);
+    policy.wrong(list, `"${kind}" must be a list of rules in [ ].`);
     return [];
   }
   const known: readonly string[] = members[kind];
   return partsOf(list).filter((rule) => {
     if (rule.type !== 'object') {
-      policy.wrong(rule, 'A rule in { } is expected here.');
+      policy.wrong(rule, 'Expected a rule in { }.');
       return false;
     }
     for (const { name, key } of membersOf(rule))
       if (!known.includes(name) && !name.startsWith('#'))
-        policy.wrong(key, `"${name}" is nothing that a rule under "${kind}" has: ${known.join(', ')}.`);
+        policy.wrong(key, `Unknown key "${name}" in a rule under "${kind}". Use one of: ${known.join(', ')}.`);
     return true;
   });
 }
@@ -43,11 +43,11 @@ function rulesOf(policy: PolicyText, kind: RuleKind): readonly Node[] {
 function listIn(policy: PolicyText, rule: Node, name: string, { needed = true } = {}): readonly Node[] {
   const list = memberOf(rule, name);
   if (list && list.type !== 'array') {
-    policy.wrong(list, `"${name}" is a list in [ ].`);
+    policy.wrong(list, `"${name}" must be a list in [ ].`);
     return [];
   }
   const parts = partsOf(list);
-  if (needed && parts.length === 0) policy.wrong(list ?? rule, `The rule has nothing under "${name}", so that it is about nobody.`);
+  if (needed && parts.length === 0) policy.wrong(list ?? rule, `The rule has no "${name}", so it applies to nothing.`);
   return parts;
 }
 
@@ -64,7 +64,7 @@ function checkAction(policy: PolicyText, rule: Node, allowed: readonly string[])
   const node = memberOf(rule, 'action');
   const action = textOf(node);
   if (action === undefined || !allowed.includes(action))
-    policy.wrong(node ?? rule, `"action" is ${allowed.map((one) => `"${one}"`).join(' or ')}: what no rule accepts is denied.`);
+    policy.wrong(node ?? rule, `"action" must be ${allowed.map((one) => `"${one}"`).join(' or ')}: all else is denied.`);
   return action;
 }
 
@@ -73,7 +73,7 @@ function checkProtocol(policy: PolicyText, node: Node | undefined): void {
   const text = textOf(node) ?? String(node.value);
   const isNumber = /^(?:0|[1-9]\d{0,2})$/.test(text) && Number(text) <= 255;
   if (text !== '' && !isNumber && !protocols.has(text.toLowerCase()))
-    policy.wrong(node, `"${text}" is no protocol: tcp, udp, icmp and so on, or a number up to 255.`);
+    policy.wrong(node, `Unknown protocol "${text}". Use a name such as tcp, udp or icmp, or a number up to 255.`);
 }
 
 export function checkAcls(policy: PolicyText, names: PolicyNames, reach: Reach): void {
@@ -88,7 +88,7 @@ export function checkAcls(policy: PolicyText, names: PolicyNames, reach: Reach):
       // Without ports, the last colon is part of the name.
       const isBare = !split || names.tags.has(text) || names.groups.has(text) || (isAddress(text) && !text.startsWith('['));
       const problem = split && portsProblem(split.ports);
-      if (isBare) policy.wrong(node, `"${text}" says no ports: write "${text}:*" for all, or "${text}:443".`);
+      if (isBare) policy.wrong(node, `"${text}" has no ports: write "${text}:*" for all, or "${text}:443".`);
       else if (problem !== undefined) policy.wrong(node, problem);
       else {
         checkName(policy, node, split.name, 'destination', names);
@@ -105,11 +105,11 @@ export function checkGrants(policy: PolicyText, names: PolicyNames, reach: Reach
     for (const node of listIn(policy, rule, 'via', { needed: false })) {
       const tag = textIn(policy, node);
       if (tag === undefined) continue;
-      if (!tag.startsWith('tag:')) policy.wrong(node, `"${tag}": a way is led through tags alone.`);
+      if (!tag.startsWith('tag:')) policy.wrong(node, `"${tag}": "via" accepts only tags.`);
       else checkName(policy, node, tag, 'source', names);
     }
     const ports = listIn(policy, rule, 'ip', { needed: false });
-    if (ports.length === 0 && !memberOf(rule, 'app')) policy.wrong(rule, 'A grant has ports under "ip", or something under "app".');
+    if (ports.length === 0 && !memberOf(rule, 'app')) policy.wrong(rule, 'A grant requires ports under "ip", or a capability under "app".');
     for (const node of ports) {
       const text = textIn(policy, node);
       const problem = text === undefined ? undefined : portsProblem(splitPorts(text)?.ports ?? text);
@@ -126,9 +126,9 @@ export function checkSsh(policy: PolicyText, names: PolicyNames): void {
     for (const node of listIn(policy, rule, 'users')) textIn(policy, node);
     const period = memberOf(rule, 'checkPeriod');
     if (!period) continue;
-    if (action !== 'check') policy.wrong(period, '"checkPeriod" goes with the action "check" alone.');
+    if (action !== 'check') policy.wrong(period, '"checkPeriod" is only valid with the action "check".');
     const hours = Number(/^(\d{1,6})h(?:0m0s)?$/.exec(textOf(period) ?? '')?.[1] ?? 0);
-    if (hours > longestCheckHours) policy.wrong(period, `A check lasts for ${longestCheckHours} hours (a week) at most.`);
+    if (hours > longestCheckHours) policy.wrong(period, `"checkPeriod" must be at most ${longestCheckHours} hours (a week).`);
   }
 }
 
@@ -136,10 +136,10 @@ export function checkAutoApprovers(policy: PolicyText, names: PolicyNames): void
   const node = objectIn(policy, 'autoApprovers');
   for (const { name, key, value } of membersOf(node)) {
     if (name === 'exitNode') checkNames(policy, partsOf(value), 'owner', names);
-    else if (name !== 'routes') policy.wrong(key, `"${name}" is nothing that autoApprovers has: routes, exitNode.`);
+    else if (name !== 'routes') policy.wrong(key, `Unknown key "${name}" in autoApprovers. Use routes or exitNode.`);
   }
   for (const { name, key, value } of membersOf(memberOf(node, 'routes'))) {
-    if (!isAddress(name) || !name.includes('/')) policy.wrong(key, `"${name}" is no range of addresses: 192.168.1.0/24.`);
+    if (!isAddress(name) || !name.includes('/')) policy.wrong(key, `"${name}" is not an address range such as 192.168.1.0/24.`);
     checkNames(policy, partsOf(value), 'owner', names);
   }
 }
@@ -173,11 +173,11 @@ export function isAddress(text: string): boolean {
 /** Checks a user as it is written: `ann@`, `ann@example.com`. */
 export function checkUser(policy: PolicyText, node: Node, name: string, { users, usersHaveAt, usersMustBeThere }: PolicyNames): void {
   if (usersHaveAt && !name.includes('@')) {
-    policy.wrong(node, `"${name}": a user is written with an @ behind the name: "${name}@".`);
+    policy.wrong(node, `"${name}": a user name must end with @: "${name}@".`);
     return;
   }
   if (!users || users.has(name) || users.has(name.replace(/@$/, ''))) return;
-  const message = `"${name}" is no user of this control server.`;
+  const message = `"${name}" is not a user of this control server.`;
   if (usersMustBeThere) policy.wrong(node, message);
   else policy.warn(node, message);
 }
@@ -187,32 +187,32 @@ export function checkUser(policy: PolicyText, node: Node, name: string, { users,
 export function checkName(policy: PolicyText, node: Node, name: string, side: Side, names: PolicyNames): void {
   if (name === '*') {
     if (side === 'ssh destination')
-      policy.wrong(node, '"*" cannot be where ssh leads to: name tags, users, autogroup:member or autogroup:tagged.');
-    else if (side === 'owner') policy.wrong(node, '"*" cannot own a tag: name users, groups or tags.');
+      policy.wrong(node, '"*" cannot be a destination of ssh: use tags, users, autogroup:member or autogroup:tagged.');
+    else if (side === 'owner') policy.wrong(node, '"*" cannot own a tag: use users, groups or tags.');
     return;
   }
   if (name.startsWith('group:')) {
-    if (!names.groups.has(name)) policy.wrong(node, `"${name}" is not among the groups.`);
+    if (!names.groups.has(name)) policy.wrong(node, `"${name}" is not defined under groups.`);
   } else if (name.startsWith('tag:')) {
-    if (!names.tags.has(name)) policy.wrong(node, `"${name}" is not under tagOwners: nobody may give that tag to a node.`);
+    if (!names.tags.has(name)) policy.wrong(node, `"${name}" is not defined under tagOwners: no user can assign it to a node.`);
   } else if (name.startsWith('autogroup:')) checkAutogroup(policy, node, name, side);
   else if (name.includes('@')) checkUser(policy, node, name, names);
   else if (side === 'owner')
     policy.wrong(
       node,
-      names.usersHaveAt ? `"${name}" can own no tag: name a user ("${name}@"), a group or a tag.` : `"${name}" can own no tag.`,
+      names.usersHaveAt ? `"${name}" cannot own a tag: use a user ("${name}@"), a group or a tag.` : `"${name}" cannot own a tag.`,
     );
   else if (isAddress(name) || names.hosts.has(name)) {
     const kind = isAddress(name) ? 'addresses' : 'hosts';
-    if (side === 'ssh destination') policy.wrong(node, `"${name}": ssh leads to users, tags and autogroups, not to ${kind}.`);
-  } else if (names.usersHaveAt)
-    policy.wrong(node, `"${name}" is none of the hosts; a user is written with an @ behind the name: "${name}@".`);
+    if (side === 'ssh destination')
+      policy.wrong(node, `"${name}": a destination of ssh must be a user, a tag or an autogroup, not one of ${kind}.`);
+  } else if (names.usersHaveAt) policy.wrong(node, `"${name}" is not defined under hosts; a user name must end with @: "${name}@".`);
   else checkUser(policy, node, name, names);
 }
 
 function checkAutogroup(policy: PolicyText, node: Node, name: string, side: Side): void {
   if (side === 'owner') policy.wrong(node, `"${name}" cannot own a tag.`);
-  else if (!autogroups[side].includes(name)) policy.wrong(node, `"${name}" cannot stand here; what can: ${autogroups[side].join(', ')}.`);
+  else if (!autogroups[side].includes(name)) policy.wrong(node, `"${name}" is not allowed here. Use: ${autogroups[side].join(', ')}.`);
 }
 
 /** Parses `host:ports`, where the ports are the part after the last colon. */
@@ -229,7 +229,7 @@ function portsProblem(ports: string): string | undefined {
     const first = Number(found?.[1]);
     const last = Number(found?.[2] ?? found?.[1]);
     if (!found || first < 1 || last > 65_535 || last < first)
-      return `"${range}" are no ports: * or numbers from 1 to 65535, as 80,443 or 8000-8999.`;
+      return `"${range}" is not a list of ports: use * or numbers from 1 to 65535, such as 80,443 or 8000-8999.`;
   }
   return undefined;
 }
@@ -237,13 +237,13 @@ function portsProblem(ports: string): string | undefined {
 /** Returns a part of the policy that must be an object; any other value is reported. */
 export function objectIn(policy: PolicyText, name: string): Node | undefined {
   const node = memberOf(policy.root, name);
-  if (node && node.type !== 'object') policy.wrong(node, `"${name}" is an object in { }.`);
+  if (node && node.type !== 'object') policy.wrong(node, `"${name}" must be an object in { }.`);
   return node;
 }
 
 /** Returns a part of a list that must be a text; any other value is reported. */
 export function textIn(policy: PolicyText, node: Node): string | undefined {
   const text = textOf(node);
-  if (text === undefined) policy.wrong(node, 'A text in double quotes is expected here.');
+  if (text === undefined) policy.wrong(node, 'Expected a string in double quotes.');
   return text;
 }

@@ -28,7 +28,7 @@ export class PolicyText {
     else
       for (const error of errors) {
         const code = printParseErrorCode(error.error);
-        this.report('error', this.#position(error), syntaxWords[code] ?? `This cannot be read (${code}).`);
+        this.report('error', this.#position(error), syntaxWords[code] ?? `Cannot parse this (${code}).`);
       }
   }
 
@@ -71,19 +71,19 @@ export const partsOf = (node: Node | undefined): readonly Node[] => (node?.type 
 export const textOf = (node: Node | undefined): string | undefined => (node?.type === 'string' ? String(node.value) : undefined);
 
 const syntaxWords: Readonly<Record<string, string>> = {
-  InvalidSymbol: 'This is no word of JSON: texts stand in double quotes.',
-  InvalidNumberFormat: 'This is no number.',
-  PropertyNameExpected: 'A name in double quotes is expected here.',
-  ValueExpected: 'A value is expected here.',
-  ColonExpected: 'A colon is expected here.',
-  CommaExpected: 'A comma is expected before this.',
+  InvalidSymbol: 'Unexpected word: strings must be in double quotes.',
+  InvalidNumberFormat: 'This is not a valid number.',
+  PropertyNameExpected: 'Expected a name in double quotes.',
+  ValueExpected: 'Expected a value.',
+  ColonExpected: 'Expected a colon.',
+  CommaExpected: 'Expected a comma before this.',
   CloseBraceExpected: 'A closing } is missing.',
   CloseBracketExpected: 'A closing ] is missing.',
-  EndOfFileExpected: 'The policy ends before this: something stands behind its last }.',
+  EndOfFileExpected: 'Unexpected text after the last }.',
   UnexpectedEndOfComment: 'This comment is not closed.',
-  UnexpectedEndOfString: 'This text is not closed: a double quote is missing.',
-  UnexpectedEndOfNumber: 'This number ends too early.',
-  InvalidUnicode: 'This \\u needs four hexadecimal digits.',
-  InvalidEscapeCharacter: 'A backslash does not stand before this.',
-  InvalidCharacter: 'This character cannot stand in a text.',
+  UnexpectedEndOfString: 'This string is not closed: a double quote is missing.',
+  UnexpectedEndOfNumber: 'This number is incomplete.',
+  InvalidUnicode: 'This \\u requires four hexadecimal digits.',
+  InvalidEscapeCharacter: 'Invalid escape: no backslash is allowed before this character.',
+  InvalidCharacter: 'This character is not allowed in a string.',
 };

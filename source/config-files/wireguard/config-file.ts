@@ -52,31 +52,31 @@ export function readConfig(text: string): { sections: readonly ConfigSection[]; 
     if (content.startsWith('[')) {
       const kind = (['Interface', 'Peer'] as const).find((name) => content.toLowerCase() === `[${name.toLowerCase()}]`);
       if (kind) sections.push({ kind, line, entries: [] });
-      else wrong('There is no such section.', 'A configuration has one [Interface], and a [Peer] for each other side.');
+      else wrong('Unknown section.', 'Use one [Interface], and one [Peer] for each peer.');
       continue;
     }
     const section = sections.at(-1);
     const equals = written.indexOf('=');
     if (equals < 0) {
-      wrong('The line is no "Name = value".', 'Write one field a line, or put # in front of what is a comment.');
+      wrong('Expected "Name = value".', 'Write one field per line, or put # in front of a comment.');
       continue;
     }
     const name = written.slice(0, equals).trim();
     if (!section) {
-      wrong('A field stands before the first section.', 'Begin with [Interface].', cut(name));
+      wrong('A field precedes the first section.', 'Begin with [Interface].', cut(name));
       continue;
     }
     const names = section.kind === 'Interface' ? [...interfaceNames, ...appNames] : peerNames;
     const known = names.find((one) => one.toLowerCase() === name.toLowerCase());
     if (!known) {
-      wrong(`[${section.kind}] knows no "${cut(name)}".`, unknownRemedy(name, section.kind, names), cut(name));
+      wrong(`Unknown field "${cut(name)}" in [${section.kind}].`, unknownRemedy(name, section.kind, names), cut(name));
       continue;
     }
     const field = `[${section.kind}] ${known}`;
     const value = written.slice(equals + 1).trim();
     const from = written.length - written.slice(equals + 1).trimStart().length + 1;
     if (!lists.has(known) && section.entries.some((one) => one.name === known))
-      wrong(`${known} stands twice in its section.`, 'Keep one of them: the last one counts.', field);
+      wrong(`${known} is set twice in its section.`, 'Keep one of them: the last one applies.', field);
     // In a command, "#" may be part of it, and wg-quick cuts it off all the same.
     section.entries.push({ name: known, value, line, column: value === '' ? equals + 2 : from });
   }
@@ -85,9 +85,9 @@ export function readConfig(text: string): { sections: readonly ConfigSection[]; 
 
 function unknownRemedy(name: string, kind: ConfigSection['kind'], names: readonly string[]): string {
   const other = (kind === 'Interface' ? peerNames : interfaceNames).find((one) => one.toLowerCase() === name.toLowerCase());
-  if (other) return `It belongs into [${kind === 'Interface' ? 'Peer' : 'Interface'}].`;
+  if (other) return `It belongs in [${kind === 'Interface' ? 'Peer' : 'Interface'}].`;
   const near = nearestName(name, new Set(names));
-  return near === undefined ? `It knows ${names.join(', ')}.` : `Is it "${near}"?`;
+  return near === undefined ? `Use one of: ${names.join(', ')}.` : `Did you mean "${near}"?`;
 }
 
 /** A key on the wrong side of the equals sign is not shown. */

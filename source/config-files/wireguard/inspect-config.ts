@@ -32,10 +32,10 @@ export function inspectConfig(text: string) {
 
 function checkSections(interfaces: readonly ConfigSection[], peers: readonly ConfigSection[], found: Findings): void {
   const at = (line: number) => ({ line, column: 1 });
-  if (interfaces.length === 0) found.error(at(1), '', 'There is no [Interface].', 'Begin with [Interface], PrivateKey and Address.');
-  for (const { line } of interfaces.slice(1)) found.error(at(line), '', 'There is a second [Interface].', 'Make a file for each tunnel.');
+  if (interfaces.length === 0) found.error(at(1), '', '[Interface] is missing.', 'Begin with [Interface], PrivateKey and Address.');
+  for (const { line } of interfaces.slice(1)) found.error(at(line), '', '[Interface] is defined twice.', 'Use one file for each tunnel.');
   if (peers.length > 0) return;
-  const message = 'There is no [Peer]: nobody is on the other side.';
+  const message = 'The [Peer] section is missing: the tunnel has no remote end.';
   found.error(at(interfaces[0]?.line ?? 1), '', message, 'Add [Peer] with PublicKey, Endpoint and AllowedIPs.');
 }
 
@@ -43,40 +43,40 @@ function checkInterface(own: ConfigSection, isFull: boolean, found: Findings): v
   const begin = { line: own.line, column: 1 };
   const [privateKey] = valuesOf(own, 'PrivateKey');
   const keyWrong = privateKey ? keyProblem(privateKey.value) : undefined;
-  if (!privateKey) found.error(begin, 'PrivateKey', 'The private key is missing.', 'Put it there, or have wg set it with PostUp.');
-  else if (keyWrong !== undefined) found.error(privateKey, 'PrivateKey', `The private key is none. ${keyWrong}`, 'Copy it again, whole.');
+  if (!privateKey) found.error(begin, 'PrivateKey', 'The private key is missing.', 'Add it, or set it with wg in PostUp.');
+  else if (keyWrong !== undefined) found.error(privateKey, 'PrivateKey', `Invalid private key. ${keyWrong}`, 'Copy the whole key again.');
 
   const addresses = partsOf(valuesOf(own, 'Address'));
   if (addresses.length === 0)
-    found.error(begin, 'Address', 'The machine has no address in the tunnel.', 'For example: Address = 10.8.0.2/32');
+    found.error(begin, 'Address', 'The tunnel address of this machine is missing.', 'For example: Address = 10.8.0.2/32');
   for (const address of addresses)
     if (!isNetwork(address.value))
-      found.error(address, 'Address', `"${short(address.value)}" is no address.`, 'Write 10.8.0.2/32, or several with commas.');
+      found.error(address, 'Address', `"${short(address.value)}" is not an address.`, 'For example: 10.8.0.2/32, fd00::2/128');
 
   checkNames(own, isFull, begin, found);
   checkMtu(own, addresses, begin, found);
   checkCommands(own, isFull, found);
   for (const port of valuesOf(own, 'ListenPort'))
     if (!/^\d{1,5}$/.test(port.value) || Number(port.value) > 65_535)
-      found.error(port, 'ListenPort', 'A port is a number up to 65535.', 'For example: ListenPort = 51820');
-  const remedy = 'Take the line out, unless something else makes them.';
+      found.error(port, 'ListenPort', 'The port must be a number up to 65535.', 'For example: ListenPort = 51820');
+  const remedy = 'Remove the line, unless another program adds the routes.';
   for (const table of valuesOf(own, 'Table'))
     if (isFull && /^off$/i.test(table.value))
-      found.warning(table, 'Table', 'No routes are made: nothing goes through the tunnel by itself.', remedy);
+      found.warning(table, 'Table', 'No routes are added: no traffic goes through the tunnel by default.', remedy);
 }
 
 function checkNames(own: ConfigSection, isFull: boolean, begin: TextPosition, found: Findings): void {
   const dns = partsOf(valuesOf(own, 'DNS'));
-  const neither = 'Write the address of a server, or a name that is searched in.';
+  const neither = 'Write the address of a DNS server, or a search domain.';
   for (const one of dns)
     if (!isAddress(one.value) && !isDomain(one.value))
-      found.error(one, 'DNS', `"${short(one.value)}" is neither an address nor a name.`, neither);
+      found.error(one, 'DNS', `"${short(one.value)}" is neither an address nor a domain.`, neither);
   if (dns.some(({ value }) => isAddress(value))) return;
-  const useless = 'Names to search in are of no use without the address of a server.';
-  if (dns[0]) found.error(dns[0], 'DNS', useless, 'Put the address of the server in front.');
+  const useless = 'Search domains have no effect without the address of a DNS server.';
+  if (dns[0]) found.error(dns[0], 'DNS', useless, 'Put the address of a DNS server first.');
   const isResolved = valuesOf(own, 'PostUp').some(({ value }) => /resolvectl|resolvconf|systemd-resolve/.test(value));
-  const outside = 'Everything goes through the tunnel, and names are still asked for outside of it.';
-  if (isFull && !isResolved) found.warning(begin, 'DNS', outside, 'Add DNS with a server that is reached through the tunnel.');
+  const outside = 'All traffic goes through the tunnel, but DNS queries do not.';
+  if (isFull && !isResolved) found.warning(begin, 'DNS', outside, 'Add DNS with a server that is reachable through the tunnel.');
 }
 
 /** Checks the MTU (R77). */
@@ -85,18 +85,18 @@ function checkMtu(own: ConfigSection, addresses: readonly ConfigEntry[], begin: 
   const clamps = valuesOf(own, 'PostUp').some(({ value }) => /TCPMSS|maxseg|clamp-mss/i.test(value));
   const usual = `MTU = ${tunnelMtu}`;
   if (!mtu) {
-    const message = 'There is no MTU: where the way is narrower than it looks, large packets get lost.';
+    const message = 'MTU is missing: large packets get lost where the path has a smaller MTU.';
     if (!clamps) found.warning(begin, 'MTU', message, `Add ${usual}.`, 'R77');
     return;
   }
   const value = Number(mtu.value);
   if (!/^\d{1,5}$/.test(mtu.value) || value < 576 || value > 65_535)
-    found.error(mtu, 'MTU', `"${short(mtu.value)}" is no MTU.`, `Write ${usual}.`, 'R77');
+    found.error(mtu, 'MTU', `"${short(mtu.value)}" is not a valid MTU.`, `Write ${usual}.`, 'R77');
   else if (value > tunnelMtu && !clamps) {
-    const message = `An MTU of ${value} leaves too little room for what the tunnel adds (60 bytes, 80 over IPv6): large packets are split or lost.`;
+    const message = `An MTU of ${value} is too large for the overhead of the tunnel (60 bytes, 80 over IPv6): large packets are fragmented or lost.`;
     found.warning(mtu, 'MTU', message, `Write ${usual}, or clamp the MSS.`, 'R77');
   } else if (value < leastMtuIpv6 && addresses.some(({ value: address }) => address.includes(':'))) {
-    const message = `IPv6 wants ${leastMtuIpv6} at least, and the tunnel has an IPv6 address.`;
+    const message = `The tunnel has an IPv6 address, which requires an MTU of at least ${leastMtuIpv6}.`;
     found.error(mtu, 'MTU', message, `Write MTU = ${leastMtuIpv6} or more.`, 'R77');
   }
 }
@@ -105,11 +105,11 @@ function checkCommands(own: ConfigSection, isFull: boolean, found: Findings): vo
   const ups = valuesOf(own, 'PostUp');
   const downs = [...valuesOf(own, 'PreDown'), ...valuesOf(own, 'PostDown')];
   for (const entry of own.entries)
-    if (isCommand(entry.name) && entry.value === '') found.error(entry, entry.name, 'The command is empty.', 'Take the line out.');
+    if (isCommand(entry.name) && entry.value === '') found.error(entry, entry.name, 'The command is empty.', 'Remove the line.');
   const [[up], [down]] = [ups, downs];
-  if (up && !down) found.error(up, 'PostUp', 'What PostUp sets up is never taken away again.', 'Add a PreDown that undoes it.');
+  if (up && !down) found.error(up, 'PostUp', 'The changes of PostUp are never undone.', 'Add a PreDown that undoes them.');
   if (down && !up && valuesOf(own, 'PreUp').length === 0)
-    found.error(down, down.name, `${down.name} undoes what no PostUp has done.`, 'Take it out, or add the PostUp that belongs to it.');
+    found.error(down, down.name, `${down.name} has no matching PostUp.`, 'Remove it, or add the matching PostUp.');
   const killSwitch = findKillSwitch(ups);
   if (killSwitch) checkKillSwitch(killSwitch, downs, isFull, found);
 }
@@ -124,13 +124,13 @@ function factsOf(own: ConfigSection, peers: readonly ConfigSection[], isFull: bo
   const commands = own.entries.filter(({ name }) => isCommand(name));
   const dns = list('DNS');
   const [programs, them] = commands.length === 1 ? ['a command', 'it'] : [`${commands.length} commands`, 'them'];
-  const warning = `It runs ${programs} as root: look at ${them} where the file came from somebody else.`;
+  const warning = `It runs ${programs} as root: check ${them} if the file is not your own.`;
   return [
-    `Address in the tunnel: ${list('Address').join(', ') || 'none'}.`,
-    isFull ? 'Everything goes through the tunnel.' : `Through the tunnel goes ${networks.join(', ') || 'nothing'}.`,
-    `Names are asked ${dns.length === 0 ? 'outside of it, unless a command says otherwise' : `of ${dns.join(', ')}`}.`,
-    findKillSwitch(valuesOf(own, 'PostUp')) ? 'It has a kill switch.' : 'It has no kill switch of its own.',
-    `The other side: ${endpoints.join(', ') || 'comes to us by itself'}.`,
+    `Tunnel address: ${list('Address').join(', ') || 'none'}.`,
+    isFull ? 'All traffic goes through the tunnel.' : `Traffic through the tunnel: ${networks.join(', ') || 'none'}.`,
+    `DNS: ${dns.length === 0 ? 'outside the tunnel, unless a command changes it' : dns.join(', ')}.`,
+    findKillSwitch(valuesOf(own, 'PostUp')) ? 'Kill switch: yes.' : 'Kill switch: none.',
+    `Endpoint: ${endpoints.join(', ') || 'none (the peer connects to us)'}.`,
     ...(commands.length > 0 ? [warning] : []),
   ];
 }

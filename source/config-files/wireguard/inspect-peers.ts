@@ -17,52 +17,52 @@ export function checkPeers(peers: readonly ConfigSection[], own: string | undefi
     }
     for (const keepalive of valuesOf(peer, 'PersistentKeepalive'))
       if (!/^(?:off|\d{1,5})$/i.test(keepalive.value) || Number(keepalive.value) > 65_535)
-        found.error(keepalive, 'PersistentKeepalive', 'It is a number of seconds, or off.', 'For example: PersistentKeepalive = 25');
+        found.error(keepalive, 'PersistentKeepalive', 'It must be a number of seconds, or off.', 'For example: PersistentKeepalive = 25');
   }
 }
 
 function checkKeys(peer: ConfigSection, own: string | undefined, seen: Map<string, number>, found: Findings): void {
-  const again = 'Copy it again, whole.';
+  const again = 'Copy the whole key again.';
   const [publicKey] = valuesOf(peer, 'PublicKey');
   const wrong = publicKey && keyProblem(publicKey.value);
   if (!publicKey) {
-    const message = 'The public key of the other side is missing.';
-    found.error({ line: peer.line, column: 1 }, 'PublicKey', message, 'Ask its operator for it: it is no secret.');
-  } else if (wrong !== undefined) found.error(publicKey, 'PublicKey', `The public key is none. ${wrong}`, again);
+    const message = 'The public key of the peer is missing.';
+    found.error({ line: peer.line, column: 1 }, 'PublicKey', message, 'Get it from the operator of the peer; it is not secret.');
+  } else if (wrong !== undefined) found.error(publicKey, 'PublicKey', `The public key is invalid. ${wrong}`, again);
   else if (publicKey.value === own)
-    found.error(publicKey, 'PublicKey', "It is this machine's own public key.", "Take that of the other side: each side has the other's.");
+    found.error(publicKey, 'PublicKey', 'It is the public key of this machine.', "Use the public key of the peer: each has the other's.");
   else {
     const before = seen.get(publicKey.value);
-    if (before !== undefined) found.error(publicKey, 'PublicKey', `The [Peer] of line ${before} has the same key.`, 'Make one of the two.');
+    if (before !== undefined) found.error(publicKey, 'PublicKey', `The [Peer] of line ${before} has the same key.`, 'Merge the two.');
     seen.set(publicKey.value, peer.line);
   }
   for (const shared of valuesOf(peer, 'PresharedKey')) {
     const problem = keyProblem(shared.value);
-    if (problem !== undefined) found.error(shared, 'PresharedKey', `The preshared key is none. ${problem}`, again);
+    if (problem !== undefined) found.error(shared, 'PresharedKey', `The preshared key is invalid. ${problem}`, again);
   }
 }
 
 function checkNetworks(peer: ConfigSection, seen: Map<string, number>, found: Findings): void {
   const parts = partsOf(valuesOf(peer, 'AllowedIPs'));
-  const [name, everything] = ['AllowedIPs', 'AllowedIPs = 0.0.0.0/0, ::/0 is everything.'];
-  if (parts.length === 0) found.error({ line: peer.line, column: 1 }, name, 'Nothing is ever sent to this side.', everything, 'R24');
+  const [name, everything] = ['AllowedIPs', 'For all traffic: AllowedIPs = 0.0.0.0/0, ::/0'];
+  if (parts.length === 0) found.error({ line: peer.line, column: 1 }, name, 'No traffic is sent to this peer.', everything, 'R24');
   for (const part of parts) {
     if (!isNetwork(part.value)) {
-      const message = `"${part.value.slice(0, 45)}" is no network.`;
-      found.error(part, name, message, 'Write networks with commas: 10.8.0.0/24, fd00::/64', 'R24');
+      const message = `"${part.value.slice(0, 45)}" is not a network.`;
+      found.error(part, name, message, 'Separate networks by commas: 10.8.0.0/24, fd00::/64', 'R24');
       continue;
     }
     const network = networkOf(part.value);
     if (part.value.includes('/') && network !== part.value.toLowerCase() && !part.value.includes(':'))
-      found.warning(part, name, `It counts as ${network}.`, 'Write it so, to be sure that it is meant.');
+      found.warning(part, name, `It is read as ${network}.`, 'Write it this way to avoid doubt.');
     const before = seen.get(network);
-    const twice = `The [Peer] of line ${before} has ${network} too: only the last one gets it.`;
-    if (before !== undefined) found.error(part, name, twice, 'Give each network to one side.');
+    const twice = `The [Peer] of line ${before} also has ${network}: only the last one gets it.`;
+    if (before !== undefined) found.error(part, name, twice, 'Assign each network to one peer.');
     seen.set(network, peer.line);
   }
   const values = parts.map(({ value }) => value);
   if (parts[0] && values.includes('0.0.0.0/0') && !values.includes('::/0'))
-    found.warning(parts[0], name, 'IPv6 goes past the tunnel: only IPv4 is sent through it.', 'Add ::/0.');
+    found.warning(parts[0], name, 'IPv6 traffic bypasses the tunnel: only IPv4 is sent through it.', 'Add ::/0.');
 }
 
 function networkOf(text: string): string {
@@ -79,9 +79,9 @@ export function endpointProblem(text: string): string | undefined {
   const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text.trim()) ?? [];
   if (port === undefined)
     return (text.match(/:/g)?.length ?? 0) > 1
-      ? 'An IPv6 address wants brackets, and a port behind them.'
-      : 'It is no name or address with a port behind it.';
-  if (Number(port) < 1 || Number(port) > 65_535) return 'A port is a number from 1 to 65535.';
-  if (bracketed !== undefined) return bracketed.includes(':') && isAddress(bracketed) ? undefined : 'Brackets are for IPv6 addresses.';
-  return isAddress(plain ?? '') || isDomain(plain ?? '') ? undefined : 'It is no name or address with a port behind it.';
+      ? 'An IPv6 address requires brackets, followed by a port.'
+      : 'It must be a name or address followed by a port.';
+  if (Number(port) < 1 || Number(port) > 65_535) return 'The port must be a number from 1 to 65535.';
+  if (bracketed !== undefined) return bracketed.includes(':') && isAddress(bracketed) ? undefined : 'Brackets are only for IPv6 addresses.';
+  return isAddress(plain ?? '') || isDomain(plain ?? '') ? undefined : 'It must be a name or address followed by a port.';
 }

@@ -5,7 +5,7 @@ const privatePrefix = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const keyBytes = 32;
 
 /** Curve25519 keys in WireGuard's format: 32 bytes in base64. */
-export function makeKeyPair() {
+export function createKeyPair() {
   const { privateKey } = generateKeyPairSync('x25519');
   const raw = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-keyBytes);
   // As "wg genkey" does; the public key is the same either way (RFC 7748, 5).
@@ -15,7 +15,7 @@ export function makeKeyPair() {
   return { privateKey: written, publicKey: publicKeyOf(written) };
 }
 
-export function makePresharedKey(): string {
+export function createPresharedKey(): string {
   return randomBytes(keyBytes).toString('base64');
 }
 
@@ -28,9 +28,9 @@ export function publicKeyOf(privateKey: string): string {
 export function keyProblem(text: string): string | undefined {
   const key = text.trim();
   if (key === '') return 'It is empty.';
-  if (!/^[A-Za-z0-9+/]*=*$/.test(key)) return 'It holds characters that are no base64.';
-  if (key.length !== 44) return `A key has 44 characters, and this has ${key.length}.`;
+  if (!/^[A-Za-z0-9+/]*=*$/.test(key)) return 'It contains characters that are not base64.';
+  if (key.length !== 44) return `It must have 44 characters, not ${key.length}.`;
   // The last character before "=" carries four bits: WireGuard refuses keys with any other.
-  if (!/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(key)) return 'It is no base64 of 32 bytes.';
-  return /^A{43}=$/.test(key) ? 'All of it is zero.' : undefined;
+  if (!/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(key)) return 'It is not the base64 of 32 bytes.';
+  return /^A{43}=$/.test(key) ? 'It consists of zeros only.' : undefined;
 }

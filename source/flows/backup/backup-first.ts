@@ -17,7 +17,7 @@ export function worthSaving(context: FlowContext, ready: readonly ReadyPlan[]): 
   return ready.filter(({ facts }) => facts.containers.length > 0 && facts.entry.backup.some(({ method }) => method !== 'skip'));
 }
 
-export function wantsBackup({ options }: FlowInput): boolean {
+export function isBackupRequested({ options }: FlowInput): boolean {
   return options['no-backup'] !== true;
 }
 
@@ -28,7 +28,7 @@ export function noteBackup(ready: ReadyPlan, input: FlowInput): ReadyPlan {
   const note = (text: string): ReadyPlan => ({ ...ready, plan: { ...plan, notes: [...plan.notes, text] } });
   const back = unsafe ? 'Once the new image has run, rolling back requires restoring a backup' : 'Rolling back afterwards is safe';
   if (worthSaving(context, [ready]).length === 0) return note(`${back}.`);
-  if (!wantsBackup(input)) return note(`${back}. No backup is created first (--no-backup).`);
+  if (!isBackupRequested(input)) return note(`${back}. No backup is created first (--no-backup).`);
   const location = backupLocation(input, context);
   if (location !== undefined) {
     const where = location.startsWith('restic:') ? 'its restic repository' : cleanLine(location);

@@ -19,7 +19,7 @@ export const backupSchedule: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
   const { host } = scope;
   if (host.kind !== 'local') {
-    const remedy = `Use a cron entry on this machine instead: quarterdeck backup all --host ${input.engineName} --to PLACE --yes`;
+    const remedy = `Use a cron entry on this machine instead: quarterdeck backup all --host ${input.engineName} --to FOLDER --yes`;
     throw new Fault('refused.schedule', `A timer runs Quarterdeck on its own host, but ${input.engineName} is a remote host.`, remedy);
   }
   const schedule = await scheduleOf(scope, input);

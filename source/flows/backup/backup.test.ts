@@ -19,7 +19,7 @@ import type { Session } from '../../session/session.ts';
 import { BackupAges } from '../../stack/backup/age.ts';
 import { msOfStamp, stampOf } from '../../stack/backup/model.ts';
 import { planBackup } from '../../stack/backup/plan.ts';
-import { throwIfRestoreOpen } from '../../stack/backup/restore.ts';
+import { refuseDuringRestore } from '../../stack/backup/restore.ts';
 import { cronLine, unitTexts } from '../../stack/backup/schedule.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { Flow, FlowContext } from '../flow.ts';
@@ -442,7 +442,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
             ?.replace(/^[^-]*-/, '') ?? '',
         );
         for (const component of ['notes', 'notes@lab'])
-          await throwIfRestoreOpen(host, join(fixture.folder, 'stack'), { component, project: 'lab' }, grant.signal).catch(
+          await refuseDuringRestore(host, join(fixture.folder, 'stack'), { component, project: 'lab' }, grant.signal).catch(
             ({ message }: Error) => seen.add(message.replace(/^.*restoring (\S+) since.*$|:.*$/, '$1')),
           );
       };

@@ -23,7 +23,7 @@ import type { FlowInput, Procedure } from '../flow.ts';
 import { optionsOf } from '../flow-options.ts';
 import { openStore, sealingOf } from './backup-target.ts';
 import { listBackupsOf } from './backups-of.ts';
-import { throwIfRestoreOpen } from './restore-data.ts';
+import { refuseDuringRestore } from './restore-data.ts';
 
 const limitMs = 24 * 3_600_000;
 
@@ -73,7 +73,7 @@ export async function backUp(scope: EngineScope, input: FlowInput, component: Co
   const { session, context, engineName, host, engine } = scope;
   const stackFolder = await scope.stackFolder();
   const entry = entryOf(context, component);
-  await throwIfRestoreOpen(scope, component);
+  await refuseDuringRestore(scope, component);
   const { typed, choices } = await choicesOf(scope, input, component, store);
   const plan = await planBackup({ entry, component, engine, host, stackFolder, choices, signal: session.signal });
   if (typed) throwIfUnmatched(plan);

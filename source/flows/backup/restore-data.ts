@@ -12,7 +12,7 @@ import {
   restoreConsequences,
   runRestore,
   settleRestore,
-  throwIfRestoreOpen as throwIfOpen,
+  refuseDuringRestore as throwIfOpen,
   undoRestore,
 } from '../../stack/backup/restore.ts';
 import { type RestoreRecord, restoreSentence } from '../../stack/backup/restore-journal.ts';
@@ -138,7 +138,7 @@ function chosen(session: Session, input: FlowInput, record: RestoreRecord): Prom
 }
 
 /** @throws Fault `refused.unfinished`, `refused.locked`: a half-restored component must not run, and is not worth a backup. */
-export async function throwIfRestoreOpen(scope: EngineScope, { id, project }: ComponentView): Promise<void> {
+export async function refuseDuringRestore(scope: EngineScope, { id, project }: ComponentView): Promise<void> {
   if (scope.context.practice) return;
   await throwIfOpen(scope.host, await scope.stackFolder(), { component: id, project }, scope.signal);
 }

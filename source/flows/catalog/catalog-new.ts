@@ -12,9 +12,9 @@ import type { FormField, Session } from '../../session/session.ts';
 import { filledFile } from '../../stack/plan/render.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
+import { argumentOrPrompt } from '../argument-or-prompt.ts';
 import type { FlowContext, FlowInput, Procedure } from '../flow.ts';
 import { optionsOf, wordsUpTo } from '../flow-options.ts';
-import { givenOrAsked } from '../given-or-asked.ts';
 import { fileOf } from '../named-file.ts';
 
 const idShape = /^[a-z][a-z0-9-]*$/;
@@ -24,7 +24,7 @@ const depthLimit = 8;
 
 export const catalogNew: Procedure = async (session, input, context) => {
   const words = wordsUpTo(2, input, { takes: 'catalog new accepts one ID and one FOLDER', remedy: 'quarterdeck catalog new ID [FOLDER]' });
-  const id = await givenOrAsked(session, {
+  const id = await argumentOrPrompt(session, {
     ...{ id: 'id', given: words[0], code: 'usage.component', remedy: 'e.g. note-keeper' },
     label: 'ID of the entry',
     help: 'Its name on the command line and the name of its folder. The ID of a built-in component creates a copy of it.',

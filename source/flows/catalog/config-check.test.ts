@@ -23,7 +23,7 @@ test('a mistake is named with its line and column, and what it should be (R25)',
   const outcome = await fixture.run('config-check', '', { words: ['llm-proxy'], ...piped(text) });
   expect(outcome).toMatchObject({ exitCode: 1, message: 'the input: 1 mistake, 1 warning.' });
   expect(shown()).toEqual([
-    expect.stringMatching(/^the input:7:14 model_list\[0\]\.litellm_params\.model .*wrong form/),
+    expect.stringMatching(/^the input:7:14 model_list\[0\]\.litellm_params\.model .*is invalid/),
     expect.stringMatching(/^the input:\d+:15 general_settings\.master_key The file contains the master key/),
   ]);
   expect(outcome.data).toMatchObject({ component: 'llm-proxy', checked: true, verified: false });
@@ -81,7 +81,7 @@ test('what was not checked is said, and no mistake', async () => {
   ).toMatchObject({
     message: 'the input was not checked: its format is not supported.',
     exitCode: 0,
-    lines: [expect.stringMatching(/^the input:3 What stands in double braces is filled in before/)],
+    lines: [expect.stringMatching(/^the input:3 Text in double braces is rendered before/)],
   });
   const mine = join(fixture.access.folder, 'dynamic.toml');
   await writeFile(mine, '[http.routers.a]\nrule = "Path(`/x`)"\n');

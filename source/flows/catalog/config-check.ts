@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { fieldHelp } from '../../catalog/field-help.ts';
 import { checkValue } from '../../catalog/field-types.ts';
+import { hasOwnForm } from '../../catalog/run-location.ts';
 import type { ComponentField } from '../../catalog/schema.ts';
 import { deliveredPath } from '../../catalog/template-names.ts';
-import { isMadeHere } from '../../catalog/where-it-runs.ts';
 import { installationFolder } from '../../config/installation.ts';
 import { type CheckedConfig, checkConfig, examineConfig } from '../../config-files/config-check.ts';
 import { checkPolicy } from '../../config-files/headscale-policy/policy.ts';
@@ -201,7 +201,7 @@ export const configMake: Procedure = async (session, input, context) => {
 };
 
 async function chosenEntry(session: Session, { words }: FlowInput, { catalog }: FlowContext): Promise<CatalogEntry> {
-  const made = catalog.entries.filter(isMadeHere);
+  const made = catalog.entries.filter(hasOwnForm);
   const [word] = words;
   const choices = made.map(({ id, kind, product }) => ({ value: id, label: kind, detail: product.name }));
   const id = word ?? (await session.ask.choice({ id: 'component', label: 'What to create', choices }));

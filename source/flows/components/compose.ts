@@ -81,8 +81,8 @@ async function consequencesOf({ engine, signal }: EngineScope, component: Compon
   );
   const lines = [
     names.length === 0
-      ? `It may remove containers of ${component.id}, and what was written in them outside of volumes.`
-      : `It may stop or remove ${namesText(names)}, and what was written there outside of volumes.`,
+      ? `It may remove containers of ${component.id}, and the files in them outside volumes.`
+      : `It may stop or remove ${namesText(names)}, and the files in them outside volumes.`,
   ];
   if (effect.subcommand === undefined) lines.push('The effect of this command is unknown: it may delete data.');
   if (effect.elsewhere) lines.push('Its options name other files, another project or another engine: what it removes there is unknown.');

@@ -95,7 +95,7 @@ describe('cp out of a container', () => {
     fixture.engine.archives.set('/etc/hosts', await archiveOf([{ name: 'hosts', content: 'new' }]));
     await expect(fixture.run(copy, box(), { words: [':/etc/hosts', here('nowhere', 'hosts')] })).rejects.toMatchObject({
       code: 'failed.file',
-      message: `${here('nowhere')} cannot be used: there is no such folder.`,
+      message: `${here('nowhere')} cannot be used: folder not found.`,
     });
   });
 

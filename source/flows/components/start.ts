@@ -4,7 +4,7 @@ import { pauseFor } from '../../faults/waits.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { cut } from '../../text/width.ts';
 import { namesText } from '../../text/words.ts';
-import { throwIfRestoreOpen } from '../backup/restore-data.ts';
+import { refuseDuringRestore } from '../backup/restore-data.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { Procedure } from '../flow.ts';
 import { endedAtOnce, graceOf, restartContainer, restartJoined, settleMs, watchContainer } from './service.ts';
@@ -17,7 +17,7 @@ export const start: Procedure = async (session, input, context) => {
   const component = componentOf(input);
   const scope = new EngineScope(session, context, input.engineName);
   const { engine, signal } = scope;
-  await throwIfRestoreOpen(scope, component);
+  await refuseDuringRestore(scope, component);
   const targets = await serviceTargets(scope, input);
   const started: ServiceTarget[] = [];
   const already: ServiceTarget[] = [];
@@ -109,7 +109,7 @@ function startSentence(
 export const restart: Procedure = async (session, input, context) => {
   const component = componentOf(input);
   const scope = new EngineScope(session, context, input.engineName);
-  await throwIfRestoreOpen(scope, component);
+  await refuseDuringRestore(scope, component);
   const graceSeconds = graceOf(input);
   const targets = await serviceTargets(scope, input);
   for (const [index, target] of targets.entries()) {

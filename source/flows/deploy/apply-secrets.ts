@@ -4,12 +4,12 @@ import type { SecretChange } from '../flow.ts';
 import { applyPlans } from './apply-plans.ts';
 import { withJoined } from './joined-services.ts';
 import { planComponent, type ReadyPlan } from './plan-component.ts';
-import { deployed, lookAtHost } from './stack-facts.ts';
+import { deployed, inspectHost } from './stack-facts.ts';
 
 /** Applies these versions in all components that use them, in one transaction. Returns the services that were recreated. */
 export async function applySecrets(scope: EngineScope, changes: readonly SecretChange[], applied?: () => Promise<void>) {
   const ready: ReadyPlan[] = [];
-  const look = await lookAtHost(scope);
+  const look = await inspectHost(scope);
   for (const component of new Set(changes.map((change) => change.component))) {
     const own = changes.filter((change) => change.component === component);
     const { facts, answers } = await deployed(scope, component, look);

@@ -8,7 +8,7 @@ import { networksOf } from '../../stack/plan/networks.ts';
 import { isEmpty, type PlanRequest, planDeploy } from '../../stack/plan/plan.ts';
 import { planJson, reviewOf, summaryOf } from '../../stack/plan/plan-text.ts';
 import { proxyChanges } from '../../stack/plan/proxy-changes.ts';
-import { askHost, type HostAnswers } from '../../stack/preflight/host-facts.ts';
+import { type HostAnswers, queryHost } from '../../stack/preflight/host-facts.ts';
 import { preflight } from '../../stack/preflight/preflight.ts';
 import type { StackFacts } from './stack-facts.ts';
 
@@ -33,7 +33,7 @@ export async function planComponent(
   facts: StackFacts,
   answers: Answers,
   intent: PlanIntent,
-  asked: HostAnswers = askHost(facts.scope.host, facts.scope.engine, facts.scope.signal),
+  asked: HostAnswers = queryHost(facts.scope.host, facts.scope.engine, facts.scope.signal),
 ): Promise<ReadyPlan> {
   const { entry, deployment, others, scope } = facts;
   const { session, context, engineName, host, engine, engineFacts, signal } = scope;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { lacksLogin } from '../../catalog/built-in-checks.ts';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { interpolate } from '../../catalog/interpolation.ts';
-import { isMadeHere, whereItRuns } from '../../catalog/where-it-runs.ts';
+import { hasOwnForm, runLocation } from '../../catalog/run-location.ts';
 import { installationFolder } from '../../config/installation.ts';
 import type { ComposeTool } from '../../engine/compose-tool.ts';
 import type { ContainerDetail, ContainerFacts, Engine, ImageDetail, VolumeFacts } from '../../engine/engine.ts';
@@ -23,11 +23,11 @@ import { usedAddresses } from '../../stack/plan/networks.ts';
 import { isProtected, proxyId } from '../../stack/plan/proxy-changes.ts';
 import { projectOf } from '../../stack/plan/service-changes.ts';
 import { variablesOf } from '../../stack/plan/variables.ts';
-import { askHost, type HostAnswers, once } from '../../stack/preflight/host-facts.ts';
+import { type HostAnswers, once, queryHost } from '../../stack/preflight/host-facts.ts';
 import { listDeployments } from '../../stack/read-deployment.ts';
 import type { EngineScope } from '../engine-scope.ts';
 
-export interface HostLook {
+export interface HostState {
   scope: EngineScope;
   stackFolder: string;
   /** Undefined if the host has no compose: preflight reports it. */
@@ -47,7 +47,7 @@ export interface HostLook {
   secrets: () => Promise<readonly SecretEntry[]>;
 }
 
-export interface StackFacts extends HostLook {
+export interface StackFacts extends HostState {
   entry: CatalogEntry;
   source: ComponentSource;
   deployment: Deployment | undefined;
@@ -102,9 +102,12 @@ export function secretName(engineName: string, component: string, variable: stri
   return `${engineName}/${component}/${variable}`;
 }
 
-export async function lookAtHost(scope: EngineScope, secrets: HostLook['secrets'] = once(() => secretEntries(scope))): Promise<HostLook> {
+export async function inspectHost(
+  scope: EngineScope,
+  secrets: HostState['secrets'] = once(() => secretEntries(scope)),
+): Promise<HostState> {
   const { host, engine, signal } = scope;
-  const asked = askHost(host, engine, signal);
+  const asked = queryHost(host, engine, signal);
   const stackFolder = await scope.stackFolder();
   const [tool, { deployments, problems }, allContainers, volumes, networks, unfinished, restores] = await Promise.all([
     composeToolOf(scope),
@@ -131,20 +134,20 @@ export async function lookAtHost(scope: EngineScope, secrets: HostLook['secrets'
   };
 }
 
-export async function gatherStackFacts(scope: EngineScope, entry: CatalogEntry, look?: HostLook): Promise<StackFacts> {
+export async function gatherStackFacts(scope: EngineScope, entry: CatalogEntry, look?: HostState): Promise<StackFacts> {
   const { context, engineName, signal } = scope;
   if (entry.deploy !== 'compose') {
     throw new Fault(
       'usage.notDeployed',
-      `${entry.id} cannot be deployed by Quarterdeck. ${whereItRuns(entry, context.catalog.entries)}`,
-      isMadeHere(entry) ? `Create it: quarterdeck config make ${entry.id}` : `See what it is: quarterdeck catalog show ${entry.id}`,
+      `${entry.id} cannot be deployed by Quarterdeck. ${runLocation(entry, context.catalog.entries)}`,
+      hasOwnForm(entry) ? `Create it: quarterdeck config make ${entry.id}` : `See what it is: quarterdeck catalog show ${entry.id}`,
     );
   }
   const { engine } = scope;
   const source = await sourceOf(entry);
   const wantsSecrets = variablesOf(entry, source).some(({ kind }) => kind === 'secret');
   const fromVault = look?.secrets ?? once(() => secretEntries(scope));
-  const [seen, secrets] = await Promise.all([look ?? lookAtHost(scope, fromVault), wantsSecrets ? fromVault() : []]);
+  const [seen, secrets] = await Promise.all([look ?? inspectHost(scope, fromVault), wantsSecrets ? fromVault() : []]);
   const containers = seen.allContainers.filter((container) => composeLabel(container, 'project') === entry.id);
   const deployment = seen.deployments.find(({ component }) => component === entry.id);
   const references = new Set(entry.services.map(({ image }) => interpolate(image, deployment?.env)));
@@ -242,7 +245,7 @@ export interface Deployed {
 }
 
 /** Throws `usage.component` for a component that the catalog does not know, `refused.notOurs` for one that Quarterdeck did not deploy. */
-export async function deployed(scope: EngineScope, id: string, look?: HostLook): Promise<Deployed> {
+export async function deployed(scope: EngineScope, id: string, look?: HostState): Promise<Deployed> {
   const { context } = scope;
   const entry = context.catalog.get(id);
   if (!entry)

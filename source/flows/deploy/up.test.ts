@@ -114,7 +114,7 @@ describe('bringing up what should run, after a power cut', () => {
 
   test.each([
     ['docker-proxy', 'port 127.0.0.1:18703 is in use by dashboard'],
-    ['podman', 'port 127.0.0.1:18703/tcp is taken already'],
+    ['podman', 'port 127.0.0.1:18703/tcp is already in use'],
   ])('who has its port is named where that is seen, in place of the words of the engine (%s)', async (_, words) => {
     stand(seen('chat', 'failed'));
     const isSeen = words.endsWith('dashboard');

@@ -1,6 +1,6 @@
 import { Fault, isAbort, messageOf } from '../../faults/fault.ts';
 import { composeLabel } from '../../fleet/grouping.ts';
-import { isMissed, isStale, providersFirst, sealedManagers, toBringUp } from '../../fleet/missing-components.ts';
+import { componentsToStart, isMissed, isStale, providersFirst, sealedManagers } from '../../fleet/missing-components.ts';
 import type { ComponentView, ServiceView } from '../../fleet/model.ts';
 import { isUpState, startProblem, takenPortIn } from '../../fleet/service-state.ts';
 import type { Session } from '../../session/session.ts';
@@ -119,7 +119,7 @@ function showSealed(session: Session, ids: readonly string[]): { ids: readonly s
 
 function meant(here: readonly ComponentView[], words: readonly string[]): readonly ComponentView[] {
   const names = words.filter((word) => word !== 'all');
-  if (names.length === 0) return toBringUp(here);
+  if (names.length === 0) return componentsToStart(here);
   return names.flatMap((name) => {
     const found = here.find(({ id }) => id === name);
     if (!found) {

@@ -6,7 +6,7 @@ import type { Review } from '../../session/session.ts';
 import { isEmpty } from '../../stack/plan/plan.ts';
 import { listDeployments } from '../../stack/read-deployment.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { backUpFirst, noteBackup, offerSnapshots, wantsBackup, withoutBackup, worthSaving } from '../backup/backup-first.ts';
+import { backUpFirst, isBackupRequested, noteBackup, offerSnapshots, withoutBackup, worthSaving } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
 import { EngineScope } from '../engine-scope.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../flow.ts';
@@ -14,7 +14,7 @@ import { cancelled } from '../prompt-cancelled.ts';
 import { applyPlans } from './apply-plans.ts';
 import { rejoinedSentence, withJoined } from './joined-services.ts';
 import { planComponent, planData, type ReadyPlan, reviewTogether } from './plan-component.ts';
-import { deployed, lookAtHost } from './stack-facts.ts';
+import { deployed, inspectHost } from './stack-facts.ts';
 
 /** Registries limit the rate of queries. */
 const askedAtOnce = 4;
@@ -36,7 +36,7 @@ export const update: Procedure = async (session, input, context) => {
   session.progress({ id: 'look', label: 'Checked for newer images', fraction: 1, done: true });
   const upToDate = () => (current.length > 0 ? `${current.join(', ')}: up to date.` : '');
   if (ready.length === 0) return withUnchecked(unchecked, upToDate(), { updated: [], current });
-  const saves = worthSaving(context, newer).length > 0 && backupLocation(input, context) !== undefined && wantsBackup(input);
+  const saves = worthSaving(context, newer).length > 0 && backupLocation(input, context) !== undefined && isBackupRequested(input);
   const choice = await session.review(reviewOfUpdate(ready, newer.length, saves));
   if (session.dryRun)
     return withUnchecked([...unchecked, ...planned.flatMap(unfetched)], 'Dry run: nothing was changed.', { plans: ready.map(planData) });
@@ -73,7 +73,7 @@ interface PlannedUpdate {
 
 /** Host and engine are queried once for all components. */
 async function planUpdates(scope: EngineScope, input: FlowInput, ids: readonly string[]): Promise<PlannedUpdate[]> {
-  const look = await lookAtHost(scope);
+  const look = await inspectHost(scope);
   const registry = pLimit(askedAtOnce);
   const planning = pLimit(plannedAtOnce);
   let done = 0;
@@ -150,7 +150,7 @@ async function checkImages({ plan, facts: { scope, images } }: ReadyPlan, limit:
           if (there === undefined || !here?.digests.some((digest) => digest.endsWith(`@${there}`))) newer.add(service.name);
         } catch (thrown) {
           session.signal.throwIfAborted();
-          if (limited.aborted) cannotTell(`the registry did not answer within ${askLimitMs / 1_000} s`);
+          if (limited.aborted) cannotTell(`the registry did not respond within ${askLimitMs / 1_000} s`);
           else if (thrown instanceof Fault) cannotTell(cleanLine(thrown.message).replace(/\.$/, ''));
           else throw thrown;
         }

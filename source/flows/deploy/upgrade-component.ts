@@ -7,9 +7,9 @@ import type { Session } from '../../session/session.ts';
 import type { RunOnHost } from '../../stack/apply/transaction.ts';
 import { freeSpace } from '../../stack/free-space.ts';
 import { agoText, bytesText } from '../../text/quantities.ts';
-import { wantsBackup } from '../backup/backup-first.ts';
+import { isBackupRequested } from '../backup/backup-first.ts';
 import { backupLocation } from '../backup/backup-target.ts';
-import { askChecklist, checklistOutcome, inTheWay, leftHere, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
+import { checklistOutcome, inTheWay, pausedFault, runChecklist, skipItem, skipsOf, writeReport } from '../checklist-questions.ts';
 import { componentOf } from '../components/service-targets.ts';
 import { waitUntilHealthy } from '../components/wait-until-healthy.ts';
 import { EngineScope } from '../engine-scope.ts';
@@ -23,7 +23,6 @@ const sections = { before: 'Before', change: 'The change', after: 'Afterwards' }
 /** A new image is pulled beside the old one, and the old one stays for a rollback. */
 const spaceFactor = 2;
 const leastFreeBytes = 2_000_000_000;
-const upToDate = 'already up to date';
 const freshBackupMs = 24 * 3_600_000;
 
 interface ComponentChecklist {
@@ -109,7 +108,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
   } else if (!updated) {
     for (const step of steps.filter(({ after }) => !after)) await confirmStep(checklist, step);
     for (;;) {
-      const answer = await askChecklist(session, list, {
+      const answer = await runChecklist(session, list, {
         id: 'checklist',
         label: `Update ${id}`,
         go: 'Continue and review the changes',
@@ -125,14 +124,14 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
     await noteUpdate(checklist, outcome);
   }
   await list.set('probe', { section: sections.after, title: 'Its probe', state: 'running' });
-  const healthy = await waitUntilHealthy(scope, id, { changed: list.item('update')?.summary !== upToDate });
+  const isChanged = list.note('update')?.data?.['back'] !== undefined;
+  const healthy = await waitUntilHealthy(scope, id, { changed: isChanged });
   await list.set('probe', { state: 'ok', summary: healthy.state.label });
   for (const step of steps.filter(({ after }) => after)) await confirmStep(checklist, step);
   await list.keepSeen();
   await list.end();
   const rollback = list.item('rollback')?.summary ?? '';
-  const current = list.item('update')?.summary === upToDate;
-  const outcome = current ? `${id} is already at its newest image.` : `${id} is upgraded. ${rollback}`.trim();
+  const outcome = isChanged ? `${id} is upgraded. ${rollback}`.trim() : `${id} is already at its newest image.`;
   return checklistOutcome(session, input, list, { outcome });
 }
 
@@ -170,7 +169,7 @@ async function confirmStep({ scope, list }: ComponentChecklist, { id, text }: { 
     initial: 'done',
     fresh: true,
   });
-  if (answer === 'leave') throw leftHere();
+  if (answer === 'leave') throw pausedFault();
   if (answer === 'skip') {
     await skipItem(session, list, id, 'Reason for skipping');
     await list.set(id, { state: 'warning', summary: 'not done' });
@@ -222,12 +221,12 @@ function backupState(context: FlowContext, input: FlowInput, { id, backup }: Com
   const location = backupLocation(input, context);
   const last = backup?.atMs === undefined ? 'no backup known' : `last backup: ${agoText(Date.now() - backup.atMs)}`;
   if (context.practice) return { state: 'ok' as const, summary: 'not needed in practice' };
-  if (location !== undefined && wantsBackup(input)) return { state: 'ok' as const, summary: `created before the change; ${last}` };
+  if (location !== undefined && isBackupRequested(input)) return { state: 'ok' as const, summary: `created before the change; ${last}` };
   const isFresh = backup?.atMs !== undefined && Date.now() - backup.atMs < freshBackupMs;
   if (isFresh) return { state: 'warning' as const, summary: `none is created now; ${last}` };
   return {
     state: 'blocked' as const,
-    summary: `none is created (${wantsBackup(input) ? 'no backup target is configured' : '--no-backup'}); ${last}`,
+    summary: `none is created (${isBackupRequested(input) ? 'no backup target is configured' : '--no-backup'}); ${last}`,
     advice: `Run quarterdeck backup ${id} --to /srv/backups, or add "backups: {${input.engineName}: /srv/backups}" to config.yaml.`,
   };
 }
@@ -239,7 +238,7 @@ async function noteUpdate({ list, deployed: { facts }, component: { id } }: Comp
     backups = {},
   } = (outcome.data ?? {}) as { updated?: string[]; run?: string; backups?: Record<string, { stamp: string; where: string }> };
   const backup = backups[id];
-  const summary = updated.length === 0 ? upToDate : outcome.message;
+  const summary = updated.length === 0 ? 'already up to date' : outcome.message;
   const safe = facts.entry.upgrade?.rollback === 'safe';
   const back = safe
     ? `To undo: quarterdeck rollback ${id}`

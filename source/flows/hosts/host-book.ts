@@ -54,7 +54,7 @@ export function bookOf(context: FlowContext): HostBook {
 /** Throws `usage.host`. */
 export async function chooseHost(session: Session, input: FlowInput, hosts: Readonly<Record<string, HostSettings>>) {
   const [word, more] = input.words;
-  if (more !== undefined) throw oneWordTooMany(more);
+  if (more !== undefined) throw unexpectedArgument(more);
   const names = Object.keys(hosts);
   if (word === undefined && names.length > 0 && !session.attended)
     throw new Fault('usage.host', 'The name of a host is required.', `Hosts: ${names.join(', ')}.`);
@@ -64,7 +64,7 @@ export async function chooseHost(session: Session, input: FlowInput, hosts: Read
   });
 }
 
-export function oneWordTooMany(word: string): Fault {
+export function unexpectedArgument(word: string): Fault {
   const message = `Unexpected argument "${cleanLine(word)}".`;
   return new Fault('usage.words', message, 'Write a host as nas, op@nas or op@192.168.1.20:2222.');
 }

@@ -7,7 +7,7 @@ import { sshNames } from '../../hosts/ssh/ssh-names.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { FlowInput, Procedure } from '../flow.ts';
-import { bookOf, oneWordTooMany } from './host-book.ts';
+import { bookOf, unexpectedArgument } from './host-book.ts';
 import { checkHost } from './host-report.ts';
 
 /** Choice for another name; not a valid SSH alias, so it cannot collide with one. */
@@ -48,7 +48,7 @@ async function chooseNewHost(
   { words: [word, destination, more] }: FlowInput,
   { listed, home }: { listed: readonly string[]; home: string },
 ): Promise<[name: string, ssh: string]> {
-  if (more !== undefined) throw oneWordTooMany(more);
+  if (more !== undefined) throw unexpectedArgument(more);
   if (word !== undefined) {
     if (destination === undefined && hostNameProblem(word) !== undefined && /[@:]/.test(word)) {
       throw nameFault(word, `That is an address; a name is required too: quarterdeck hosts add NAME ${cleanLine(word)}`);

@@ -164,7 +164,7 @@ export const hostsTrust: Procedure = async (session, input, context) => {
         id: 'trust',
         label: `Type ${name} to remove the old key`,
         help: `Compare the current key with the output of ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub on the host's own console. If they differ, the connection may be intercepted. Leave empty to cancel.`,
-        check: (text) => (text.trim() === name || text === '' ? undefined : `That is not "${name}".`),
+        check: (text) => (text.trim() === name || text === '' ? undefined : `The text does not match "${name}".`),
       })
       .then((typed) => {
         if (typed.trim() === name) return;

@@ -1,6 +1,6 @@
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
-import { addressOf, type Tunnel, type Tunnels, type TunnelWanted } from '../../hosts/tunnel.ts';
+import { addressOf, type Tunnel, type TunnelRequest, type Tunnels } from '../../hosts/tunnel.ts';
 import type { Session } from '../../session/session.ts';
 import { authority } from '../../text/authority.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -46,7 +46,7 @@ export const tunnel: Procedure = async (session, input, context) => {
   if (!tunnels) throw new Error('tunnels belong to the app');
   const known = tunnels.find(component.key, target.address.port);
   if (known && (port === undefined || port === known.port)) return outcome(component, known, tunnels);
-  const wanted: TunnelWanted = {
+  const wanted: TunnelRequest = {
     host,
     address: target.address,
     engineName: input.engineName,

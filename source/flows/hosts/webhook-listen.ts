@@ -1,5 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
-import { type Delivery, type TurnedAway, WebhookReceiver } from '../../hosts/webhook-receiver.ts';
+import { type Delivery, type RejectedRequest, WebhookReceiver } from '../../hosts/webhook-receiver.ts';
 import { addressProblem } from '../../session/answer-checks.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine, cleanLines } from '../../text/clean.ts';
@@ -79,7 +79,7 @@ function lastingOf(receiver: WebhookReceiver): Lasting {
   };
 }
 
-const reasons: Readonly<Record<TurnedAway['reason'], string>> = {
+const reasons: Readonly<Record<RejectedRequest['reason'], string>> = {
   'no signature': 'no header X-<vendor>-Signature or X-<vendor>-Signature-256',
   'wrong signature': 'not signed with this secret (HMAC-SHA256 of the body, in hex)',
   'too large': 'larger than 1 MiB',

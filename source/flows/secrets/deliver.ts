@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
 import type { Session } from '../../session/session.ts';
 
-export interface Handout {
+export interface SecretDelivery {
   /** Prefix of its steps. */
   id: string;
   label: string;
@@ -11,9 +11,9 @@ export interface Handout {
 }
 
 /** The step under which a run records delivered secrets, by label. */
-export const handedOutStep = 'handed-out';
+export const deliveredStep = 'handed-out';
 
-export interface HandoutWords {
+export interface DeliveryTexts {
   /** Returns what is lost with the undelivered secrets: the help of the question whether to leave. */
   lost: (left: readonly string[]) => string;
   /** What is needed then, shown beside "Leave". */
@@ -24,7 +24,7 @@ export interface HandoutWords {
 
 /** Each secret is shown alone, until its written copy was typed. A value is not shown elsewhere, nor in any journal, audit or log. */
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a secret is shown until it is typed, or leaving is confirmed
-export async function handOut(session: Session, handouts: readonly Handout[], words: HandoutWords): Promise<void> {
+export async function deliverSecrets(session: Session, handouts: readonly SecretDelivery[], words: DeliveryTexts): Promise<void> {
   for (const { value } of handouts) session.hide(value);
   for (const [at, handout] of handouts.entries()) {
     const left = handouts.slice(at).map(({ label }) => label);
@@ -39,13 +39,13 @@ export async function handOut(session: Session, handouts: readonly Handout[], wo
         if (await leaves(session, words, left, `${handout.id}${step}`)) throw words.left(left, thrown);
       }
     }
-    await session.note(handedOutStep, handout.label);
+    await session.note(deliveredStep, handout.label);
     session.show({ kind: 'item', id: handout.id, title: handout.label, state: 'ok', evidence: 'written down and verified' });
   }
   session.progress({ id: 'handing-out', label: 'All delivered', done: true });
 }
 
-async function reveal(session: Session, { id, label, value, whose }: Handout, step: string): Promise<void> {
+async function reveal(session: Session, { id, label, value, whose }: SecretDelivery, step: string): Promise<void> {
   await session.ask.choice({
     id: `${id}-call${step}`,
     label: `${label}: confirm that only ${whose} can see the screen`,
@@ -61,7 +61,7 @@ async function reveal(session: Session, { id, label, value, whose }: Handout, st
   });
 }
 
-async function prove(session: Session, { id, label, value }: Handout, step: string): Promise<boolean> {
+async function prove(session: Session, { id, label, value }: SecretDelivery, step: string): Promise<boolean> {
   const typed = await session.ask.secret({
     id: `${id}-proof${step}`,
     label: `Type ${label.slice(0, 1).toLowerCase()}${label.slice(1)} as you wrote it down`,
@@ -74,7 +74,7 @@ async function prove(session: Session, { id, label, value }: Handout, step: stri
   return typed.trim() !== '';
 }
 
-async function leaves(session: Session, { lost, detail }: HandoutWords, left: readonly string[], step: string): Promise<boolean> {
+async function leaves(session: Session, { lost, detail }: DeliveryTexts, left: readonly string[], step: string): Promise<boolean> {
   const answer = await session.ask
     .choice({
       id: `leave-${step}`,

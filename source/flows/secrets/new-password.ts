@@ -14,7 +14,7 @@ const madeUpLength = 20;
 const secondsSeen = 15;
 
 /** Masked input is easily mistyped. An empty answer generates 20 letters, 116 bits. `sends` states what happens with the password. */
-export async function askNewPassword(session: Session, label: string, sends: string): Promise<NewPassword> {
+export async function promptNewPassword(session: Session, label: string, sends: string): Promise<NewPassword> {
   const value = await session.ask.secret({
     id: 'password',
     label,
@@ -37,7 +37,7 @@ export async function askNewPassword(session: Session, label: string, sends: str
 }
 
 /** Shows a generated password once. If it cannot be shown, says so: the password is in effect, and lost. */
-export async function showMadeUp(session: Session, whose: string, { value, madeUp }: NewPassword): Promise<void> {
+export async function showGenerated(session: Session, whose: string, { value, madeUp }: NewPassword): Promise<void> {
   if (!madeUp) return;
   try {
     session.show({ kind: 'secret', label: `Password of ${whose}`, value, secondsLeft: secondsSeen });

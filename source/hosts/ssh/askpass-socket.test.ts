@@ -3,18 +3,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type AskSocket, openAskSocket, type SshQuestion } from './askpass-socket.ts';
+import { type AskpassSocket, openAskpassSocket, type SshQuestion } from './askpass-socket.ts';
 
 const program = join(import.meta.dirname, '../../../bin/askpass');
 let folder: string;
-let socket: AskSocket;
+let socket: AskpassSocket;
 let asked: SshQuestion[];
 let answers: (string | undefined)[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'qd-ask-'));
   asked = [];
   answers = [];
-  socket = await openAskSocket(folder, program, async (question, signal) => {
+  socket = await openAskpassSocket(folder, program, async (question, signal) => {
     asked.push(question);
     if (question.kind !== 'touch') return answers.shift();
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
@@ -60,7 +60,7 @@ it('says that an answer was wrong where ssh only asks again', async () => {
   const prompt = "Enter passphrase for key '/home/op/.ssh/id': ";
   await ask(prompt).ended;
   await ask(prompt).ended;
-  expect(asked[1]).toEqual({ kind: 'secret', lines: ['That was not accepted.', "Enter passphrase for key '/home/op/.ssh/id':"] });
+  expect(asked[1]).toEqual({ kind: 'secret', lines: ['The answer was not accepted.', "Enter passphrase for key '/home/op/.ssh/id':"] });
 });
 
 it('keeps the key in sight when a fingerprint was another one', async () => {
@@ -69,7 +69,7 @@ it('keeps the key in sight when a fingerprint was another one', async () => {
   await ask(`${key}Are you sure you want to continue connecting (yes/no/[fingerprint])? `).ended;
   await ask("Please type 'yes', 'no' or the fingerprint: ").ended;
   expect(asked.map(({ kind }) => kind)).toEqual(['hostKey', 'hostKey']);
-  expect(asked[1]?.lines).toEqual(['That is not the fingerprint of its key.', ...(asked[0]?.lines ?? [])]);
+  expect(asked[1]?.lines).toEqual(['The fingerprint does not match its key.', ...(asked[0]?.lines ?? [])]);
   expect(asked[1]?.lines.join(' ')).toContain('SHA256:abc');
 });
 

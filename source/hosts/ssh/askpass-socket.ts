@@ -18,7 +18,7 @@ export interface SshQuestion {
 /** Returns undefined to decline. The signal is aborted when ssh no longer waits. */
 export type AnswerSsh = (question: SshQuestion, signal: AbortSignal) => Promise<string | undefined>;
 
-export interface AskSocket {
+export interface AskpassSocket {
   env: Readonly<Record<string, string>>;
   close(): void;
 }
@@ -30,7 +30,7 @@ const questionLimitBytes = 16 * 1024;
  * That program sends the prompt over a socket that only we can reach, and receives the answer there: never in an argument or in a file.
  * @param program `bin/askpass`
  */
-export async function openAskSocket(folder: string, program: string, answer: AnswerSsh): Promise<AskSocket> {
+export async function openAskpassSocket(folder: string, program: string, answer: AnswerSsh): Promise<AskpassSocket> {
   const path = join(folder, `ask-${randomBytes(2).toString('hex')}`);
   const questions = new Questions();
   const open = new Set<Socket>();
@@ -92,11 +92,11 @@ class Questions {
     }
     // The text that ssh shows for a changed fingerprint, without its subject.
     if (/^please type 'yes'/i.test(prompt.trim()))
-      return { kind: 'hostKey', lines: ['That is not the fingerprint of its key.', ...this.#hostKey] };
+      return { kind: 'hostKey', lines: ['The fingerprint does not match its key.', ...this.#hostKey] };
     if (hint === 'none') return { kind: 'touch', lines };
     if (hint === 'confirm') return { kind: 'confirm', lines };
     const isAgain = this.#secrets.has(prompt);
     this.#secrets.add(prompt);
-    return { kind: 'secret', lines: isAgain ? ['That was not accepted.', ...lines] : lines };
+    return { kind: 'secret', lines: isAgain ? ['The answer was not accepted.', ...lines] : lines };
   }
 }

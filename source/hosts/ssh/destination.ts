@@ -25,13 +25,13 @@ export function parseDestination(text: string): SshDestination {
   const isBareAddress = !bracketed && rest.split(':').length > 2;
   const [host = '', portText] = bracketed ? bracketed.slice(1) : isBareAddress ? [rest] : rest.split(':');
   if (user !== undefined && !userShape.test(user))
-    throw wrong(text, user === '' ? 'the user before the @ is missing' : 'the user has characters in it that no user name has');
+    throw wrong(text, user === '' ? 'the user before the @ is missing' : 'the user contains invalid characters');
   if (host === '') throw wrong(text, 'the host is missing');
-  if (host.startsWith('-')) throw wrong(text, 'a host name does not begin with a dash');
-  if (!nameShape.test(host) && !addressShape.test(host)) throw wrong(text, 'it has characters in it that no host name has');
+  if (host.startsWith('-')) throw wrong(text, 'a host name must not begin with a dash');
+  if (!nameShape.test(host) && !addressShape.test(host)) throw wrong(text, 'the host name contains invalid characters');
   const port = portText === undefined ? undefined : Number(portText);
   if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535 && /^\d+$/.test(portText ?? ''))) {
-    throw wrong(text, 'the port is a number from 1 to 65535');
+    throw wrong(text, 'the port must be a number from 1 to 65535');
   }
   const target = user === undefined ? host : `${user}@${host}`;
   return port === undefined ? { target } : { target, port };
@@ -40,7 +40,7 @@ export function parseDestination(text: string): SshDestination {
 function wrong(text: string, reason: string): Fault {
   return new Fault(
     'usage.destination',
-    `${JSON.stringify(text)} is no host that ssh could reach: ${reason}.`,
-    'Write it as behind ssh: nas, op@nas.example.org, op@192.168.1.20:2222, or a Host of your ssh configuration.',
+    `${JSON.stringify(text)} is not a valid ssh destination: ${reason}.`,
+    'Write it as for ssh: nas, op@nas.example.org, op@192.168.1.20:2222, or a Host of your ssh configuration.',
   );
 }

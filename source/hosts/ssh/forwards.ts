@@ -5,7 +5,7 @@ import { cleanLine } from '../../text/clean.ts';
 import type { DialAddress } from '../host.ts';
 import type { PacedConnection } from '../paced-connection.ts';
 import { addressText, notReached, systemError } from '../unreachable.ts';
-import { askProgram, controlArguments } from './ssh-command.ts';
+import { collectOutput, controlArguments } from './ssh-command.ts';
 import type { SshConnection } from './ssh-connection.ts';
 
 const forwardLimitMs = 5_000;
@@ -84,12 +84,12 @@ export class Forwards {
       new Fault(
         'unreachable.forward',
         `ssh could not forward a connection to ${cleanLine(target)}: ${reason}.`,
-        'See whether the connection still stands: quarterdeck hosts check',
+        'Check the connection: quarterdeck hosts check',
       );
     const argv = [command.program, ...controlArguments(command, 'forward', ['-L', `${path}:${target}`])];
-    const { exitCode, stderr } = await askProgram(argv, env, new AbortController().signal, {
+    const { exitCode, stderr } = await collectOutput(argv, env, new AbortController().signal, {
       limitMs: forwardLimitMs,
-      late: (seconds) => fault(`it did not finish within ${seconds} s and was ended`),
+      late: (seconds) => fault(`it did not finish within ${seconds} s and was stopped`),
     });
     if (exitCode === 0) return path;
     throw fault(cleanLine(stderr.trim().split('\n').at(-1) ?? '') || `exit code ${exitCode}`);
@@ -104,7 +104,7 @@ export class Forwards {
     if (socket !== undefined) {
       if ((await this.connection.listening(signal, socket)) !== undefined) return forbidden(host, address);
       const says =
-        'nothing listens there, or the configuration of sshd forbids to forward there (AllowStreamLocalForwarding, AllowTcpForwarding, PermitOpen, DisableForwarding)';
+        'nothing is listening there, or the configuration of sshd forbids forwarding to it (AllowStreamLocalForwarding, AllowTcpForwarding, PermitOpen, DisableForwarding)';
       return notReached(address, systemError('ECONNREFUSED', said), { host, says });
     }
     if (/refused/i.test(said)) return notReached(address, systemError('ECONNREFUSED'), { host });
@@ -119,10 +119,10 @@ const ofSocket = /^connect failed: open failed$/;
 function forbidden(host: string, address: DialAddress): Fault {
   return new Fault(
     'refused.forwarding',
-    `sshd on ${host} forwards no connection to ${cleanLine(addressText(address))}: its configuration forbids it.`,
+    `Forwarding to ${cleanLine(addressText(address))} is forbidden by the configuration of sshd on ${host}.`,
     'socket' in address
-      ? 'In sshd_config there: AllowStreamLocalForwarding and AllowTcpForwarding local or yes, PermitOpen any, DisableForwarding no. Or install perl or python3.'
-      : 'In sshd_config there: AllowTcpForwarding local or yes, PermitOpen any or with this address, DisableForwarding no. Or install perl or python3.',
+      ? 'Set in its sshd_config: AllowStreamLocalForwarding and AllowTcpForwarding local or yes, PermitOpen any, DisableForwarding no. Or install perl or python3 on that host.'
+      : 'Set in its sshd_config: AllowTcpForwarding local or yes, PermitOpen any or with this address, DisableForwarding no. Or install perl or python3 on that host.',
   );
 }
 
@@ -135,8 +135,8 @@ function targetOf(address: DialAddress): string {
   throw new Fault(
     'unreachable.socketPath',
     isLong
-      ? `The path of the socket there is too long: ${Buffer.byteLength(socket)} bytes, and a socket's path has ${longestPathBytes} at most.`
+      ? `The path of the remote socket is too long: ${Buffer.byteLength(socket)} bytes, but the limit is ${longestPathBytes}.`
       : `ssh cannot forward a socket with this path: ${cleanLine(socket)}.`,
-    'Move the socket, or make a link to it with a short and plain path.',
+    'Move the socket, or create a link to it with a short path of plain characters.',
   );
 }

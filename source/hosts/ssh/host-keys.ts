@@ -2,7 +2,7 @@ import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { SshDestination } from './destination.ts';
-import { askProgram, connectLimitSeconds, targetArguments } from './ssh-command.ts';
+import { collectOutput, connectLimitSeconds, targetArguments } from './ssh-command.ts';
 import { sshFailure } from './ssh-failures.ts';
 
 export interface ChangedKey {
@@ -47,10 +47,10 @@ export async function changedKey(
     `ConnectTimeout=${connectLimitSeconds}`,
   ].flatMap((option) => ['-o', option]);
   const args = ['-T', ...options, ...targetArguments(destination), 'exit'];
-  const { exitCode, stderr } = await askProgram([program, ...args], { ...env, LC_ALL: 'C' }, signal, {
+  const { exitCode, stderr } = await collectOutput([program, ...args], { ...env, LC_ALL: 'C' }, signal, {
     limitMs: checkLimitMs,
     late: (seconds) =>
-      new Fault('unreachable.silent', `${name} did not show its host key within ${seconds} s.`, `See what ssh waits for: ssh ${name}`),
+      new Fault('unreachable.silent', `${name} did not show its host key within ${seconds} s.`, `Check what ssh waits for: ssh ${name}`),
   });
   const [, type, shown] = /The fingerprint for the (\S+) key sent by the remote host is\s+(\S+?)\.\s/.exec(stderr) ?? [];
   const [, file] = /Offending (?:\S+ )?key in (.+):\d+\s*$/m.exec(stderr) ?? [];
@@ -64,12 +64,12 @@ export async function changedKey(
 }
 
 const askKeygen = (args: readonly string[], file: string, env: Surroundings['env'], signal: AbortSignal) =>
-  askProgram(['ssh-keygen', ...args, '-f', file], { ...env, LC_ALL: 'C' }, signal, {
+  collectOutput(['ssh-keygen', ...args, '-f', file], { ...env, LC_ALL: 'C' }, signal, {
     limitMs: keygenLimitMs,
     late: (seconds) =>
       new Fault(
         'refused.knownHosts',
-        `ssh-keygen did not finish within ${seconds} s and was ended: ${cleanLine(file)} was not read.`,
+        `Cannot read ${cleanLine(file)}: ssh-keygen did not finish within ${seconds} s and was stopped.`,
         'Check the disk or network share that the file is on, then try again.',
         { where: { file } },
       ),
@@ -98,8 +98,8 @@ export async function forgetKey(grant: Grant, { name, file }: ChangedKey, env: S
   const said = cleanLine(`${stdout}\n${stderr}`.trim().split('\n').at(-1) ?? '');
   throw new Fault(
     'refused.knownHosts',
-    `The old key could not be taken out of ${cleanLine(file)}: ${said || `exit code ${exitCode}`}.`,
-    `Have a user who may write that file run: ssh-keygen -R '${cleanLine(name)}' -f ${cleanLine(file)}`,
+    `The old key could not be removed from ${cleanLine(file)}: ${said || `exit code ${exitCode}`}.`,
+    `Run as a user who can write that file: ssh-keygen -R '${cleanLine(name)}' -f ${cleanLine(file)}`,
     { where: { file } },
   );
 }

@@ -16,7 +16,7 @@ const longestNameBytes = 12;
  * @param folder `run` of our own paths; if its path is too long for sockets, a folder below /tmp is used
  * @throws Fault `refused.socketFolder` when another user owns it
  */
-export async function makeSocketFolder(folder: string, { pid = process.pid }: { pid?: number } = {}): Promise<string> {
+export async function createSocketFolder(folder: string, { pid = process.pid }: { pid?: number } = {}): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const room = longestPathBytes - controlSuffixBytes - longestNameBytes - 2 - String(pid).length;
   // Root must leave nothing in another user's home that this user could not remove.
@@ -28,7 +28,7 @@ export async function makeSocketFolder(folder: string, { pid = process.pid }: { 
   if (!facts.isDirectory() || facts.uid !== uid) {
     throw new Fault(
       'refused.socketFolder',
-      `${base} belongs to another user, so sockets in it would not be private.`,
+      `${base} belongs to another user, so its sockets would not be private.`,
       'Remove it, or set XDG_RUNTIME_DIR to a folder of your own.',
       { where: { file: base } },
     );

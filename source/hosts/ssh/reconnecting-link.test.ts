@@ -5,7 +5,7 @@ import { ConnectFailure, type SshConnection } from './ssh-connection.ts';
 import type { SshFailure } from './ssh-failures.ts';
 
 const away: SshFailure = {
-  fault: new Fault('unreachable.host', 'nas does not answer.', 'Wait.'),
+  fault: new Fault('unreachable.host', 'nas does not respond.', 'Wait.'),
   needsOperator: false,
 };
 const refused: SshFailure = {

@@ -86,7 +86,7 @@ export class ReconnectingLink implements HostLink {
 
   #waitingFor(): Fault | undefined {
     if (this.view.state !== 'asking') return undefined;
-    return new Fault('unreachable.asking', 'ssh waits for an answer before it connects.', 'Answer its question.');
+    return new Fault('unreachable.asking', 'ssh is waiting for an answer before it connects.', 'Answer its prompt.');
   }
 
   #start(): Promise<SshConnection> {

@@ -3,10 +3,10 @@ import { Fault } from '../../faults/fault.ts';
 import { endingWith, orAborted } from '../../faults/waits.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { isOwnAddress } from '../../text/loopback.ts';
-import { dialFromHere } from '../dial.ts';
+import { dialLocally } from '../dial.ts';
 import type { DialAddress, PipedProgram } from '../host.ts';
 import type { KeyPriority } from '../key-priority.ts';
-import { PacedConnection, usualRestMs } from '../paced-connection.ts';
+import { defaultPauseMs, PacedConnection } from '../paced-connection.ts';
 import { notReached, systemError } from '../unreachable.ts';
 import type { RemoteShell } from './remote-files.ts';
 import { pipeRemote } from './remote-pipes.ts';
@@ -48,7 +48,7 @@ export class RemoteDial {
       const through = (await this.#take(key, signal)) ?? (await this.#openChecked(connection, address, key, signal));
       this.#checked.set(key, Date.now());
       if (!(through instanceof PacedConnection)) return through;
-      through.restMs = paced ? usualRestMs : 0;
+      through.restMs = paced ? defaultPauseMs : 0;
       if ('socket' in address && (connection.roundTripMs ?? 0) > shortMs) this.#prepare(connection, address, key);
       return through;
     } catch (thrown) {
@@ -97,9 +97,9 @@ export class RemoteDial {
   #openForwarded(connection: SshConnection, address: DialAddress, signal: AbortSignal): Promise<PacedConnection> {
     return connection.forwards.open(address, signal, async (socket) => {
       const through = new PacedConnection({ gate: connection.sending, keyPriority: this.keyPriority });
-      await dialFromHere({ socket }, signal, {
+      await dialLocally({ socket }, signal, {
         through,
-        failed: (cause) => notReached(address, cause, { host: this.name, says: 'the connection to the host broke' }),
+        failed: (cause) => notReached(address, cause, { host: this.name, says: 'the connection to the host was lost' }),
       });
       return through;
     });

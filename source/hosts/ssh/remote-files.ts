@@ -30,7 +30,7 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
     const denied = /Permission denied/i.test(said);
     if (/No such file or directory|No such process|Not a directory|can't cd to|cannot open/i.test(said) && !denied) return undefined;
     const forbidden = denied || /not permitted/i.test(said);
-    throw fileFault(path, reasonIn({ stderr }), forbidden ? 'Use a user there who may read it.' : 'Check the path.');
+    throw fileFault(path, reasonIn({ stderr }), forbidden ? 'Log in as a user who can read it.' : 'Check the path.');
   };
   const change = (grant: Grant, script: string, words: readonly string[], options?: Pick<ExecOptions, 'stdin'> & { limitMs: number }) =>
     shell.run(grant, ['sh', '-c', script, 'sh', ...words], { limitMs: askLimitMs, ...options, signal: grant.signal });
@@ -45,10 +45,10 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
       });
       if (outcome.exitCode === 0) {
         if (outcome.stdout.length <= most) return outcome.stdout;
-        throw fileFault(path, 'it is larger than 16 MiB', 'Nothing that is read whole should be that big: is it the right file?');
+        throw fileFault(path, 'it is larger than 16 MiB', 'Check that it is the right file.');
       }
-      if (outcome.exitCode === exits.folder) throw fileFault(path, 'it is a folder', 'Name a file.');
-      if (outcome.exitCode === exits.notPlain) throw fileFault(path, 'it is not a plain file', 'Name a plain file.');
+      if (outcome.exitCode === exits.folder) throw fileFault(path, 'it is a folder', 'Pass a file.');
+      if (outcome.exitCode === exits.notPlain) throw fileFault(path, 'it is not a regular file', 'Use the path of a regular file.');
       return missingOr(path, outcome);
     },
     async facts(path, signal) {
@@ -59,7 +59,7 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
     async list(path, signal) {
       const answer = await shell.ask(listScript(shellWord(path)), { signal, limitMs: askLimitMs, limitBytes: wholeFileLimitBytes });
       if (answer.ending === '0') return textOf(answer.stdout).split('\0').slice(0, -1).sort();
-      if (answer.ending === String(exits.notFolder)) throw fileFault(path, 'it is not a folder', 'Name a folder.');
+      if (answer.ending === String(exits.notFolder)) throw fileFault(path, 'it is not a folder', 'Pass a folder.');
       return missingOr(path, answer);
     },
     async write(grant, path, content, { mode }) {
@@ -69,8 +69,8 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
       const missing = outcome.exitCode === exits.noFolder;
       throw new Fault(
         'failed.file',
-        `${path} on ${host} cannot be written: ${missing ? 'its folder does not exist' : reasonIn(outcome, 'the connection broke before all of it was there')}.`,
-        missing ? 'Make the folder first.' : remedyFor(outcome, posix.dirname(path)),
+        `${path} on ${host} cannot be written: ${missing ? 'its folder does not exist' : reasonIn(outcome, 'the connection was lost before it was complete')}.`,
+        missing ? 'Create the folder first.' : remedyFor(outcome, posix.dirname(path)),
         { where: { file: path } },
       );
     },
@@ -82,8 +82,8 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
       const taken = /File exists/i.test(textOf(outcome.stderr));
       throw new Fault(
         'failed.file',
-        `The folder ${path} cannot be made on ${host}: ${taken ? 'there is a file of that name' : reasonIn(outcome)}.`,
-        taken ? 'Move the file away, or name another folder.' : remedyFor(outcome, posix.dirname(path)),
+        `The folder ${path} cannot be created on ${host}: ${taken ? 'a file with that name exists' : reasonIn(outcome)}.`,
+        taken ? 'Move or delete the file, or use another folder.' : remedyFor(outcome, posix.dirname(path)),
         { where: { file: path } },
       );
     },
@@ -96,7 +96,7 @@ export function remoteFiles(shell: RemoteShell): HostFiles {
       throw new Fault(
         'failed.file',
         `${path} on ${host} cannot be removed: ${full ? 'the folder is not empty' : reasonIn(outcome)}.`,
-        full ? 'Look at what is in it, and remove that first.' : 'Check who owns the folder that it lies in.',
+        full ? 'Remove its content first.' : 'Check the owner of its parent folder.',
         { where: { file: path } },
       );
     },
@@ -155,16 +155,16 @@ function factsIn(line: string): FileFacts {
 /** Returns the reason in the words of `reasonOf`, where the remote side's are known. */
 function reasonIn({ stderr }: { stderr: Uint8Array }, otherwise = 'the remote system gives no reason'): string {
   const said = textOf(stderr);
-  if (/quota exceeded/i.test(said)) return 'the quota there is used up';
+  if (/quota exceeded/i.test(said)) return 'the disk quota is exceeded';
   const known = fileProblems.find(([, message]) => said.toLowerCase().includes(message.toLowerCase()));
   return known?.[2] ?? (cleanLine(said.trim().split('\n').at(-1) ?? '') || otherwise);
 }
 
 function remedyFor({ stderr }: { stderr: Uint8Array }, folder: string): string {
   const said = textOf(stderr);
-  if (/No space left|quota exceeded/i.test(said)) return `Free space there (df -h ${folder}), or name another folder.`;
-  if (/Read-only/i.test(said)) return `Have the filesystem of ${folder} mounted for writing, or name another folder.`;
-  return `Check who owns ${folder} there, and the space on its filesystem.`;
+  if (/No space left|quota exceeded/i.test(said)) return `Free space on the host (df -h ${folder}), or use another folder.`;
+  if (/Read-only/i.test(said)) return `Mount the filesystem of ${folder} as writable, or use another folder.`;
+  return `Check the owner of ${folder} and the free space on its filesystem.`;
 }
 
 function textOf(bytes: Uint8Array): string {

@@ -147,7 +147,7 @@ async function after(stream: Readable, token: string): Promise<[words: string, r
       stream.pause();
       resolve([held.toString('latin1', at + start.length, end), Buffer.from(held.subarray(end + 1))]);
     };
-    const gone = () => reject(new Error('it ended before it began'));
+    const gone = () => reject(new Error('it ended before it started'));
     stream.on('data', take);
     stream.once('end', gone);
   });

@@ -19,7 +19,7 @@ export async function execRemote(connection: SshConnection, argv: readonly strin
   const { limitBytes = defaultLimitBytes, stdin = '', env, cwd } = options;
   const program = { argv, env, cwd };
   const [name] = argv;
-  if (name === undefined || name === '') throw new TypeError('a program is needed to run one');
+  if (name === undefined || name === '') throw new TypeError('a program is required');
   const input = typeof stdin === 'string' ? Buffer.from(stdin, 'utf8') : stdin;
   const run = input.length > spelledLimitBytes ? execLarge : execSpelled;
   options.signal.throwIfAborted();

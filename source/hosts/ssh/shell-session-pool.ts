@@ -145,7 +145,7 @@ export class ShellSessionPool {
 export function noSession(host: string): Fault {
   return new Fault(
     'unreachable.session',
-    `sshd on ${host} allows no further session on its connection, and a second connection cannot be made without asking.`,
-    'Set MaxSessions to 10 in sshd_config there, as it is by default; or try again when less is under way.',
+    `No more sessions are allowed by sshd on ${host}, and a second connection would prompt again.`,
+    'Set MaxSessions to 10 (the default) in its sshd_config, or try again when fewer operations are running.',
   );
 }

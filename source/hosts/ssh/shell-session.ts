@@ -99,8 +99,8 @@ export class ShellSession {
       this.close();
       throw new Fault(
         'unreachable.shell',
-        'The remote sh has no built-in printf, so secrets could not be passed to programs there without showing them to others.',
-        'Install dash, bash or busybox as /bin/sh there.',
+        'The remote sh has no built-in printf, so secrets passed to programs would be visible to other users.',
+        'Install dash, bash or busybox as /bin/sh on the host.',
       );
     }
     this.hasGroups = ending === 'ready:setsid';
@@ -168,8 +168,8 @@ export class ShellSession {
 export function linkLost(host: string): Fault {
   return new Fault(
     'unreachable.link',
-    `The connection to ${host} broke.`,
-    'It comes back by itself; what was under way may have gone on there.',
+    `The connection to ${host} was lost.`,
+    'It is restored automatically. Operations in progress may have continued on the host.',
   );
 }
 

@@ -35,7 +35,7 @@ test('an ssh that hangs while it forwards a socket is ended, and the fault names
   const forwards = new Forwards({ name: 'nas', command, env, verifyAlive: vi.fn(), listening: vi.fn() }, folder, 'a');
   await isEnded(5_000, forwards.to({ socket: '/run/docker.sock' }, signal), {
     code: 'unreachable.forward',
-    message: 'ssh could not forward a connection to /run/docker.sock: it did not finish within 5 s and was ended.',
+    message: 'ssh could not forward a connection to /run/docker.sock: it did not finish within 5 s and was stopped.',
     remedy: /hosts check/,
   });
 });
@@ -52,7 +52,7 @@ test('an ssh-keygen that hangs is ended, and the fault names the file', async ()
   const key = { name: 'nas', file: join(folder, 'known_hosts'), known: [], shown: '' };
   await isEnded(10_000, forgetKey(mintGrant('test', 'operate', signal), key, programs().env), {
     code: 'refused.knownHosts',
-    message: `ssh-keygen did not finish within 10 s and was ended: ${key.file} was not read.`,
+    message: `Cannot read ${key.file}: ssh-keygen did not finish within 10 s and was stopped.`,
     remedy: /disk/,
   });
 });

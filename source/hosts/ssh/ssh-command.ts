@@ -140,7 +140,7 @@ interface ProgramLimit {
 }
 
 /** Runs a program to its end and collects its output, at most 64 KiB. @throws Fault `unreachable.ssh` when it cannot be started. */
-export async function askProgram(argv: readonly string[], env: Environment, signal: AbortSignal, { limitMs, late }: ProgramLimit) {
+export async function collectOutput(argv: readonly string[], env: Environment, signal: AbortSignal, { limitMs, late }: ProgramLimit) {
   const { exitCode, stdout, stderr } = await runProgram(argv, { env, bare: true, signal, limitMs, limitBytes: 64 * 1024 }).catch(
     (thrown: unknown) => {
       if (signal.aborted || !(thrown instanceof Fault)) throw thrown;
@@ -155,18 +155,18 @@ export function resolvedConfig(program: string, destination: SshDestination, env
   const late = (seconds: number) =>
     new Fault(
       'unreachable.ssh',
-      `ssh -G ${destination.target} did not finish within ${seconds} s and was ended.`,
-      'Run it by hand to see what it waits for: a program of "Match exec", for example.',
+      `ssh -G ${destination.target} did not finish within ${seconds} s and was stopped.`,
+      'Run it by hand to see what it waits for, for example a program of "Match exec".',
     );
-  return askProgram([program, '-G', ...targetArguments(destination)], env, signal, { limitMs: configLimitMs, late });
+  return collectOutput([program, '-G', ...targetArguments(destination)], env, signal, { limitMs: configLimitMs, late });
 }
 
 export function notStarted(program: string, cause: Error): Fault {
   const missing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
   return new Fault(
     'unreachable.ssh',
-    `${program} cannot be started: ${missing ? 'there is no such program' : messageOf(cause)}.`,
-    'Hosts are reached with OpenSSH: install its client (openssh-client), or name the program in QUARTERDECK_SSH.',
+    `${program} cannot be started: ${missing ? 'program not found' : messageOf(cause)}.`,
+    'Install the OpenSSH client (openssh-client), or set QUARTERDECK_SSH to its path.',
     { cause },
   );
 }

@@ -16,7 +16,7 @@ test('an ssh that hangs while it reads its configuration is ended, and the host 
     link.close();
     await rm(folder, { recursive: true });
   });
-  const fault = { code: 'unreachable.ssh', message: 'ssh -G nas did not finish within 5 s and was ended.' };
+  const fault = { code: 'unreachable.ssh', message: 'ssh -G nas did not finish within 5 s and was stopped.' };
   await expect(link.ready(AbortSignal.timeout(20_000))).rejects.toMatchObject(fault);
   expect(link.view).toMatchObject({ state: 'away', fault, retryAtMs: expect.any(Number) });
 });

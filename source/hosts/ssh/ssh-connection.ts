@@ -12,7 +12,7 @@ import { shellWord } from './shell-words.ts';
 import { type KeptProgram, masterArguments, newerOptions, notStarted, resolvedConfig, type SshCommand, startKept } from './ssh-command.ts';
 import { brokenLink, type SshFailure, silentShell, slowShell, sshFailure } from './ssh-failures.ts';
 
-/** Time from the login to the shell. sshd itself may take 25 s: it waits that long for a login service that does not answer. */
+/** Time from the login to the shell. sshd itself may take 25 s: it waits that long for a login service that does not respond. */
 const shellLimitMs = 30_000;
 /** After this time, the caller is told the reason for the wait. */
 const slowShellMs = 5_000;
@@ -121,8 +121,8 @@ export class SshConnection {
       if (signal.aborted || !isAbort(thrown)) throw thrown;
       throw new Fault(
         'failed.limit',
-        `${this.name} gave no answer within ${limitMs / 1000} s, though the connection to it stands.`,
-        'The line may be full, or a disk there does not answer: try again.',
+        `${this.name} did not respond within ${limitMs / 1000} s, although it is connected.`,
+        'The network may be congested, or a disk of the host may not respond. Try again.',
       );
     }
   }

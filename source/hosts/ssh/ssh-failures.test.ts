@@ -22,7 +22,7 @@ describe('why there is no connection', () => {
     const { fault } = failed('', { exitCode: 1, before: { ...before, stdout: 'Hello.\nThis account is currently not available.\n' } });
     expect(fault).toMatchObject({
       code: 'refused.shell',
-      message: 'nas gives this user no shell: the login ended with exit code 1, and said: This account is currently not available.',
+      message: 'nas does not start a shell for this user: the login ended with exit code 1: This account is currently not available.',
     });
     // The ssh that connects to a jump host writes there.
     expect(failed('', { before: { stdout: '', stderr: 'ssh: connect to host jump port 22: Connection refused\n' } }).fault.code).toBe(
@@ -33,7 +33,7 @@ describe('why there is no connection', () => {
   test('a login that ends without a word is no shell either', () => {
     expect(failed('', { exitCode: 0 })).toMatchObject({
       needsOperator: true,
-      fault: { code: 'refused.shell', message: 'nas gives this user no shell: the login ended with exit code 0.' },
+      fault: { code: 'refused.shell', message: 'nas does not start a shell for this user: the login ended with exit code 0.' },
     });
   });
 
@@ -45,7 +45,7 @@ describe('why there is no connection', () => {
       silentShell('nas', { stdout: 'Continue?', stderr: 'banner' }).fault.message,
     ].join(' ');
     expect(said).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]/);
-    expect(said).toContain('nas let this user in, and then no shell answered; the last it said was: Continue?');
+    expect(said).toContain('nas accepted the login, but its shell does not respond; last output: Continue?');
   });
 
   test('a link that stood is over for what was said last, and is tried again', () => {

@@ -14,7 +14,7 @@ interface Known {
   remedy: (name: string) => string;
 }
 
-const network = 'Check the cable, the address and whether the machine is on.';
+const network = 'Check the network, the address and whether the machine is on.';
 
 /** An unreachable host is retried automatically; a refusal or a configuration error is not. */
 export function failureOf(fault: Fault): SshFailure {
@@ -26,81 +26,81 @@ const known: readonly Known[] = [
   {
     shape: /REMOTE HOST IDENTIFICATION HAS CHANGED|Host key for \S+ has changed/,
     code: 'refused.hostKeyChanged',
-    says: (name) => `${name} shows another host key than before: the connection may be intercepted, or the machine was reinstalled.`,
-    remedy: (name) => `Compare the fingerprint with the machine's own; then forget the old key: quarterdeck hosts trust ${name}`,
+    says: (name) => `The host key of ${name} has changed: the connection may be intercepted, or the machine was reinstalled.`,
+    remedy: (name) => `Compare the fingerprint on the machine itself, then replace the old key: quarterdeck hosts trust ${name}`,
   },
   {
     shape: /REVOKED HOST KEY DETECTED|host key for \S+ is marked as revoked/,
     code: 'refused.hostKeyRevoked',
-    says: (name) => `${name} shows a host key that is marked as revoked here: it may have been stolen.`,
-    remedy: (name) => `Give that machine a new host key, compare it there, and connect again: quarterdeck hosts check ${name}`,
+    says: (name) => `The host key of ${name} is marked as revoked on this machine: it may have been stolen.`,
+    remedy: (name) => `Generate a new host key there, compare its fingerprint, and connect again: quarterdeck hosts check ${name}`,
   },
   {
     shape: /Host key verification failed|No .* host key is known for|differs from the key for the IP address/,
     code: 'refused.hostKey',
     says: (name) => `The host key of ${name} was not accepted.`,
-    remedy: (name) => `Compare the fingerprint with the machine's own and connect again: quarterdeck hosts check ${name}`,
+    remedy: (name) => `Compare the fingerprint on the machine itself and connect again: quarterdeck hosts check ${name}`,
   },
   {
     shape: /Permission denied \(([^)]*)\)/,
     code: 'refused.login',
-    says: (name, [, ways]) => `${name} let nobody in: it takes ${cleanLine(ways ?? '').replaceAll(',', ', ')}, and none of that worked.`,
-    remedy: (name) => `Check user and key with: ssh ${name}`,
+    says: (name, [, ways]) => `${name} refused the login. It accepts ${cleanLine(ways ?? '').replaceAll(',', ', ')}; none worked.`,
+    remedy: (name) => `Check the user and the key: ssh ${name}`,
   },
   {
     shape: /Too many authentication failures/,
     code: 'refused.login',
-    says: (name) => `${name} ended the login: too many keys were tried.`,
-    remedy: () => 'Name the key in your ssh configuration: IdentityFile and IdentitiesOnly yes.',
+    says: (name) => `${name} refused the login: too many keys were tried.`,
+    remedy: () => 'Set the key in your ssh configuration: IdentityFile and IdentitiesOnly yes.',
   },
   {
     shape:
       /(?:Bad configuration option|Bad owner or permissions on|terminating, \d+ bad configuration|keyword .* extra arguments|unsupported option)[^\n]*/,
     code: 'config.ssh',
     says: (_, [line]) => `ssh cannot use its configuration: ${cleanLine(line)}.`,
-    remedy: () => 'Mend the ssh configuration; ssh -G HOST checks it.',
+    remedy: () => 'Fix the ssh configuration. Check it: ssh -G HOST',
   },
   {
     shape: /Could not resolve hostname ([^:]+): ([^\n]*)/,
     code: 'unreachable.hostName',
-    says: (name) => `The name of ${name} cannot be looked up.`,
-    remedy: () => 'Check the name, and whether this machine has a network.',
+    says: (name) => `The host name of ${name} cannot be resolved.`,
+    remedy: () => 'Check the name and the network of this machine.',
   },
   {
     shape: /(?:connect to host|ssh_dispatch|Connection to) [^\n]*Connection refused/,
     code: 'unreachable.host',
-    says: (name) => `${name} refuses the connection: no ssh server listens there.`,
-    remedy: () => 'Check that sshd runs on that machine, and its port.',
+    says: (name) => `${name} refuses the connection: no ssh server is listening.`,
+    remedy: () => 'Check that sshd is running on that machine, and its port.',
   },
   {
     shape: /No route to host|Network is unreachable/,
     code: 'unreachable.silent',
-    says: (name) => `There is no way to ${name} through the network.`,
+    says: (name) => `No route to ${name}.`,
     remedy: () => network,
   },
   {
     shape: /Timeout, server .* not responding/,
     code: 'unreachable.silent',
-    says: (name) => `${name} has stopped answering.`,
-    remedy: () => `The connection comes back by itself. ${network}`,
+    says: (name) => `${name} no longer responds.`,
+    remedy: () => `The connection is restored automatically. ${network}`,
   },
   {
     shape: /Connection timed out|Operation timed out|Connection to .* timed out|timed out during banner exchange/,
     code: 'unreachable.silent',
-    says: (name) => `${name} does not answer.`,
+    says: (name) => `${name} does not respond.`,
     remedy: () => network,
   },
   {
     shape: /no matching (host key type|key exchange method|cipher|MAC)[^\n]*/i,
     code: 'refused.algorithms',
     says: (name, [, what]) => `${name} and this machine's ssh have no ${(what ?? 'algorithm').toLowerCase()} in common.`,
-    remedy: () => 'One of both is old: allow what it needs for this host alone, in your ssh configuration.',
+    remedy: () => 'One of them is old: allow its algorithms for this host only, in your ssh configuration.',
   },
   {
     shape: /kex_exchange_identification|Connection closed by|Connection reset by|Broken pipe|closed by remote host/,
     code: 'unreachable.link',
     says: (name) => `${name} closed the connection.`,
-    remedy: () => 'It comes back by itself. If not: sshd may be restarting, have too many logins at once, or have banned this address.',
+    remedy: () => 'It is restored automatically. If not, sshd may be restarting, have too many logins, or have banned this address.',
   },
 ];
 
@@ -148,7 +148,7 @@ export function sshFailure(
     new Fault(
       'unreachable.link',
       ended(said ? `The connection to ${name} failed: ${said}` : `The connection to ${name} ended`),
-      `See what ssh says: ssh ${name}`,
+      `Check what ssh reports: ssh ${name}`,
     ),
   );
 }
@@ -160,7 +160,7 @@ function noShell(name: string, exitCode: number, before: Greeting): SshFailure {
     return failureOf(
       new Fault(
         'refused.passwordExpired',
-        `The password of this user on ${name} has expired, and must be changed first.`,
+        `The password of this user on ${name} has expired and must be changed.`,
         `Log in once in a terminal and change it: ssh ${name}`,
       ),
     );
@@ -168,21 +168,20 @@ function noShell(name: string, exitCode: number, before: Greeting): SshFailure {
   return failureOf(
     new Fault(
       'refused.shell',
-      ended(`${name} gives this user no shell: the login ended with exit code ${exitCode}${said && `, and said: ${said}`}`),
-      'Commands are run by sh there: use a user with a login shell, no forced command, and nothing in the profile (.bashrc, .profile) that ends it.',
+      ended(`${name} does not start a shell for this user: the login ended with exit code ${exitCode}${said && `: ${said}`}`),
+      'Use a user with a login shell, without a forced command, and without a profile (.bashrc, .profile) that ends the shell.',
     ),
   );
 }
 
-const profileRemedy =
-  'A profile there (.bashrc, .profile) waits for something: what asks or starts a program belongs behind [ -t 0 ] || return.';
+const profileRemedy = 'Its profile (.bashrc, .profile) may wait for input: put prompts and programs after [ -t 0 ] || return.';
 
 export function slowShell(name: string, before: Greeting): Fault {
   const said = lastSaid(before);
   return new Fault(
     'unreachable.shell',
-    ended(`${name} has let this user in, and no shell answers there yet${said && `; the last it said was: ${said}`}`),
-    `If it stays so: ${profileRemedy.charAt(0).toLowerCase()}${profileRemedy.slice(1)}`,
+    ended(`${name} accepted the login, but its shell does not respond yet${said && `; last output: ${said}`}`),
+    `If this continues: ${profileRemedy.charAt(0).toLowerCase()}${profileRemedy.slice(1)}`,
   );
 }
 
@@ -192,7 +191,7 @@ export function silentShell(name: string, before: Greeting): SshFailure {
   return failureOf(
     new Fault(
       'refused.shell',
-      ended(`${name} let this user in, and then no shell answered${said && `; the last it said was: ${said}`}`),
+      ended(`${name} accepted the login, but its shell does not respond${said && `; last output: ${said}`}`),
       `${profileRemedy} Then connect again.`,
     ),
   );

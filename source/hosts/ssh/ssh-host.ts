@@ -3,9 +3,9 @@ import { limited } from '../../faults/waits.ts';
 import type { Host, HostFacts } from '../host.ts';
 import type { KeyPriority } from '../key-priority.ts';
 import { underGrant } from '../program.ts';
-import { type AnswerSsh, openAskSocket } from './askpass-socket.ts';
+import { type AnswerSsh, openAskpassSocket } from './askpass-socket.ts';
 import type { SshDestination } from './destination.ts';
-import { makeSocketFolder } from './private-folder.ts';
+import { createSocketFolder } from './private-folder.ts';
 import { ReconnectingLink } from './reconnecting-link.ts';
 import { RemoteDial } from './remote-dial.ts';
 import { RemoteListeners, remoteFacts } from './remote-facts.ts';
@@ -22,7 +22,7 @@ export interface SshHostOptions {
   /** Folder for sockets of running processes: `run` of our own paths. */
   runFolder: string;
   /** `bin/askpass`. */
-  askProgram: string;
+  collectOutput: string;
   env: Readonly<Record<string, string | undefined>>;
   answer: AnswerSsh;
   /** Sockets of remote engines are reached through sudo. */
@@ -49,7 +49,7 @@ const socketFolders = new Map<string, Promise<string>>();
 let connections = 0;
 
 async function socketFolderIn(runFolder: string): Promise<string> {
-  const made = socketFolders.get(runFolder) ?? makeSocketFolder(runFolder);
+  const made = socketFolders.get(runFolder) ?? createSocketFolder(runFolder);
   socketFolders.set(runFolder, made);
   made.catch(() => socketFolders.delete(runFolder));
   return made;
@@ -82,7 +82,7 @@ export function openSshHost(options: SshHostOptions): SshHost {
     connections += 1;
     const prefix = `${connections.toString(36)}-`;
     declined = new AbortController();
-    const socket = await openAskSocket(folder, options.askProgram, asked);
+    const socket = await openAskpassSocket(folder, options.collectOutput, asked);
     try {
       const connection = await SshConnection.open(
         {
@@ -155,7 +155,7 @@ export function openSshHost(options: SshHostOptions): SshHost {
 function unanswered(name: string): Fault {
   return new Fault(
     'refused.login',
-    `ssh asked something before it connected to ${name}, and got no answer in time.`,
+    `ssh prompted before it connected to ${name}, and got no answer in time.`,
     `Connect again when you have the answer: quarterdeck hosts check ${name}`,
   );
 }

@@ -132,7 +132,7 @@ async function openSudoRelay(
   let limit: NodeJS.Timeout | undefined;
   const startLimit = () => {
     clearTimeout(limit);
-    limit = setTimeout(() => closing.abort(refused(name, 'sudo there does not answer')), answerLimitMs);
+    limit = setTimeout(() => closing.abort(refused(name, 'sudo does not respond')), answerLimitMs);
   };
   const addSocket = ([index = '', device, inode]: readonly string[]) => {
     const path = wanted[Number(index)];
@@ -140,10 +140,10 @@ async function openSudoRelay(
   };
   const sendPassword = async () => {
     clearTimeout(limit);
-    const again = /sorry|incorrect/i.test(said) ? ['That was not the password.'] : [];
+    const again = /sorry|incorrect/i.test(said) ? ['Wrong password.'] : [];
     const lines = [...again, `Password of this user for sudo on ${name}:`];
     const password = await answer({ kind: 'secret', lines }, AbortSignal.any([closing.signal, AbortSignal.timeout(questionLimitMs)]));
-    if (password === undefined) throw refused(name, 'its password was not given');
+    if (password === undefined) throw refused(name, 'no password was entered');
     running.stdin.write(`${password}\n`);
     startLimit();
   };
@@ -190,29 +190,29 @@ async function openSudoRelay(
 }
 
 const refusals: Readonly<Record<string, string>> = {
-  nosudo: 'there is no sudo',
-  nofolder: 'this user can make no folder in /tmp there',
+  nosudo: 'sudo is not installed',
+  nofolder: 'this user cannot create a folder in /tmp',
 };
 
 function reasonOf(said: string): string {
-  if (/not in the sudoers|not allowed to|may not run/i.test(said)) return 'this user may not use it there';
+  if (/not in the sudoers|not allowed to|may not run/i.test(said)) return 'this user is not allowed to use it';
   if (/incorrect password|sorry/i.test(said)) return 'the password was wrong';
-  if (/must have a tty|terminal is required/i.test(said)) return 'it wants a terminal there (Defaults !requiretty allows it without)';
-  return cleanLine(said).trim() || 'it ended without a word';
+  if (/must have a tty|terminal is required/i.test(said)) return 'it requires a terminal (Defaults !requiretty disables this)';
+  return cleanLine(said).trim() || 'it ended without a message';
 }
 
 function refused(name: string, reason: string): Fault {
   return new Fault(
     'refused.sudo',
-    `The engine of ${name} is reached through sudo, and that failed: ${reason}.`,
-    'See what sudo -l says there, or let the user use the socket itself (group docker) and take sudo: true away.',
+    `Cannot reach the engine of ${name} through sudo: ${reason}.`,
+    'Check sudo -l on the host, or give the user access to the socket (group docker) and remove sudo: true.',
   );
 }
 
 function noProgram(name: string): Fault {
   return new Fault(
     'refused.relay',
-    `${name} has nothing that could forward a socket of root: neither perl, nor python3, nor socat.`,
-    'Install one of them there, or let the user use the socket itself (group docker).',
+    `${name} has no program that can forward the socket of root: perl, python3 or socat.`,
+    'Install one of them on the host, or give the user access to the socket (group docker).',
   );
 }

@@ -1,14 +1,14 @@
 import { httpEndpointOf } from '../../calls/http-client.ts';
 import { Fault } from '../../faults/fault.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { wordsUpTo } from '../../flows/flow-options.ts';
-import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { showList } from '../../flows/list-table.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { countText } from '../../text/quantities.ts';
 import { MountedFile } from './client/mounted-file.ts';
-import { askAsProxy, type Verdict } from './client/sso-portal.ts';
+import { requestAsProxy, type Verdict } from './client/sso-portal.ts';
 import { UsersFile } from './client/sso-users.ts';
 import { portalOf, type RunningPortal } from './sso-target.ts';
 
@@ -24,7 +24,7 @@ export const ssoCheck: Procedure = async (session, input, context) => {
   let first: Meaning | undefined;
   for (const as of ['browser', 'program']) {
     const browser = as === 'browser';
-    const verdict = await askAsProxy(address, { endpoint, url, browser, portal }, session.signal);
+    const verdict = await requestAsProxy(address, { endpoint, url, browser, portal }, session.signal);
     const { status, location } = verdict;
     const meaning = meaningOf(verdict, { url, browser, config });
     first ??= meaning;
@@ -140,7 +140,7 @@ export const ssoTest: Procedure = async (session, input, context) => {
   const { portal, config, id } = running;
   wordsUpTo(2, input, { takes: 'Pass one address and one user', remedy: 'Run it once for each.' });
   const url = await askUrl(session, input, running);
-  const user = await givenOrAsked(session, {
+  const user = await argumentOrPrompt(session, {
     ...{ id: 'user', given: input.words[1] ?? (session.attended ? undefined : ''), code: 'usage.user', remedy: 'Name another one.' },
     label: 'User',
     initial: '',
@@ -188,7 +188,7 @@ export function readPolicyCheck(words: string) {
 
 async function askUrl(session: Session, input: FlowInput, { config }: RunningPortal): Promise<URL> {
   const domain = config.domains[0]?.domain;
-  const written = await givenOrAsked(session, {
+  const written = await argumentOrPrompt(session, {
     ...{ id: 'url', given: input.words[0], code: 'usage.url', remedy: 'For example https://media.example.org/' },
     label: 'Address',
     help: 'As in the browser.',

@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -51,7 +51,7 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
       right: 'destroy',
       title: `Forget the security keys of ${user}`,
       request: `authelia storage user webauthn delete ${user} --all`,
-      consequences: [`Gone are: ${keys.join(', ')}.`, `${user} must register a new one.`],
+      consequences: [`This deletes: ${keys.join(', ')}.`, `${user} must register a new one.`],
       done: async () => (await portal.securityKeys(user, session.signal)).length === 0,
       run: (grant) => portal.forgetSecurityKeys(grant, user).then(() => true),
     });
@@ -72,7 +72,7 @@ async function whose(session: Session, input: FlowInput, context: FlowContext, {
     return (await chooseUser(session, input, users.users, () => true)).name;
   }
   const [word] = wordsUpTo(1, input, { takes: 'One user at a time', remedy: 'Run it once for each.' });
-  return givenOrAsked(session, {
+  return argumentOrPrompt(session, {
     ...{ id: 'user', label: 'Who?', help: 'The name to log in with.' },
     ...{ given: word, code: 'usage.user', remedy: 'Name another one.' },
     check: (name) => (/^[\p{L}\p{N}][^\s]*$/u.test(name) && cleanLine(name) === name ? undefined : 'Not a user name.'),

@@ -1,11 +1,11 @@
 import { Fault } from '../../faults/fault.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { applyPlans, seeLastThrough } from '../../flows/deploy/apply-plans.ts';
 import { planComponent, planData } from '../../flows/deploy/plan-component.ts';
 import { deployed } from '../../flows/deploy/stack-facts.ts';
 import { EngineScope } from '../../flows/engine-scope.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, optionsOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { cancelled, unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
 import { reviewOf } from '../../stack/plan/plan-text.ts';
@@ -62,7 +62,7 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
 async function askRule(session: Session, input: FlowInput, { config }: RunningPortal): Promise<{ rule: NewRule; position: number }> {
   const [word] = wordsUpTo(1, input, { takes: 'One name at a time', remedy: 'Add a rule for each.' });
   const known = config.domains.map(({ domain }) => domain);
-  const domain = await givenOrAsked(session, {
+  const domain = await argumentOrPrompt(session, {
     ...{ id: 'domain', given: word, code: 'usage.rule', remedy: unchanged, check: ruleDomainProblem },
     label: 'Host name',
     help: `As in browsers, or *.${known[0] ?? 'example.org'} for all subdomains. Domains of the portal: ${known.join(', ') || 'none'}.`,
@@ -73,8 +73,8 @@ async function askRule(session: Session, input: FlowInput, { config }: RunningPo
     choices: [
       { value: 'two_factor', label: 'Users who log in with a second factor' },
       { value: 'one_factor', label: 'Users who log in with a password' },
-      { value: 'bypass', label: 'Everybody', detail: 'without any login' },
-      { value: 'deny', label: 'Nobody' },
+      { value: 'bypass', label: 'Allow everyone', detail: 'without a login' },
+      { value: 'deny', label: 'Deny everyone' },
     ],
     initial: 'two_factor',
   };

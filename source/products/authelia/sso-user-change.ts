@@ -1,11 +1,11 @@
 import { Fault } from '../../faults/fault.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, optionsOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
-import { askNewPassword, showMadeUp } from '../../flows/secrets/new-password.ts';
-import { makeDigest, matchesDigest } from '../../secrets/password-digest.ts';
+import { promptNewPassword, showGenerated } from '../../flows/secrets/new-password.ts';
+import { createDigest, matchesDigest } from '../../secrets/password-digest.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { nameRemedy } from '../../text/nearest-name.ts';
@@ -23,7 +23,7 @@ export const ssoAdd: Procedure = async (session, input, context) => {
   }
   const there = open.users.user(person.name);
   const label = there ? `${person.name} is already in the file. The new password` : `Password of ${person.name}`;
-  const password = await unlessCancelled(session, left, () => askNewPassword(session, label, `Its hash goes into ${open.file.shown}.`));
+  const password = await unlessCancelled(session, left, () => promptNewPassword(session, label, `Its hash goes into ${open.file.shown}.`));
   if (there && !(await matchesDigest(there.digest, password.value))) {
     throw new Fault(
       'usage.user',
@@ -31,7 +31,7 @@ export const ssoAdd: Procedure = async (session, input, context) => {
       `Use another name, or reset the password: quarterdeck sso password ${open.id} ${person.name}`,
     );
   }
-  const digest = await makeDigest(password.value, open.config.digestCost);
+  const digest = await createDigest(password.value, open.config.digestCost);
   session.hide(digest);
   const how = await changeUsers(open, {
     id: `add ${person.name}`,
@@ -43,7 +43,7 @@ export const ssoAdd: Procedure = async (session, input, context) => {
       return written !== undefined && (await matchesDigest(written.digest, password.value)) === true;
     },
   });
-  await showMadeUp(session, person.name, password);
+  await showGenerated(session, person.name, password);
   const title = `Have ${person.name} log in and register a second factor`;
   const detail = 'Rules with two_factor deny access without one.';
   return {
@@ -59,7 +59,7 @@ async function askPerson(
   { users, config }: OpenUsers,
 ): Promise<Omit<PortalUser, 'disabled' | 'digest'>> {
   const [word] = wordsUpTo(1, input, { takes: 'One user at a time', remedy: 'Run it once for each.' });
-  const name = await givenOrAsked(session, {
+  const name = await argumentOrPrompt(session, {
     ...{ id: 'user', label: 'Name to log in with', help: `Users: ${users.users.map((one) => cleanLine(one.name)).join(', ')}.` },
     ...{ given: word, code: 'usage.user', remedy: 'Name another one.' },
     check: (text) => userNameProblem(text.trim(), config.userRules),
@@ -67,12 +67,12 @@ async function askPerson(
   const there = users.user(name);
   // A resumed run reads the remaining answers from the file.
   if (there) return there;
-  const displayName = await givenOrAsked(session, {
+  const displayName = await argumentOrPrompt(session, {
     ...{ id: 'name', label: 'Display name', initial: name },
     ...{ given: optionOf(input, 'name'), code: 'usage.user', remedy: 'Pass --name NAME.' },
     check: (text) => (text.trim() === '' ? 'The portal refuses a user without one.' : undefined),
   });
-  const email = await givenOrAsked(session, {
+  const email = await argumentOrPrompt(session, {
     ...{ id: 'email', label: 'Mail address', help: 'Receives links for a new password and a second factor.' },
     ...{ given: optionOf(input, 'email'), code: 'usage.user', remedy: 'Pass another address: --email ADDRESS.' },
     check: (text) => emailProblem(text.trim(), { users, config }),
@@ -93,7 +93,7 @@ async function askGroups(session: Session, input: FlowInput, known: readonly str
   const there = [...new Set(known)].sort();
   const question = {
     id: 'groups',
-    label: 'Groups, with commas between them',
+    label: 'Groups, separated by commas',
     initial: '',
     help: there.length === 0 ? 'Empty for none.' : `Leave empty for none. Existing groups: ${there.map(cleanLine).join(', ')}.`,
   };
@@ -133,9 +133,9 @@ export const ssoPassword: Procedure = async (session, input, context) => {
     return dryRunOf(session, would, `${name} has the same password as before.`);
   }
   const password = await unlessCancelled(session, `Nothing was written: ${name} has the same password as before.`, () =>
-    askNewPassword(session, `New password of ${name}`, `Its hash goes into ${open.file.shown}.`),
+    promptNewPassword(session, `New password of ${name}`, `Its hash goes into ${open.file.shown}.`),
   );
-  const digest = await makeDigest(password.value, open.config.digestCost);
+  const digest = await createDigest(password.value, open.config.digestCost);
   session.hide(digest);
   const how = await changeUsers(open, {
     id: `password ${name}`,
@@ -143,7 +143,7 @@ export const ssoPassword: Procedure = async (session, input, context) => {
     change: (users) => users.setDigest(name, digest),
     isDone: async (users) => (await matchesDigest(users.user(name)?.digest ?? '', password.value)) === true,
   });
-  await showMadeUp(session, name, password);
+  await showGenerated(session, name, password);
   return { message: `${name} has a new password. ${how ?? ''}${disabled ? ' The user is disabled and cannot log in with it.' : ''}` };
 };
 
@@ -160,7 +160,7 @@ export async function chooseUser(
   if (found && cleanLine(found.name) !== found.name) {
     throw new Fault(
       'usage.user',
-      `The name ${cleanLine(found.name)} holds characters that cannot be shown.`,
+      `The name ${cleanLine(found.name)} contains characters that cannot be shown.`,
       'Rename the user in the file.',
     );
   }

@@ -210,7 +210,7 @@ async function restarted(open: OpenUsers): Promise<string> {
   if (seen?.state !== 'running' || !(await answersAgain(open))) {
     throw new Fault(
       'failed.users',
-      `The file is written, and ${id} does not answer after its restart.`,
+      `The file is written, and ${id} does not respond after its restart.`,
       `Check its log: quarterdeck logs ${id}`,
     );
   }

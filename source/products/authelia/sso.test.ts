@@ -154,7 +154,7 @@ describe('a second factor', () => {
     expect(again.message).toBe('mara has no second factor of that kind now.');
     const keys = await fixture.run('sso-second-factor', id, { words: ['mara'], options: { which: 'keys' } });
     expect(keys.message).toMatch(/2 security keys/);
-    expect(fixture.operator.confirmations[0]?.consequences[0]).toBe('Gone are: Yubikey, Phone.');
+    expect(fixture.operator.confirmations[0]?.consequences[0]).toBe('This deletes: Yubikey, Phone.');
   });
 
   test('is not forgotten without a confirmation, and for nobody who is not there', async () => {

@@ -100,7 +100,7 @@ async function reload(
     if (performance.now() > deadline) {
       throw new Fault(
         'failed.reload',
-        'CrowdSec was reloaded, and its local API does not answer.',
+        'CrowdSec was reloaded, and its local API does not respond.',
         'Check its log: items from the hub may not be compatible with this version.',
       );
     }

@@ -1,9 +1,9 @@
 import { Fault, type FaultCode } from '../../faults/fault.ts';
 import { unlessCode } from '../../faults/unless-fault.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { chooseOne, deleteOne } from '../../flows/delete-one.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf } from '../../flows/flow-options.ts';
-import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Grant } from '../../grants/grant.ts';
 import { durationProblem, parseDuration } from '../../session/answer-checks.ts';
@@ -68,7 +68,7 @@ function nameProblem(text: string, given: string | undefined): string | undefine
 
 function remarkProblem(text: string): string | undefined {
   if (text.length > 200) return 'Two hundred characters are the most.';
-  return cleanLine(text) === text ? undefined : 'It holds characters that cannot be shown.';
+  return cleanLine(text) === text ? undefined : 'It contains characters that cannot be shown.';
 }
 
 /** Records the name, so that a resumed run concerns the same item even if it no longer exists. */
@@ -82,7 +82,7 @@ export function nameOf(session: Session, { words }: FlowInput, question: { id: s
   const [given] = words;
   const code = 'usage.name';
   const remedy = 'Use another name.';
-  return givenOrAsked(session, { ...question, given, code, remedy, check: (text) => nameProblem(text, given) });
+  return argumentOrPrompt(session, { ...question, given, code, remedy, check: (text) => nameProblem(text, given) });
 }
 
 /** A change over `cscli`. `what` completes the sentence "CrowdSec did not ...". */

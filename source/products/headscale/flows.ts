@@ -47,7 +47,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   },
   {
     verb: 'mesh register',
-    title: 'Register a node that waits',
+    title: 'Register a pending node',
     summary:
       'Registers a node that waits for login. Requires what its client shows (the address, the command, or only the key) and the user it belongs to.',
     ...change,
@@ -66,7 +66,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'mesh user',
     title: 'Create, rename or delete a user of the mesh',
     summary:
-      'Creates a user (create USER), renames one (rename USER NEW), or deletes one that has no nodes (delete USER). A user that the policy names stays until the policy does not.',
+      'Creates a user (create USER), renames one (rename USER NEW), or deletes one that has no nodes (delete USER). A user in the policy cannot be deleted.',
     ...removal,
     usage: '[ACTION [USER [NEW]]]',
     load: async () => (await import('./mesh-user.ts')).meshUser,

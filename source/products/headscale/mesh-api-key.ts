@@ -12,14 +12,14 @@ import { apiKeyPrefix } from './client/mesh-keys.ts';
 import { newKeySeconds } from './flows.ts';
 import {
   actOn,
+  createAccess,
   dropApiKey,
   enterWith,
   entranceOf,
-  giveAccess,
   type MeshAccess,
-  makeAccess,
   onMesh,
-  takeBackApiKeys,
+  promptApiKey,
+  revokeApiKeys,
   usualKeyDays,
 } from './mesh-session.ts';
 import { apiKeyStatus, expirationOf, isOneOf, isPast, unknownAction, untilText, wordsOf } from './mesh-words.ts';
@@ -44,7 +44,7 @@ export const meshAccess: Procedure = async (session, input, context) => {
     ? before
     : await unlessCancelled(session, 'Nothing was created or stored.', () =>
         // The command has its own duration units; all its versions accept minutes.
-        give === true ? giveAccess(session, entrance) : makeAccess(session, entrance, `${Math.ceil(seconds / 60)}m`),
+        give === true ? promptApiKey(session, entrance) : createAccess(session, entrance, `${Math.ceil(seconds / 60)}m`),
       );
   const old = await oldKeyOf(session, access, earlier ?? before?.ownKey?.id);
   if (old && old.id !== access.ownKey?.id) {
@@ -92,7 +92,7 @@ async function create(session: Session, input: FlowInput, access: MeshAccess): P
   }
   const times = session.noted('expires').map(Number);
   const isLost = (one: MeshApiKey) => one.id !== ownKey?.id && isOneOf(one.expiryMs, times) && apiKeyStatus(one, Date.now()) === 'valid';
-  if (times.length > 0) await takeBackApiKeys(session, access, (await client.apiKeys(session.signal)).filter(isLost));
+  if (times.length > 0) await revokeApiKeys(session, access, (await client.apiKeys(session.signal)).filter(isLost));
   const expiryMs = Date.now() + seconds * 1000;
   await session.note('expires', String(expiryMs));
   const key = await actOn(session, access, {

@@ -14,11 +14,11 @@ const isThere = async (name: string) => (await run('mesh-nodes')).data.nodes.som
 describe('what comes in between', () => {
   test('the server goes away while a delete is confirmed: that is said, nothing is lost, and afterwards it is done', async () => {
     const fault = run('mesh-node', ['old-phone', 'delete'], { meanwhile: () => run('stop') });
-    await expect(fault).rejects.toMatchObject({ code: 'unreachable.mesh', message: expect.stringMatching(/does not answer/) });
+    await expect(fault).rejects.toMatchObject({ code: 'unreachable.mesh', message: expect.stringMatching(/does not respond/) });
     await expect(run('mesh-nodes')).rejects.toMatchObject({ code: 'unreachable.component', remedy: `Start it: quarterdeck start ${id}` });
     await run('start');
     expect(await isThere('old-phone')).toBe(true);
-    expect((await run('mesh-node', ['old-phone', 'delete'])).message).toBe('old-phone is gone from the mesh.');
+    expect((await run('mesh-node', ['old-phone', 'delete'])).message).toBe('old-phone was deleted from the mesh.');
     expect(await isThere('old-phone')).toBe(false);
   });
 

@@ -16,7 +16,7 @@ import { newKeySeconds } from './flows.ts';
 import { actOn, type MeshAccess, onMesh } from './mesh-session.ts';
 import { loginServerOf } from './mesh-target.ts';
 import { createUser } from './mesh-user.ts';
-import { expirationProblem, isOneOf, isPast, keyKind, keyStatus, ownerText, tellAside, untilText, wordsOf } from './mesh-words.ts';
+import { expirationProblem, isOneOf, isPast, keyKind, keyStatus, ownerText, showNote, untilText, wordsOf } from './mesh-words.ts';
 
 const expiryStep = 'expires';
 /** R61. */
@@ -225,7 +225,7 @@ async function showOnce(
 ): Promise<boolean> {
   if (!session.attended && options.plain !== true) return false;
   if (server !== undefined && namesLoopback(server) && options.plain !== true)
-    tellAside(
+    showNote(
       session,
       `Nodes would connect to ${server}, which is reachable only on this machine. Set server_url to the https address first.`,
     );

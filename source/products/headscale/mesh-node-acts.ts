@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { tagsDefined } from '../../config-files/headscale-policy/policy.ts';
 import { Fault } from '../../faults/fault.ts';
-import { type GivenQuestion, givenOrAsked } from '../../flows/given-or-asked.ts';
+import { type ArgumentQuestion, argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { parseDuration } from '../../session/answer-checks.ts';
 import type { Act, Choice, Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -29,8 +29,8 @@ async function act(step: NodeStep, id: string, rest: Omit<Act<unknown>, 'id' | '
   await actOn(step.session, step.access, { ...rest, id: stepped(step, id) });
 }
 
-function textFor(step: NodeStep, question: Omit<GivenQuestion, 'given'>): Promise<string> {
-  return givenOrAsked(step.session, { ...question, id: stepped(step, question.id), fresh: true, given: step.value });
+function textFor(step: NodeStep, question: Omit<ArgumentQuestion, 'given'>): Promise<string> {
+  return argumentOrPrompt(step.session, { ...question, id: stepped(step, question.id), fresh: true, given: step.value });
 }
 
 async function now({ access, session, node }: NodeStep): Promise<MeshNode | undefined> {
@@ -170,9 +170,10 @@ export async function routeNode(step: NodeStep): Promise<string> {
   // The two exit routes belong together: the server approves the second with the first.
   const exit = exitRoutes.find((route) => offered.includes(route));
   const plain = offered.filter((route) => !exitRoutes.includes(route));
-  const detail = (route: string) => (!available.includes(route) ? 'no longer advertised' : approved.includes(route) ? 'approved' : 'waits');
+  const detail = (route: string) =>
+    !available.includes(route) ? 'no longer advertised' : approved.includes(route) ? 'approved' : 'pending';
   const choices: Choice[] = plain.map((route) => ({ value: route, label: route, detail: detail(route) }));
-  if (exit !== undefined) choices.push({ value: 'exit', label: 'Way out to everywhere (0.0.0.0/0 and ::/0)', detail: detail(exit) });
+  if (exit !== undefined) choices.push({ value: 'exit', label: 'Exit node for all traffic (0.0.0.0/0 and ::/0)', detail: detail(exit) });
   // Before 0.26 each route requires its own request.
   const { client } = access;
   const sends =
@@ -226,7 +227,7 @@ export async function deleteNode(step: NodeStep): Promise<string> {
     done: async () => (await now(step)) === undefined,
     run: (grant) => access.client.deleteNode(grant, node),
   });
-  return `${node.name} is gone from the mesh.`;
+  return `${node.name} was deleted from the mesh.`;
 }
 
 const isSameSet = (one: readonly string[], other: readonly string[]) =>

@@ -63,7 +63,7 @@ export const meshNode = onMesh(async (access, session, input) => {
     const node = before ? nodes.find(({ id }) => id === before.id) : found(nodes, written);
     if (!node) {
       const name = before?.name ?? written;
-      if (action === 'delete') return { message: `${name} is gone from the mesh.`, data: { id: before?.id, name, action } };
+      if (action === 'delete') return { message: `${name} was deleted from the mesh.`, data: { id: before?.id, name, action } };
       throw new Fault('usage.node', `${name} has left the mesh in the meantime.`, 'Choose another node.');
     }
     if (!before) await session.note('node', JSON.stringify({ id: node.id, name: node.name }));

@@ -23,7 +23,7 @@ describe('the policy (R62)', () => {
     const before = await policyText();
     const after = before.replace('"dst": ["tag:media:8096"]', '"dst": ["tag:media:8096,8920"]');
     const { message, operator } = await run('mesh-edit-policy', [], { stdin: after });
-    expect(message).toBe('The policy is in effect, verified by reading it back (1 line new, 1 gone).');
+    expect(message).toBe('The policy is in effect, verified by reading it back (1 line added, 1 removed).');
     const lines = operator.reviews[0]?.sections[0]?.lines ?? [];
     expect(
       lines
@@ -41,7 +41,7 @@ describe('the policy (R62)', () => {
     const bad = before.replace('"tag:media:8096', '"tag:cinema:8096');
     await expect(run('mesh-edit-policy', [], { stdin: bad })).rejects.toMatchObject({ code: 'refused.blocked' });
     const findings = fixture.practice.operator.reviews[0]?.findings.map(({ message }) => message) ?? [];
-    expect(findings[0]).toMatch(/^Line 13, column \d+: "tag:cinema" is not under tagOwners/);
+    expect(findings[0]).toMatch(/^Line 13, column \d+: "tag:cinema" is not defined under tagOwners/);
     expect(findings.join(' ')).toMatch(/The control server says: .*tag not found: "tag:cinema"/);
     expect(await policyText()).toBe(before);
   });

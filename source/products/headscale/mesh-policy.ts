@@ -184,7 +184,7 @@ function findingOf({ level, message, line, column }: PolicyFinding, at: number):
 function changeText(before: string | undefined, after: string): string {
   const lines = diffLines({ path: name, before, after });
   const count = (mark: string) => lines.filter((line) => line.mark === mark).length;
-  return `${countText(count('added'), 'line')} new, ${count('removed')} gone`;
+  return `${countText(count('added'), 'line')} added, ${count('removed')} removed`;
 }
 
 function overtaken(id: string): Fault {

@@ -11,7 +11,7 @@ import { HeadscaleApi } from './client/headscale-api.ts';
 import type { MeshApiKey } from './client/headscale-records.ts';
 import { apiKeyProblem, isListedAs } from './client/mesh-keys.ts';
 import { type MeshTarget, meshTargetOf } from './mesh-target.ts';
-import { tellAside } from './mesh-words.ts';
+import { showNote } from './mesh-words.ts';
 
 const dayMs = 86_400_000;
 export const usualKeyDays = 90;
@@ -38,7 +38,7 @@ export async function dropApiKey(
 }
 
 /** Expires API keys that were never delivered: an interrupted run created them and could not show or store them. */
-export async function takeBackApiKeys(session: Session, access: MeshAccess, keys: readonly MeshApiKey[]): Promise<void> {
+export async function revokeApiKeys(session: Session, access: MeshAccess, keys: readonly MeshApiKey[]): Promise<void> {
   const why = 'created by an interrupted run';
   for (const key of keys) await dropApiKey(session, access, key, { id: `take-back-${key.id}`, why });
 }
@@ -48,7 +48,7 @@ type MeshEntrance = Awaited<ReturnType<typeof entranceOf>>;
 export async function entranceOf(session: Session, input: FlowInput, context: FlowContext) {
   const target = await meshTargetOf(session, input, context);
   const { component } = target;
-  if (target.version.note !== undefined) tellAside(session, target.version.note);
+  if (target.version.note !== undefined) showNote(session, target.version.note);
   const vault = await context.vault(session);
   // Not among the secrets of the component: those are included in its backups and indicate whether it has data.
   const name: SecretName = `${component.host}/${component.id}.login/API_KEY`;
@@ -75,7 +75,7 @@ async function meshOf(session: Session, input: FlowInput, context: FlowContext):
     const leftMs = (access.ownKey?.expiryMs ?? Number.POSITIVE_INFINITY) - Date.now();
     if (leftMs < soonMs) {
       const days = Math.max(0, Math.floor(leftMs / dayMs));
-      tellAside(
+      showNote(
         session,
         `The API key of this console ends in ${days} days. Renew it: quarterdeck mesh access ${entrance.target.component.id} --renew`,
       );
@@ -93,11 +93,11 @@ async function meshOf(session: Session, input: FlowInput, context: FlowContext):
     ],
     initial: 'make',
   });
-  return chosen === 'give' ? giveAccess(session, entrance) : makeAccess(session, entrance, `${usualKeyDays}d`);
+  return chosen === 'give' ? promptApiKey(session, entrance) : createAccess(session, entrance, `${usualKeyDays}d`);
 }
 
 /** Creates a key with the server's own command, which requires no key. `expiration` is in the format of the command. */
-export async function makeAccess(session: Session, entrance: MeshEntrance, expiration: string): Promise<MeshAccess> {
+export async function createAccess(session: Session, entrance: MeshEntrance, expiration: string): Promise<MeshAccess> {
   const { target, vault, name } = entrance;
   const argv = ['headscale', 'apikeys', 'create', '--expiration', expiration, '-o', 'json'];
   const begun = session.noted('making').map((text) => parseJson(text) as Making);
@@ -152,10 +152,10 @@ async function takeBack(session: Session, access: MeshAccess, begun: readonly Ma
       Math.abs(expiryMs - createdMs - spanMs) < 5000 &&
       begun.some(({ atMs, known }) => !known.includes(id) && Math.abs(createdMs - atMs) < actLimitMs),
   );
-  await takeBackApiKeys(session, access, lost);
+  await revokeApiKeys(session, access, lost);
 }
 
-export async function giveAccess(session: Session, entrance: MeshEntrance): Promise<MeshAccess> {
+export async function promptApiKey(session: Session, entrance: MeshEntrance): Promise<MeshAccess> {
   const { target, vault, name } = entrance;
   const key = (
     await session.ask.secret({

@@ -39,7 +39,7 @@ export const meshUser = onMesh((access, session, input) => {
       return outcome('renamed', `Renamed ${user.name} to ${wanted}.`, { user: wanted, before: user.name });
     }
     await deleteUser(session, access, user);
-    return outcome('deleted', `The user ${user.name} is gone.`, { user: user.name });
+    return outcome('deleted', `The user ${user.name} was deleted.`, { user: user.name });
   });
 });
 
@@ -146,7 +146,7 @@ async function deleteUser(session: Session, access: MeshAccess, user: MeshUser):
     consequences: [
       `The user ${user.name} is deleted and can no longer log in.`,
       open.length > 0
-        ? `${countText(open.length, 'pre-auth key')} that nodes could still join with are gone too.`
+        ? `${countText(open.length, 'pre-auth key')} that nodes could still join with are deleted too.`
         : 'No pre-auth key is lost that is still valid.',
     ],
     done: async () => !(await client.users(session.signal)).some(({ id }) => id === user.id),

@@ -71,7 +71,7 @@ export function expirationOf({ options }: FlowInput, usual: string): number {
 }
 
 /** Shows a message on stderr, so that piped output contains only the result. */
-export function tellAside(session: Session, text: string): void {
+export function showNote(session: Session, text: string): void {
   session.show({ kind: 'output', stream: 'stderr', bytes: new TextEncoder().encode(`${text}\n`) });
 }
 

@@ -137,7 +137,7 @@ describe('users', () => {
     const { data, operator } = await run('mesh-users');
     expect(data.users.map(({ name }) => name)).toEqual(['captain', 'mate', 'guest', 'cook']);
     expect(operator.shown[0]).toMatchObject({ kind: 'table' });
-    expect((await run('mesh-user', ['delete', 'cook'])).message).toBe('The user cook is gone.');
+    expect((await run('mesh-user', ['delete', 'cook'])).message).toBe('The user cook was deleted.');
   });
 
   test('one that has nodes, or that the policy names, stays: the control server might not start again', async () => {

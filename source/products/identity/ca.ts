@@ -3,9 +3,9 @@ import { posix } from 'node:path';
 import { Fault, messageOf } from '../../faults/fault.ts';
 import { limited } from '../../faults/waits.ts';
 import { apiComponentOf, runningContainer } from '../../flows/api-component.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { refuseTypedPath } from '../../flows/named-file.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Grant } from '../../grants/grant.ts';
@@ -97,16 +97,16 @@ async function isThere(host: Host, file: string, names: readonly string[], signa
 }
 
 async function askOrder(session: Session, input: FlowInput): Promise<{ names: readonly string[]; folder: string; days: number }> {
-  const names = await givenOrAsked(session, {
+  const names = await argumentOrPrompt(session, {
     id: 'names',
     given: input.words.length > 0 ? input.words.join(',') : undefined,
     code: 'usage.name',
     remedy: 'For example nas.lan',
     label: 'Names (comma-separated)',
-    help: 'Names of hosts and IP addresses, the first one names the file. *.lan is for all below.',
+    help: 'Host names and IP addresses; the file is named after the first one. *.lan covers all names below it.',
     check: (text) => partsOf(text).map(nameProblem).find(Boolean) ?? (partsOf(text).length === 0 ? 'Type a name.' : undefined),
   });
-  const folder = await givenOrAsked(session, {
+  const folder = await argumentOrPrompt(session, {
     id: 'folder',
     given: optionOf(input, 'folder'),
     code: 'usage.folder',
@@ -169,13 +169,13 @@ export const caInspect: Procedure = async (session, input, context) => {
 function askWhich(session: Session, input: FlowInput): Promise<string> {
   const [given] = wordsUpTo(1, input, { takes: 'One certificate at a time', remedy: 'Run it once for each.' });
   return unlessCancelled(session, 'No certificate was checked.', () =>
-    givenOrAsked(session, {
+    argumentOrPrompt(session, {
       id: 'what',
       given,
       code: 'usage.certificate',
       remedy: 'For example nas.lan:443 or /etc/ssl/nas.lan.crt',
       label: 'Certificate',
-      help: 'A file on the host, or name:port of something that speaks TLS.',
+      help: 'A file on the host, or name:port of a TLS server.',
       check: (text) => (text.startsWith('/') || addressed.test(text) ? undefined : 'An absolute path, or name:port.'),
     }),
   );

@@ -4,15 +4,15 @@ import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { apiComponentOf } from '../../flows/api-component.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { componentOf } from '../../flows/components/service-targets.ts';
 import { secretName } from '../../flows/deploy/stack-facts.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { showList } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
-import { askNewPassword, showMadeUp } from '../../flows/secrets/new-password.ts';
+import { promptNewPassword, showGenerated } from '../../flows/secrets/new-password.ts';
 import type { SecretName } from '../../secrets/secrets.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -46,7 +46,7 @@ export const ldapAdd: Procedure = async (session, input, context) => {
       return dryRunOf(session, `add ${dn}, and set a password that is prompted for.`, `the users of ${id} were not changed.`);
     }
     const password = await unlessCancelled(session, left, () =>
-      askNewPassword(session, `Password of ${person.uid}`, `Sends LDAP add ${dn}, then password modify (RFC 3062).`),
+      promptNewPassword(session, `Password of ${person.uid}`, `Sends LDAP add ${dn}, then password modify (RFC 3062).`),
     );
     await session.act({
       id: `add ${person.uid}`,
@@ -69,7 +69,7 @@ export const ldapAdd: Procedure = async (session, input, context) => {
         'Check the log of the directory, and set another one.',
       );
     }
-    await showMadeUp(session, person.uid, password);
+    await showGenerated(session, person.uid, password);
     return { message: `${person.uid} is in ${id}, and was seen to log in.`, data: { dn } };
   } finally {
     await directory.close();
@@ -145,16 +145,16 @@ async function askBindPassword(
 
 async function askPerson(session: Session, input: FlowInput): Promise<Omit<NewPerson, 'dn'>> {
   const [word] = wordsUpTo(1, input, { takes: 'Add one user at a time', remedy: 'Run it once for each.' });
-  const uid = await givenOrAsked(session, {
+  const uid = await argumentOrPrompt(session, {
     ...{ id: 'user', label: 'Name to log in with', given: word, check: uidProblem },
     ...{ code: 'usage.user', remedy: 'Name another one.' },
   });
-  const displayName = await givenOrAsked(session, {
+  const displayName = await argumentOrPrompt(session, {
     ...{ id: 'name', label: 'Full name', given: optionOf(input, 'name'), initial: uid },
-    check: (text) => (text.trim() === '' ? 'Everybody has a name.' : undefined),
+    check: (text) => (text.trim() === '' ? 'Enter a name.' : undefined),
     ...{ code: 'usage.user', remedy: 'Pass another name: --name NAME.' },
   });
-  const mail = await givenOrAsked(session, {
+  const mail = await argumentOrPrompt(session, {
     ...{ id: 'email', label: 'Mail address', given: optionOf(input, 'email') },
     check: (text) => (/^[^\s@]+@[^\s@]+$/.test(text.trim()) ? undefined : 'Not an email address.'),
     ...{ code: 'usage.user', remedy: 'Pass another address: --email ADDRESS.' },

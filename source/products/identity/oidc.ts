@@ -4,9 +4,9 @@ import type { HttpEndpoint } from '../../calls/http-exchange.ts';
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import { Fault } from '../../faults/fault.ts';
 import { apiComponentOf } from '../../flows/api-component.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Host } from '../../hosts/host.ts';
 import type { Session } from '../../session/session.ts';
@@ -56,7 +56,7 @@ async function documentPath(session: Session, entry: CatalogEntry, word: string 
     calls.find(({ inputs, http }) => Object.keys(inputs).length === 0 && http?.path !== discoverySuffix) ??
     calls.find(({ inputs }) => Object.keys(inputs).length === 0);
   if (named && inputName !== undefined && (word !== undefined || !plain?.http)) {
-    const given = await givenOrAsked(session, {
+    const given = await argumentOrPrompt(session, {
       id: 'name',
       given: word,
       code: 'usage.name',

@@ -36,7 +36,7 @@ export const sections = {
   where: 'Current state',
   health: 'Health',
   api: 'Removed in the next release',
-  safety: 'The way back',
+  safety: 'Rollback',
   drains: 'Effects of a drain',
   steps: 'The upgrade',
 } as const;
@@ -58,7 +58,7 @@ export function actOn<T>({ session, tries, input, context }: ClusterChecklist, n
   return session.act({ ...act, id, target: { host: input.engineName, component: context } });
 }
 
-export async function tellCheck(
+export async function showCheck(
   { list }: ClusterChecklist,
   item: { id: string; section: string; title: string },
   { unseen: _, ...result }: CheckResult,

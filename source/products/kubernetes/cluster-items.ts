@@ -13,7 +13,7 @@ import {
   checkWebhooks,
 } from './client/api-checks.ts';
 import { blocked, type CheckResult, looked, ok, skipped, warning } from './client/check-result.ts';
-import { blindSpots, checkerCommand, checkers, inSightOf, judgeChecker } from './client/checkers.ts';
+import { blindSpots, checkerCommand, checkers, judgeChecker, limitedToVisible } from './client/checkers.ts';
 import type { Distribution } from './client/distribution.ts';
 import { dryRunDrain, lossesOf, planDrain } from './client/drain.ts';
 import {
@@ -27,7 +27,7 @@ import {
   checkTalos,
 } from './client/node-checks.ts';
 import type { NodeOutcome } from './client/node-exec.ts';
-import { type ClusterChecklist, isCordonedByUs, isDrained, minorsBetween, roundsOf, sections, tellCheck } from './cluster-checklist.ts';
+import { type ClusterChecklist, isCordonedByUs, isDrained, minorsBetween, roundsOf, sections, showCheck } from './cluster-checklist.ts';
 import { observeSnapshot, snapshotTitle } from './cluster-snapshot.ts';
 import { outcomeOf } from './node-exec.ts';
 import { viaText } from './upgrade-target.ts';
@@ -98,7 +98,7 @@ export async function observe(checklist: ClusterChecklist): Promise<void> {
     session.signal.throwIfAborted();
     const item = list.item(id);
     await list.set(id, { state: 'running', summary: item?.summary ?? '' });
-    await tellCheck(checklist, { id, section, title }, await looked(look));
+    await showCheck(checklist, { id, section, title }, await looked(look));
   }
   session.progress({ id: 'pods', label: 'Pods read', done: true });
   await list.keepSeen();
@@ -148,7 +148,7 @@ async function runCheckers({ flowContext, input, context, kubeconfig, target, se
   const worstOne = results.find(({ state }) => state === 'blocked') ?? results.find(({ state }) => state === 'warning') ?? results[0];
   if (worstOne) {
     const reported = { ...worstOne, evidence: results.flatMap(({ summary, evidence = [] }) => [summary, ...evidence]) };
-    return worstOne.state === 'blocked' ? reported : inSightOf(reported, await blindSpots(api, session.signal));
+    return worstOne.state === 'blocked' ? reported : limitedToVisible(reported, await blindSpots(api, session.signal));
   }
   const advice = `The API server cannot check files and charts. To check them: pluto detect-files -d DIR --target-versions k8s=${target.text}`;
   return { ...warning('neither pluto nor kubent is on this host', advice), unseen: true };

@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
 import { holdsEtcd } from './client/api-shapes.ts';
 import { type CheckResult, looked, skipped } from './client/check-result.ts';
-import { type ClusterChecklist, sections, tellCheck } from './cluster-checklist.ts';
+import { type ClusterChecklist, sections, showCheck } from './cluster-checklist.ts';
 import { etcdByHand, hasSqlite, type SnapshotSource, snapshotMethods } from './snapshot-methods.ts';
 
 export function storageOf({ facts: { distribution } }: ClusterChecklist): keyof typeof snapshotMethods {
@@ -33,10 +33,10 @@ export async function observeSnapshot(checklist: ClusterChecklist): Promise<Chec
   return snapshotMethods[storageOf(checklist)].observe(checklist, await sourceOf(checklist));
 }
 
-export async function lookAtSnapshot(checklist: ClusterChecklist): Promise<void> {
+export async function checkSnapshot(checklist: ClusterChecklist): Promise<void> {
   const result = await looked(() => observeSnapshot(checklist));
   if (result.state !== 'skipped')
-    await tellCheck(checklist, { id: 'snapshot', section: sections.safety, title: snapshotTitle(checklist) }, result);
+    await showCheck(checklist, { id: 'snapshot', section: sections.safety, title: snapshotTitle(checklist) }, result);
 }
 
 export async function snapshotNow(checklist: ClusterChecklist): Promise<void> {
@@ -47,5 +47,5 @@ export async function snapshotNow(checklist: ClusterChecklist): Promise<void> {
   await snapshotMethods[storageOf(checklist)].take(checklist, { name, nodeExec });
   if (session.dryRun) await list.set('snapshot', { state: 'todo', summary: 'dry-run' });
   // The snapshot is verified, not trusted.
-  else await lookAtSnapshot(checklist);
+  else await checkSnapshot(checklist);
 }

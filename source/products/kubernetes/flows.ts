@@ -3,14 +3,14 @@ import { lazyFlows, resumable } from '../../flows/flow.ts';
 export const kubernetesFlows = lazyFlows({ about: 'host', offline: true }, [
   {
     verb: 'upgrade',
-    title: 'Walk through an upgrade',
+    title: 'Upgrade a cluster or component step by step',
     summary:
       'Guides the upgrade of a Kubernetes cluster, or of a component, with a checklist of its current state, blocking problems, and each step. Blocking items can be skipped with a reason. Progress is saved, so that anyone can resume it.',
     ...resumable('operate'),
     usage: '[CONTEXT|COMPONENT]',
     wordsFor: ({ id }) => [[id]],
     flags: {
-      to: { meaning: 'the release to go to', value: 'VERSION' },
+      to: { meaning: 'the target release', value: 'VERSION' },
       via: { meaning: 'an intermediate release, for nodes that are further behind; repeatable', value: 'VERSION', repeats: true },
       skip: { meaning: 'skip a blocking item, with a reason that is recorded; repeatable', value: 'ITEM=REASON', repeats: true },
       check: { meaning: 'only check, and exit with 1 if an item blocks' },

@@ -41,7 +41,7 @@ function machine(name: string, { uid = 0, hostname = name, addresses = [] as str
     kind,
     link: {
       ready: async () => {
-        if (away) throw new Fault('unreachable.ssh', `${name} does not answer.`, 'Wait.');
+        if (away) throw new Fault('unreachable.ssh', `${name} does not respond.`, 'Wait.');
       },
     },
     facts: async () => ({ hostname, addresses: ['127.0.0.1', '::1', ...addresses], uid }) as unknown as HostFacts,
@@ -113,7 +113,7 @@ describe('a way to a node', () => {
       signal,
     );
     expect(await away.to(node('cp-1'))).toBeUndefined();
-    expect(away.why(node('cp-1'))).toBe('nas cannot be reached now: nas does not answer.');
+    expect(away.why(node('cp-1'))).toBe('nas cannot be reached now: nas does not respond.');
     expect(away.why(node('worker-1'))).toBe('not reachable from this machine');
   });
 

@@ -2,7 +2,7 @@ import { Fault } from '../../faults/fault.ts';
 import { pauseFor } from '../../faults/waits.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { ClusterNode } from './client/cluster-facts.ts';
-import { whereItLogs } from './client/distribution.ts';
+import { logLocation } from './client/distribution.ts';
 import type { NodeCommands } from './client/node-commands.ts';
 import { failureText } from './client/node-exec.ts';
 import { actOn, type ClusterChecklist } from './cluster-checklist.ts';
@@ -73,7 +73,7 @@ async function runByHand(checklist: ClusterChecklist, node: ClusterNode, { what,
 
 const lastLines = (text: string): string[] => text.trim().split('\n').slice(-3).map(cleanLine).filter(Boolean);
 
-/** Waits until `look` returns true; a cluster whose API server restarts does not answer for a while. Throws `failed.node`. */
+/** Waits until `look` returns true; a cluster whose API server restarts does not respond for a while. Throws `failed.node`. */
 export async function untilSeen(
   checklist: ClusterChecklist,
   { controlPlane }: { controlPlane: boolean },
@@ -88,7 +88,7 @@ export async function untilSeen(
       const waiting = await look().catch((thrown: unknown) => {
         session.signal.throwIfAborted();
         if (!(thrown instanceof Fault) || thrown.kind !== 'unreachable') throw thrown;
-        return 'the cluster does not answer just now';
+        return 'the cluster does not respond just now';
       });
       if (waiting === undefined) return;
       session.progress({ id: 'wait', label: `${label}: ${waiting}` });
@@ -96,7 +96,7 @@ export async function untilSeen(
         throw new Fault(
           'failed.node',
           `${label}: ${waiting}, for ${Math.round(pace.backMs / 60_000)} minutes.`,
-          `Check its log (${whereItLogs(checklist.facts.distribution, controlPlane)}), then resume.`,
+          `Check its log (${logLocation(checklist.facts.distribution, controlPlane)}), then resume.`,
         );
       await pauseFor(pace.lookMs, session.signal);
     }

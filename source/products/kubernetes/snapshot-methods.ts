@@ -5,6 +5,7 @@ import { agoText, bytesText } from '../../text/quantities.ts';
 import { blocked, type CheckResult, ok, warning } from './client/check-result.ts';
 import {
   builtInSnapshots,
+  createSnapshot,
   type EtcdTools,
   etcdctl,
   findEtcdTools,
@@ -12,7 +13,6 @@ import {
   type Snapshot,
   snapshotCommands,
   snapshotFile,
-  takeSnapshot,
   verifySnapshot,
 } from './client/etcd-snapshot.ts';
 import { failureText, lastWords, type NodeExec, type NodeOutcome } from './client/node-exec.ts';
@@ -113,7 +113,7 @@ const contentText = ({ file, keys, sizeBytes }: Snapshot, verifier: string) =>
 const evidenceOf = (node: string, { file, hash, revision, keys, sizeBytes }: Snapshot, { version, verifier }: EtcdTools): string[] => [
   `on ${node}: ${file}`,
   `hash ${hash}, revision ${revision}, ${keys} keys, ${sizeBytes} bytes; etcd ${version}, verified with ${verifier}`,
-  'It holds every secret of the cluster: copy it to where only you can read it.',
+  'It contains all secrets of the cluster: copy it to a place that only you can read.',
 ];
 
 function observeEtcd(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSource): Promise<CheckResult> {
@@ -133,7 +133,7 @@ async function takeEtcd(checklist: ClusterChecklist, { name, nodeExec }: Reached
     throw new Fault('failed.snapshot', `${name} has no etcdctl, neither on the node nor in a running etcd container.`, etcdByHand);
   const commandsFor = (file: string) => snapshotCommands(tools, kubeadmEtcd, file);
   await takeFile(checklist, name, tools.folder, commandsFor, async (grant, file) => {
-    const snapshot = await takeSnapshot(grant, nodeExec, tools, kubeadmEtcd, file);
+    const snapshot = await createSnapshot(grant, nodeExec, tools, kubeadmEtcd, file);
     const { revision, keys, hash } = snapshot;
     return { evidence: evidenceOf(name, snapshot, tools), data: { revision, keys, hash } };
   });
@@ -192,13 +192,13 @@ async function verifyCopy(nodeExec: NodeExec, file: string, signal: AbortSignal)
   const [verdict = '', count = ''] = outcome.stdout.trim().split('\n');
   const rows = Number(count);
   if (outcome.exitCode === 0 && verdict === 'ok' && rows > 0) return rows;
-  const why = cleanLine(outcome.exitCode === 0 && verdict !== 'ok' ? verdict : lastWords(outcome)) || 'it holds nothing';
+  const why = cleanLine(outcome.exitCode === 0 && verdict !== 'ok' ? verdict : lastWords(outcome)) || 'it is empty';
   throw new Fault('failed.snapshot', `The copy ${cleanLine(file)} is not whole: ${why}.`, 'Create it again.');
 }
 
 const copyEvidence = (node: string, file: string) => [
   `on ${node}: ${file}, and ${file}.token`,
-  'Both hold every secret of the cluster: copy them to where only you can read them.',
+  'Both contain all secrets of the cluster: copy them to a place that only you can read.',
 ];
 
 /** SQLite can only be detected on the server itself. */

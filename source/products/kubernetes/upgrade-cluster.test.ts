@@ -79,7 +79,9 @@ describe('looking (R73)', () => {
       'node worker-3': 'todo',
     });
     expect(items['webhooks']?.summary).toMatch(/policy\/policy-webhook has no endpoints/);
-    expect(items['deprecated']?.summary).toMatch(/^gone in 1\.32, and still used: flowschemas of flowcontrol\.apiserver\.k8s\.io\/v1beta3/);
+    expect(items['deprecated']?.summary).toMatch(
+      /^removed in 1\.32, but still used: flowschemas of flowcontrol\.apiserver\.k8s\.io\/v1beta3/,
+    );
     expect(items['stored']?.summary).toMatch(/issuers\.cert\.example\.com is stored as v1alpha2, which is no longer served/);
     expect(items['certificates']?.summary).toMatch(/front-proxy-client \(19 days\)/);
     expect(items['pods']?.evidence.join(' ')).toMatch(/web\/report-.*CrashLoopBackOff, 412 restarts/);
@@ -434,7 +436,7 @@ describe('looking (R73)', () => {
         summary: 'pluto: 1 that 1.32 does not serve',
         evidence: [
           'pluto: 1 that 1.32 does not serve',
-          'catch-all: FlowSchema flowcontrol.apiserver.k8s.io/v1beta3, gone in 1.32, use flowcontrol.apiserver.k8s.io/v1',
+          'catch-all: FlowSchema flowcontrol.apiserver.k8s.io/v1beta3, removed in 1.32, use flowcontrol.apiserver.k8s.io/v1',
         ],
       });
     });
@@ -711,7 +713,7 @@ describe('walking', () => {
     );
     const removal = operator.confirmations.find(({ title }) => title.startsWith('Delete'));
     expect(removal?.consequences.join(' ')).toMatch(/data\/postgres-0 ends although its budget forbids it/);
-    expect(operator.steps.map(({ label }) => label).join('\n')).toMatch(/worker-3: \d of \d pods gone; waits for data\//);
+    expect(operator.steps.map(({ label }) => label).join('\n')).toMatch(/worker-3: \d of \d pods evicted; waits for data\//);
   });
 
   test('unattended, what is said in advance is done with pods that cannot be moved; otherwise it is left, and what is done is counted', async () => {

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { listOwnFolder } from '../../config/own-files.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
-import { askChecklist, type ChecklistAction, checklistOutcome, inTheWay, skipsOf, writeReport } from '../../flows/checklist-questions.ts';
+import { type ChecklistAction, checklistOutcome, inTheWay, runChecklist, skipsOf, writeReport } from '../../flows/checklist-questions.ts';
 import { upgradeComponent } from '../../flows/deploy/upgrade-component.ts';
 import type { FlowContext, FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { wordsUpTo } from '../../flows/flow-options.ts';
@@ -27,7 +27,7 @@ import {
   sections,
 } from './cluster-checklist.ts';
 import { announce, observe } from './cluster-items.ts';
-import { canSnapshot, lookAtSnapshot, snapshotNow, storageOf } from './cluster-snapshot.ts';
+import { canSnapshot, checkSnapshot, snapshotNow, storageOf } from './cluster-snapshot.ts';
 import { openCluster } from './cluster-target.ts';
 import { findNodeExecs } from './node-exec.ts';
 import { upgradeControlPlane } from './upgrade-control-plane.ts';
@@ -151,7 +151,7 @@ async function checklistThrough(checklist: ClusterChecklist): Promise<FlowOutcom
     const complete = blocked.length === 0;
     const { facts } = checklist;
     const path = isPlaneAt(facts, target) ? `of the nodes to ${target.text}` : `from ${fromTo(oldestApiServer(facts), target)}`;
-    const message = complete ? `Nothing is in the way ${path}.` : inTheWay(blocked);
+    const message = complete ? `No blocking items ${path}.` : inTheWay(blocked);
     return checklistOutcome(session, input, list, { outcome: 'Checked only.', message, complete });
   }
   await untilClear(checklist);
@@ -207,7 +207,7 @@ async function untilClear(checklist: ClusterChecklist): Promise<void> {
   const { session, list, target } = checklist;
   for (;;) {
     const isMissing = list.item('snapshot')?.state === 'blocked' && (await canSnapshot(checklist));
-    const answer = await askChecklist(session, list, {
+    const answer = await runChecklist(session, list, {
       id: 'checklist',
       label: isPlaneAt(checklist.facts, target)
         ? `Upgrade the nodes of ${checklist.context} to ${target.text}`
@@ -223,7 +223,7 @@ async function untilClear(checklist: ClusterChecklist): Promise<void> {
     if (answer !== 'go') continue;
     if (session.dryRun) return isMissing ? snapshotNow(checklist) : undefined;
     // After a long pause the snapshot may be too old.
-    await lookAtSnapshot(checklist);
+    await checkSnapshot(checklist);
     if (list.blocked.length === 0) return;
   }
 }

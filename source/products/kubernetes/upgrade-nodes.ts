@@ -23,7 +23,7 @@ import { runCommands, untilSeen } from './run-on-node.ts';
 function drainText(node: string, { total, left, refused }: DrainProgress): string {
   const [first] = refused;
   const waiting = first ? `; waits for ${first.pod}: ${first.why}${refused.length > 1 ? `, and ${refused.length - 1} more` : ''}` : '';
-  return `${node}: ${total - left} of ${countText(total, 'pod')} gone${waiting}`;
+  return `${node}: ${total - left} of ${countText(total, 'pod')} evicted${waiting}`;
 }
 
 async function drain(checklist: ClusterChecklist, name: string): Promise<void> {
@@ -166,7 +166,7 @@ export async function upgradeNode(checklist: ClusterChecklist, name: string, onl
   const set = async (state: 'ok' | 'warning' | 'running', summary: string) => {
     await list.set(id, { section: sections.steps, title: name, state, summary });
   };
-  if (!before) return set('ok', 'gone from the cluster meanwhile');
+  if (!before) return set('ok', 'removed from the cluster in the meantime');
   const cordonedByUs = isCordonedByUs(checklist, name);
   const rounds = roundsOf({ ...checklist, target: goal }, before);
   if (rounds.length === 0 && !(cordonedByUs && before.cordoned)) {

@@ -89,7 +89,7 @@ export async function chooseTarget(
     }));
   const problem = targetProblem(facts, typed);
   if (problem) {
-    const remedy = `Pass a release that it can go to: --to ${(await suggest()).replace(/^v/, '')}. ${newestPatches}`;
+    const remedy = `Pass a supported release: --to ${(await suggest()).replace(/^v/, '')}. ${newestPatches}`;
     throw new Fault(problem.code, problem.message, remedy);
   }
   const wanted = typedRelease(typed);

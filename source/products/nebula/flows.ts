@@ -21,7 +21,7 @@ export const nebulaFlows = lazyFlows({ about: 'host' }, [
     flags: {
       ip: { meaning: 'its address in the mesh, with the prefix: 10.1.0.2/24', value: 'NETWORK' },
       groups: { meaning: 'groups for firewall rules, comma-separated', value: 'LIST' },
-      subnets: { meaning: 'networks behind it, with commas', value: 'LIST' },
+      subnets: { meaning: 'networks behind it, separated by commas', value: 'LIST' },
       for: { meaning: 'validity (default: that of the authority)', value: 'DURATION' },
       out: {
         meaning: 'write ca.crt, NAME.crt and NAME.key into this folder of this machine, the key readable only by its owner',

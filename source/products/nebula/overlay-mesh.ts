@@ -37,7 +37,7 @@ export function jsonOf({ fromMs, untilMs, ...one }: OverlayCertificate): object 
 
 export const overlayList: Procedure = async (session, input, context) => {
   const mesh = await bookOf(context, input.engineName).read();
-  if (!mesh) return { message: `${input.engineName} has no overlay mesh of its own yet: quarterdeck overlay ca`, data: { nodes: [] } };
+  if (!mesh) return { message: `${input.engineName} has no overlay mesh yet: quarterdeck overlay ca`, data: { nodes: [] } };
   const nowMs = Date.now();
   const { authority, nodes } = mesh;
   // A certificate is not valid for longer than its authority's.
@@ -74,7 +74,7 @@ export const overlayInspect: Procedure = async (session, input, context) => {
   const nowMs = Date.now();
   const found = await inspectCertificates(text, session.signal);
   const [first] = found;
-  if (!first) throw new Fault('usage.file', `${file} holds no certificate.`, 'Name a file with BEGIN NEBULA CERTIFICATE.');
+  if (!first) throw new Fault('usage.file', `${file} contains no certificate.`, 'Name a file with BEGIN NEBULA CERTIFICATE.');
   const authority = first.isAuthority ? undefined : mesh?.authority;
   for (const [at, one] of found.entries()) showCertificate(session, one, at, nowMs);
   const problem = authority && (await verifyCertificate(authority.certificate, text, session.signal));

@@ -1,10 +1,10 @@
 import { posix } from 'node:path';
 import { isNetwork } from '../../config-files/wireguard/network-words.ts';
 import { Fault } from '../../faults/fault.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { secretName } from '../../flows/deploy/stack-facts.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { fileOf } from '../../flows/named-file.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { HostFiles } from '../../hosts/host.ts';
@@ -14,7 +14,7 @@ import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { wordsOf } from '../../text/words.ts';
 import type { OverlayMesh } from './client/overlay-book.ts';
-import { inspectCertificates, makeAuthority, type NodeWanted, type OverlayCertificate, signNode } from './client/overlay-certificates.ts';
+import { createCa, inspectCertificates, type NodeRequest, type OverlayCertificate, signNode } from './client/overlay-certificates.ts';
 import { bookOf, dayText, endText, jsonOf, meshOf } from './overlay-mesh.ts';
 
 const component = 'overlay-mesh';
@@ -32,7 +32,7 @@ export const overlayCa: Procedure = async (session, input, context) => {
     );
   }
   const name = await wordOr(session, input, { id: 'name', label: 'Name of the mesh', initial: 'home mesh' });
-  const help = 'When it ends, every node needs a new certificate at once.';
+  const help = 'When it expires, all nodes require new certificates immediately.';
   const seconds = forOption(input) ?? (await session.ask.duration({ id: 'for', label: 'Validity', initial: usualAuthority, help }));
   const vault = await context.vault(session);
   if (!isOurs) await session.note('authority', name);
@@ -43,7 +43,7 @@ export const overlayCa: Procedure = async (session, input, context) => {
     target: { host: input.engineName, component },
     done: async () => (await book.read()) !== undefined,
     run: async (grant) => {
-      const { certificate, key } = await makeAuthority(grant, { name, seconds });
+      const { certificate, key } = await createCa(grant, { name, seconds });
       session.hide(key);
       const [read] = await inspectCertificates(certificate, grant.signal);
       // The key is stored first: a certificate without it is useless.
@@ -200,7 +200,7 @@ async function installFolder(session: Session, { engineName }: FlowInput, contex
   return { host, own, folder: posix.join(own, 'files'), deployed };
 }
 
-async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Promise<NodeWanted> {
+async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Promise<NodeRequest> {
   const names = mesh.nodes.map((node) => node.name);
   const name = await wordOr(session, input, {
     id: 'name',
@@ -254,7 +254,7 @@ async function wordOr(
   const [word] = wordsUpTo(1, { words }, { takes: 'One at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
     /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'A name has up to 60 letters, digits, dots and dashes.';
-  return givenOrAsked(session, { ...question, check, given: word, code: 'usage.overlay', remedy: 'See: quarterdeck overlay sign --help' });
+  return argumentOrPrompt(session, { ...question, check, given: word, code: 'usage.overlay', remedy: 'quarterdeck overlay sign --help' });
 }
 
 async function groupsOf(session: Session, input: FlowInput, before: readonly string[]): Promise<readonly string[]> {
@@ -271,7 +271,7 @@ async function groupsOf(session: Session, input: FlowInput, before: readonly str
 function forOption(input: FlowInput): number | undefined {
   const given = optionOf(input, 'for');
   if (given === undefined) return undefined;
-  throwIf('--for', durationProblem(given) ?? (parseDuration(given) === 0 ? 'It would be over at once.' : undefined));
+  throwIf('--for', durationProblem(given) ?? (parseDuration(given) === 0 ? 'It would expire immediately.' : undefined));
   return parseDuration(given);
 }
 

@@ -19,7 +19,7 @@ export const objectStorageFlows = lazyFlows(about, [
   },
   {
     verb: 'objects get',
-    title: 'Fetch an object into a file',
+    title: 'Download an object',
     summary: 'Downloads an object from the object storage to a file on this machine. The file appears when the download is complete.',
     right: 'operate',
     usage: 'BUCKET/KEY [FILE]',
@@ -28,7 +28,7 @@ export const objectStorageFlows = lazyFlows(about, [
   },
   {
     verb: 'objects put',
-    title: 'Store a file as an object',
+    title: 'Upload a file',
     summary:
       'Uploads a file from this machine to the object storage, over 100 MB in parts. An interrupted upload leaves nothing behind. Shows what would be replaced first.',
     ...resumable('operate'),

@@ -7,7 +7,7 @@ import { cleanLine } from '../../text/clean.ts';
 import { agoText, durationText } from '../../text/quantities.ts';
 import { shown, tryLink } from './client/object-storage.ts';
 import { linkWindow, longestLinkSeconds } from './client/request-signature.ts';
-import { factsOf, objectAsked, openObjects, readEndpoint } from './objects.ts';
+import { factsOf, openObjects, readEndpoint, requireObject } from './objects.ts';
 
 const usage = 'objects link COMPONENT BUCKET/KEY [--for 1h] [--base https://s3.example.org]';
 /** Enough time to copy the link. */
@@ -16,7 +16,7 @@ const usualSeconds = 3600;
 
 export const objectsLink: Procedure = async (session, input, context) => {
   const [word] = wordsUpTo(1, input, { takes: 'One object at a time', remedy: `quarterdeck ${usage}` });
-  const name = await objectAsked(session, word, usage);
+  const name = await requireObject(session, word, usage);
   const seconds = secondsOf(optionOf(input, 'for'));
   const base = baseOf(optionOf(input, 'base'));
   const { store } = await openObjects(session, input, context);

@@ -9,14 +9,14 @@ import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { agoText, bytesText } from '../../text/quantities.ts';
 import { type ObjectName, type ObjectStore, partsAboveBytes, type StoredObject, shown } from './client/object-storage.ts';
-import { askObject, factsOf, objectAsked, objectNamed, openObjects } from './objects.ts';
+import { factsOf, objectNamed, openObjects, promptObject, requireObject } from './objects.ts';
 
 const getUsage = 'objects get COMPONENT BUCKET/KEY [FILE]';
 const transferLimitMs = 24 * 3_600_000;
 
 export const objectsGet: Procedure = async (session, input, context) => {
   const [word, written] = wordsUpTo(2, input, { takes: 'One object into one file', remedy: `quarterdeck ${getUsage}` });
-  const name = await objectAsked(session, word, getUsage);
+  const name = await requireObject(session, word, getUsage);
   const path = fileOf(written ?? `./${posix.basename(name.key)}`);
   const file = cleanLine(path);
   const replacement = await replacing(path, session.signal);
@@ -58,7 +58,7 @@ export const objectsPut: Procedure = async (session, input, context) => {
   const check = (text: string) => (text.trim() === '' ? 'Name a file.' : undefined);
   const written = file ?? (await session.ask.text({ id: 'file', label: 'File on this machine', check }));
   const source = await openLocalSource(fileOf(written));
-  const word = to ?? (await askObject(session, 'Object', 'BUCKET/KEY, or BUCKET/ for the name of the file'));
+  const word = to ?? (await promptObject(session, 'Object', 'BUCKET/KEY, or BUCKET/ for the name of the file'));
   // The target is a folder or a bucket: the object is named after the file.
   const name = objectNamed(
     word.endsWith('/') || !word.includes('/') ? `${word.replace(/\/$/, '')}/${basename(source.path)}` : word,
@@ -136,7 +136,7 @@ const removeUsage = 'objects remove COMPONENT BUCKET/KEY';
 
 export const objectsRemove: Procedure = async (session, input, context) => {
   const [word] = wordsUpTo(1, input, { takes: 'One object at a time', remedy: `quarterdeck ${removeUsage}` });
-  const name = await objectAsked(session, word, removeUsage);
+  const name = await requireObject(session, word, removeUsage);
   const { store } = await openObjects(session, input, context);
   const there = await factsOf(store, name, session.signal);
   const removed = await session.act({

@@ -49,11 +49,11 @@ export async function openObjects(session: Session, input: FlowInput, context: F
 
 const filled = (what: string) => (text: string) => (text.trim() === '' ? `The ${what} is required.` : undefined);
 
-export async function objectAsked(session: Session, word: string | undefined, usage: string): Promise<ObjectName> {
-  return objectNamed(word ?? (await askObject(session, 'Object', 'BUCKET/KEY')), usage);
+export async function requireObject(session: Session, word: string | undefined, usage: string): Promise<ObjectName> {
+  return objectNamed(word ?? (await promptObject(session, 'Object', 'BUCKET/KEY')), usage);
 }
 
-export function askObject(session: Session, label: string, help: string): Promise<string> {
+export function promptObject(session: Session, label: string, help: string): Promise<string> {
   return session.ask.text({ id: 'object', label, help, check: (text) => (text.includes('/') ? undefined : 'Write BUCKET/KEY.') });
 }
 
@@ -69,7 +69,7 @@ export async function factsOf(store: ObjectStore, name: ObjectName, signal: Abor
 
 export function objectNamed(word: string, usage: string): ObjectName {
   const name = splitName(word, usage);
-  if (name.key === '') throw wrong(`"${cleanLine(word)}" names no object.`, usage);
+  if (name.key === '') throw wrong(`"${cleanLine(word)}" is not the path of an object.`, usage);
   return name;
 }
 

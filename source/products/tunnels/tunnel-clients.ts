@@ -3,11 +3,11 @@ import { inspectConfig } from '../../config-files/wireguard/inspect-config.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { ComponentView } from '../../fleet/model.ts';
 import { apiComponentOf } from '../../flows/api-component.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import { showProblems } from '../../flows/catalog/config-problems.ts';
 import { chooseOne, deleteOne } from '../../flows/delete-one.ts';
 import type { FlowContext, FlowInput, Procedure } from '../../flows/flow.ts';
 import { wordsUpTo } from '../../flows/flow-options.ts';
-import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { type Columns, showList } from '../../flows/list-table.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import { qrCode } from '../../flows/qr-code.ts';
@@ -169,7 +169,7 @@ async function newName(session: Session, input: FlowInput, clients: readonly Tun
   const [given] = wordsUpTo(1, input, oneWord);
   const question = { id: 'name', label: 'Name of the device', help: 'alice-phone. Sends POST /api/wireguard/client.', check };
   const name = await unlessCancelled(session, 'No device was added.', () =>
-    givenOrAsked(session, { ...question, given, code: 'usage.client', remedy: 'Use another name.' }),
+    argumentOrPrompt(session, { ...question, given, code: 'usage.client', remedy: 'Use another name.' }),
   );
   await session.note(deviceStep, name);
   return name;

@@ -128,7 +128,7 @@ export const vaultApprole: Procedure = async (session, input, context) => {
   const question = {
     id: 'role',
     label: 'Program',
-    help: 'A role of its own for each: new, or one that gets another secret id.',
+    help: 'One role per program: a new one, or an existing one that gets another secret id.',
     check: (text: string) => (/^[\w.-]{1,100}$/.test(text.trim()) ? undefined : 'Letters, digits, dots and dashes: rss-reader'),
   };
   const name = (input.words[0] ?? (await session.ask.text(question))).trim();

@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowOutcome, Procedure, Todo } from '../../flows/flow.ts';
-import { type Handout, handOut } from '../../flows/secrets/deliver.ts';
+import { deliverSecrets, type SecretDelivery } from '../../flows/secrets/deliver.ts';
 import type { Session } from '../../session/session.ts';
 import { type CeremonyStatus, decodeRoot, noCalls, RootGeneration } from './client/key-ceremonies.ts';
 import { VaultAccess } from './client/vault-access.ts';
@@ -193,14 +193,14 @@ async function contribute(vault: FlowVault, generation: RootGeneration, status: 
       { cause },
     );
   const encoded = await collectShares({ vault, ceremony: generation, left }, status);
-  vault.session.show({ kind: 'text', text: `Pass this to the user who started it, who alone can decode it: ${encoded}` });
+  vault.session.show({ kind: 'text', text: `Pass this to the user who started it; only they can decode it: ${encoded}` });
   return { message: `The last share was entered: the root token of ${id} is ready for the user who started the attempt.` };
 }
 
 /** Shows a new token to its owner. A token that is not accepted is revoked: `interrupted.handout`. */
-async function handOutToken({ session, component, endpoint }: FlowVault, handout: Handout, lost: string): Promise<void> {
+async function handOutToken({ session, component, endpoint }: FlowVault, handout: SecretDelivery, lost: string): Promise<void> {
   try {
-    await handOut(session, [handout], {
+    await deliverSecrets(session, [handout], {
       lost: () => lost,
       detail: 'it is revoked',
       left: (_, cause) =>

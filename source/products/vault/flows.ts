@@ -128,7 +128,7 @@ export const vaultFlows = [
     },
     {
       verb: 'vault undelete',
-      title: 'Bring back a deleted path of the secrets manager',
+      title: 'Undelete a path of the secrets manager',
       summary: 'Restores the last deleted version of a path, or the given ones. Destroyed versions cannot be restored.',
       ...resumable('operate'),
       usage: '[PATH]',
@@ -187,7 +187,7 @@ export const vaultFlows = [
     },
     {
       verb: 'vault restore',
-      title: 'Go back to a snapshot of the secrets manager',
+      title: 'Restore a snapshot of the secrets manager',
       summary:
         'Verifies a snapshot, saves the current state to another file, and replaces everything with the snapshot. Must be unsealed. A snapshot from other key shares requires --force, and opens with those shares afterwards.',
       ...resumable('destroy'),

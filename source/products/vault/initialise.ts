@@ -3,7 +3,7 @@ import { Fault, messageOf } from '../../faults/fault.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
 import { optionsOf } from '../../flows/flow-options.ts';
 import { fileOf, fileWord } from '../../flows/named-file.ts';
-import { handedOutStep, handOut } from '../../flows/secrets/deliver.ts';
+import { deliveredStep, deliverSecrets } from '../../flows/secrets/deliver.ts';
 import type { Grant } from '../../grants/grant.ts';
 import { localFiles } from '../../hosts/local-files.ts';
 import type { Session } from '../../session/session.ts';
@@ -12,7 +12,7 @@ import { parseJson } from '../../text/json-value.ts';
 import { shareNumber, shareProblem } from './client/key-share.ts';
 import { pgpPublicKey } from './client/pgp-key.ts';
 import type { SealStatus } from './client/secrets-manager.ts';
-import { askCounts, type ShareCounts, shareHandouts, shareLabels } from './key-shares.ts';
+import { promptCounts, type ShareCounts, shareDeliveries, shareLabels } from './key-shares.ts';
 import { type FlowVault, requirePerson, vaultOf } from './vault-open.ts';
 
 export const initialise: Procedure = async (session, input, context) => {
@@ -20,7 +20,7 @@ export const initialise: Procedure = async (session, input, context) => {
   const { component, manager, status } = vault;
   if (status.initialized) return initialisedAlready(session, component.id);
   requirePerson(session, 'Cannot prompt without a terminal: the key shares must be shown.');
-  const counts = await askCounts(session);
+  const counts = await promptCounts(session);
   const sealing = await askReady(session, input, counts, component.id);
   // For any seal except Shamir's they are recovery shares.
   const recovery = status.type !== 'shamir' && status.type !== '';
@@ -41,9 +41,9 @@ export const initialise: Procedure = async (session, input, context) => {
     .catch((thrown: unknown) => afterNoAnswer(vault, thrown));
   if (!made) return { message: `Dry run: ${component.id} is still without keys.` };
   if (sealing) await handSealedOut(session, sealing, made, counts);
-  const handouts = shareHandouts(sealing ? [] : made.shares, labels);
+  const handouts = shareDeliveries(sealing ? [] : made.shares, labels);
   const root = { id: 'root', label: rootLabel, value: made.rootToken, whose: 'the administrator' };
-  await handOut(session, [...handouts, root], {
+  await deliverSecrets(session, [...handouts, root], {
     lost: (left) => `Not delivered yet: ${left.join(', ')}. They are not stored and cannot be shown again later.`,
     detail: 'its data must then be removed to start again',
     left: (left, cause) =>
@@ -66,11 +66,11 @@ const startOverText = (id: string) => `remove its data (quarterdeck remove ${id}
 /** An interrupted run may have initialised the server without handing out all keys. */
 function initialisedAlready(session: Session, id: string): FlowOutcome {
   const [wanted] = session.noted(toHandOutStep);
-  const handed = session.noted(handedOutStep);
+  const handed = session.noted(deliveredStep);
   const left = wanted === undefined ? [] : (parseJson(wanted) as string[]).filter((label) => !handed.includes(label));
   if (left.length === 0) return { message: `${id} is already initialised.` };
   const [folder] = session.noted(savedInStep);
-  const saved = folder === undefined ? '' : ` The sealed shares are in ${cleanLine(folder)}, if it came so far.`;
+  const saved = folder === undefined ? '' : ` The sealed shares are in ${cleanLine(folder)}, if they were already written.`;
   throw new Fault(
     'failed.handout',
     `The initialisation of ${id} was interrupted. Not delivered and lost: ${left.join(', ')}.${saved}`,

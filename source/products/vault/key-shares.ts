@@ -1,5 +1,5 @@
 import { Fault } from '../../faults/fault.ts';
-import type { Handout } from '../../flows/secrets/deliver.ts';
+import type { SecretDelivery } from '../../flows/secrets/deliver.ts';
 import type { Session } from '../../session/session.ts';
 import type { Ceremony, CeremonyStatus, CeremonyStep } from './client/key-ceremonies.ts';
 import { shareNumber, shareProblem } from './client/key-share.ts';
@@ -104,7 +104,7 @@ const mostShares = 255;
 export type ShareCounts = Pick<SealStatus, 'shares' | 'threshold'>;
 
 /** The defaults are the current numbers, if any. */
-export async function askCounts(session: Session, now?: ShareCounts): Promise<ShareCounts> {
+export async function promptCounts(session: Session, now?: ShareCounts): Promise<ShareCounts> {
   const shares = await session.ask.number({
     id: 'shares',
     label: 'Key shares in all',
@@ -125,7 +125,7 @@ export async function askCounts(session: Session, now?: ShareCounts): Promise<Sh
   return { shares, threshold };
 }
 
-export function shareHandouts(shares: readonly string[], labels: readonly string[]): Handout[] {
+export function shareDeliveries(shares: readonly string[], labels: readonly string[]): SecretDelivery[] {
   return shares.map((value, at) => ({
     id: `share-${at + 1}`,
     label: labels[at] ?? '',

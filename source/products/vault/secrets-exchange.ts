@@ -205,8 +205,8 @@ async function fromFile(session: Session, input: FlowInput): Promise<SecretBundl
   const written = await fileWord(session, input.words[0], { label: 'Import file', initial: './secrets.age' });
   const path = fileOf(written);
   const file = await readLocal(path, session);
-  const { asksPassphrase, openAge } = await import('../../secrets/age-file.ts');
-  const asks = await asksPassphrase(file);
+  const { requiresPassphrase, openAge } = await import('../../secrets/age-file.ts');
+  const asks = await requiresPassphrase(file);
   const question = { id: 'passphrase-of-file', label: 'Passphrase of the file' };
   if (asks === undefined)
     throw new Fault('usage.path', `${cleanLine(path)} is not an age file.`, 'Name one that "quarterdeck secrets export" wrote.');
@@ -223,7 +223,7 @@ async function identitiesOf(session: Session, input: FlowInput): Promise<AgeOpen
   if (identities.length > 0) return { identities };
   throw new Fault(
     'usage.recipient',
-    `${cleanLine(written)} holds no secret key of age.`,
+    `${cleanLine(written)} contains no secret key of age.`,
     'It has a line that begins with AGE-SECRET-KEY-1.',
   );
 }

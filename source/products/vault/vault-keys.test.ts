@@ -126,7 +126,7 @@ describe.each(dialects)('$product $version', (dialect) => {
     const giver = new Holders({ ...token(), attempt: 'contribute', share: three() });
     const { message } = await fixture.run('vault-root', giver);
     expect(message).toContain('The last share was entered');
-    expect(giver.texts().join(' ')).toMatch(/who alone can decode it/);
+    expect(giver.texts().join(' ')).toMatch(/only they can decode it/);
     expect(JSON.stringify(giver.shown)).not.toContain(otp);
     await fixture.ask('PUT', `${path}/attempt`, {});
     const other = new Holders({ ...token(), attempt: 'drop', share: three() });

@@ -1,11 +1,11 @@
 import { Fault } from '../../faults/fault.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowOutcome, Procedure } from '../../flows/flow.ts';
-import { handedOutStep, handOut } from '../../flows/secrets/deliver.ts';
+import { deliveredStep, deliverSecrets } from '../../flows/secrets/deliver.ts';
 import type { Session } from '../../session/session.ts';
 import { type CeremonyStatus, type NewShares, ShareRotation } from './client/key-ceremonies.ts';
 import { shareNumber, shareProblem } from './client/key-share.ts';
-import { askCounts, cancelCeremony, collectShares, type ShareCounts, shareHandouts, shareLabels } from './key-shares.ts';
+import { cancelCeremony, collectShares, promptCounts, type ShareCounts, shareDeliveries, shareLabels } from './key-shares.ts';
 import { type FlowVault, openVaultOf, requirePerson, tokenFor } from './vault-open.ts';
 
 const begunStep = 'begun';
@@ -81,7 +81,7 @@ async function beginRotation(
     if (chosen === 'leave') throw new Fault('interrupted.cancelled', 'The rotation was not changed.', 'Contact the user who started it.');
     await cancelCeremony(session, rotation, { id: 'drop', nonce: status.nonce });
   }
-  const counts = await askCounts(session, now);
+  const counts = await promptCounts(session, now);
   const started = await session.act({
     id: 'start',
     right: 'operate',
@@ -97,7 +97,7 @@ async function beginRotation(
 }
 
 function initialOf(session: Session, { threshold }: CeremonyStatus): string {
-  const handed = new Set(session.noted(handedOutStep)).size;
+  const handed = new Set(session.noted(deliveredStep)).size;
   if (session.noted(begunStep).length === 0) return 'leave';
   return handed >= threshold ? 'prove' : 'drop';
 }
@@ -120,14 +120,14 @@ async function isSettled(session: Session): Promise<boolean> {
 
 async function giveOut({ session, component: { id } }: FlowVault, rotation: ShareRotation, made: NewShares): Promise<void> {
   const isInForce = made.verificationNonce === '';
-  const handouts = shareHandouts(made.shares, shareLabels('New key share', made.shares.length));
+  const handouts = shareDeliveries(made.shares, shareLabels('New key share', made.shares.length));
   try {
-    await handOut(session, handouts, {
+    await deliverSecrets(session, handouts, {
       lost: (left) =>
         isInForce
           ? `They are already valid. Not delivered, and cannot be shown again: ${left.join(', ')}.`
           : `Not delivered yet: ${left.join(', ')}. If you quit, the rotation is cancelled and the previous shares stay valid.`,
-      detail: isInForce ? 'then rotate again at once, while it is open' : 'the previous shares stay valid',
+      detail: isInForce ? 'then rotate again immediately, while it is unsealed' : 'the previous shares stay valid',
       left: (left, cause) =>
         isInForce
           ? new Fault(

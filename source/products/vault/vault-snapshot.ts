@@ -9,7 +9,7 @@ import { localFiles } from '../../hosts/local-files.ts';
 import type { Act, Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { bytesText } from '../../text/quantities.ts';
-import { readSnapshot, restoreSnapshot, snapshotLimitBytes, takeSnapshot } from './client/raft-snapshot.ts';
+import { createSnapshot, readSnapshot, restoreSnapshot, snapshotLimitBytes } from './client/raft-snapshot.ts';
 import { VaultAccess } from './client/vault-access.ts';
 import { sealWhenBack } from './seal.ts';
 import { type FlowVault, openVaultOf, tokenFor } from './vault-open.ts';
@@ -51,7 +51,7 @@ async function save(
     limitMs,
     run: async (grant) => {
       session.progress({ id: 'snapshot', label: 'Creating and verifying the snapshot' });
-      const { bytes, index, stateBytes } = await takeSnapshot(access, grant.signal);
+      const { bytes, index, stateBytes } = await createSnapshot(access, grant.signal);
       await localFiles.write(grant, path, bytes, { mode: 0o600 });
       const sizeBytes = bytes.length;
       if ((await localFiles.facts(path, grant.signal))?.sizeBytes !== sizeBytes)
@@ -64,7 +64,7 @@ async function save(
   return taken;
 }
 
-/** The server reloads all its data, and does not answer or is in standby meanwhile. */
+/** The server reloads all its data, and does not respond or is in standby meanwhile. */
 const settlingMs = 60_000;
 const restoredStep = 'restored';
 const savedStep = 'saved';
@@ -146,7 +146,7 @@ async function saveBefore(
     (await session.ask.text({
       id: 'before',
       label: 'File for the current state',
-      help: 'The way back, should the snapshot be the wrong one. Empty: it is not saved.',
+      help: 'Saves the current state first, in case the snapshot is the wrong one. Leave empty to skip.',
       initial: snapshotFile(`${component.id}-before`),
     }));
   if (written.trim() === '') return undefined;

@@ -73,7 +73,7 @@ test('the answer to a share is lost, and it counted all the same: the count goes
   expect(holders.asked.map(({ label }) => label)).toEqual([1, 2, 3].map((number) => `Key share ${number} of 3`));
 });
 
-test('it does not answer for a while: its holders wait with it', async () => {
+test('it does not respond for a while: its holders wait with it', async () => {
   await open();
   const holders = new Holders({
     share: [

@@ -65,8 +65,7 @@ export const vaultRead: Procedure = async (session, input, context) => {
     throw nothingAt(found, version === undefined ? '' : ` in version ${version}`);
   }
   if (entry.gone) {
-    const what =
-      entry.gone === 'destroyed' ? 'was destroyed, and is gone for good' : 'was deleted; it can be brought back (vault undelete)';
+    const what = entry.gone === 'destroyed' ? 'was destroyed and cannot be restored' : 'was deleted; it can be restored (vault undelete)';
     const message = `Version ${entry.version} of ${shown} ${what}. An older one: --version N`;
     return { message, data: { version: entry.version, gone: entry.gone } };
   }
@@ -238,7 +237,7 @@ async function askValues(session: Session, keys: readonly string[]): Promise<Rec
         id: `again-${key}`,
         label: `Repeat ${shown}`,
         help: 'The input is masked, so it is checked for typing errors.',
-        check: (text) => (text === value ? undefined : 'The two are not the same.'),
+        check: (text) => (text === value ? undefined : 'The values do not match.'),
       });
     }
     values[key] = value;

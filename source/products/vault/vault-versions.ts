@@ -30,15 +30,15 @@ const changes = {
     states: ['deleted', 'destroyed'],
     became: 'deleted',
     notFromDestroyed: 'deleted',
-    more: ({ component, shown }: OpenPath) => ` To bring back: quarterdeck vault undelete ${component.id} ${shown}`,
+    more: ({ component, shown }: OpenPath) => ` To restore it: quarterdeck vault undelete ${component.id} ${shown}`,
   },
   undelete: {
-    would: 'bring back the version that was deleted last of',
+    would: 'restore the most recently deleted version of',
     may: 'update on its undelete',
     meant: async (_found: OpenPath, versions: readonly PathVersion[]) => lastDeleted(versions),
     states: ['there'],
-    became: 'there again',
-    notFromDestroyed: 'brought back',
+    became: 'restored',
+    notFromDestroyed: 'restored',
     more: (_found: OpenPath, wanted: readonly number[], newest: number) =>
       wanted.includes(newest) ? '' : ` The current version is ${newest}.`,
   },
@@ -103,7 +103,7 @@ async function removeWhole(found: OpenPath): Promise<FlowOutcome> {
     engine.version === 1
       ? (await paths.read(engine, path, session.signal)) !== undefined
       : (await paths.versions(engine, path, session.signal)).length > 0;
-  const outcome = { message: `${shown} is gone for good.`, data: { path } };
+  const outcome = { message: `${shown} was destroyed permanently.`, data: { path } };
   const consequence =
     engine.version === 1
       ? `This engine keeps no versions. The current values are lost: ${(await keysThere()).map(cleanLine).join(', ')}.`

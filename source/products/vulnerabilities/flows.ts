@@ -17,7 +17,7 @@ export const vulnerabilityFlows = lazyFlows({ about: 'host', offline: true }, [
   },
   {
     verb: 'vulnerabilities list',
-    title: 'List vulnerabilities, the urgent ones first',
+    title: 'List vulnerabilities, most urgent first',
     summary:
       'Lists vulnerabilities by component and package, with severity, deadline and decision. Critical ones are due within one day, high ones within seven. Filter by component, package or ID.',
     right: 'read',

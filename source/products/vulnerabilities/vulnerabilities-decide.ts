@@ -167,7 +167,7 @@ function verdictOf({ options }: FlowInput, nowMs: number): Verdict {
   if (what !== 'fix' && (typeof reason !== 'string' || reason.trim().length < 3))
     throw new Fault('usage.reason', 'It needs a reason.', 'Add --reason "...".');
   if (what !== 'false-positive' && typeof until !== 'string')
-    throw new Fault('usage.until', what === 'fix' ? 'Fix by' : 'Nothing is accepted for ever.', 'Add --until 2027-01-31.');
+    throw new Fault('usage.until', what === 'fix' ? 'Fix by' : 'An acceptance requires an end date.', 'Add --until 2027-01-31.');
   const problem = typeof until === 'string' ? dayProblem(until, nowMs) : undefined;
   if (problem !== undefined) throw new Fault('usage.until', `--until: ${problem}`, 'For example: --until 2027-01-31');
   return {

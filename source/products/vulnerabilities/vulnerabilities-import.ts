@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
+import { argumentOrPrompt } from '../../flows/argument-or-prompt.ts';
 import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, wordsUpTo } from '../../flows/flow-options.ts';
-import { givenOrAsked } from '../../flows/given-or-asked.ts';
 import { showList } from '../../flows/list-table.ts';
 import { fileOf } from '../../flows/named-file.ts';
 import { localFiles } from '../../hosts/local-files.ts';
@@ -62,7 +62,7 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
 async function reportFile(session: Session, { words, stdin }: FlowInput): Promise<{ bytes: Uint8Array; file: string }> {
   const [word] = wordsUpTo(1, { words }, { takes: 'One report at a time', remedy: 'Run it once for each file.' });
   if (stdin) return { bytes: stdin, file: word ?? 'the input' };
-  const written = await givenOrAsked(session, {
+  const written = await argumentOrPrompt(session, {
     ...{ id: 'file', given: word, code: 'usage.file', remedy: 'Name the report that the scanner wrote.' },
     label: 'Report',
     help: 'A file of this machine: JSON of Trivy or Grype, SARIF, or CSV.',

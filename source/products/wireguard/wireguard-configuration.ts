@@ -1,7 +1,7 @@
 import { isOwnFilePrivate } from '../../config/own-files.ts';
 import type { ConfigProblem } from '../../config-files/problem.ts';
 import { inspectConfig } from '../../config-files/wireguard/inspect-config.ts';
-import { makeKeyPair, makePresharedKey } from '../../config-files/wireguard/wireguard-keys.ts';
+import { createKeyPair, createPresharedKey } from '../../config-files/wireguard/wireguard-keys.ts';
 import { Fault } from '../../faults/fault.ts';
 import { showProblems } from '../../flows/catalog/config-problems.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
@@ -11,7 +11,7 @@ import { qrCode } from '../../flows/qr-code.ts';
 import { localFiles } from '../../hosts/local-files.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { type ClientKeys, type ClientWanted, clientConfig, isFullTunnel, serverPeer, wantedOf } from './client/client-config.ts';
+import { type ClientKeys, type ClientSettings, clientConfig, isFullTunnel, serverPeer, wantedOf } from './client/client-config.ts';
 import { clientForm } from './wireguard-form.ts';
 
 /** Step name under which a run records the file that it writes, in case it is interrupted. */
@@ -37,7 +37,7 @@ export const wireguardMake: Procedure = async (session, input) => {
     // Both files are complete, or they are written again with new keys: the previous ones were not delivered.
     done: async () => file !== undefined && session.noted(fileStep).includes(file) && (await writtenKey(session, file)) !== undefined,
     run: async (grant) => {
-      const keys: ClientKeys = { ...makeKeyPair(), presharedKey: wanted.presharedKey ? makePresharedKey() : undefined };
+      const keys: ClientKeys = { ...createKeyPair(), presharedKey: wanted.presharedKey ? createPresharedKey() : undefined };
       session.hide(keys.privateKey);
       if (keys.presharedKey !== undefined) session.hide(keys.presharedKey);
       const config = clientConfig(wanted, keys);
@@ -80,7 +80,7 @@ function peerFile(file: string): string {
   return `${file.replace(/\.conf$/, '')}.server.conf`;
 }
 
-async function askDelivery(session: Session, { device }: ClientWanted): Promise<string> {
+async function askDelivery(session: Session, { device }: ClientSettings): Promise<string> {
   return session.ask.choice({
     id: 'way',
     label: 'Output',
@@ -93,7 +93,7 @@ async function askDelivery(session: Session, { device }: ClientWanted): Promise<
   });
 }
 
-async function askFile(session: Session, { name }: ClientWanted): Promise<string> {
+async function askFile(session: Session, { name }: ClientSettings): Promise<string> {
   const written = await session.ask.text({
     id: 'file',
     label: 'File',
@@ -109,7 +109,7 @@ async function askFile(session: Session, { name }: ClientWanted): Promise<string
 
 function show(
   session: Session,
-  { name, device, presharedKey }: ClientWanted,
+  { name, device, presharedKey }: ClientSettings,
   { config, peer }: { config: string; peer: string },
   plain: boolean,
 ): void {
@@ -126,24 +126,24 @@ function show(
   else session.show({ kind: 'text', text: `For the server:\n${peer}` });
 }
 
-function outline({ device, networks, dns, domains, killSwitch, mtu }: ClientWanted): string {
+function outline({ device, networks, dns, domains, killSwitch, mtu }: ClientSettings): string {
   return [
-    isFullTunnel(networks) ? 'Everything goes through the tunnel.' : `Through the tunnel goes ${networks.join(', ')}.`,
+    isFullTunnel(networks) ? 'All traffic goes through the tunnel.' : `Traffic through the tunnel: ${networks.join(', ')}.`,
     dns.length === 0
-      ? 'Names are resolved outside of it.'
+      ? 'Names are resolved outside the tunnel.'
       : `Names${domains.length > 0 && device === 'linux' && !isFullTunnel(networks) ? ` below ${domains.join(', ')}` : ''} are resolved by ${dns.join(', ')}.`,
-    killSwitch ? 'While it is up, nothing goes past it.' : '',
+    killSwitch ? 'While it is up, no traffic bypasses it.' : '',
     `MTU ${mtu}.`,
   ]
     .filter(Boolean)
     .join(' ');
 }
 
-function publicPart({ name, device, addresses, endpoint, networks, dns, domains, killSwitch, mtu }: ClientWanted): object {
+function publicPart({ name, device, addresses, endpoint, networks, dns, domains, killSwitch, mtu }: ClientSettings): object {
   return { name, device, addresses, endpoint, networks, dns, domains, killSwitch, mtu };
 }
 
-function outcome(wanted: ClientWanted, publicKey: string, file: string | undefined): FlowOutcome {
+function outcome(wanted: ClientSettings, publicKey: string, file: string | undefined): FlowOutcome {
   const single = wanted.addresses.map((address) => address.split('/')[0]).join(', ');
   const server = wanted.presharedKey ? 'with its preshared key' : 'with its public key';
   return {

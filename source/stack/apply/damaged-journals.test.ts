@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openLocalHost } from '../../hosts/local-host.ts';
-import { throwIfRestoreOpen } from '../backup/restore.ts';
+import { refuseDuringRestore } from '../backup/restore.ts';
 import { listRestores } from '../backup/restore-journal.ts';
 import { listHalted } from '../backup/stopped-containers.ts';
 import { findDamagedJournals, readRuns } from './run-journal.ts';
@@ -70,7 +70,7 @@ test.each<[string, object]>([
 
 test('a component with a damaged restore record is neither started nor backed up; others are', async () => {
   await writeRestore(restoreRun, {});
-  const open = (component: string) => throwIfRestoreOpen(host, stack, { component, project: component }, signal);
+  const open = (component: string) => refuseDuringRestore(host, stack, { component, project: component }, signal);
   await expect(open('notes')).rejects.toMatchObject({
     code: 'refused.unfinished',
     message: `A restore of notes was interrupted, and its journal is damaged: ${own('restores', restoreRun)}.`,

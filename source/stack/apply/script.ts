@@ -43,7 +43,7 @@ export function scriptOf(transaction: Transaction, tool: ComposeTool, options: S
   const inner = innerScript(transaction, tool, options);
   return `qd_launch() {
 qd_inner=${shellWord(inner)}
-case $(command -v printf) in /*) printf '%s\\n' 'failed the shell has no printf of its own'; return 1 ;; esac
+case $(command -v printf) in /*) printf '%s\\n' 'failed the shell has no built-in printf'; return 1 ;; esac
 qd_detach=nohup
 if command -v setsid >/dev/null 2>&1; then qd_detach=setsid; fi
 { printf '%s\\n' "$qd_inner" | "$qd_detach" sh -s & } | { read -r qd_line; printf '%s\\n' "$qd_line"; }

@@ -24,5 +24,5 @@ test('a named pipe in the place of an archive is damage, and holds nobody', asyn
   expect(await checkSums({ host, folder }, signal)).toEqual(['odd name.tar']);
   const program = await readStream(signal, { host, folder }, 'odd name.tar');
   expect(await text(program.stdout)).toBe('');
-  await expect(finished(program, 'odd name.tar')).rejects.toMatchObject({ message: expect.stringContaining('it is not a plain file') });
+  await expect(finished(program, 'odd name.tar')).rejects.toMatchObject({ message: expect.stringContaining('it is not a regular file') });
 });

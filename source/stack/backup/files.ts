@@ -52,7 +52,7 @@ export async function writeText(grant: Grant, where: BackupFolder, file: string,
 }
 
 // A named pipe instead of a file would block every reader.
-const readScript = '[ ! -e "$1" ] || [ -f "$1" ] || { echo "it is not a plain file" >&2; exit 1; }; exec cat -- "$1"';
+const readScript = '[ ! -e "$1" ] || [ -f "$1" ] || { echo "it is not a regular file" >&2; exit 1; }; exec cat -- "$1"';
 const checkScript = `cd -- "$1" || exit 1
 odd=
 while read -r sum file; do

@@ -315,7 +315,7 @@ async function restoresOf(host: Host, stackFolder: string, { component, project 
 }
 
 /** @throws Fault `refused.unfinished` if a restore of the component is running, or neither complete nor undone. */
-export async function throwIfRestoreOpen(host: Host, stackFolder: string, of: OfComponent, signal: AbortSignal): Promise<void> {
+export async function refuseDuringRestore(host: Host, stackFolder: string, of: OfComponent, signal: AbortSignal): Promise<void> {
   const [open] = await restoresOf(host, stackFolder, of, signal);
   if (open) throw restoreOpen(open, await isRestoring(host, stackFolder, signal));
   const [damagedRestore] = await findDamagedRestores(host, stackFolder, signal, of.component);

@@ -208,7 +208,7 @@ describe('planDeploy', () => {
     expect(plan.files.some(({ path }) => path.endsWith('notes.txt'))).toBe(false);
     expect(plan.notes).toEqual([
       'llm-proxy/compose.yaml was changed by hand: only what has to change is changed.',
-      'llm-proxy/files/config.yaml was changed by hand: it stays as it is.',
+      'llm-proxy/files/config.yaml was changed by hand: it is unchanged.',
     ]);
     // A kept file stays the operator's: the next plan must not treat it as ours because it is in the record.
     const later = planDeploy(
@@ -389,7 +389,7 @@ describe('reviewOf', () => {
       'Ports',
       'Secrets',
       'Networks and volumes',
-      'Files that stay as they are',
+      'Unchanged files',
       'rss-reader/.env: new',
     ]);
     expect(review.sections.at(-1)?.lines).toEqual(

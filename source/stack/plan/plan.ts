@@ -117,7 +117,7 @@ function planFiles(request: PlanRequest) {
       ...((edited[path] !== undefined || (isOwned && path !== '.env' && !fresh)) && { edited: true }),
     });
     if (edited[path] !== undefined || !record || !isOwned) return;
-    const kept = before === after ? 'it stays as it is' : fresh ? 'those changes are discarded' : 'only what has to change is changed';
+    const kept = before === after ? 'it is unchanged' : fresh ? 'those changes are discarded' : 'only what has to change is changed';
     notes.push(`${id}/${path} was changed by hand: ${kept}.`);
   };
   add('compose.yaml', deployment?.compose, rendered.compose);

@@ -4,7 +4,7 @@ import type { Engine, EngineFacts } from '../../engine/engine.ts';
 import type { Host } from '../../hosts/host.ts';
 import type { Answers, Deployment, Plan, Values } from '../model.ts';
 import { readEnv } from '../plan/env-file.ts';
-import { askHost, type HostAnswers } from './host-facts.ts';
+import { type HostAnswers, queryHost } from './host-facts.ts';
 import { type ProjectService, readProject } from './project.ts';
 
 export interface PreflightInput {
@@ -44,7 +44,7 @@ export function openContext(plan: Plan, input: PreflightInput): PreflightContext
   const folder = `${plan.stackFolder}/${entry.id}`;
   return {
     ...input,
-    ...(input.asked ?? askHost(host, engine, signal)),
+    ...(input.asked ?? queryHost(host, engine, signal)),
     plan,
     deployment,
     values,

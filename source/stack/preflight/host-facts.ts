@@ -2,10 +2,10 @@ import type { Engine } from '../../engine/engine.ts';
 import type { Host } from '../../hosts/host.ts';
 import { freeSpace } from '../free-space.ts';
 
-export type HostAnswers = ReturnType<typeof askHost>;
+export type HostAnswers = ReturnType<typeof queryHost>;
 
 /** Queries about a host and its engine that are the same for every component: each is sent once, and only on demand. */
-export function askHost(host: Host, engine: Engine, signal: AbortSignal) {
+export function queryHost(host: Host, engine: Engine, signal: AbortSignal) {
   return {
     hostFacts: once(() => host.facts(signal)),
     listeners: once(() => host.listeners(signal)),

@@ -277,7 +277,7 @@ describe('rootless engines', () => {
     expect(await one.reported()).toEqual(['warning linger', 'warning restart-policy']);
     delete one.programs['systemctl --user show'];
     expect((await one.finding('unknown:boot'))?.message).toBe(
-      'Start after a reboot could not be checked: systemctl cannot be started: there is no such program.',
+      'Start after a reboot could not be checked: systemctl cannot be started: program not found.',
     );
   });
 });
@@ -287,10 +287,10 @@ describe('preflight as a whole', () => {
     const search = fixture('search-meta-engine');
     search.programs = {};
     search.engine.list = async () => {
-      throw new Fault('unreachable.engine', 'The engine is away.', 'Start it.');
+      throw new Fault('unreachable.engine', 'The engine is unreachable.', 'Start it.');
     };
     expect(await search.reported()).toEqual(['warning unknown:disk', 'warning unknown:instances', 'warning unknown:ports']);
-    expect((await search.finding('unknown:ports'))?.message).toBe('Ports of the host could not be checked: The engine is away.');
+    expect((await search.finding('unknown:ports'))?.message).toBe('Ports of the host could not be checked: The engine is unreachable.');
   });
 
   it('without a compose command nothing can be applied', async () => {
@@ -305,7 +305,7 @@ describe('preflight as a whole', () => {
     await expect(idp.findings(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
   });
 
-  it('waits no longer than a quarter of a second for a name server that does not answer', async () => {
+  it('waits no longer than a quarter of a second for a name server that does not respond', async () => {
     const rss = fixture('rss-reader');
     rss.plan = { site: 'news.lan' };
     rss.programs['getent ahosts'] = new Promise<never>(() => {});

@@ -121,7 +121,7 @@ export async function* checkDevices({ services, host, signal }: PreflightContext
   }
 }
 
-/** A name server that does not answer would delay every plan by seconds. */
+/** A name server that does not respond would delay every plan by seconds. */
 const nameLimitMs = 250;
 
 export async function* checkName(context: PreflightContext): AsyncIterable<Finding> {

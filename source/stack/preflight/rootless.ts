@@ -86,7 +86,7 @@ async function restartFinding({ facts, hostFacts, host, signal }: PreflightConte
   if (/unless-stopped|should-start-on-boot|needs-restart/.test(output)) return undefined;
   return warning(
     'restart-policy',
-    'The service podman-restart of this Podman starts containers with the policy always alone, and these have unless-stopped.',
+    'The service podman-restart of this Podman only starts containers with the policy always, but these have unless-stopped.',
     `Add --filter restart-policy=unless-stopped to its ExecStart: systemctl ${flag}edit ${unit}`,
     { rule: 'R5' },
   );

@@ -18,7 +18,7 @@ table('pipeline-builder', [
   ['an error', { answer: answered(500) }, 'unhealthy', 'error'],
   ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['just started', { answer: silent, age: 20 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'unreachable', 'error', /No answer/],
+  ['silent', { answer: silent }, 'unreachable', 'error', /No response/],
 ]);
 
 const healthy = json({ status: 'OK', version: '2.95.12' });

@@ -135,7 +135,7 @@ table('speech-to-text', [
   ['a login in front', { answer: refused }, 'login required', 'ok'],
   ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['downloads its model', { answer: silent, age: 600, env: { ASR_MODEL: 'large' } }, 'starting', 'busy', /model large is/],
-  ['silent: perhaps at work', { answer: silent }, 'unreachable', 'warning', /may be busy.*No answer within 3 s/],
+  ['silent: perhaps at work', { answer: silent }, 'unreachable', 'warning', /may be busy.*No response after 3 s/],
 ]);
 
 // Kokoro-FastAPI, api/src/main.py, api/src/routers/openai_compatible.py
@@ -162,7 +162,7 @@ table('tts-light', [
   ['ready', { answer: json({ status: 'ok', voices: 162 }), calls: { listening: opened } }, 'healthy', 'ok', /162 voices/],
   ['downloads its voice', { answer: away, calls: { listening: silent }, age: 60 }, 'starting', 'busy'],
   ['protocol server away', { answer: away, calls: { listening: silent } }, 'Wyoming server down', 'error', /Connection refused/],
-  ['REST server away', { answer: silent, calls: { listening: opened } }, 'REST server down', 'warning', /No answer within 3 s/],
+  ['REST server away', { answer: silent, calls: { listening: opened } }, 'REST server down', 'warning', /No response after 3 s/],
   ['a login in front', { answer: refused }, 'login required', 'ok'],
   ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['silent', { answer: silent, calls: { listening: silent } }, 'unreachable', 'error'],

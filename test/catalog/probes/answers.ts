@@ -41,7 +41,7 @@ export function factsOf(
   { answer, calls = {}, age = 43_200, env = {}, services = {}, ports = [] }: Situation,
 ): ConditionFacts {
   const own = entry.probe === undefined ? {} : { [entry.probe.call]: answer };
-  const failure = answer.ok ? '' : 'No answer within 3 s.';
+  const failure = answer.ok ? '' : 'No response after 3 s.';
   return { answer: { ...answer, failure }, ageSeconds: age, env, fields: {}, ports, calls: { ...own, ...calls }, services };
 }
 

@@ -43,7 +43,7 @@ const automationAnswers: Case[] = [
   ['starting up', { answer: answered(503, 'Radarr is starting up, please try again later'), age: 8 }, 'starting', 'busy'],
   ['another program', { answer: garbage }, 'unexpected response', 'warning'],
   ['just started', { answer: silent, age: 8 }, 'starting', 'busy', /^Started 8 seconds ago/],
-  ['silent', { answer: silent }, 'unreachable', 'error', /No answer within/],
+  ['silent', { answer: silent }, 'unreachable', 'error', /No response after/],
 ];
 table('movie-automation', automationAnswers);
 table('tv-automation', automationAnswers);

@@ -92,7 +92,7 @@ table('secrets-manager-path', [
   ['another server', { answer: garbage }, 'unexpected response', 'warning'],
   ['an error body', { answer: answered(500, '{"errors":["internal error"]}') }, 'unexpected response', 'warning', /status 500/],
   ['silent and young', { answer: silent, age: 3 }, 'starting', 'busy'],
-  ['silent', { answer: silent }, 'unreachable', 'error', /No answer within 3 s/],
+  ['silent', { answer: silent }, 'unreachable', 'error', /No response after 3 s/],
 ]);
 
 table('vulnerability-scanner', [

@@ -79,7 +79,7 @@ export const componentFlows: Family<Engine> = {
         fixture.engine.archives.set('/etc/app', await buffer(archive.pipe(new PassThrough())));
       },
       acts: ['copy'],
-      otherwise: { 'copy/after': { says: /exists already/, end: 'same' } },
+      otherwise: { 'copy/after': { says: /already exists/, end: 'same' } },
       end: (engine) => readFile(engine.file('out'), 'utf8').catch(() => 'missing'),
     },
     { flow: 'df', component: '', acts: [] },

@@ -1,6 +1,6 @@
 import type { Form, Review } from '../../../source/session/session.ts';
 
-const port = (value: string) => (/^\d+$/.test(value) && Number(value) < 65_536 ? undefined : 'A port is a number up to 65535.');
+const port = (value: string) => (/^\d+$/.test(value) && Number(value) < 65_536 ? undefined : 'The port must be a number up to 65535.');
 
 /** A deploy as an operator meets it: ports, mail, secrets of all kinds. */
 export const sampleForm: Form = {
@@ -27,7 +27,7 @@ export const sampleForm: Form = {
       help: 'Wider than this host asks for HTTPS at the reverse proxy.',
       choices: [
         { value: '127.0.0.1', label: 'this host', detail: 'Only programs on this host, and the reverse proxy.' },
-        { value: '192.168.1.2', label: 'the network', detail: 'Everybody on the network of this host.' },
+        { value: '192.168.1.2', label: 'the network', detail: 'All devices on the network of this host.' },
         { value: '0.0.0.0', label: 'everybody', detail: 'Every address that this host has.' },
       ],
     },
@@ -93,7 +93,7 @@ export const sampleForm: Form = {
     },
     { id: 'BACKUP_KEY', label: 'Key of the backups', kind: 'secret', value: '', required: false, section: 'Backups' },
   ],
-  check: ({ WEB_BIND, site }) => (WEB_BIND === '0.0.0.0' && site === '' ? { site: 'Everybody reaches it only behind a name.' } : {}),
+  check: ({ WEB_BIND, site }) => (WEB_BIND === '0.0.0.0' && site === '' ? { site: 'Public access requires a name.' } : {}),
 };
 
 const composeLines = [

@@ -2,7 +2,7 @@ import { entryLines } from '../../../app/entry-text.ts';
 import type { CatalogEntry } from '../../../catalog/catalog.ts';
 import { searchCatalog } from '../../../catalog/catalog-search.ts';
 import { groupTitles } from '../../../catalog/groups.ts';
-import { isMadeHere, whereItRuns } from '../../../catalog/where-it-runs.ts';
+import { hasOwnForm, runLocation } from '../../../catalog/run-location.ts';
 import type { Severity } from '../../../fleet/model.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { countText } from '../../../text/quantities.ts';
@@ -18,7 +18,7 @@ const keys = [
   { id: 'close-entry', keys: ['left'], title: 'Back to the list' },
   { id: 'deploy-entry', keys: ['d'], title: 'Deploy the component, or change it', label: 'deploy' },
   { id: 'copy-entry', keys: ['y'], title: 'Copy the name of the component' },
-  { id: 'catalog', keys: ['C'], context: 'everywhere', title: 'Catalog of all known components', find: true },
+  { id: 'catalog', keys: ['C'], context: 'everywhere', title: 'Show the catalog of all known components', find: true },
 ] as const;
 
 interface CatalogState {
@@ -30,7 +30,7 @@ const proseColumns = 100;
 
 export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], CatalogState> = {
   id: 'catalog',
-  heading: 'The catalog',
+  heading: 'Catalog',
   keys,
   state: { selected: undefined, reading: undefined },
   kind: 'body',
@@ -59,7 +59,7 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
           rows: rows(),
           at: list.at(),
           line: (row, isSelected) => catalogLine(row, isSelected, deployed.get(row.id), { theme, width }),
-          empty: () => [`  ${cut(`Nothing in the catalog is like "${state.filters.catalog}".`, width - 4)}`],
+          empty: () => [`  ${cut(`No component matches "${state.filters.catalog}".`, width - 4)}`],
           above: [tableHeading(columnsFor(width), { theme, width })],
           below: [` ${theme.paint('faint', where)}`],
         }),
@@ -68,9 +68,7 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
 
     function whereText(entry: CatalogEntry | undefined, deployed: ReadonlyMap<string, Severity>): string {
       if (!entry) return '';
-      return cleanLine(
-        whereItRuns(entry, entries) ?? (deployed.has(entry.id) ? 'Already running here.' : `Not deployed here. Image ${entry.image}`),
-      );
+      return cleanLine(runLocation(entry, entries) ?? (deployed.has(entry.id) ? 'Already running.' : `Not deployed. Image ${entry.image}`));
     }
 
     function drawEntry(entry: CatalogEntry, wanted: number, { theme, width, height }: View): Drawn {
@@ -83,7 +81,7 @@ export const catalog: ListScreen<'catalog', (typeof keys)[number]['id'], Catalog
     function deploy(entry: CatalogEntry): void {
       const flow = flowOf(app, 'deploy');
       const engineView = engineFor(app, commands.target().component);
-      if (isMadeHere(entry))
+      if (hasOwnForm(entry))
         commands.say('off', `${entry.id} is a configuration file: create it with "config make" (${keymap.keyOf('palette')}).`);
       else if (entry.deploy !== 'compose')
         commands.say('off', `${entry.id} is not deployed by Quarterdeck: ${keymap.keyOf('read-entry')} shows where it runs.`);
@@ -159,7 +157,7 @@ function columnsFor(width: number): Column[] {
   const name = Math.min(30, Math.max(16, Math.floor(room * 0.28)));
   const group = width >= 120 ? 16 : 0;
   return [
-    { id: 'kind', title: 'What it is', columns: room - product - name - (group === 0 ? 0 : group + 2) },
+    { id: 'kind', title: 'Description', columns: room - product - name - (group === 0 ? 0 : group + 2) },
     { id: 'product', title: 'Product', columns: product },
     { id: 'name', title: 'Component', columns: name },
     { id: 'group', title: 'Group', columns: group },

@@ -19,7 +19,7 @@ export const chain: Screen<'chain', 'chain', { top: number }> = {
       id: 'chain',
       keys: ['X'],
       context: 'everywhere',
-      title: 'Media automation chain: from request to library',
+      title: 'Show the media automation chain from request to library',
       find: true,
     },
   ],
@@ -58,7 +58,7 @@ const stageSeverities: Readonly<Record<ChainStageView['state'], Severity>> = {
 
 function chainTitle(chain: MediaChain | undefined): string {
   if (!chain) return 'Media chain';
-  return chain.whole ? 'Media chain: whole' : 'Media chain: broken';
+  return chain.whole ? 'Media chain: complete' : 'Media chain: broken';
 }
 
 function chainLines(chain: MediaChain | undefined, { theme, width }: { theme: Theme; width: number }): string[] {

@@ -61,9 +61,9 @@ function nothingHere({ question }: ChecklistDialog): string {
   for (const { value, label } of choices) {
     const item = checklist.items[itemOf(value, question) ?? -1];
     if (item)
-      return `Enter does nothing at this item. Select "${item.title}" to ${label.charAt(0).toLowerCase()}${label.slice(1).replace(/:.*$/, '')}.`;
+      return `Enter has no effect on this item. Select "${item.title}" to ${label.charAt(0).toLowerCase()}${label.slice(1).replace(/:.*$/, '')}.`;
   }
-  return 'Enter does nothing while an item blocks.';
+  return 'Enter has no effect while an item blocks.';
 }
 
 export function pressChecklist(dialog: ChecklistDialog, press: KeyPress, is: Keymap['is'], shown: ChecklistRows): DialogStep {

@@ -59,13 +59,13 @@ export function overviewLines(options: OverviewOptions): string[] {
     lines.push(...paragraph(theme, role, text, width - labelColumns - 3, label(name)));
   fact('page', component.url === undefined ? '' : `${component.url}${remote ? ` on ${remote.machine}` : ''}`, 'accent');
   if (remote?.tunnel !== undefined)
-    lines.push(label('from here') + theme.link(theme.paint('accent', cut(remote.tunnel, width - labelColumns - 3))));
+    lines.push(label('tunnel') + theme.link(theme.paint('accent', cut(remote.tunnel, width - labelColumns - 3))));
   fact('what', component.kind);
   fact('product', [component.product, probe?.version].filter(Boolean).join(' '));
   fact('project', component.project);
   fact('owner', home === undefined ? component.origin : component.origin.replaceAll(`${home}/`, '~/'));
   fact('backup', backupText(component, nowMs), isBackupDue(component, nowMs) ? 'warning' : undefined);
-  if (!component.known) lines.push(...paragraph(theme, 'faint', 'Not in the catalog: only its containers are known.', width - 2, ' '));
+  if (!component.known) lines.push(...paragraph(theme, 'faint', 'Not in the catalog: only its containers are shown.', width - 2, ' '));
 
   if (component.findings.length > 0) {
     lines.push('', ` ${theme.paint('heading', 'Findings')}`);

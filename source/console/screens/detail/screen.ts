@@ -10,7 +10,7 @@ import type { Theme } from '../../theme.ts';
 import { componentsOf, namesOf, rowsFor } from '../components/rows.ts';
 import { componentSentence } from '../components/screen.ts';
 import { homeOf, remoteOf } from '../hosts/lines.ts';
-import { drawLog, logReads, speakLog, useLog } from '../logs/shown-log.ts';
+import { describeLog, drawLog, logReads, useLog } from '../logs/shown-log.ts';
 import { componentPortsLines } from '../ports/lines.ts';
 import { fieldsLines } from './fields-lines.ts';
 import { inspectLine, inspectRows, inspectText, matchRows, watchInspection } from './inspection.ts';
@@ -164,7 +164,7 @@ export const detail: Screen<'detail', (typeof keys)[number]['id']> = {
         const listed = componentsOf(rowsFor(snapshot.components, state.filters.components, state.grouping));
         const head = componentSentence(listed, component);
         if (inLogs(state)) {
-          const { lines, ...rest } = speakLog(parts, view);
+          const { lines, ...rest } = describeLog(parts, view);
           return { ...rest, lines: [...head, ...lines] };
         }
         const overview = component ? overviewLines({ ...overviewOf(view, component), stats: undefined }) : [];

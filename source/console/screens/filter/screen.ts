@@ -6,15 +6,15 @@ type Editing = NonNullable<InterfaceState['editing']>;
 
 const typeable: Partial<Record<Editing['target'], FooterItem[]>> = {
   logs: [
-    { key: 'text', label: 'lines with it' },
-    { key: '!text', label: 'without it' },
-    { key: '/regex/', label: 'matching' },
-    { key: '!/regex/', label: 'not matching' },
+    { key: 'text', label: 'contains' },
+    { key: '!text', label: 'does not contain' },
+    { key: '/regex/', label: 'matches' },
+    { key: '!/regex/', label: 'does not match' },
   ],
   time: [
     { key: '14:02', label: 'a time' },
     { key: '10m', label: 'ago' },
-    { key: '2026-11-20 14:02', label: 'of a day' },
+    { key: '2026-11-20 14:02', label: 'on a day' },
   ],
 };
 
@@ -52,7 +52,7 @@ export const filter: Screen<'filter'> = {
     return {
       footer({ state: { editing }, of }) {
         const always =
-          editing?.target === 'time' ? [of('accept', 'go there'), of('cancel', 'cancel')] : [of('accept', 'keep'), of('cancel', 'undo')];
+          editing?.target === 'time' ? [of('accept', 'go to it'), of('cancel', 'cancel')] : [of('accept', 'keep'), of('cancel', 'undo')];
         return { items: (editing && typeable[editing.target]) ?? [], always };
       },
       actions: {

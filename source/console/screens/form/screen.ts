@@ -147,7 +147,7 @@ function helpText(dialog: FormDialog, field: FormField, labelWidth: number): str
   const label = cleanLine(field.label);
   const detail = field.choices?.find(({ value }) => value === dialog.values[field.id])?.detail;
   const whole = textWidth(label) > labelWidth ? `${label}:` : undefined;
-  return [whole, detail === 'default' ? 'The default.' : detail, field.help].filter((text) => text !== undefined).join(' ');
+  return [whole, detail === 'default' ? 'Default.' : detail, field.help].filter((text) => text !== undefined).join(' ');
 }
 
 type AboutRoom = { width: number; height: number; labelWidth: number };

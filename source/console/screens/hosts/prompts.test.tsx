@@ -106,8 +106,8 @@ test('puts the next question of a host that was just answered at once, until ano
   await screen.type('wrong');
   await screen.press('enter');
   expect(await first).toBe('wrong');
-  const again = questions.ask('nas', { kind: 'secret', lines: ['That was not accepted.', ...password.lines] }, signal);
-  await screen.sees('Connect to nas', 'That was not accepted.');
+  const again = questions.ask('nas', { kind: 'secret', lines: ['The answer was not accepted.', ...password.lines] }, signal);
+  await screen.sees('Connect to nas', 'The answer was not accepted.');
   await screen.type('geheim');
   await screen.press('enter');
   expect(await again).toBe('geheim');

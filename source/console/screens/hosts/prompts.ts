@@ -67,7 +67,7 @@ export function createHostPrompts(app: QuarterdeckApp, store: InterfaceStore, ru
     },
     close() {
       stop();
-      closing.abort(new DOMException('the console was left', 'AbortError'));
+      closing.abort(new DOMException('the console was closed', 'AbortError'));
     },
   };
 }

@@ -8,11 +8,11 @@ import { hostFilter, withHost } from '../components/rows.ts';
 import { engineFactsOf, type HostItem, hostItems, hostsLines, remoteOf } from './lines.ts';
 
 const keys = [
-  { id: 'show-host', keys: ['enter', 'right'], title: 'Only components of this host', label: 'components' },
-  { id: 'retry-host', keys: ['R'], title: 'Connect now, even after a refusal', label: 'try now' },
+  { id: 'show-host', keys: ['enter', 'right'], title: 'Show only components of this host', label: 'components' },
+  { id: 'retry-host', keys: ['R'], title: 'Connect now, even if it was refused', label: 'try now' },
   { id: 'copy-tunnel', keys: ['y', 'o'], title: 'Copy the address of the tunnel' },
   { id: 'close-tunnel', keys: ['x', 'delete'], title: 'Close the tunnel' },
-  { id: 'hosts', keys: ['H'], context: 'everywhere', title: 'Hosts, their connections and open tunnels', find: true },
+  { id: 'hosts', keys: ['H'], context: 'everywhere', title: 'Show hosts, their connections and open tunnels', find: true },
 ] as const;
 
 export const hosts: Screen<'hosts', (typeof keys)[number]['id'], { cursor: number }> = {

@@ -131,7 +131,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
       if (index === 'stopped') return synchronize();
       if (index === undefined) {
         synchronize();
-        say('off', step > 0 ? 'No further match below.' : 'No further match above.');
+        say('off', step > 0 ? 'No more matches below.' : 'No more matches above.');
         return;
       }
       const all = entries();
@@ -158,7 +158,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
     change(({ hides }) => ({ hides: !hides }));
     typed();
     if (store.get().filters.logs === '')
-      say('off', logs().hides ? 'A filter hides what does not match.' : 'A filter only highlights what matches.');
+      say('off', logs().hides ? 'The filter hides lines that do not match.' : 'The filter only highlights matches.');
   }
 
   function enter() {
@@ -244,7 +244,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
     const next = all.findIndex((entry, position) => position > cursor && isMarked(entry));
     const target = next >= 0 ? next : all.findIndex(isMarked);
     if (target >= 0) goTo(withCursor(all, current, target, measured));
-    else say('off', marks.size === 0 ? `No line is marked: ${keymap.keyOf('mark')} marks one.` : 'The marked lines are not among these.');
+    else say('off', marks.size === 0 ? `No line is marked: ${keymap.keyOf('mark')} marks one.` : 'None of the marked lines are shown.');
   }
 
   function save() {
@@ -298,7 +298,7 @@ export function createLogActions({ app, store, keymap, filterHistory, logs: view
       void viewer.jump(parsed.timeMs).then((index) => {
         if (typeof index === 'number') return goToLine(index);
         synchronize();
-        if (index === undefined) say('off', 'No log lines that late.');
+        if (index === undefined) say('off', 'No log lines at that time or later.');
       });
       return undefined;
     },

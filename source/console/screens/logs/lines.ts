@@ -20,7 +20,7 @@ import {
   timeColumns,
   timeText,
 } from './line-prefix.ts';
-import { type LogGeometry, type PlacedRow, placedRows, positionOf, withCursorSeen } from './model.ts';
+import { type LogGeometry, type PositionedRow, positionedRows, positionOf, withCursorSeen } from './model.ts';
 import type { LogsState } from './state.ts';
 import { type CutPiece, type LineText, lineText, segmentsOf, shiftedPiece, untimedText, wrappedHeight, wrappedPieces } from './text.ts';
 import { type LogViewer, sourceRoles } from './viewer.ts';
@@ -84,7 +84,7 @@ export function logLines(options: LogLinesOptions) {
   const cursorPosition = logs.at && positionOf(entries, logs.at.cursor);
 
   // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: called for every visible line of every frame, which parts would slow down
-  function draw({ position, row }: PlacedRow, date: string): string {
+  function draw({ position, row }: PositionedRow, date: string): string {
     const entry = entryAt(entries, position);
     if (!entry) return edgeRow(options, viewer.edges().back);
     const line = shownText(entry);
@@ -139,7 +139,7 @@ export function logLines(options: LogLinesOptions) {
   } else if (entries.length === 0) lines = paragraph(theme, 'faint', emptyText(options), width - 4, '  ');
   else {
     let above = today;
-    lines = placedRows(entries, logs.at && withCursorSeen(entries, logs.at, geometry), geometry).map((placed) => {
+    lines = positionedRows(entries, logs.at && withCursorSeen(entries, logs.at, geometry), geometry).map((placed) => {
       const timeMs = placed.row > 0 ? undefined : entryAt(entries, placed.position)?.timeMs;
       if (!mayDate || timeMs === undefined) return draw(placed, '');
       const own = dateText(timeMs, times);
@@ -217,7 +217,7 @@ function isFiltered({ viewer, logs }: Pick<LogLinesOptions, 'viewer' | 'logs'>):
 function stateText({ viewer, logs }: LogLinesOptions, following: boolean): string {
   if (logs.at === undefined) return following ? 'following' : 'ended';
   const waiting = viewer.reading()?.waiting() ?? 0;
-  return waiting === 0 ? 'paused' : `paused, ${numberText(waiting)} ${waiting === 1 ? 'line waits' : 'lines wait'}`;
+  return waiting === 0 ? 'paused' : `paused, ${numberText(waiting)} ${waiting === 1 ? 'new line' : 'new lines'}`;
 }
 
 function filterCountText({ viewer, logs, filter }: LogLinesOptions, matches: number, total: number): string {
@@ -258,8 +258,8 @@ function notesText({ theme, viewer, logs, keymap }: LogLinesOptions): string {
   const set = [
     logs.marks.size > 0 ? `${logs.marks.size} marked` : '',
     logs.wrap ? 'wrapped' : '',
-    logs.shift > 0 ? `from column ${logs.shift + 1}` : '',
-    logs.raw ? 'as written' : '',
+    logs.shift > 0 ? `column ${logs.shift + 1}` : '',
+    logs.raw ? 'unformatted' : '',
   ].filter(Boolean);
   const dot = ` ${theme.glyphs.dot} `;
   return [...notes, theme.paint('faint', set.join(dot))].filter(Boolean).join(theme.paint('faint', dot));

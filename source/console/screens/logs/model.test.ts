@@ -6,9 +6,9 @@ import { unstyled } from '../../styled-text.ts';
 import {
   type LogGeometry,
   type LogPosition,
-  placedRows,
   positionAround,
   positionAtEnd,
+  positionedRows,
   positionOf,
   scrolled,
   stepped,
@@ -38,7 +38,7 @@ describe('rows', () => {
         return 1;
       },
     };
-    const rows = placedRows(entries, undefined, geometry);
+    const rows = positionedRows(entries, undefined, geometry);
     expect(rows).toHaveLength(30);
     expect(rows.at(-1)).toEqual({ position: 99_999, row: 0 });
     scrolled(entries, positionAtEnd(entries), -29, geometry);
@@ -47,7 +47,7 @@ describe('rows', () => {
 
   test('of a log that is shorter than the screen stand at its top, below what is said about older lines', () => {
     const { entries, geometry } = logOf([1, 1]);
-    expect(placedRows(entries, undefined, geometry(5)).map(({ position }) => position)).toEqual([-1, 0, 1]);
+    expect(positionedRows(entries, undefined, geometry(5)).map(({ position }) => position)).toEqual([-1, 0, 1]);
   });
 
   test('wherever keys lead: in order, without a gap, the screen full where there is enough, the cursor on it', () => {
@@ -71,7 +71,7 @@ describe('rows', () => {
             else if (key === 'around') current = positionAround(entries, entries[entries.length >> 1]?.index ?? 0, shape);
             else if (key === 'shrink' && entries.length > 1) entries = entries.slice(1);
             else if (key === 'grow') entries = all;
-            const rows = placedRows(entries, current, shape);
+            const rows = positionedRows(entries, current, shape);
             const total = entries.reduce((sum, each) => sum + shape.rowsOf(each), 0) + 1;
             expect(rows.length).toBe(Math.min(height, total));
             for (const [at, row] of rows.entries()) {
@@ -99,7 +99,7 @@ describe('rows', () => {
       let current = start;
       for (let press = 0; press < 30; press++) {
         current = stepped(entries, current, step, shape);
-        for (const { position, row } of placedRows(entries, current, shape)) if (position === 1) seen.add(row);
+        for (const { position, row } of positionedRows(entries, current, shape)) if (position === 1) seen.add(row);
       }
       return seen.size;
     };

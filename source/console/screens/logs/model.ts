@@ -15,7 +15,7 @@ export interface LogGeometry {
 }
 
 /** One row of the screen: a row of a line or, with position -1, the message above the first line. */
-export interface PlacedRow {
+export interface PositionedRow {
   position: number;
   row: number;
 }
@@ -38,14 +38,14 @@ function rowsAt(entries: Entries<LogEntry>, position: number, geometry: LogGeome
 }
 
 /** Measures only visible lines, however long the log is. A log that does not fill the screen begins at its top. */
-export function placedRows(entries: Entries<LogEntry>, current: LogPosition | undefined, geometry: LogGeometry): PlacedRow[] {
+export function positionedRows(entries: Entries<LogEntry>, current: LogPosition | undefined, geometry: LogGeometry): PositionedRow[] {
   if (entries.length === 0) return [];
   const { height } = geometry;
   const bottom = current ? Math.max(0, positionOf(entries, current.bottom)) : entries.length - 1;
   // When the lowest line was dropped, the line in its position is shown in full.
   const skip =
     current && entryAt(entries, bottom)?.index === current.bottom ? Math.min(current.skip, rowsAt(entries, bottom, geometry) - 1) : 0;
-  const rows: PlacedRow[] = [];
+  const rows: PositionedRow[] = [];
   for (let position = bottom; position >= -1 && rows.length < height; position--) {
     const count = rowsAt(entries, position, geometry) - (position === bottom ? skip : 0);
     for (let row = count - 1; row >= 0 && rows.length < height; row--) rows.push({ position, row });
@@ -55,7 +55,7 @@ export function placedRows(entries: Entries<LogEntry>, current: LogPosition | un
   return [...rows, ...rowsFrom(entries, below, { ...geometry, height: height - rows.length })];
 }
 
-function positionWith(entries: Entries<LogEntry>, rows: readonly PlacedRow[], cursor: number, geometry: LogGeometry): LogPosition {
+function positionWith(entries: Entries<LogEntry>, rows: readonly PositionedRow[], cursor: number, geometry: LogGeometry): LogPosition {
   const last = rows.at(-1) ?? { position: entries.length - 1, row: 0 };
   const position = Math.max(0, last.position);
   return {
@@ -65,8 +65,8 @@ function positionWith(entries: Entries<LogEntry>, rows: readonly PlacedRow[], cu
   };
 }
 
-function rowsFrom(entries: Entries<LogEntry>, first: PlacedRow, geometry: LogGeometry): PlacedRow[] {
-  const rows: PlacedRow[] = [];
+function rowsFrom(entries: Entries<LogEntry>, first: PositionedRow, geometry: LogGeometry): PositionedRow[] {
+  const rows: PositionedRow[] = [];
   for (let position = first.position; position < entries.length && rows.length < geometry.height; position++) {
     const count = rowsAt(entries, position, geometry);
     for (let row = position === first.position ? first.row : 0; row < count && rows.length < geometry.height; row++)
@@ -84,13 +84,13 @@ export function positionAtEnd(entries: Entries<LogEntry>): LogPosition {
 export function withCursor(entries: Entries<LogEntry>, current: LogPosition, target: number, geometry: LogGeometry): LogPosition {
   const cursor = Math.min(entries.length - 1, Math.max(0, target));
   const index = entryAt(entries, cursor)?.index ?? 0;
-  const rows = placedRows(entries, current, geometry);
+  const rows = positionedRows(entries, current, geometry);
   const [first] = rows;
   const last = rows.at(-1);
   if (!first || !last) return current;
   const count = rowsAt(entries, cursor, geometry);
   // The message above the first line is shown together with it.
-  const wanted: PlacedRow = cursor === 0 && geometry.height > 2 ? { position: -1, row: 0 } : { position: cursor, row: 0 };
+  const wanted: PositionedRow = cursor === 0 && geometry.height > 2 ? { position: -1, row: 0 } : { position: cursor, row: 0 };
   if (wanted.position < first.position || (wanted.position === first.position && first.row > 0)) {
     return { ...positionWith(entries, rowsFrom(entries, wanted, geometry), cursor, geometry), cursor: index };
   }
@@ -104,14 +104,14 @@ export function withCursor(entries: Entries<LogEntry>, current: LogPosition, tar
 export function withCursorSeen(entries: Entries<LogEntry>, current: LogPosition, geometry: LogGeometry): LogPosition {
   if (entries.length === 0) return current;
   const cursor = Math.max(0, positionOf(entries, current.cursor));
-  const isSeen = placedRows(entries, current, geometry).some(({ position }) => position === cursor);
+  const isSeen = positionedRows(entries, current, geometry).some(({ position }) => position === cursor);
   return isSeen ? current : withCursor(entries, current, cursor, geometry);
 }
 
 export function positionAround(entries: Entries<LogEntry>, index: number, geometry: LogGeometry, share = 0.4): LogPosition {
   const position = Math.max(0, positionOf(entries, index));
   let above = Math.floor(geometry.height * share);
-  let first: PlacedRow = { position, row: 0 };
+  let first: PositionedRow = { position, row: 0 };
   for (let at = position - 1; at >= -1 && above > 0; at--) {
     const count = rowsAt(entries, at, geometry);
     first = { position: at, row: Math.max(0, count - above) };
@@ -124,7 +124,7 @@ export function positionAround(entries: Entries<LogEntry>, index: number, geomet
 
 /** Scrolls by some rows, up when `amount` is negative; the cursor moves along. */
 export function scrolled(entries: Entries<LogEntry>, current: LogPosition, amount: number, geometry: LogGeometry): LogPosition {
-  const rows = placedRows(entries, current, geometry);
+  const rows = positionedRows(entries, current, geometry);
   const [first] = rows;
   if (!first) return current;
   const cursor = Math.max(0, positionOf(entries, current.cursor));
@@ -136,7 +136,7 @@ export function scrolled(entries: Entries<LogEntry>, current: LogPosition, amoun
 }
 
 /** Returns the row at this distance, or the last one in that direction. */
-function walked(entries: Entries<LogEntry>, from: PlacedRow, amount: number, geometry: LogGeometry): PlacedRow {
+function walked(entries: Entries<LogEntry>, from: PositionedRow, amount: number, geometry: LogGeometry): PositionedRow {
   let { position, row } = from;
   let left = Math.abs(amount);
   while (left > 0) {
@@ -161,7 +161,7 @@ function walked(entries: Entries<LogEntry>, from: PlacedRow, amount: number, geo
 /** Moves a line down or up. A line that is taller than the screen is scrolled through first. */
 export function stepped(entries: Entries<LogEntry>, current: LogPosition, step: 1 | -1, geometry: LogGeometry): LogPosition {
   const cursor = Math.max(0, positionOf(entries, current.cursor));
-  const rows = placedRows(entries, current, geometry);
+  const rows = positionedRows(entries, current, geometry);
   const own = rows.filter(({ position }) => position === cursor);
   const index = entryAt(entries, cursor)?.index ?? 0;
   const count = rowsAt(entries, cursor, geometry);

@@ -1,27 +1,27 @@
 import type { Screen } from '../../screen.ts';
-import { drawLog, logReads, speakLog, useLog } from './shown-log.ts';
+import { describeLog, drawLog, logReads, useLog } from './shown-log.ts';
 import { firstLogs, type LogsState, logSubject } from './state.ts';
 
 const keys = [
   { id: 'ban-line', keys: ['b'], title: 'Ban an address in the line' },
   { id: 'follow', keys: ['space', 'f'], title: 'Pause the logs, or follow them again', label: 'pause', find: true },
-  { id: 'enter-line', keys: ['enter'], title: 'The line in context; without a filter: the whole line', label: 'line' },
-  { id: 'whole-line', keys: ['V'], title: 'The whole line, with JSON formatted' },
-  { id: 'next-found', keys: ['n'], title: 'Next match, further down' },
-  { id: 'previous-found', keys: ['N'], title: 'Previous match, further up and back into the history' },
-  { id: 'hiding', keys: ['*'], title: 'The filter hides other lines, or only highlights', find: true },
-  { id: 'wrap', keys: ['w'], title: 'Wrap long lines, or cut them', label: 'wrap', find: true },
-  { id: 'scroll-right', keys: ['l', 'right'], title: 'Long lines to the right' },
-  { id: 'scroll-left', keys: ['h', 'left'], title: 'Long lines to the left' },
-  { id: 'timestamps', keys: ['t'], title: 'Time in this zone, in UTC, as age, or not at all', label: 'time', find: true },
-  { id: 'raw', keys: ['J'], title: 'Format JSON and logfmt, or show lines as written', find: true },
+  { id: 'enter-line', keys: ['enter'], title: 'Show the line in context; without a filter, the whole line', label: 'line' },
+  { id: 'whole-line', keys: ['V'], title: 'Show the whole line, with JSON formatted' },
+  { id: 'next-found', keys: ['n'], title: 'Next match below' },
+  { id: 'previous-found', keys: ['N'], title: 'Previous match above, also in older lines' },
+  { id: 'hiding', keys: ['*'], title: 'Hide other lines, or only highlight matches', find: true },
+  { id: 'wrap', keys: ['w'], title: 'Wrap or truncate long lines', label: 'wrap', find: true },
+  { id: 'scroll-right', keys: ['l', 'right'], title: 'Scroll long lines to the right' },
+  { id: 'scroll-left', keys: ['h', 'left'], title: 'Scroll long lines to the left' },
+  { id: 'timestamps', keys: ['t'], title: 'Show local time, UTC, age or no time', label: 'time', find: true },
+  { id: 'raw', keys: ['J'], title: 'Format JSON and logfmt, or show lines unformatted', find: true },
   { id: 'jump', keys: ['T'], title: 'Go to a time: 14:02, 10m, 2026-11-20 14:02', find: true },
   { id: 'mark', keys: ['m'], title: 'Mark or unmark the line', label: 'mark' },
   { id: 'next-mark', keys: ["'"], title: 'Next marked line' },
   { id: 'unmark', keys: ['M'], title: 'Clear all marks' },
-  { id: 'copy-line', keys: ['y'], title: 'Copy the line, or the marked ones', label: 'copy' },
-  { id: 'copy-full', keys: ['Y'], title: 'The same with time and service' },
-  { id: 'save-logs', keys: ['W'], title: 'Save the lines shown, or the marked ones, to a file', label: 'save', find: true },
+  { id: 'copy-line', keys: ['y'], title: 'Copy the line or the marked lines', label: 'copy' },
+  { id: 'copy-full', keys: ['Y'], title: 'Copy them with time and service' },
+  { id: 'save-logs', keys: ['W'], title: 'Save the shown or marked lines to a file', label: 'save', find: true },
 ] as const;
 
 export const logs: Screen<'logs', (typeof keys)[number]['id'], LogsState> = {
@@ -48,7 +48,7 @@ export const logs: Screen<'logs', (typeof keys)[number]['id'], LogsState> = {
           shown,
         };
       },
-      speak: (view) => speakLog(parts, view),
+      speak: (view) => describeLog(parts, view),
       // The target is the only component of the log; with several, the host that all of them are on.
       target() {
         const snapshot = app.fleet.snapshot();

@@ -71,7 +71,7 @@ export function drawLog(parts: ConsoleParts, view: View, height: number) {
   };
 }
 
-export function speakLog(parts: ConsoleParts, view: View): Spoken {
+export function describeLog(parts: ConsoleParts, view: View): Spoken {
   const { logs: viewer } = parts;
   const { logs, filters } = view.state;
   const { title, ...options } = optionsFor(parts, view);

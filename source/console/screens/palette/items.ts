@@ -5,7 +5,7 @@ import type { Flow } from '../../../flows/flow.ts';
 import type { Commands } from '../../commands.ts';
 import { keyText } from '../../key-press.ts';
 import type { CommandId, KeyBinding, Keymap } from '../../keymap.ts';
-import { engineFor, isOffered, onHost, onlySpeaker } from '../../offers.ts';
+import { engineFor, isOffered, onHost, onlyOneWithApi } from '../../offers.ts';
 import { rememberedFor } from '../../remembered.ts';
 import { namesOf } from '../components/rows.ts';
 
@@ -77,7 +77,7 @@ const findItems = rememberedFor(
 
 function flowItem(flow: Flow, { app, keymap, component, host, query }: Options, nameOf: NameOf): PaletteItem[] {
   const isHere = isOffered(app, flow, component, host);
-  const about = isHere ? component : query.trim() !== '' ? onlySpeaker(app, flow) : undefined;
+  const about = isHere ? component : query.trim() !== '' ? onlyOneWithApi(app, flow) : undefined;
   if (!about && (!isHere || flow.about === 'catalog')) return [];
   const named = flow.about === 'host' ? undefined : about;
   const key = keymap.bindings.find((binding) => binding.flow === flow.id)?.keys[0];
@@ -167,7 +167,7 @@ function flowsOfOthers(app: QuarterdeckApp, component: ComponentView | undefined
         }));
       }
       // That flow is already listed with fewer words.
-      if (flow.about === 'host' || other === component || !isOffered(app, flow, other) || onlySpeaker(app, flow)) return [];
+      if (flow.about === 'host' || other === component || !isOffered(app, flow, other) || onlyOneWithApi(app, flow)) return [];
       return {
         ...item,
         title: `${flow.title}: ${name}`,
@@ -214,7 +214,7 @@ function isPhraseOf({ title, verb = '' }: Pick<PaletteItem, 'title' | 'verb'>, p
 /** An operator who types "seal" while the vault is sealed learns the reason by choosing the item. */
 function notNow(app: QuarterdeckApp, component: ComponentView | undefined, nameOf: NameOf, phrase: string): PaletteItem[] {
   return app.flows.flatMap((flow): PaletteItem[] => {
-    if (flow.about !== 'component' || !isPhraseOf(flow, phrase) || isOffered(app, flow, component) || onlySpeaker(app, flow)) return [];
+    if (flow.about !== 'component' || !isPhraseOf(flow, phrase) || isOffered(app, flow, component) || onlyOneWithApi(app, flow)) return [];
     const speakers = app.fleet.snapshot().components.filter(({ speaks }) => flow.speaks !== undefined && speaks === flow.speaks);
     const about =
       flow.speaks === undefined ? component : speakers.length === 1 ? speakers[0] : speakers.find(({ key }) => key === component?.key);

@@ -110,7 +110,7 @@ type SortKey = (row: PreventionRow) => number | string;
 
 const orders = {
   newest: { title: 'newest first', key: ({ id }) => -id },
-  left: { title: 'shortest time left first', key: (row) => (isAlert(row) ? 0 : row.endsMs) },
+  left: { title: 'ending soonest first', key: (row) => (isAlert(row) ? 0 : row.endsMs) },
   address: { title: 'by address', key: ({ value }) => addressKey(value) },
   reason: { title: 'by reason', key: ({ reason }) => reason.toLowerCase() },
   // Rows without a country come last.

@@ -12,15 +12,15 @@ import * as lines from './lines.ts';
 import { openPrevention, watchPrevention } from './watch.ts';
 
 const keys = [
-  { id: 'ban-row', keys: ['b'], title: 'Ban the address of this row, or another', label: 'ban' },
+  { id: 'ban-row', keys: ['b'], title: 'Ban the address of this row or another one', label: 'ban' },
   { id: 'unban-row', keys: ['x', 'delete'], title: 'Lift the ban', label: 'lift' },
-  { id: 'show-alert', keys: ['enter'], title: 'The whole alert', label: 'alert' },
-  { id: 'prevention-tab', keys: ['v', 'right', 'left'], title: 'Decisions, or alerts', label: 'other view' },
+  { id: 'show-alert', keys: ['enter'], title: 'Show the whole alert', label: 'alert' },
+  { id: 'prevention-tab', keys: ['v', 'right', 'left'], title: 'Switch between decisions and alerts', label: 'other view' },
   { id: 'prevention-sort', keys: ['s'], title: 'Change the order', label: 'order' },
   { id: 'prevention-shared', keys: ['S'], title: 'Show or hide shared lists', label: 'shared lists' },
   { id: 'prevention-refresh', keys: ['R'], title: 'Query CrowdSec again now' },
   { id: 'copy-row', keys: ['y'], title: 'Copy the address' },
-  { id: 'prevention', keys: ['I'], context: 'everywhere', title: 'Live alerts and decisions of CrowdSec', find: true },
+  { id: 'prevention', keys: ['I'], context: 'everywhere', title: 'Show live alerts and decisions of CrowdSec', find: true },
 ] as const;
 
 type PreventionState = lines.PreventionLook & ListCursor & { engineName: string | undefined };
@@ -158,7 +158,7 @@ function preventionActions(
     'prevention-sort'() {
       const sort = lines.nextSort(look());
       change({ sort });
-      say('off', `In order: ${lines.orderText({ ...look(), sort })}`);
+      say('off', `Sorted ${lines.orderText({ ...look(), sort })}`);
     },
     'prevention-shared'() {
       const shared = !look().shared;

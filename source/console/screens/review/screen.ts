@@ -13,7 +13,7 @@ import { actionKeys, pressReview, type ReviewDialog, type ReviewRow, type Review
 const keys = [
   { id: 'fold', keys: ['space'], title: 'Fold or unfold the section' },
   { id: 'fold-all', keys: ['z'], title: 'Fold or unfold all sections' },
-  { id: 'remedy', keys: ['r'], title: 'Run the remedy of this finding (also its number)' },
+  { id: 'remedy', keys: ['r'], title: 'Run the fix for this finding (or press its number)' },
   { id: 'next-section', keys: ['tab'], title: 'Next finding or section' },
   { id: 'previous-section', keys: ['shift+tab'], title: 'Previous finding or section' },
 ] as const;

@@ -15,12 +15,12 @@ const keys = [
   { id: 'copy-secret', keys: ['y', 'c'], title: 'Copy the secret that is shown' },
   { id: 'show-code', keys: ['f'], title: 'Show the QR code on the whole screen' },
   { id: 'save-code', keys: ['W'], title: 'Save the QR code to a file' },
-  { id: 'swap-code', keys: ['i'], title: 'Without colours: swap light and dark of the QR code' },
+  { id: 'swap-code', keys: ['i'], title: 'Without colours, swap light and dark of the QR code' },
 ] as const;
 
 export const run: Screen<'run', (typeof keys)[number]['id']> = {
   id: 'run',
-  heading: 'Running operations',
+  heading: 'Show running operations',
   keys,
   kind: 'overlay',
   ofRun: true,
@@ -181,7 +181,7 @@ function pressConfirmation(dialog: Extract<Dialog, { kind: 'confirm' }>, press: 
     return is(press, 'no') ? { answer: false } : undefined;
   }
   if (!is(press, 'accept')) return typed(dialog, press);
-  return dialog.field.text === word ? { answer: true } : { change: { problem: `That is not "${word}".` } };
+  return dialog.field.text === word ? { answer: true } : { change: { problem: `The text does not match "${word}".` } };
 }
 
 function pressChoices(dialog: Extract<Dialog, { kind: 'question' }>, press: KeyPress, is: Keymap['is']): DialogStep {

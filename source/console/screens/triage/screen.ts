@@ -17,10 +17,10 @@ import { openTriage, type TriageRow, type TriageView, watchTriage } from './watc
 const keys = [
   { id: 'decide-row', keys: ['d', 'enter'], title: 'Record a decision for the package of this row', label: 'decide' },
   { id: 'undecide-row', keys: ['x', 'delete'], title: 'Withdraw the decision', label: 'withdraw' },
-  { id: 'triage-shows', keys: ['v'], title: 'All, undecided, or overdue', label: 'other view' },
-  { id: 'import-report', keys: ['i'], title: 'Import a report of a scanner', label: 'import' },
-  { id: 'copy-vulnerability', keys: ['y'], title: 'Copy the id' },
-  { id: 'vulnerabilities', keys: ['F'], context: 'everywhere', title: 'Scan findings, most urgent first', find: true },
+  { id: 'triage-shows', keys: ['v'], title: 'Show all, undecided or overdue findings', label: 'other view' },
+  { id: 'import-report', keys: ['i'], title: 'Import a scanner report', label: 'import' },
+  { id: 'copy-vulnerability', keys: ['y'], title: 'Copy the ID' },
+  { id: 'vulnerabilities', keys: ['F'], context: 'everywhere', title: 'Show scan findings, most urgent first', find: true },
 ] as const;
 
 type TriageState = ListCursor & { shows: TriageShows };

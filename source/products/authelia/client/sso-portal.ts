@@ -18,7 +18,7 @@ export interface PortalBan {
 }
 
 /** The portal's answer to a proxy. */
-export type Verdict = Awaited<ReturnType<typeof askAsProxy>>;
+export type Verdict = Awaited<ReturnType<typeof requestAsProxy>>;
 
 interface ProxyQuestion {
   /** `forward-auth`, or the legacy endpoint for proxies from before 4.38. */
@@ -136,7 +136,7 @@ function refused(what: string, outcome: ExecOutcome): Fault {
 }
 
 /** Sends the request that a proxy sends before it lets a request through, without a login. */
-export async function askAsProxy(origin: HttpEndpoint, { endpoint, url, browser, portal }: ProxyQuestion, signal: AbortSignal) {
+export async function requestAsProxy(origin: HttpEndpoint, { endpoint, url, browser, portal }: ProxyQuestion, signal: AbortSignal) {
   const path = endpoint === 'legacy' ? `/api/verify?rd=${encodeURIComponent(portal)}` : '/api/authz/forward-auth';
   const asked = {
     accept: browser ? 'text/html' : 'application/json',

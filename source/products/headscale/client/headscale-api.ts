@@ -1,4 +1,4 @@
-import { HttpClient, type HttpTerms, wantsTls } from '../../../calls/http-client.ts';
+import { HttpClient, type HttpTerms, requiresTls } from '../../../calls/http-client.ts';
 import type { HttpAnswer, HttpEndpoint } from '../../../calls/http-exchange.ts';
 import { Fault } from '../../../faults/fault.ts';
 import { cleanLines } from '../../../text/clean.ts';
@@ -86,7 +86,7 @@ export async function greet(endpoint: HttpEndpoint, signal: AbortSignal): Promis
       signal,
     );
   let answer = await ask(endpoint.tls);
-  const tls = endpoint.tls || wantsTls(answer);
+  const tls = endpoint.tls || requiresTls(answer);
   if (tls && !endpoint.tls) answer = await ask(tls);
   const version = objectOf(answer.json)?.['version'];
   return { endpoint: { ...endpoint, tls }, version: typeof version === 'string' ? version : undefined };

@@ -220,7 +220,7 @@ export class Headscale {
   #good(answer: MeshAnswer, what: string): unknown {
     if (answer.status >= 400) throw refusalOf(answer, what, this.version);
     if (answer.status !== 200 || typeof answer.json !== 'object' || answer.json === null)
-      throw strange(`${this.#api.endpoint.shown} does not answer like a control server (status ${answer.status}).`);
+      throw strange(`${this.#api.endpoint.shown} does not respond like a control server (status ${answer.status}).`);
     return answer.json;
   }
 }

@@ -35,7 +35,7 @@ export async function checkDeprecated(api: ClusterApi, targetMinor: number, sign
     return warning('Its API server reports no request metrics (/metrics)', 'Check the deployed objects with pluto or kubent.');
   const uses = deprecatedUses(text);
   const reported = ({ group, version, resource, removedIn, requests }: (typeof uses)[number]) => {
-    const later = removedIn === '' || isRemovedBy(removedIn, targetMinor) ? '' : `, gone in ${removedIn}`;
+    const later = removedIn === '' || isRemovedBy(removedIn, targetMinor) ? '' : `, removed in ${removedIn}`;
     const count = requests === undefined ? '' : `, requested ${countText(requests, 'time')}`;
     return `${resource} of ${group === '' ? '' : `${group}/`}${version}${later}${count}`;
   };
@@ -43,12 +43,12 @@ export async function checkDeprecated(api: ClusterApi, targetMinor: number, sign
   const caveat = 'Counted since the start of this API server only: no requests is no proof.';
   if (gone.length > 0)
     return blocked(
-      `gone in 1.${targetMinor}, and still used: ${gone.map(reported).join('; ')}`,
+      `removed in 1.${targetMinor}, but still used: ${gone.map(reported).join('; ')}`,
       'Find the client (audit log, annotation k8s.io/deprecated), and move it to the newer version.',
       [...uses.map(reported), caveat],
     );
   if (uses.length > 0)
-    return warning(`used, and gone later: ${uses.map(reported).join('; ')}`, 'Plan to move it; this upgrade does not remove it.', [caveat]);
+    return warning(`used, removed later: ${uses.map(reported).join('; ')}`, 'Plan to move it; this upgrade does not remove it.', [caveat]);
   return ok('no requests for deprecated versions', [caveat]);
 }
 
@@ -79,7 +79,7 @@ export async function checkWebhooks(api: ClusterApi, signal: AbortSignal): Promi
   if (dead.length > 0)
     return blocked(
       `rejects requests, as its service does not respond: ${dead.join('; ')}`,
-      'Restore its service, or set failurePolicy: Ignore meanwhile: evicted pods could not be recreated.',
+      'Restore its service, or set failurePolicy: Ignore until then: evicted pods could not be recreated.',
       dead,
     );
   return ok(`${countText(all.length, 'webhook')}, ${closed.length} of them fail closed, all with endpoints`);

@@ -76,7 +76,7 @@ describe('the client of a cluster', () => {
     );
   });
 
-  test('one that does not answer is given up, and so is one that is not there', async () => {
+  test('one that does not respond is given up, and so is one that is not there', async () => {
     hold = true;
     await expect(new ClusterApi(host, login, { limitMs: 80 }).get('/version', signal)).rejects.toMatchObject({
       code: 'unreachable.cluster',

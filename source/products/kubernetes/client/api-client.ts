@@ -227,7 +227,7 @@ function notReached(shown: string, thrown: unknown, limitMs?: number): Fault {
         : cleanLine(messageOf(thrown)).replace(/\.$/, '')));
   return new Fault(
     'unreachable.cluster',
-    `The cluster at ${shown} does not answer: ${why}.`,
+    `The cluster at ${shown} does not respond: ${why}.`,
     certificate
       ? 'Check the certificates on a control-plane node: kubeadm certs check-expiration'
       : 'Check that its API server runs, and that it is reached from this host; --host names another one.',

@@ -18,7 +18,7 @@ export const warning = found('warning');
 export const skipped = (summary: string) => found('skipped')(summary);
 export const ok = (summary: string, evidence?: readonly string[]) => found('ok')(summary, undefined, evidence);
 
-/** A check that cannot be run becomes a warning with the reason, so that others still run. Throws if the cluster does not answer. */
+/** A check that cannot be run becomes a warning with the reason, so that others still run. Throws if the cluster does not respond. */
 export async function looked(look: () => Promise<CheckResult> | CheckResult): Promise<CheckResult> {
   try {
     return await look();

@@ -31,7 +31,7 @@ const kubentKnows = 32;
 export function judgeChecker(checker: Checker, { exitCode, stdout, stderr }: NodeOutcome, targetMinor: number): CheckResult {
   const parsed = parsedJson(exitCode === 0 && stdout.trim() === '' ? '[]' : stdout);
   if (parsed === undefined)
-    return warning(`${checker} does not answer (${exitCode}): ${stderr.trim().split('\n').at(-1)?.slice(0, 160) ?? ''}`);
+    return warning(`${checker} does not respond (${exitCode}): ${stderr.trim().split('\n').at(-1)?.slice(0, 160) ?? ''}`);
   const found = checker === 'pluto' ? plutoFindings(parsed, targetMinor) : kubentFindings(parsed, targetMinor);
   const evidence = found.map(({ text }) => text);
   const gone = found.filter((each) => each.gone);
@@ -49,7 +49,7 @@ const findingText = (namespace: string | undefined, name = '', what: string, ins
 function plutoFindings(parsed: unknown, targetMinor: number) {
   return ((parsed as { items?: PlutoItem[] }).items ?? []).map(({ name, namespace, api = {}, removed }) => {
     const { 'removed-in': removedIn = '', 'replacement-api': instead } = api;
-    const what = `${api.kind ?? ''} ${api.version ?? ''}, gone in ${removedIn.replace(/^v|\.0$/g, '') || 'a later one'}`;
+    const what = `${api.kind ?? ''} ${api.version ?? ''}, removed in ${removedIn.replace(/^v|\.0$/g, '') || 'a later one'}`;
     return { text: findingText(namespace, name, what, instead), gone: removed === true || isRemovedBy(removedIn, targetMinor) };
   });
 }
@@ -78,7 +78,7 @@ export async function blindSpots(api: ClusterApi, signal: AbortSignal): Promise<
 }
 
 /** Turns a clean result into a warning if the program cannot see everything. */
-export function inSightOf(result: CheckResult, blind: readonly string[]): CheckResult {
+export function limitedToVisible(result: CheckResult, blind: readonly string[]): CheckResult {
   if (blind.length === 0) return result;
   const summary = `${result.summary}, but does not see all: ${blind.join(', ')}`;
   const advice = 'It silently skips what it cannot list. Check again when the whole API is available, as a user who can list everything.';

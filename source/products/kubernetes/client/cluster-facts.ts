@@ -10,7 +10,7 @@ export type ClusterFacts = Awaited<ReturnType<typeof readCluster>>;
 
 const component = /^(?:.*\/)?(kube-apiserver|kube-controller-manager|kube-scheduler|cloud-controller-manager|etcd)(?:[:@].*)?$/;
 
-/** Reads everything once. Throws if the cluster does not answer or nodes may not be listed. */
+/** Reads everything once. Throws if the cluster does not respond or nodes may not be listed. */
 export async function readCluster(api: ClusterApi, signal: AbortSignal) {
   const { gitVersion } = await api.get<{ gitVersion?: string }>('/version', signal);
   const apiServer = releaseOf(gitVersion);

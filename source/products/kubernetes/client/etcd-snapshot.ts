@@ -58,7 +58,7 @@ function need(outcome: NodeOutcome, what: string): NodeOutcome {
 }
 
 /** Returns etcd's revision and its alarms; with the alarm NOSPACE it would refuse every write. Throws `failed.snapshot`. */
-export async function askEtcd(nodeExec: NodeExec, { prefix }: EtcdTools, access: EtcdAccess, signal: AbortSignal) {
+export async function queryEtcd(nodeExec: NodeExec, { prefix }: EtcdTools, access: EtcdAccess, signal: AbortSignal) {
   const [status, alarms] = await Promise.all([
     nodeExec.read([...prefix, ...etcdctl(access, 'endpoint', 'status', '-w', 'json')], signal, env),
     nodeExec.read([...prefix, ...etcdctl(access, 'alarm', 'list')], signal, env),
@@ -82,8 +82,8 @@ export function snapshotCommands({ prefix, folder, verifier }: EtcdTools, access
 }
 
 /** Verifies that the snapshot can be read, has keys, and is not older than etcd's revision at the start. Throws `failed.snapshot`. */
-export async function takeSnapshot(grant: Grant, nodeExec: NodeExec, tools: EtcdTools, access: EtcdAccess, file: string) {
-  const before = await askEtcd(nodeExec, tools, access, grant.signal);
+export async function createSnapshot(grant: Grant, nodeExec: NodeExec, tools: EtcdTools, access: EtcdAccess, file: string) {
+  const before = await queryEtcd(nodeExec, tools, access, grant.signal);
   for (const argv of snapshotCommands(tools, access, file).slice(0, -1))
     need(await nodeExec.run(grant, argv, env), argv.slice(tools.prefix.length, tools.prefix.length + 1).join(' '));
   const snapshot = await verifySnapshot(nodeExec, tools, file, grant.signal);

@@ -141,12 +141,12 @@ describe('checkers', () => {
   };
 
   test('what pluto finds is an answer, whatever it ends with', () => {
-    expect(pluto(3, [use])).toMatchObject({ state: 'blocked', evidence: ['web/shop: FlowSchema v1beta3, gone in 1.32, use v1'] });
+    expect(pluto(3, [use])).toMatchObject({ state: 'blocked', evidence: ['web/shop: FlowSchema v1beta3, removed in 1.32, use v1'] });
     expect(pluto(2, [{ ...use, removed: false, api: { ...use.api, 'removed-in': 'v1.40.0' } }])).toMatchObject({ state: 'warning' });
     expect(pluto(0, [])).toMatchObject({ state: 'ok' });
     expect(judgeChecker('pluto', { exitCode: 1, stdout: '', stderr: 'no configuration has been provided\n' }, 32)).toMatchObject({
       state: 'warning',
-      summary: 'pluto does not answer (1): no configuration has been provided',
+      summary: 'pluto does not respond (1): no configuration has been provided',
     });
   });
   test('the silence of kubent says nothing about releases that it does not know', () => {

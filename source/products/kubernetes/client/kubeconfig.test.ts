@@ -100,7 +100,12 @@ describe('the kubeconfig', () => {
     ['an auth-provider', { 'auth-provider': { name: 'oidc' } }, {}, /Kubernetes 1\.26 has removed/],
     ['a password', { username: 'a', password: 'b' }, {}, /Kubernetes 1\.19 has removed/],
     ['a certificate without its key', { 'client-certificate-data': base64(selfSigned.cert) }, {}, /needs both/],
-    ['rubbish for a certificate', { 'client-certificate-data': 'aGVsbG8=', 'client-key-data': base64(selfSigned.key) }, {}, /holds no PEM/],
+    [
+      'rubbish for a certificate',
+      { 'client-certificate-data': 'aGVsbG8=', 'client-key-data': base64(selfSigned.key) },
+      {},
+      /contains no PEM/,
+    ],
     ['a file that is not there', { tokenFile: 'nowhere' }, {}, /which does not exist/],
     ['a proxy', { token: 't' }, { 'proxy-url': 'http://proxy:3128' }, /through a proxy/],
     ['no address', { token: 't' }, { server: 'ftp://x' }, /has no address/],

@@ -133,9 +133,9 @@ export async function loginOf(host: Host, config: Kubeconfig, name: string, sign
   const clusterName = textIn(context.value, 'cluster') ?? '';
   const userName = textIn(context.value, 'user') ?? '';
   const cluster = clusters.get(clusterName);
-  if (!cluster) throw broken(context.file, `context "${name}" names the cluster "${clusterName}", which is not in it`);
+  if (!cluster) throw broken(context.file, `context "${name}" refers to the cluster "${clusterName}", which is not in it`);
   const user = users.get(userName);
-  if (!user && userName !== '') throw broken(context.file, `context "${name}" names the user "${userName}", who is not in it`);
+  if (!user && userName !== '') throw broken(context.file, `context "${name}" refers to the user "${userName}", which is not in it`);
   const read = (entry: Entry, key: string) => pemOrFile(host, entry, key, signal);
   const [ca, cert, key] = await Promise.all([
     read(cluster, 'certificate-authority'),
@@ -182,7 +182,7 @@ async function pemOrFile(host: Host, entry: Entry, key: string, signal: AbortSig
   const data = textIn(entry.value, `${key}-data`);
   const pem = data === undefined ? await fileOf(host, entry, key, signal) : Buffer.from(data, 'base64').toString('utf8');
   if (pem !== undefined && !pem.includes('-----BEGIN '))
-    throw broken(entry.file, `${key}${data === undefined ? '' : '-data'} holds no PEM`);
+    throw broken(entry.file, `${key}${data === undefined ? '' : '-data'} contains no PEM`);
   return pem;
 }
 

@@ -4,15 +4,15 @@ import type { PracticeProduct, ProductSurroundings } from '../../../practice/pra
 import { type ApiServer, apiListener, type Forbidden } from './api.ts';
 import { Controllers, type Pace } from './controllers.ts';
 import { minorOf, nodes, pods, seconds } from './kube-object.ts';
-import { kubeadm, type MakerFacts } from './makers.ts';
 import { NodePrograms } from './node-programs.ts';
+import { type BuilderFacts, kubeadm } from './object-builders.ts';
 import { ObjectStore } from './object-store.ts';
 import { buildScenery, controlPlane, imageOf, readyCondition, workers } from './scenery.ts';
 
 export interface ClusterOptions extends Partial<Pace> {
   /** The release of the control plane. `v1.31.6` by default; the workers are up to two minors behind. */
   version?: string;
-  maker?: MakerFacts;
+  maker?: BuilderFacts;
   /** Nodes of the control plane: `cp-1`, `cp-2`. One by default. */
   servers?: number;
   forbidden?: readonly Forbidden[];

@@ -1,6 +1,6 @@
 import { ownerReference, runningStatus } from './controllers.ts';
 import { type Draft, type KubeObject, nodes, pods, resourceOf, seconds } from './kube-object.ts';
-import type { MakerFacts } from './makers.ts';
+import type { BuilderFacts } from './object-builders.ts';
 import type { ObjectStore } from './object-store.ts';
 
 export const controlPlane = 'cp-1';
@@ -10,7 +10,7 @@ export const workers = ['worker-1', 'worker-2', 'worker-3'] as const;
 export interface Releases {
   apiServer: string;
   servers: readonly string[];
-  maker: MakerFacts;
+  maker: BuilderFacts;
   kubelets: Readonly<Record<string, string>>;
 }
 

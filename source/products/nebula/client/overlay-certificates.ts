@@ -12,7 +12,7 @@ const keyBytes = 32;
 
 export type OverlayCertificate = ReturnType<typeof certificatesOf>[number];
 
-export interface NodeWanted extends Pick<OverlayMesh['nodes'][number], 'name' | 'network' | 'groups' | 'subnets'> {
+export interface NodeRequest extends Pick<OverlayMesh['nodes'][number], 'name' | 'network' | 'groups' | 'subnets'> {
   /** Lifetime; undefined for that of the authority. */
   seconds: number | undefined;
 }
@@ -23,7 +23,7 @@ export interface NodeWanted extends Pick<OverlayMesh['nodes'][number], 'name' | 
  * Creates an authority: its certificate and its private key, which is in a memory folder only while the program runs. Throws
  * `refused.noProgram` and `failed.overlay`, as all of these do.
  */
-export async function makeAuthority(
+export async function createCa(
   { signal }: Grant,
   { name, seconds }: { name: string; seconds: number },
 ): Promise<{ certificate: string; key: string }> {
@@ -39,7 +39,7 @@ nebula-cert ca -name "$1" -duration "$2" -out-crt "$d/ca.crt" -out-key "$d/ca.ke
 export async function signNode(
   { signal }: Grant,
   authority: { certificate: string; key: string },
-  { name, network, groups, subnets, seconds }: NodeWanted,
+  { name, network, groups, subnets, seconds }: NodeRequest,
 ): Promise<{ certificate: string; key: string }> {
   const pair = makeNodeKey();
   const script = `${inMemory}

@@ -126,7 +126,7 @@ export class ObjectStore {
       name,
     );
     const id = textIn(text, 'UploadId');
-    if (id === undefined || id === '') throw this.#strange(`begin to store ${shown(name)}`, 'it names no upload');
+    if (id === undefined || id === '') throw this.#strange(`begin to store ${shown(name)}`, 'it contains no upload id');
     return id;
   }
 
@@ -144,7 +144,7 @@ export class ObjectStore {
       const from = at * partBytes;
       const range = { from, count: Math.min(partBytes, source.sizeBytes - from) };
       const { etag } = await this.put(grant, name, source, range, { partNumber: String(at + 1), uploadId: upload });
-      if (etag === undefined) throw this.#strange(`store part ${at + 1} of ${shown(name)}`, 'it names no tag');
+      if (etag === undefined) throw this.#strange(`store part ${at + 1} of ${shown(name)}`, 'it contains no ETag');
       tags.push(etag);
       parted(at + 1, parts);
     }

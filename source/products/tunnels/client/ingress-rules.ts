@@ -56,7 +56,7 @@ export function readIngress(text: string): { rules: readonly IngressRule[]; prob
     const before = rules.slice(0, at).find((other) => covers(other, rule));
     if (!before || isCatchAll(before)) continue;
     const message = `It is never reached: the rule in line ${before.line} matches the same requests.`;
-    add('warning', ['ingress', at], message, 'Put the more special rule first.');
+    add('warning', ['ingress', at], message, 'Put the more specific rule first.');
   }
   return { rules, problems: problems.sort((a, b) => a.line - b.line || a.column - b.column) };
 }

@@ -26,7 +26,7 @@ export class TunnelUi {
     if (status === 200 && session && typeof session['requiresPassword'] === 'boolean')
       return new TunnelUi(endpoint, 'session', !session['requiresPassword']);
     if (status === 401) return new TunnelUi(endpoint, 'basic', false);
-    throw failed(endpoint, 'does not answer as wg-easy does', status, words);
+    throw failed(endpoint, 'does not respond as wg-easy does', status, words);
   }
 
   async logIn(grant: Grant, { user, password }: { user: string; password: string }): Promise<void> {

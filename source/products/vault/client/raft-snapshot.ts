@@ -13,7 +13,7 @@ const limitMs = 10 * 60_000;
 export const snapshotLimitBytes = 1024 * 1024 * 1024;
 
 /** Takes a snapshot of the integrated storage and verifies it. Throws `failed.snapshot` if the data is not a complete snapshot. */
-export async function takeSnapshot(api: VaultApi, signal: AbortSignal) {
+export async function createSnapshot(api: VaultApi, signal: AbortSignal) {
   const { status, body, words } = await api.download('sys/storage/raft/snapshot', { limitMs, limitBytes: snapshotLimitBytes }, signal);
   if (/not.*raft|raft storage is not in use/i.test(words) || (status === 404 && words !== '')) {
     throw vaultFault(

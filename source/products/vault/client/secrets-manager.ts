@@ -99,7 +99,7 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
   const { sealed, initialized } = body;
   if (status !== 200 || typeof sealed !== 'boolean' || typeof initialized !== 'boolean') {
     throw failed(
-      `${shown} does not answer like a secrets manager: ${words || `status ${status}`}.`,
+      `${shown} does not respond like a secrets manager: ${words || `status ${status}`}.`,
       'Check that its port is right, and whether it uses TLS itself.',
     );
   }

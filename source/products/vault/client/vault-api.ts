@@ -1,4 +1,4 @@
-import { bodyLimitBytes, HttpClient, type HttpLimits, type HttpTerms, httpEndpointAt, wantsTls } from '../../../calls/http-client.ts';
+import { bodyLimitBytes, HttpClient, type HttpLimits, type HttpTerms, httpEndpointAt, requiresTls } from '../../../calls/http-client.ts';
 import type { HttpAnswer, HttpEndpoint, HttpRequest } from '../../../calls/http-exchange.ts';
 import { Fault, type FaultCode } from '../../../faults/fault.ts';
 import type { Host } from '../../../hosts/host.ts';
@@ -97,7 +97,7 @@ const termsOf = ({ shown }: HttpEndpoint): HttpTerms => ({
 /** Returns the endpoint with the protocol of its port. The first request carries no secret, so it may be sent unencrypted. */
 export async function withProtocol(endpoint: HttpEndpoint, signal: AbortSignal): Promise<HttpEndpoint> {
   const http = new HttpClient({ ...endpoint, tls: false }, { ...termsOf(endpoint), secrets: undefined });
-  return { ...endpoint, tls: wantsTls(await http.send({ method: 'GET', path: '/v1/sys/seal-status' }, signal)) };
+  return { ...endpoint, tls: requiresTls(await http.send({ method: 'GET', path: '/v1/sys/seal-status' }, signal)) };
 }
 
 /** Throws `usage.address`. */

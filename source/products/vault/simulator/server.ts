@@ -17,7 +17,7 @@ import { type Core, isOpenbaoFrom } from './core.ts';
 import { answerKv1, answerKv2 } from './kv.ts';
 import { answerMounts, answerUiMounts, defaultMounts, findMount } from './mounts.ts';
 import { answerPolicies } from './policies.ts';
-import { restoreSnapshot, takeSnapshot } from './snapshot.ts';
+import { createSnapshot, restoreSnapshot } from './snapshot.ts';
 import { answerRoles, answerTokens, capabilitiesOf, createRoot, findToken, logIn, type Token } from './tokens.ts';
 
 export type Call = Pick<Asked, 'method' | 'path' | 'query' | 'body'> & { token: string };
@@ -217,7 +217,7 @@ export class Server {
         core.seal();
         return done;
       case 'storage':
-        return { bytes: await takeSnapshot(core) };
+        return { bytes: await createSnapshot(core) };
       case 'rotate':
         if (!isOpenbaoFrom(core.dialect, 4)) throw unsupportedPath();
         if (rest[0] === 'recovery' && !core.opensItself) throw new Refusal(400, 'recovery keys are not supported by this seal');

@@ -2,7 +2,7 @@ import { imageNameParts } from '../../../engine/image-name.ts';
 import { Fault } from '../../../faults/fault.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import type { TextPosition } from '../../../text/position.ts';
-import { bandOf, bandOfWord, keyOf, type Vulnerability } from './vulnerability.ts';
+import { bandOf, keyOf, parseBand, type Vulnerability } from './vulnerability.ts';
 
 /** More would only fill the screen; the total number is reported. */
 const problemsKept = 20;
@@ -46,7 +46,7 @@ export class ReportBuilder {
       version: before?.version || short(entry.version ?? ''),
       fixedIn: before?.fixedIn || short(entry.fixedIn ?? ''),
       score,
-      band: score === undefined ? bandOfWord(severity) : bandOf(score),
+      band: score === undefined ? parseBand(severity) : bandOf(score),
       severity: before?.severity || severity,
       title: before?.title || short(entry.title ?? ''),
       url: before?.url || webAddress(entry.url),

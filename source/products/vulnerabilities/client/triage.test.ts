@@ -12,7 +12,7 @@ import {
   type Known,
   triaged,
 } from './triage.ts';
-import { type Band, bandOf, bandOfWord, bands } from './vulnerability.ts';
+import { type Band, bandOf, bands, parseBand } from './vulnerability.ts';
 
 const hourMs = 3_600_000;
 const nowMs = Date.parse('2026-11-22T12:00:00Z');
@@ -72,7 +72,7 @@ describe('bands (R79)', () => {
   });
 
   test("scanners' own words", () => {
-    expect(['CRITICAL', 'Important', 'moderate', 'Negligible', 'Log', 'UNKNOWN', ''].map(bandOfWord)).toEqual([
+    expect(['CRITICAL', 'Important', 'moderate', 'Negligible', 'Log', 'UNKNOWN', ''].map(parseBand)).toEqual([
       'critical',
       'high',
       'medium',

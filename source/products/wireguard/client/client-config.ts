@@ -4,7 +4,7 @@ import { wordsOf } from '../../../text/words.ts';
 /** `linux` is wg-quick. The apps of other devices run no commands: a phone refuses a file that contains some. */
 export type Device = 'linux' | 'phone' | 'desktop';
 
-export type ClientWanted = ReturnType<typeof wantedOf>;
+export type ClientSettings = ReturnType<typeof wantedOf>;
 
 /** Reads the values of the form, which were checked there. */
 export function wantedOf(values: Readonly<Record<string, string>>) {
@@ -38,7 +38,7 @@ export function isFullTunnel(networks: readonly string[]): boolean {
 }
 
 /** Returns the client's configuration file. */
-export function clientConfig(wanted: ClientWanted, keys: Pick<ClientKeys, 'privateKey' | 'presharedKey'>): string {
+export function clientConfig(wanted: ClientSettings, keys: Pick<ClientKeys, 'privateKey' | 'presharedKey'>): string {
   const { dns, domains } = wanted;
   const servers = isSplitDns(wanted) ? [] : [...dns, ...(dns.length > 0 ? domains : [])];
   const lines = [
@@ -61,7 +61,7 @@ export function clientConfig(wanted: ClientWanted, keys: Pick<ClientKeys, 'priva
 }
 
 export function serverPeer(
-  { name, addresses }: Pick<ClientWanted, 'name' | 'addresses'>,
+  { name, addresses }: Pick<ClientSettings, 'name' | 'addresses'>,
   keys: Pick<ClientKeys, 'publicKey' | 'presharedKey'>,
 ): string {
   const single = addresses.map((address) => `${address.replace(/\/\d+$/, '')}/${address.includes(':') ? 128 : 32}`);
@@ -75,11 +75,11 @@ export function serverPeer(
 }
 
 /** Reports whether only some domains use these DNS servers, which only resolvectl supports. */
-function isSplitDns({ device, dns, domains, networks }: ClientWanted): boolean {
+function isSplitDns({ device, dns, domains, networks }: ClientSettings): boolean {
   return device === 'linux' && dns.length > 0 && domains.length > 0 && !isFullTunnel(networks);
 }
 
-function commandLines(wanted: ClientWanted): string[] {
+function commandLines(wanted: ClientSettings): string[] {
   const { dns, domains, killSwitch, device } = wanted;
   const resolved = `resolvectl dns %i ${dns.join(' ')}; resolvectl domain %i ${domains.map((domain) => `~${domain}`).join(' ')}`;
   const commands = [
@@ -90,7 +90,7 @@ function commandLines(wanted: ClientWanted): string[] {
 }
 
 /** Returns why a configuration file cannot provide a kill switch; undefined if it can. */
-export function killSwitchProblem({ device, networks }: Pick<ClientWanted, 'device' | 'networks'>): string | undefined {
+export function killSwitchProblem({ device, networks }: Pick<ClientSettings, 'device' | 'networks'>): string | undefined {
   if (device === 'phone')
     return 'On a phone it is a switch of the system: Android "Block connections without VPN", iOS "Connect on demand" in the app.';
   if (device === 'desktop') return 'The apps for Windows and macOS have a switch of their own: "Block untunneled traffic".';

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { inspectConfig } from '../../../config-files/wireguard/inspect-config.ts';
 import { endpointProblem } from '../../../config-files/wireguard/inspect-peers.ts';
-import { keyProblem, makeKeyPair, makePresharedKey, publicKeyOf } from '../../../config-files/wireguard/wireguard-keys.ts';
-import { type ClientWanted, clientConfig, serverPeer } from './client-config.ts';
+import { createKeyPair, createPresharedKey, keyProblem, publicKeyOf } from '../../../config-files/wireguard/wireguard-keys.ts';
+import { type ClientSettings, clientConfig, serverPeer } from './client-config.ts';
 
-const own = makeKeyPair();
-const other = makeKeyPair();
+const own = createKeyPair();
+const other = createKeyPair();
 const good = `[Interface]
 PrivateKey = ${own.privateKey}
 Address = 10.8.0.2/32
@@ -29,15 +29,15 @@ describe('keys', () => {
     expect(raw).toHaveLength(32);
     expect([(raw[0] ?? 0) & 7, (raw[31] ?? 0) & 192]).toEqual([0, 64]);
     expect(publicKeyOf(own.privateKey)).toBe(own.publicKey);
-    expect([own.privateKey, own.publicKey, makePresharedKey()].map(keyProblem)).toEqual([undefined, undefined, undefined]);
+    expect([own.privateKey, own.publicKey, createPresharedKey()].map(keyProblem)).toEqual([undefined, undefined, undefined]);
   });
 
   test.each([
     ['', /empty/],
-    ['abc', /44 characters, and this has 3/],
-    [`${'A'.repeat(42)}B=`, /no base64 of 32 bytes/],
+    ['abc', /44 characters, not 3/],
+    [`${'A'.repeat(42)}B=`, /not the base64 of 32 bytes/],
     [`${'A'.repeat(43)}=`, /zero/],
-    ['!'.repeat(44), /no base64/],
+    ['!'.repeat(44), /not base64/],
   ])('%j is none', (text, problem) => {
     expect(keyProblem(text)).toMatch(problem);
   });
@@ -48,58 +48,58 @@ describe('a configuration that is in order', () => {
     const { problems: none, facts, publicKey } = inspectConfig(good);
     expect(none).toEqual([]);
     expect(publicKey).toBe(own.publicKey);
-    expect(facts.join(' ')).toMatch(/Everything goes through the tunnel\..*asked of 10\.8\.0\.1.*no kill switch.*vpn\.example\.net:51820/);
+    expect(facts.join(' ')).toMatch(/All traffic goes through the tunnel\..*DNS: 10\.8\.0\.1.*Kill switch: none.*vpn\.example\.net:51820/);
   });
 });
 
 describe('what is wrong, with line, column and field', () => {
   test.each([
-    ['no MTU (R77)', /MTU.*\n/, '', ['1:1 [Interface] MTU', 'warning', /no MTU/]],
-    ['an MTU of 1500 (R77)', '1420', '1500', ['5:7 [Interface] MTU', 'warning', /1500 leaves too little room/]],
-    ['an MTU that is none', '1420', 'big', ['5:7 [Interface] MTU', 'error', /no MTU/]],
+    ['no MTU (R77)', /MTU.*\n/, '', ['1:1 [Interface] MTU', 'warning', /MTU is missing/]],
+    ['an MTU of 1500 (R77)', '1420', '1500', ['5:7 [Interface] MTU', 'warning', /1500 is too large/]],
+    ['an MTU that is none', '1420', 'big', ['5:7 [Interface] MTU', 'error', /not a valid MTU/]],
     [
       'too small for IPv6',
       'Address = 10.8.0.2/32\nDNS = 10.8.0.1\nMTU = 1420',
       'Address = fd00::2/128\nDNS = 10.8.0.1\nMTU = 1200',
-      ['5:7 [Interface] MTU', 'error', /1280 at least/],
+      ['5:7 [Interface] MTU', 'error', /at least 1280/],
     ],
     ['no private key', /PrivateKey.*\n/, '', ['1:1 [Interface] PrivateKey', 'error', /missing/]],
-    ['no address', /Address.*\n/, '', ['1:1 [Interface] Address', 'error', /no address/]],
-    ['an address that is none', '10.8.0.2/32', '10.8.0.2/33', ['3:11 [Interface] Address', 'error', /"10\.8\.0\.2\/33" is no address/]],
+    ['no address', /Address.*\n/, '', ['1:1 [Interface] Address', 'error', /address of this machine is missing/]],
+    ['an address that is none', '10.8.0.2/32', '10.8.0.2/33', ['3:11 [Interface] Address', 'error', /"10\.8\.0\.2\/33" is not an address/]],
     ['a second of several', '10.8.0.2/32', '10.8.0.2/32, fd00::x/64', ['3:24 [Interface] Address', 'error', /"fd00::x\/64"/]],
-    ['names asked outside', /DNS.*\n/, '', ['1:1 [Interface] DNS', 'warning', /outside of it/]],
+    ['names asked outside', /DNS.*\n/, '', ['1:1 [Interface] DNS', 'warning', /DNS queries do not/]],
     [
       'a server that is none',
       'DNS = 10.8.0.1',
       'DNS = 10.8.0.1, 10.8.0.300',
-      ['4:17 [Interface] DNS', 'error', /neither an address nor a name/],
+      ['4:17 [Interface] DNS', 'error', /neither an address nor a domain/],
     ],
-    ['names without a server', 'DNS = 10.8.0.1', 'DNS = lan', ['4:7 [Interface] DNS', 'error', /without the address of a server/]],
+    ['names without a server', 'DNS = 10.8.0.1', 'DNS = lan', ['4:7 [Interface] DNS', 'error', /without the address of a DNS server/]],
     ['a public key that is none', other.publicKey, 'short', ['8:13 [Peer] PublicKey', 'error', /44 characters/]],
-    ['its own public key', other.publicKey, own.publicKey, ['8:13 [Peer] PublicKey', 'error', /own public key/]],
-    ['nothing is sent (R24)', /AllowedIPs.*\n/, '', ['7:1 [Peer] AllowedIPs', 'error', /Nothing is ever sent/]],
+    ['its own public key', other.publicKey, own.publicKey, ['8:13 [Peer] PublicKey', 'error', /public key of this machine/]],
+    ['nothing is sent (R24)', /AllowedIPs.*\n/, '', ['7:1 [Peer] AllowedIPs', 'error', /No traffic is sent/]],
     [
       'no network (R24)',
       '0.0.0.0/0, ::/0',
       '0.0.0.0/0, ::/0, everything',
-      ['9:31 [Peer] AllowedIPs', 'error', /"everything" is no network/],
+      ['9:31 [Peer] AllowedIPs', 'error', /"everything" is not a network/],
     ],
-    ['IPv6 past the tunnel', '0.0.0.0/0, ::/0', '0.0.0.0/0', ['9:14 [Peer] AllowedIPs', 'warning', /IPv6 goes past/]],
-    ['bits of a host', '0.0.0.0/0, ::/0', '10.8.0.5/24', ['9:14 [Peer] AllowedIPs', 'warning', /counts as 10\.8\.0\.0\/24/]],
+    ['IPv6 past the tunnel', '0.0.0.0/0, ::/0', '0.0.0.0/0', ['9:14 [Peer] AllowedIPs', 'warning', /IPv6 traffic bypasses/]],
+    ['bits of a host', '0.0.0.0/0, ::/0', '10.8.0.5/24', ['9:14 [Peer] AllowedIPs', 'warning', /is read as 10\.8\.0\.0\/24/]],
     ['no port', 'vpn.example.net:51820', 'vpn.example.net', ['10:12 [Peer] Endpoint', 'error', /port/]],
     ['IPv6 without brackets', 'vpn.example.net:51820', '2001:db8::1:51820', ['10:12 [Peer] Endpoint', 'error', /brackets/]],
-    ['an unknown field', 'MTU = 1420', 'MUT = 1420', ['5:1 MUT', 'error', /knows no "MUT"/]],
-    ['a field of the other section', 'MTU = 1420', 'AllowedIPs = ::/0', ['5:1 AllowedIPs', 'error', /knows no/]],
-    ['no equals sign', 'MTU = 1420', '  MTU 1420', ['5:3 ', 'error', /no "Name = value"/]],
-    ['an unknown section', '[Peer]', '[Pear]', ['7:1 ', 'error', /no such section/]],
+    ['an unknown field', 'MTU = 1420', 'MUT = 1420', ['5:1 MUT', 'error', /Unknown field "MUT"/]],
+    ['a field of the other section', 'MTU = 1420', 'AllowedIPs = ::/0', ['5:1 AllowedIPs', 'error', /Unknown field/]],
+    ['no equals sign', 'MTU = 1420', '  MTU 1420', ['5:3 ', 'error', /Expected "Name = value"/]],
+    ['an unknown section', '[Peer]', '[Pear]', ['7:1 ', 'error', /Unknown section/]],
     ['a field twice', 'MTU = 1420', 'MTU = 1420\nMTU = 1300', ['6:1 [Interface] MTU', 'error', /twice/]],
+    ['set up and never undone', 'MTU = 1420', 'MTU = 1420\nPostUp = ip rule add x', ['6:10 [Interface] PostUp', 'error', /never undone/]],
     [
-      'set up and never undone',
+      'undone and never set up',
       'MTU = 1420',
-      'MTU = 1420\nPostUp = ip rule add x',
-      ['6:10 [Interface] PostUp', 'error', /never taken away/],
+      'MTU = 1420\nPreDown = ip rule del x',
+      ['6:11 [Interface] PreDown', 'error', /no matching PostUp/],
     ],
-    ['undone and never set up', 'MTU = 1420', 'MTU = 1420\nPreDown = ip rule del x', ['6:11 [Interface] PreDown', 'error', /no PostUp/]],
   ] as const)('%s', (_, what, by, [engineName, level, message]) => {
     expect(replaced(what, by)).toContainEqual([engineName, level, expect.stringMatching(message)]);
   });
@@ -122,7 +122,7 @@ describe('what is wrong, with line, column and field', () => {
   });
 });
 
-const wanted: ClientWanted = {
+const wanted: ClientSettings = {
   name: 'alice',
   device: 'linux',
   addresses: ['10.8.0.7/32'],
@@ -139,14 +139,14 @@ const wanted: ClientWanted = {
 
 describe('what is made here', () => {
   test('kill switch for IPv4 and IPv6, taken away again to the letter; MTU 1420 (R77)', () => {
-    const config = clientConfig(wanted, { ...own, presharedKey: makePresharedKey() });
+    const config = clientConfig(wanted, { ...own, presharedKey: createPresharedKey() });
     expect(config).toMatch(/^MTU = 1420$/m);
     const [, up = ''] = /^PostUp = (.*)$/m.exec(config) ?? [];
     const [, down = ''] = /^PreDown = (.*)$/m.exec(config) ?? [];
     expect(up).toMatch(/iptables -I OUTPUT .*fwmark.*REJECT && ip6tables -I OUTPUT/);
     expect(up.replaceAll(' -I ', ' -D ')).toBe(down);
     expect(inspectConfig(config).problems).toEqual([]);
-    expect(inspectConfig(config).facts).toContain('It has a kill switch.');
+    expect(inspectConfig(config).facts).toContain('Kill switch: yes.');
   });
 
   test('a kill switch that forgets IPv6, is not undone, or has nothing to mark', () => {
@@ -155,9 +155,9 @@ describe('what is made here', () => {
       inspectConfig(text)
         .problems.map(({ message }) => message)
         .join(' ');
-    expect(of(config.replaceAll(/ && ip6tables.*$/gm, ''))).toMatch(/IPv4 alone/);
-    expect(of(config.replace(/^PreDown.*$/m, 'PreDown = true'))).toMatch(/IPv4 and IPv6 is not taken away/);
-    expect(of(config.replace('0.0.0.0/0, ::/0', '10.0.0.0/8'))).toMatch(/asks for the mark/);
+    expect(of(config.replaceAll(/ && ip6tables.*$/gm, ''))).toMatch(/only IPv4/);
+    expect(of(config.replace(/^PreDown.*$/m, 'PreDown = true'))).toMatch(/IPv4 and IPv6 are never removed/);
+    expect(of(config.replace('0.0.0.0/0, ::/0', '10.0.0.0/8'))).toMatch(/matches the mark/);
   });
 
   test('split DNS asks one server for some names, where not everything goes through the tunnel', () => {
@@ -200,7 +200,7 @@ describe('what is made here', () => {
         (one) => {
           const config = clientConfig(
             { ...wanted, ...one, killSwitch: one.device === 'linux' && one.networks.includes('::/0') },
-            { ...own, presharedKey: makePresharedKey() },
+            { ...own, presharedKey: createPresharedKey() },
           );
           expect(inspectConfig(config).problems).toEqual([]);
         },
@@ -246,7 +246,7 @@ test.each([
   ['[192.0.2.1]:80', /IPv6/],
   ['vpn:0', /1 to 65535/],
   ['vpn:70000', /1 to 65535/],
-  [':51820', /no name/],
+  [':51820', /name or address/],
 ])('the endpoint %s', (text, problem) => {
   if (problem) expect(endpointProblem(text)).toMatch(problem);
   else expect(endpointProblem(text)).toBeUndefined();

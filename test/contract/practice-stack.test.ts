@@ -144,7 +144,7 @@ describe('the practice world at its start', () => {
 
 describe('incidents on cue', () => {
   test('a restart loop: dies with an error, restarts are counted, calm ends it', async () => {
-    expect(await play('restart-loop')).toBe('Incident started: A program that dies and is started again.');
+    expect(await play('restart-loop')).toBe('Incident started: A program in a restart loop.');
     await becomes('password-vault', /^restarting \d+x$/);
     await expect.poll(() => component('password-vault')?.restarts ?? 0, { timeout: 15_000 }).toBeGreaterThan(2);
     await play('calm');

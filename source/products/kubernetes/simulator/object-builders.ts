@@ -1,7 +1,7 @@
 import type { NodeSurroundings, Programs } from './node-programs.ts';
 
 /** What made a cluster, and how it shows. */
-export interface MakerFacts {
+export interface BuilderFacts {
   /** Behind each version: `+k3s1`. */
   suffix: string;
   osImage: string;
@@ -25,7 +25,7 @@ export const upstream = (version: string) => [
   { name: 'kube-scheduler', image: `registry.k8s.io/kube-scheduler:${version}` },
 ];
 
-export const kubeadm: MakerFacts = {
+export const kubeadm: BuilderFacts = {
   suffix: '',
   osImage: debian,
   nodeAnnotations: { 'kubeadm.alpha.kubernetes.io/cri-socket': 'unix:///var/run/containerd/containerd.sock' },

@@ -11,18 +11,18 @@ export function bringersOf(entry: CatalogEntry, entries: readonly CatalogEntry[]
 const placesOfOthers: Partial<Record<CatalogEntry['deploy'], string>> = {
   host: 'It is installed on the hosts themselves.',
   config: 'It is a file or an object of another program.',
-  cluster: 'It runs in a cluster, and is set up by the means of that.',
-  external: 'Somebody else runs it.',
+  cluster: 'It runs in a cluster and is set up with the tools of the cluster.',
+  external: 'It is operated by another provider.',
 };
 
 /** Undefined for deployable entries. */
-export function whereItRuns(entry: CatalogEntry, entries: readonly CatalogEntry[]): string | undefined {
+export function runLocation(entry: CatalogEntry, entries: readonly CatalogEntry[]): string | undefined {
   if (entry.deploy !== 'embedded') return placesOfOthers[entry.deploy];
   const bringers = bringersOf(entry, entries);
   return `It is a service inside other components${bringers.length > 0 ? `: ${bringers.join(', ')}` : ''}.`;
 }
 
 /** Deployed components get their file from their own form. */
-export function isMadeHere({ deploy, configFile }: CatalogEntry): boolean {
+export function hasOwnForm({ deploy, configFile }: CatalogEntry): boolean {
   return deploy !== 'compose' && configFile?.path.startsWith('files/') === true;
 }

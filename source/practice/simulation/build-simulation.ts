@@ -15,14 +15,14 @@ import { productComponents } from './components/products.ts';
 import { idpEnterprise, ldapDirectory, passwordVault, ssoPortal, vulnerabilityScanner } from './components/security.ts';
 import { SimulatedProgram } from './simulated-program.ts';
 
-export interface WorldService {
+export interface SimulatedService {
   component: string;
   service: string;
   container: Container;
   program: SimulatedProgram;
 }
 
-export type World = Awaited<ReturnType<typeof buildWorld>>;
+export type Simulation = Awaited<ReturnType<typeof buildSimulation>>;
 
 type Products = Readonly<Record<string, PracticeProduct>>;
 
@@ -44,13 +44,13 @@ const components: readonly PracticeComponent[] = [
 ];
 
 /** Adds components to a machine, each with its past; the others can be deployed. */
-export async function buildWorld(
+export async function buildSimulation(
   machine: Machine,
   catalog: Catalog,
   products: Products,
   { cluster, stackFolder }: { cluster: PracticeProduct; stackFolder: string },
 ) {
-  const services: WorldService[] = [];
+  const services: SimulatedService[] = [];
   const deployed: DeployedComponent[] = [];
   for (const component of components) {
     const { past, hostPorts = {}, files = {} } = component;
@@ -117,7 +117,7 @@ function programOf(machine: Machine, catalog: Catalog, products: Products, spec:
 const repository = (image: string): string => familiar(repositoryOf(image.replace(/@.*$/, '')));
 
 /** A cluster in a container, as `kind` creates one: no component of the catalog. */
-async function addCluster(machine: Machine, product: PracticeProduct): Promise<WorldService> {
+async function addCluster(machine: Machine, product: PracticeProduct): Promise<SimulatedService> {
   const createdMs = Date.now() - days(11);
   const [port = 6443] = Object.keys(product.listeners).map(Number);
   const behaviour: PracticeService = {
@@ -156,7 +156,7 @@ interface Addition {
   stackFolder: string;
 }
 
-async function addService(machine: Machine, addition: Addition): Promise<WorldService> {
+async function addService(machine: Machine, addition: Addition): Promise<SimulatedService> {
   const { entry, service, past, behaviour, product } = addition;
   const createdMs = Date.now() - past.createdAgoMs;
   const startedMs = Date.now() - past.startedAgoMs;

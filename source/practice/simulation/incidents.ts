@@ -1,31 +1,31 @@
 import type { Machine } from '../engine/machine.ts';
-import type { World } from './build-world.ts';
+import type { Simulation } from './build-simulation.ts';
 
 export type Incidents = ReturnType<typeof openIncidents>;
 
 const gigabyte = 1024 ** 3;
 
-export function openIncidents(machine: Machine, world: World) {
+export function openIncidents(machine: Machine, simulation: Simulation) {
   const play = (incident: string, components: readonly string[]) => {
-    for (const { component, program } of world.services) if (components.includes(component)) program.play(incident);
+    for (const { component, program } of simulation.services) if (components.includes(component)) program.play(incident);
   };
   let meshNeedsRestart = false;
   const fullVolume = () => machine.volumes.get('rss-reader_db');
   const all: readonly { name: string; title: string; summary: string; play(): Promise<void> | void }[] = [
     {
       name: 'restart-loop',
-      title: 'A program that dies and is started again',
-      summary: 'The password vault cannot open its database, ends with an error and is started again, each time a little later.',
+      title: 'A program in a restart loop',
+      summary: 'The password vault cannot open its database, exits with an error and is restarted, with growing delays.',
       play: async () => {
         play('restart-loop', ['password-vault']);
-        const vault = world.service('password-vault')?.container;
+        const vault = simulation.service('password-vault')?.container;
         if (vault) await (vault.isUp ? machine.crash(vault, 12) : machine.start(vault));
       },
     },
     {
       name: 'sealed',
       title: 'A restart that seals the secrets manager',
-      summary: 'The secrets manager is restarted, as by an update, and is sealed until enough key shares are given.',
+      summary: 'The secrets manager is restarted, as by an update, and is sealed until enough key shares are entered.',
       play: () => restart('secrets-manager-path'),
     },
     {
@@ -38,7 +38,7 @@ export function openIncidents(machine: Machine, world: World) {
       name: 'wrong-share',
       title: 'A wrong key share',
       summary:
-        'A key share of another server is accepted. At the threshold all shares are dropped, and the error does not name the wrong one.',
+        'A key share of another server is accepted. At the threshold all shares are discarded, and the error does not identify the wrong one.',
       play: () => play('wrong-share', ['secrets-manager-path']),
     },
     {
@@ -64,7 +64,7 @@ export function openIncidents(machine: Machine, world: World) {
     },
     {
       name: 'full-disk',
-      title: 'A database without room',
+      title: 'A database on a full disk',
       summary: 'The volume of the feed reader’s database is full: the database refuses to write, and the reader fails.',
       play: () => {
         play('full-disk', ['rss-reader']);
@@ -74,28 +74,28 @@ export function openIncidents(machine: Machine, world: World) {
     },
     {
       name: 'attack',
-      title: 'Somebody guesses passwords',
+      title: 'A password guessing attack',
       summary: 'Bursts of failed logins arrive through the reverse proxy at the sign-on portal, until the intrusion prevention decides.',
       play: () => play('attack', ['reverse-proxy', 'sso-portal', 'intrusion-prevention']),
     },
     {
       name: 'newer-images',
       title: 'Newer images in the registry',
-      summary: 'The feed reader and its reverse proxy were published anew under the tags that are in use: there is something to update.',
+      summary: 'The feed reader and its reverse proxy have newer images under the tags in use: an update is available.',
       play: () => {
         for (const component of ['rss-reader', 'reverse-proxy']) {
-          const image = world.service(component)?.container.spec.image;
+          const image = simulation.service(component)?.container.spec.image;
           if (image) machine.images.publish(image);
         }
       },
     },
   ];
   const restart = async (component: string) => {
-    const container = world.service(component)?.container;
+    const container = simulation.service(component)?.container;
     if (container) await machine.restart(container, { graceSeconds: 1 });
   };
   const calm = async () => {
-    for (const { container, program } of world.services) {
+    for (const { container, program } of simulation.services) {
       program.play(undefined);
       if (container.state.status === 'restarting') await machine.start(container).catch(() => undefined);
     }
