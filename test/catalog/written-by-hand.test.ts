@@ -123,18 +123,18 @@ telemetry { prometheus_retention_time = "30s" }
 });
 
 it.each([
-  ['session:\n', 'session:\n  domain: example.com\n', 3, 'session.domain', /deprecated since 4\.38/, /session\.cookies/],
+  ['session:\n', 'session:\n  domain: example.com\n', 3, 'session.domain', /deprecated in 4\.38/, /session\.cookies/],
   ['session:\n', 'session:\n  secret: abcdefghijklmnop\n', 3, 'session.secret', /contains the session secret/, /AUTHELIA_SESSION_SECRET/],
   ["user: 'uid=admin'", "password: 'hunter2'", 6, 'authentication_backend.ldap.password', /contains the password/, /env "LDAP_PASSWORD"/],
-  ['address:', 'url:', 6, 'authentication_backend.ldap.url', /deprecated since 4\.38/, /ldap\.address/],
-  ['storage:', 'server: {host: 0.0.0.0}\nstorage:', 8, 'server.host', /deprecated since 4\.38/, /server\.address/],
+  ['address:', 'url:', 6, 'authentication_backend.ldap.url', /deprecated in 4\.38/, /ldap\.address/],
+  ['storage:', 'server: {host: 0.0.0.0}\nstorage:', 8, 'server.host', /deprecated in 4\.38/, /server\.address/],
   [
     'storage: {',
     'storage: {encryption_key: abcdefghijklmnopqrstuvwxyz, ',
     8,
     'storage.encryption_key',
     /contains the storage encryption key/,
-    /Remove it/,
+    /Remove the value/,
   ],
   ['  cookies:\n    - {', '  name: {', 3, 'session.name', /must be text/, /./],
   ["'ldap://directory:3890'", 'directory', 6, 'authentication_backend.ldap.address', /is invalid/, /^Write an address with its scheme/],

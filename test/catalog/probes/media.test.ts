@@ -18,7 +18,7 @@ table('media-server', [
   ['healthy', { answer: answered(200, 'Healthy'), calls: { public: info(true) } }, 'healthy', 'ok'],
   ['wizard not done', { answer: answered(200, 'Healthy'), calls: { public: info(false) } }, 'setup required', 'warning'],
   ['starting, as 10.11 says it', { answer: answered(200, 'Degraded'), age: 60 }, 'starting', 'busy', /migrates its database/],
-  ['starting for long', { answer: answered(200, 'Degraded'), age: 3600 }, 'degraded', 'warning', /start is not finished/],
+  ['starting for long', { answer: answered(200, 'Degraded'), age: 3600 }, 'degraded', 'warning', /still starting/],
   ['a start that failed', { answer: answered(503, 'Unhealthy'), age: 60 }, 'unhealthy', 'error', /the start failed/],
   ['unhealthy', { answer: answered(503, 'Unhealthy'), calls: { public: info(true) } }, 'unhealthy', 'error'],
   [

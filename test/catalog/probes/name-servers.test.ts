@@ -57,7 +57,7 @@ table('dns-server-combined', [
   ['up, other words', { answer: answered(200, '{"status":"invalid-token"}'), calls: { dns: opened } }, 'healthy', 'ok'],
   ['on https', { answer: answered(302, '', { location: 'https://x/' }), calls: { dns: opened } }, 'healthy', 'ok'],
   ['DNS closed', { answer: noToken, calls: { dns: silent } }, 'DNS port closed', 'error'],
-  ['page away', { answer: silent, calls: { dns: opened } }, 'web UI down', 'warning', /port may have been changed/],
+  ['page away', { answer: silent, calls: { dns: opened } }, 'web UI down', 'warning', /port of the web UI may have been changed/],
   ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 5 }, 'starting', 'busy'],
   ['too many logins', { answer: answered(429, ''), calls: { dns: opened } }, 'busy', 'warning'],
@@ -114,7 +114,7 @@ const keaWrong = exited(1, 'Syntax check failed with: /etc/kea/kea-dhcp4.conf:24
 
 table('dhcp-server', [
   ['on duty', { answer: up, calls: { test: exited(0, '') } }, 'running', 'ok', /valid configuration/],
-  ['nothing may be run inside', { answer: up }, 'running', 'ok', /^It is running\. /],
+  ['nothing may be run inside', { answer: up }, 'running', 'ok', /^Kea is running\. /],
   ['just started', { answer: up, age: 3 }, 'starting', 'busy'],
   ['wrong file', { answer: up, calls: { test: keaWrong } }, 'invalid config', 'warning'],
   ['ends again and again', { answer: answered(0, '{"state":"restarting"}') }, 'invalid config', 'error'],
