@@ -68,7 +68,7 @@ table('image-node-graph', [
   ['working', { answer: comfy(cpu), calls: { queue: remaining(2) } }, '2 queued', 'ok', /2 workflows are running or queued, on cpu/],
   ['no model', { answer: comfy(cpu), calls: { queue: remaining(0), checkpoints: files(), diffusion: files() } }, 'no model', 'warning'],
   ['a diffusion model alone', { answer: comfy(cpu), calls: { checkpoints: files(), diffusion: files('flux.gguf') } }, 'healthy', 'ok'],
-  ['no devices told', { answer: comfy() }, 'healthy', 'ok', /^The page responds\.$/],
+  ['no devices told', { answer: comfy() }, 'healthy', 'ok', /^The web UI responds\.$/],
   ['a login in front', { answer: refused }, 'login required', 'ok'],
   ['garbage', { answer: garbage }, 'unexpected response', 'warning'],
   ['silent and young', { answer: silent, age: 200 }, 'starting', 'busy'],
