@@ -255,7 +255,7 @@ async function finish(checklist: ClusterChecklist): Promise<FlowOutcome> {
   if (complete) await list.end();
   const outcome = complete
     ? `${cleanLine(context)} is at ${target.text}: the control plane and ${countText(nodes.length, 'node')}.`
-    : `${cleanLine(context)} is not completely at ${target.text}: ${left.join('; ')}`;
+    : `${cleanLine(context)} is not fully upgraded to ${target.text}: ${left.join('; ')}`;
   return checklistOutcome(session, input, list, { outcome, complete });
 }
 
@@ -282,7 +282,7 @@ async function leftFault(checklist: ClusterChecklist, thrown: unknown, report: s
   return new Fault(
     thrown.code,
     `${thrown.message.replace(/([^.!?])$/, '$1.')} ${where}${report ? ` Report: ${report}` : ''}`,
-    `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}Anyone can resume it: quarterdeck upgrade ${context}${typeof input.options.checklist === 'string' ? ` --checklist ${input.options.checklist}` : ''}`,
+    `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}Anyone can resume the upgrade: quarterdeck upgrade ${context}${typeof input.options.checklist === 'string' ? ` --checklist ${input.options.checklist}` : ''}`,
     { cause: thrown },
   );
 }

@@ -111,7 +111,7 @@ function showCertificate(session: Session, one: OverlayCertificate, at: number, 
     ].filter(([, value]) => value !== ''),
   });
   if (!isOver(one, nowMs)) return;
-  const evidence = one.fromMs > nowMs ? 'It is not valid yet: check the clock.' : 'It has expired: sign it again.';
+  const evidence = one.fromMs > nowMs ? 'Not valid yet: check the clock.' : 'Expired: sign it again.';
   session.show({ kind: 'item', id: `end-${at + 1}`, title: one.name, state: 'blocked', evidence });
 }
 
