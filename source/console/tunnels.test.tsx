@@ -56,7 +56,7 @@ test.each(sizes)('a configuration is written to a file at $columns x $rows; its 
   await screen.press('ctrl+u');
   await screen.type(file);
   await screen.press('enter');
-  await screen.sees('Written', 'server.conf');
+  await screen.sees('Wrote', 'server.conf');
   expect(misfits(screen.frame(), size)).toEqual([]);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const text = await readFile(file, 'utf8');
@@ -100,7 +100,7 @@ test.skipIf(missing)(
     const size = { columns: 80, rows: 24 };
     const screen = await open(size);
     await findFlow(screen, 'sign a node', 'Sign a node of the overlay mesh');
-    await screen.sees('Name of the mesh', 'It has no authority yet');
+    await screen.sees('Name of the mesh', 'This host has no mesh authority yet');
     await screen.press('enter');
     await screen.sees('Created home mesh', 'Node');
     await screen.type('nas');
@@ -109,14 +109,14 @@ test.skipIf(missing)(
     await screen.press('enter');
     await screen.sees('Groups');
     await screen.press('enter');
-    await screen.sees('Target for the certificate and key of nas', 'The key is also kept');
+    await screen.sees('Destination of the certificate and key of nas', 'The key is also stored');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('enter');
     await screen.sees('Folder');
     await screen.press('ctrl+u');
     await screen.type(join(folder, 'nas'));
     await screen.press('enter');
-    await screen.sees('Signed nas, valid until', 'carry it to the node');
+    await screen.sees('Signed nas, valid until', 'copy them to the node');
     expect(misfits(screen.frame(), size)).toEqual([]);
     const key = (await readFile(join(folder, 'nas', 'nas.key'), 'utf8')).split('\n')[1] ?? 'none';
     await screen.misses(key);

@@ -95,7 +95,7 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     await screen.press('enter');
     // The reason for the manual step is above the question, whatever the earlier output was.
     await screen.sees(
-      'To be run on cp-1, as root (by hand: its installer drops options',
+      'Run manually on cp-1 as root (the installer drops options',
       'Confirm that the commands were run on cp-1',
       'https://get.k3s.io',
     );

@@ -119,7 +119,7 @@ describeUnless(requiredProgram('nebula-cert', 'nebula'), 'an overlay mesh', () =
       message: expect.stringMatching(/2 of 2 certificates expire within 30 days/),
       data: { nodes: [{ name: 'nas', network: '10.1.0.1/24' }] },
     });
-    expect(await run('overlay-inspect', [join(out, 'nas.crt')])).toMatchObject({ message: 'nas: it is good.', exitCode: 0 });
+    expect(await run('overlay-inspect', [join(out, 'nas.crt')])).toMatchObject({ message: 'nas is valid.', exitCode: 0 });
   });
 
   test('nebula itself takes them: its own check of a configuration passes', async () => {
@@ -143,7 +143,7 @@ describeUnless(requiredProgram('nebula-cert', 'nebula'), 'an overlay mesh', () =
       ]);
       await run('overlay-ca', ['home mesh'], { for: '10d' });
       const found = await run('overlay-inspect', [join(other, 'guest.crt')]);
-      expect([found.exitCode, found.message]).toEqual([1, 'guest: it is not good.']);
+      expect([found.exitCode, found.message]).toEqual([1, 'guest is not valid.']);
       expect(fixture.operator.shown).toContainEqual(expect.objectContaining({ kind: 'item', id: 'authority', state: 'blocked' }));
       await writeFile(join(other, 'none.crt'), 'hello');
       await expect(run('overlay-inspect', [join(other, 'none.crt')])).rejects.toMatchObject({

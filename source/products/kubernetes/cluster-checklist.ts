@@ -36,7 +36,7 @@ export const sections = {
   where: 'Current state',
   health: 'Health',
   api: 'Removed in the next release',
-  safety: 'Rollback',
+  safety: 'Recovery',
   drains: 'Effects of a drain',
   steps: 'The upgrade',
 } as const;

@@ -55,7 +55,7 @@ async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
     if (nodeExec) return checkCertificates(nodeExec, signal);
     return warning(
       `Not checked: ${first?.name ?? 'the control plane'} is not reachable from this machine`,
-      'Run it on the node: kubeadm certs check-expiration',
+      'Run on the node: kubeadm certs check-expiration',
     );
   };
   const readPods: Look = () =>
@@ -64,10 +64,10 @@ async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
     ['skew', where, 'Version skew', () => checkSkew(facts)],
     ['kubectl', where, 'kubectl on this host', () => lookAtKubectl(checklist)],
     ['support', where, 'Support', () => checkSupport(facts, Date.now())],
-    ...onlyIf(distribution.kind === 'talos', 'talos', where, 'Talos itself', () => checkTalos(facts, target.minor)),
-    ...onlyIf(distribution.isOneProgram, 'plans', where, 'Upgrades by themselves', () => checkUpgradePlans(api, signal)),
-    ...onlyIf(unknown.length > 0, 'via', where, 'Releases in between', () => withoutRelease(unknown)),
-    ['rights', where, 'Rights', () => checkRights(api, signal)],
+    ...onlyIf(distribution.kind === 'talos', 'talos', where, 'Talos', () => checkTalos(facts, target.minor)),
+    ...onlyIf(distribution.isOneProgram, 'plans', where, 'Automatic upgrades', () => checkUpgradePlans(api, signal)),
+    ...onlyIf(unknown.length > 0, 'via', where, 'Intermediate releases', () => withoutRelease(unknown)),
+    ['rights', where, 'Permissions', () => checkRights(api, signal)],
     ['health', health, 'API server and etcd', () => checkHealth(api, signal)],
     ['nodes', health, 'Nodes', () => checkNodes(facts, ours)],
     ['pods', health, 'Pods', readPods],
@@ -79,7 +79,7 @@ async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
     ['addons', sections.api, 'Add-ons', () => addons(checklist)],
     ['certificates', safety, 'Certificates', certificates],
     ['snapshot', safety, snapshotTitle(checklist), () => observeSnapshot(checklist)],
-    ['backups', safety, 'Backups of workloads', () => checkBackups(api, Date.now(), signal)],
+    ['backups', safety, 'Workload backups', () => checkBackups(api, Date.now(), signal)],
     ...facts.nodes
       .filter((node) => isDrained(facts, node) && roundsOf(checklist, node).length > 0)
       .map(({ name }): Item => [`drain ${name}`, sections.drains, `Drain of ${name}`, () => dryRunResult(checklist, name)]),
@@ -106,8 +106,8 @@ export async function observe(checklist: ClusterChecklist): Promise<void> {
 
 const ownCertificates = (distribution: Distribution) =>
   distribution.isOneProgram
-    ? `${distribution.name} renews its own when it is restarted, within the last 90 days of them`
-    : `${distribution.name} manages its own`;
+    ? `${distribution.name} renews its certificates when restarted within 90 days of their expiry`
+    : 'not applicable: only certificates of kubeadm are checked';
 
 /** If the counters may not be read and no program checked the deployed objects, nothing was checked (R73). */
 async function checkUse({ api, target, session }: ClusterChecklist, checked: () => Promise<CheckResult>): Promise<CheckResult> {
@@ -118,15 +118,15 @@ async function checkUse({ api, target, session }: ClusterChecklist, checked: () 
 
 function withoutRelease(minors: readonly number[]): CheckResult {
   return warning(
-    `Nodes go through ${namesText(minors.map((minor) => `1.${minor}`))}, of which no release is known`,
-    `Pass one for each: ${viaText(minors)}`,
+    `nodes are upgraded through ${namesText(minors.map((minor) => `1.${minor}`))}, but no exact release is known`,
+    `Pass a release for each: ${viaText(minors)}`,
   );
 }
 
 async function lookAtKubectl({ flowContext, input, session, facts, target }: ClusterChecklist): Promise<CheckResult> {
   const limits = { signal: session.signal, limitMs: kubectlLimitMs };
   const outcome = await runHere(flowContext.hostOf(input.engineName), ['kubectl', 'version', '--client', '-o', 'json'], limits);
-  return outcome ? checkKubectl(outcome, facts, target) : skipped('kubectl is not on this host');
+  return outcome ? checkKubectl(outcome, facts, target) : skipped('kubectl is not installed on this host');
 }
 
 /** Returns undefined if the host does not have the program. */
@@ -151,7 +151,7 @@ async function runCheckers({ flowContext, input, context, kubeconfig, target, se
     return worstOne.state === 'blocked' ? reported : limitedToVisible(reported, await blindSpots(api, session.signal));
   }
   const advice = `The API server cannot check files and charts. To check them: pluto detect-files -d DIR --target-versions k8s=${target.text}`;
-  return { ...warning('neither pluto nor kubent is on this host', advice), unseen: true };
+  return { ...warning('neither pluto nor kubent is installed on this host', advice), unseen: true };
 }
 
 function addons({ facts, target }: ClusterChecklist): CheckResult {
@@ -159,7 +159,7 @@ function addons({ facts, target }: ClusterChecklist): CheckResult {
     ...facts.addons.map(({ name, image }) => `${name}  ${image}`),
     ...new Set(facts.nodes.map(({ runtime }) => `container runtime  ${runtime}`)),
   ];
-  if (facts.addons.length === 0) return warning(facts.unseen ?? 'none seen in kube-system', undefined, evidence);
+  if (facts.addons.length === 0) return warning(facts.unseen ?? 'none found in kube-system', undefined, evidence);
   return warning(
     `${countText(facts.addons.length, 'add-on')}: ${facts.addons.map(({ name }) => name).join(', ')}`,
     `Their compatibility with 1.${target.minor} is unknown: read their release notes (network, storage, ingress, certificates).`,
@@ -172,7 +172,7 @@ async function dryRunResult({ api, session, facts }: ClusterChecklist, node: str
   const refused = (await dryRunDrain(api, plan.evicted, session.signal)).map(({ pod, why }) => `${pod}: ${why}`);
   const lost = [
     ...lossesOf(plan),
-    ...(facts.nodes.length === 1 && plan.evicted.length > 0 ? ['no other node: nothing runs until this one is back'] : []),
+    ...(facts.nodes.length === 1 && plan.evicted.length > 0 ? ['only node: evicted pods wait until it is ready'] : []),
   ];
   const evidence = [...refused, ...lost];
   const moved = `${countText(plan.evicted.length, 'pod')} to move`;

@@ -11,8 +11,8 @@ async function contextOf(session: Session, config: Kubeconfig, named: string | u
   if (named !== undefined) return named;
   const [first, second] = config.contexts;
   if (!first) {
-    const message = `${config.files.map(cleanLine).join(', ')} has no context.`;
-    throw new Fault('usage.context', message, 'Name another kubeconfig with --kubeconfig FILE.');
+    const message = `${config.files.map(cleanLine).join(', ')} defines no contexts.`;
+    throw new Fault('usage.context', message, 'Pass another kubeconfig with --kubeconfig FILE.');
   }
   if (!second) return first.name;
   return session.ask.choice({
@@ -48,8 +48,8 @@ async function askPlugin(session: Session, { engineName }: FlowInput, flowContex
   if (session.dryRun) {
     throw new Fault(
       'refused.plugin',
-      `Context ${cleanLine(login.context)} logs in with a program (${command}), and a dry run runs none.`,
-      'Dry-run with a context that has a token or a certificate.',
+      `Context ${cleanLine(login.context)} logs in with a program (${command}), which a dry run does not run.`,
+      'Use a context with a token or a certificate for the dry run.',
     );
   }
   if (session.attended) {
@@ -68,7 +68,7 @@ async function askPlugin(session: Session, { engineName }: FlowInput, flowContex
   const credentials = await session.act({
     id: 'plugin',
     right: 'reveal',
-    request: `runs ${command} for credentials`,
+    request: `run ${command} for credentials`,
     run: (grant) => runPlugin(grant, flowContext.hostOf(engineName), login),
   });
   if (credentials?.token !== undefined) session.hide(credentials.token);

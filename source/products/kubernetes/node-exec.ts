@@ -76,7 +76,7 @@ export function findNodeExecs(flowContext: FlowContext, engineName: string, sign
   async function throughTalosctl({ name }: ClusterNode): Promise<NodeExec | undefined> {
     const host = flowContext.hostOf(engineName);
     const where = host.kind === 'ssh' ? cleanLine(host.name) : 'this machine';
-    const nodeExec = execOverHost(host, `by talosctl on ${where}`, true);
+    const nodeExec = execOverHost(host, `with talosctl on ${where}`, true);
     if ((await nodeExec.read(['talosctl', 'version', '--client'], signal)).exitCode === 0) return nodeExec;
     reasons.set(name, 'talosctl is not installed on this machine');
     return undefined;
@@ -105,7 +105,7 @@ export function findNodeExecs(flowContext: FlowContext, engineName: string, sign
       } catch (thrown) {
         signal.throwIfAborted();
         if (!(thrown instanceof Fault)) throw thrown;
-        reasons.set(name, `${cleanLine(known)} cannot be reached now: ${thrown.message}`);
+        reasons.set(name, `${cleanLine(known)} cannot be reached: ${thrown.message}`);
       }
     }
     return undefined;

@@ -41,7 +41,7 @@ export async function runCommands(checklist: ClusterChecklist, node: ClusterNode
         const outcome = await nodeExec.run(grant, words);
         for (const line of lastLines(outcome.stdout)) session.progress({ id: 'command', label: line, output: true });
         if (outcome.exitCode === 0) continue;
-        const remedy = `Check it on ${node.name}, then resume; completed steps are kept.`;
+        const remedy = `Fix the problem on ${node.name}, then resume; completed steps are kept.`;
         throw new Fault('failed.node', failureText(`${command} on ${node.name}`, outcome), remedy);
       }
     },
@@ -52,23 +52,24 @@ export async function runCommands(checklist: ClusterChecklist, node: ClusterNode
 async function runByHand(checklist: ClusterChecklist, node: ClusterNode, { what, commands, seen }: NodeStep): Promise<void> {
   const { session, nodeExecs } = checklist;
   if (await seen()) return;
-  const isTalos = checklist.facts.distribution.kind === 'talos';
-  const why = commands.hand ?? (checklist.hand ? 'as confirmed' : nodeExecs.why(node));
-  const heading = `To be run ${isTalos ? 'where talosctl is' : `on ${node.name}, as root`} (by hand: ${why}):`;
+  const { kind, managed } = checklist.facts.distribution;
+  const why = commands.hand ?? (checklist.hand ? '--hand' : nodeExecs.why(node));
+  const target = managed ? 'with the tools of the provider' : kind === 'talos' ? 'where talosctl is installed' : `on ${node.name} as root`;
+  const heading = `Run manually ${target} (${why}):`;
   session.show({ kind: 'text', text: commandList(heading, commands) });
   if (session.dryRun) return;
   const answer = await session.ask.choice({
     id: `ran ${what}`,
-    label: isTalos ? 'Confirm that the commands were run' : `Confirm that the commands were run on ${node.name}`,
+    label: `Confirm that the commands were run${kind === 'talos' || managed ? '' : ` on ${node.name}`}`,
     help: commandText(commands),
     choices: [
-      { value: 'done', label: 'Done, continue', detail: 'their result is checked' },
+      { value: 'done', label: 'Done, continue', detail: 'the result is checked' },
       { value: 'leave', label: 'Pause' },
     ],
     initial: 'done',
     fresh: true,
   });
-  if (answer === 'leave') throw new Fault('interrupted.cancelled', `Paused before ${what}.`, 'Run the command again to resume.');
+  if (answer === 'leave') throw new Fault('interrupted.cancelled', `Paused before this step: ${what}.`, 'Run the command again to resume.');
 }
 
 const lastLines = (text: string): string[] => text.trim().split('\n').slice(-3).map(cleanLine).filter(Boolean);
@@ -88,7 +89,7 @@ export async function untilSeen(
       const waiting = await look().catch((thrown: unknown) => {
         session.signal.throwIfAborted();
         if (!(thrown instanceof Fault) || thrown.kind !== 'unreachable') throw thrown;
-        return 'the cluster does not respond just now';
+        return 'the cluster is not responding';
       });
       if (waiting === undefined) return;
       session.progress({ id: 'wait', label: `${label}: ${waiting}` });
@@ -96,7 +97,7 @@ export async function untilSeen(
         throw new Fault(
           'failed.node',
           `${label}: ${waiting}, for ${Math.round(pace.backMs / 60_000)} minutes.`,
-          `Check its log (${logLocation(checklist.facts.distribution, controlPlane)}), then resume.`,
+          `Check the log (${whereItLogs(checklist.facts.distribution, controlPlane)}), then resume.`,
         );
       await pauseFor(pace.lookMs, session.signal);
     }

@@ -93,27 +93,27 @@ async function observeFile(
   byHand: string,
   look: (nodeExec: NodeExec, kept: Record<'file' | 'age' | 'by', string>) => Promise<CheckResult>,
 ): Promise<CheckResult> {
-  const advice = nodeExec ? 'Create one here.' : byHand;
+  const advice = nodeExec ? 'Create one in this checklist.' : byHand;
   const note = list.note('snapshot');
   const { file, takenMs } = note?.data ?? {};
-  if (note?.kind !== 'done' || typeof file !== 'string' || typeof takenMs !== 'number') return blocked('none of the last hour', advice);
+  if (note?.kind !== 'done' || typeof file !== 'string' || typeof takenMs !== 'number') return blocked('none from the last hour', advice);
   const ageMs = Date.now() - takenMs;
   const age = agoText(ageMs);
-  if (ageMs > freshMs) return blocked(`${file} is of ${age}: older than an hour`, advice);
-  if (!nodeExec) return warning(`${file} from ${age}, by ${note.by}; not verified again`);
+  if (ageMs > freshMs) return blocked(`${file} was created ${age}: older than an hour`, advice);
+  if (!nodeExec) return warning(`${file}, created ${age} by ${note.by}; not verified again`);
   return look(nodeExec, { file, age, by: note.by });
 }
 
 /* etcd beside the control plane, as kubeadm configures it. */
 
-export const etcdByHand = `ETCDCTL_API=3 ${etcdctl(kubeadmEtcd, 'snapshot', 'save', 'FILE').join(' ')}, then etcdutl snapshot status FILE; then skip this item with its location as the reason.`;
+export const etcdByHand = `ETCDCTL_API=3 ${etcdctl(kubeadmEtcd, 'snapshot', 'save', 'FILE').join(' ')}. Check it with etcdutl snapshot status FILE, then skip this item with its location as the reason.`;
 
 const contentText = ({ file, keys, sizeBytes }: Snapshot, verifier: string) =>
-  `${file} (${keys} keys, ${bytesText(sizeBytes)}), read by ${verifier}`;
+  `${file} (${keys} keys, ${bytesText(sizeBytes)}), verified with ${verifier}`;
 const evidenceOf = (node: string, { file, hash, revision, keys, sizeBytes }: Snapshot, { version, verifier }: EtcdTools): string[] => [
   `on ${node}: ${file}`,
   `hash ${hash}, revision ${revision}, ${keys} keys, ${sizeBytes} bytes; etcd ${version}, verified with ${verifier}`,
-  'It contains all secrets of the cluster: copy it to a place that only you can read.',
+  'The snapshot contains every secret of the cluster: copy it to a location that only you can read.',
 ];
 
 function observeEtcd(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSource): Promise<CheckResult> {
@@ -121,7 +121,7 @@ function observeEtcd(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSo
   const byHand = `Create one on ${name || 'a control-plane node'}: ${etcdByHand}`;
   return observeFile(checklist, nodeExec, byHand, async (reached, { file, age }) => {
     const tools = await findEtcdTools(reached, signal);
-    if (!tools) return warning(`${file} from ${age}; not verified again, as its program is missing`);
+    if (!tools) return warning(`${file}, created ${age}; not verified again because etcdctl is missing`);
     const snapshot = await verifySnapshot(reached, tools, file, signal);
     return ok(`${contentText(snapshot, tools.verifier)}, ${age}`, evidenceOf(name, snapshot, tools));
   });
@@ -149,7 +149,7 @@ async function observeBuiltIn(checklist: ClusterChecklist): Promise<CheckResult>
   const keepToken = `Keep /var/lib/rancher/${kind}/server/token with it: a restore requires it.`;
   const [newest] = await builtInSnapshots(checklist.api, kind, checklist.session.signal);
   const advice = `On a server node: ${kind} etcd-snapshot save --name before-upgrade. ${keepToken}`;
-  if (!newest) return blocked('none that is ready', advice);
+  if (!newest) return blocked('no snapshot is ready', advice);
   const ageMs = Date.now() - newest.atMs;
   const reported = `${newest.name} on ${newest.node}${newest.sizeBytes === undefined ? '' : ` (${bytesText(newest.sizeBytes)})`}, ${agoText(ageMs)}`;
   if (ageMs > freshMs) return blocked(`${reported}: older than an hour`, advice);
@@ -158,7 +158,7 @@ async function observeBuiltIn(checklist: ClusterChecklist): Promise<CheckResult>
 
 async function takeBuiltIn(checklist: ClusterChecklist, { name, nodeExec }: ReachedSource): Promise<void> {
   const argv = [kindOf(checklist), 'etcd-snapshot', 'save', '--name', 'before-upgrade'];
-  const remedy = 'Check its log on that node, and create the snapshot again.';
+  const remedy = 'Check the log on the node, then create the snapshot again.';
   await actSnapshot(checklist, name, [argv], (grant) =>
     runSnapshot(grant, nodeExec, [argv], remedy, (_, outcome) => failureText(`${argv.join(' ')} on ${name}`, outcome)),
   );
@@ -193,36 +193,36 @@ async function verifyCopy(nodeExec: NodeExec, file: string, signal: AbortSignal)
   const rows = Number(count);
   if (outcome.exitCode === 0 && verdict === 'ok' && rows > 0) return rows;
   const why = cleanLine(outcome.exitCode === 0 && verdict !== 'ok' ? verdict : lastWords(outcome)) || 'it is empty';
-  throw new Fault('failed.snapshot', `The copy ${cleanLine(file)} is not whole: ${why}.`, 'Create it again.');
+  throw new Fault('failed.snapshot', `The copy ${cleanLine(file)} cannot be used: ${why}.`, 'Create it again.');
 }
 
 const copyEvidence = (node: string, file: string) => [
   `on ${node}: ${file}, and ${file}.token`,
-  'Both contain all secrets of the cluster: copy them to a place that only you can read.',
+  'Both contain every secret of the cluster: copy them to a location that only you can read.',
 ];
 
 /** SQLite can only be detected on the server itself. */
 async function observeState(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSource): Promise<CheckResult> {
   const { signal } = checklist.session;
   const { database, token } = sqliteState;
-  const byHand = `With k3s stopped on ${name || 'the server'}, copy ${database.replace('/state.db', '')} and ${token}, or back up its external database; then skip this item with the location as the reason.`;
-  if (!nodeExec) return blocked('not seen from here: its state is in SQLite, or in a database elsewhere', byHand);
+  const byHand = `Stop k3s on ${name || 'the server'} and copy ${database.replace('/state.db', '')} and ${token}, or back up the external database; then skip this item with the location as the reason.`;
+  if (!nodeExec) return blocked('cannot be checked from here: the state is in SQLite or in an external database', byHand);
   if (!(await hasSqlite(nodeExec, signal)))
     return blocked(
       `${name} has no ${database}: it uses an external database`,
       `Back up that database and ${token}; then skip this item with their location as the reason.`,
     );
   return observeFile(checklist, nodeExec, byHand, async (reached, { file, age }) =>
-    ok(`${file} (${await verifyCopy(reached, file, signal)} rows), read by sqlite3, ${age}`, copyEvidence(name, file)),
+    ok(`${file} (${await verifyCopy(reached, file, signal)} rows), verified with sqlite3, ${age}`, copyEvidence(name, file)),
   );
 }
 
 async function takeState(checklist: ClusterChecklist, { name, nodeExec }: ReachedSource): Promise<void> {
   const remedy =
-    'Install sqlite3 there (apt-get install sqlite3), or stop k3s, copy /var/lib/rancher/k3s/server/db and its token, and start it again.';
+    'Install sqlite3 on the node (apt-get install sqlite3), or stop k3s, copy /var/lib/rancher/k3s/server/db and the token, and start k3s again.';
   await takeFile(checklist, name, sqliteState.folder, copyCommands, async (grant, file) => {
     await runSnapshot(grant, nodeExec, copyCommands(file), remedy, ([program = ''], outcome) =>
-      outcome.exitCode === 127 ? `That node has no ${program}.` : failureText(program, outcome),
+      outcome.exitCode === 127 ? `${program} is not installed on the node.` : failureText(program, outcome),
     );
     await verifyCopy(nodeExec, file, grant.signal);
     return { evidence: copyEvidence(name, file) };
@@ -232,11 +232,11 @@ async function takeState(checklist: ClusterChecklist, { name, nodeExec }: Reache
 /* etcd of Talos: talosctl downloads the snapshot to the operated host and verifies it there. */
 
 function observeTalos(checklist: ClusterChecklist, { nodeExec }: SnapshotSource): Promise<CheckResult> {
-  const byHand = `Create one: talosctl -n ${planeAddress(checklist.facts) ?? 'NODE'} etcd snapshot etcd.db, then skip this item and say where it is.`;
+  const byHand = `Create one: talosctl -n ${planeAddress(checklist.facts) ?? 'NODE'} etcd snapshot etcd.db, then skip this item with its location as the reason.`;
   return observeFile(checklist, nodeExec, byHand, async (reached, { file, age, by }) => {
     const { exitCode } = await reached.read(['test', '-s', file], checklist.session.signal);
-    if (exitCode !== 0) return blocked(`${file} no longer exists`, 'Create one here.');
-    return ok(`${file}, ${age}, by ${by}`, checklist.list.note('snapshot')?.evidence ?? []);
+    if (exitCode !== 0) return blocked(`${file} no longer exists`, 'Create one in this checklist.');
+    return ok(`${file}, created ${age} by ${by}`, checklist.list.note('snapshot')?.evidence ?? []);
   });
 }
 
@@ -248,13 +248,13 @@ async function takeTalos(checklist: ClusterChecklist, { nodeExec }: ReachedSourc
     ['mkdir', '-p', '-m', '700', folder],
     ['talosctl', '-n', planeAddress(facts) ?? '', 'etcd', 'snapshot', file],
   ];
-  const remedy = 'talosctl needs its own configuration (~/.talos/config), with an endpoint that answers.';
+  const remedy = 'talosctl requires its own configuration (~/.talos/config) with a reachable endpoint.';
   await takeFile(checklist, input.engineName, folder, commandsFor, async (grant, file) => {
     const snapshot = talosSnapshot(file, await runSnapshot(grant, nodeExec, commandsFor(file), remedy));
     return {
       evidence: [
         `on ${input.engineName}: ${contentText(snapshot, 'talosctl')}; hash ${snapshot.hash}, revision ${snapshot.revision}`,
-        'It contains every secret of the cluster: store it where only you can read it.',
+        'The snapshot contains every secret of the cluster: store it where only you can read it.',
       ],
     };
   });
@@ -267,8 +267,8 @@ function talosSnapshot(file: string, reported: string): Snapshot {
   if (Number(keys) <= 0 || Number(size) <= 0)
     throw new Fault(
       'failed.snapshot',
-      `talosctl reports no content for the snapshot ${cleanLine(file)}.`,
-      'Check the file, and create it again.',
+      `talosctl reports an empty snapshot: ${cleanLine(file)}.`,
+      'Check the file, then create the snapshot again.',
     );
   return { file, hash, revision: Number(revision), keys: Number(keys), sizeBytes: Number(size) };
 }

@@ -80,7 +80,7 @@ describe('looking (R73)', () => {
     });
     expect(items['webhooks']?.summary).toMatch(/policy\/policy-webhook has no endpoints/);
     expect(items['deprecated']?.summary).toMatch(
-      /^removed in 1\.32, but still used: flowschemas of flowcontrol\.apiserver\.k8s\.io\/v1beta3/,
+      /^removed in 1\.32 but still in use: flowschemas of flowcontrol\.apiserver\.k8s\.io\/v1beta3/,
     );
     expect(items['stored']?.summary).toMatch(/issuers\.cert\.example\.com is stored as v1alpha2, which is no longer served/);
     expect(items['certificates']?.summary).toMatch(/front-proxy-client \(19 days\)/);
@@ -94,7 +94,7 @@ describe('looking (R73)', () => {
     expect(items['drain worker-2']?.evidence).toEqual(
       expect.arrayContaining([expect.stringMatching(/cache.*emptyDir/), expect.stringMatching(/debug-shell is not recreated/)]),
     );
-    expect(items['backups']?.summary).toMatch(/PartiallyFailed with 2 errors; the last complete one was 32 hours ago$/);
+    expect(items['backups']?.summary).toMatch(/PartiallyFailed, 2 errors; last completed backup: 32 hours ago$/);
     // A check changes nothing.
     expect(await fixture.nodes()).toMatchObject({ 'worker-1': { cordoned: false } });
     expect(await fixture.audited()).toEqual([]);
@@ -115,7 +115,7 @@ describe('looking (R73)', () => {
     ['1.30.9', 'usage.release', /already runs v1\.31\.6\. The only way back is to restore etcd/],
     ['1.31.2', 'usage.release', /already runs v1\.31\.6\. The only way back is to restore etcd/],
     ['2.0.0', 'usage.release', /2 is not a known release/],
-    ['latest', 'usage.release', /"latest" is not a release of Kubernetes, such as 1\.32\.0/],
+    ['latest', 'usage.release', /"latest" is not a Kubernetes release\. Use one such as 1\.32\.0/],
     ['1.32.0-rc.1', 'usage.release', /1\.32\.0-rc\.1 is a pre-release/],
   ])('a jump to %s is refused', async (wanted, code, message) => {
     await expect(fixture.run(['practice'], { to: wanted })).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
@@ -151,13 +151,13 @@ describe('looking (R73)', () => {
 
   describe('--via', () => {
     test.each([
-      ['1.31.9', /^--via 1\.31\.9 is not on the path: nodes go from 1\.29 to 1\.31 through 1\.30\.$/],
+      ['1.31.9', /^--via 1\.31\.9 is not on the path: nodes are upgraded from 1\.29 to 1\.31 through 1\.30\.$/],
       ['1.29.9', /^--via 1\.29\.9 is not on the path/],
       ['1.32.0', /^--via 1\.32\.0 is not on the path/],
       ['2.30.1', /^--via 2\.30\.1 is not on the path/],
-      ['1.30', /^--via 1\.30 is not a final release of Kubernetes\.$/],
-      ['latest', /^--via latest is not a final release of Kubernetes\.$/],
-      ['1.30.1-rc.1', /^--via 1\.30\.1-rc\.1 is not a final release of Kubernetes\.$/],
+      ['1.30', /^--via 1\.30 is not a final Kubernetes release\.$/],
+      ['latest', /^--via latest is not a final Kubernetes release\.$/],
+      ['1.30.1-rc.1', /^--via 1\.30\.1-rc\.1 is not a final Kubernetes release\.$/],
       ['1.30.1+k3s1', /^--via 1\.30\.1\+k3s1 is not a release for this cluster \(kubeadm\)\.$/],
     ])('%s is refused, and what is suggested is accepted (R73)', async (via, message) => {
       const fault = await fixture.run(['practice'], { to: '1.31.8', via: [via], check: true }).catch((thrown: unknown) => thrown);
@@ -174,7 +174,7 @@ describe('looking (R73)', () => {
       for (const name of ['worker-2', 'worker-3']) fixture.setKubelet(name, 'v1.31.6');
       await expect(fixture.run(['practice'], { to: '1.32.1', via: ['1.31.9'], check: true })).rejects.toMatchObject({
         code: 'usage.release',
-        message: '--via 1.31.9 is not on the path: nodes go from 1.31 to 1.32 directly.',
+        message: '--via 1.31.9 is not on the path: nodes are upgraded from 1.31 to 1.32 directly.',
         remedy: 'Omit --via.',
       });
     });
@@ -199,10 +199,10 @@ describe('looking (R73)', () => {
   describe('kubectl on this host', () => {
     test.each([
       ['v1.31.2', 'ok', /^v1\.31\.2$/],
-      ['v1.30.9', 'warning', /^kubectl is v1\.30\.9, and too old for v1\.32\.4\.$/],
-      ['v1.33.1', 'warning', /^kubectl is v1\.33\.1, more than one minor from the API server \(v1\.31\.6\)\.$/],
+      ['v1.30.9', 'warning', /^kubectl v1\.30\.9 is too old for v1\.32\.4\.$/],
+      ['v1.33.1', 'warning', /^kubectl is v1\.33\.1, more than one minor version from the API server \(v1\.31\.6\)\.$/],
       ['garbage', 'warning', /^kubectl on this host does not report its version$/],
-      ['v1.28.0', 'warning', /^kubectl is v1\.28\.0, more than one minor from the API server \(v1\.31\.6\)\.$/],
+      ['v1.28.0', 'warning', /^kubectl is v1\.28\.0, more than one minor version from the API server \(v1\.31\.6\)\.$/],
     ])('%s is judged: %s (R73)', async (gitVersion, state, summary) => {
       fixture.checker = (argv) =>
         argv[0] === 'kubectl' ? { exitCode: 0, stdout: JSON.stringify({ clientVersion: { gitVersion } }) } : undefined;
@@ -220,11 +220,11 @@ describe('looking (R73)', () => {
     fixture.setKubelet('worker-3', 'v1.29.2');
     fixture.operator = somebody();
     const { data } = await fixture.run(['practice'], { to: '1.33.1', check: true });
-    expect(itemsOf(data)['via']).toMatchObject({ state: 'warning', advice: 'Pass one for each: --via 1.31.0' });
+    expect(itemsOf(data)['via']).toMatchObject({ state: 'warning', advice: 'Pass a release for each: --via 1.31.0' });
     fixture.operator = somebody({}, 'unattended');
     await expect(fixture.run(['practice'], { to: '1.33.1' })).rejects.toMatchObject({
       code: 'usage.unanswered',
-      remedy: expect.stringMatching(/^Pass one for each: --via 1\.31\.0\./),
+      remedy: expect.stringMatching(/^Pass a release for each: --via 1\.31\.0\./),
     });
   });
 
@@ -308,7 +308,7 @@ describe('looking (R73)', () => {
         for (const older of ['1.31.9', '1.32.3'])
           await expect(fixture.run(['practice'], { to: older, check: true })).rejects.toMatchObject({
             code: 'usage.release',
-            message: expect.stringMatching(/^It already runs v1\.32\.4\. The only way back/),
+            message: expect.stringMatching(/^The cluster already runs v1\.32\.4\. The only way back/),
             remedy: expect.stringMatching(/--to 1\.32\.4\./),
           });
       },
@@ -338,7 +338,7 @@ describe('looking (R73)', () => {
     fixture.backMs = 200;
     await expect(fixture.run(['practice'], { to, skip: skips })).rejects.toMatchObject({
       code: 'failed.node',
-      message: expect.stringMatching(/Control plane on cp-2: its pod kube-apiserver-cp-2 cannot be seen in kube-system/),
+      message: expect.stringMatching(/Control plane on cp-2: the pod kube-apiserver-cp-2 was not found in kube-system/),
     });
     expect(fixture.ran.filter((line) => /^worker/.test(line))).toEqual([]);
   });
@@ -371,7 +371,7 @@ describe('looking (R73)', () => {
     expect(items['webhooks']).toMatchObject({
       state: 'warning',
       summary: expect.stringMatching(
-        /The right to list (?:valid|mut)atingwebhookconfigurations\.admissionregistration\.k8s\.io is missing \(user practice\)/,
+        /User practice is not allowed to list (?:valid|mut)atingwebhookconfigurations\.admissionregistration\.k8s\.io/,
       ),
       advice: expect.stringMatching(/kubectl create clusterrole .* --verb=list --resource=/),
     });
@@ -396,12 +396,12 @@ describe('looking (R73)', () => {
     // Each drain names the right that its dry run lacks.
     expect(itemsOf(data)['drain worker-1']).toMatchObject({
       state: 'warning',
-      summary: expect.stringMatching(/right to create pods\/eviction is missing/),
+      summary: expect.stringMatching(/not allowed to create pods\/eviction/),
     });
     fixture.metrics = 403;
     expect(itemsOf((await fixture.run(['practice'], { to, check: true })).data)['deprecated']).toMatchObject({
       state: 'blocked',
-      summary: expect.stringMatching(/^Not checked: The right to get \/metrics is missing/),
+      summary: expect.stringMatching(/^Not checked: User practice is not allowed to get \/metrics/),
     });
   });
 
@@ -433,10 +433,10 @@ describe('looking (R73)', () => {
       });
       expect(items['checker']).toMatchObject({
         state: 'blocked',
-        summary: 'pluto: 1 that 1.32 does not serve',
+        summary: 'pluto: 1 not served by 1.32',
         evidence: [
-          'pluto: 1 that 1.32 does not serve',
-          'catch-all: FlowSchema flowcontrol.apiserver.k8s.io/v1beta3, removed in 1.32, use flowcontrol.apiserver.k8s.io/v1',
+          'pluto: 1 not served by 1.32',
+          'catch-all: FlowSchema flowcontrol.apiserver.k8s.io/v1beta3, removed in 1.32; use flowcontrol.apiserver.k8s.io/v1',
         ],
       });
     });
@@ -454,7 +454,7 @@ describe('looking (R73)', () => {
       [
         'may not be listed',
         { forbidden: [{ verb: 'list', group: 'flowcontrol.apiserver.k8s.io', resource: '*' }] },
-        /the right to list everything is missing$/,
+        /no permission to list all resources$/,
       ],
     ])('its silence about what %s is none, and without the metric nobody has looked (R73)', async (_, options, words) => {
       await withPluto(silent, options);
@@ -462,7 +462,7 @@ describe('looking (R73)', () => {
       const items = itemsOf((await fixture.run(['practice'], { to, check: true })).data);
       expect(items['checker']).toMatchObject({
         state: 'warning',
-        summary: expect.stringMatching(/^pluto found nothing, but does not see all: /),
+        summary: expect.stringMatching(/^pluto found nothing, but the result is incomplete: /),
       });
       expect(items['checker']?.summary).toMatch(words);
       expect(items['deprecated']).toMatchObject({ state: 'blocked' });
@@ -483,7 +483,7 @@ describe('looking (R73)', () => {
     await fixture.close();
     fixture = await ClusterFixture.open({ morePods: 5000 });
     const { data } = await fixture.run(['practice'], { to, check: true });
-    expect(itemsOf(data)['pods']?.summary).toMatch(/of 50\d\d in trouble/);
+    expect(itemsOf(data)['pods']?.summary).toMatch(/of 50\d\d pods with problems/);
     expect(fixture.operator.steps.map(({ label }) => label)).toEqual(expect.arrayContaining(['500 pods read', '5000 pods read']));
   });
 });
@@ -525,7 +525,7 @@ describe('walking', () => {
     const report = await readFile(join(fixture.folder, 'report.md'), 'utf8');
     expect(report).toMatch(/^# Upgrade of practice to v1\.32\.4\n/);
     expect(report).toMatch(/- \[-\] \*\*Webhooks\*\*: skipped\..*\n {2}- Reason for skipping: off for the night/);
-    expect(report).toMatch(/- \[x\] \*\*worker-3\*\*: ok\. at v1\.32\.4, ready, accepts pods again/);
+    expect(report).toMatch(/- \[x\] \*\*worker-3\*\*: ok\. at v1\.32\.4, ready, schedulable again/);
     const acts = (await fixture.audited()).filter(({ phase }) => phase === 'after').map(({ act, outcome }) => `${act}: ${outcome}`);
     expect(acts).toEqual(
       expect.arrayContaining(['snapshot: done', 'cordon worker-1: done', 'drain worker-1: done', 'uncordon worker-3: done']),
@@ -578,7 +578,7 @@ describe('walking', () => {
       data: { file: expect.stringMatching(/^\/var\/backups\/etcd\/quarterdeck-/) },
     });
     const again = await fixture.run(['practice'], { to, check: true });
-    expect(itemsOf(again.data)['snapshot']).toMatchObject({ state: 'ok', summary: expect.stringMatching(/read by etcdutl/) });
+    expect(itemsOf(again.data)['snapshot']).toMatchObject({ state: 'ok', summary: expect.stringMatching(/verified with etcdutl/) });
     stored.notes.snapshot.data.takenMs -= 3_700_000;
     await writeFile(file, JSON.stringify(stored));
     const later = await fixture.run(['practice'], { to, check: true });
@@ -712,8 +712,8 @@ describe('walking', () => {
       /^worker-3 stays cordoned: 2 pods cannot be moved\..*data\/postgres-0: The disruption budget postgres needs 1 healthy pods and has 1 currently\./,
     );
     const removal = operator.confirmations.find(({ title }) => title.startsWith('Delete'));
-    expect(removal?.consequences.join(' ')).toMatch(/data\/postgres-0 ends although its budget forbids it/);
-    expect(operator.steps.map(({ label }) => label).join('\n')).toMatch(/worker-3: \d of \d pods evicted; waits for data\//);
+    expect(removal?.consequences.join(' ')).toMatch(/data\/postgres-0 is deleted although its disruption budget does not allow it/);
+    expect(operator.steps.map(({ label }) => label).join('\n')).toMatch(/worker-3: \d of \d pods evicted; waiting for data\//);
   });
 
   test('unattended, what is said in advance is done with pods that cannot be moved; otherwise it is left, and what is done is counted', async () => {
@@ -737,7 +737,7 @@ describe('walking', () => {
     fixture.operator = somebody({}, 'unattended');
     await expect(fixture.run(['practice'], { to, skip: skips })).rejects.toMatchObject({
       code: 'refused.blocked',
-      message: expect.stringMatching(/Nodes \(nodes\): worker-2 is cordoned \(SchedulingDisabled\), and not by this walk/),
+      message: expect.stringMatching(/Nodes \(nodes\): worker-2 is cordoned \(SchedulingDisabled\), but not by this checklist/),
     });
     expect((await fixture.nodes())['cp-1']).toEqual({ kubelet: 'v1.31.6', cordoned: false });
     const { message } = await fixture.run(['practice'], { skip: ['nodes=its disk is replaced on Monday'] });
@@ -783,7 +783,7 @@ describe('walking', () => {
     fixture.operator = byHand;
     const { message } = await fixture.run(['practice'], { to, skip: [...skips, 'snapshot=taken by hand, nas:/srv/etcd.db'] });
     expect(message).toMatch(/^practice is at v1\.32\.4/);
-    expect(byHand.texts().join('\n')).toMatch(/To be run on worker-1, as root \(by hand: not reachable from this machine\):\n {2}sed -i/);
+    expect(byHand.texts().join('\n')).toMatch(/Run manually on worker-1 as root \(not reachable from this machine\):\n {2}sed -i/);
     expect(fixture.ran).toEqual([]);
   });
 

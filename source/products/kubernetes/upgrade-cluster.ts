@@ -76,12 +76,12 @@ function showWhere(session: Session, facts: ClusterFacts): void {
 /** Returns the path to the newest known release: one checklist covers one minor. */
 function pathLine({ apiServer, nodes }: ClusterFacts): string {
   const newest = newestMinorAt(Date.now());
-  if (apiServer.minor >= newest) return `It runs ${minorText(apiServer)}, the newest known minor.`;
-  const reported = `The path to the newest: ${pathText(apiServer.minor, newest)}, one checklist run for each minor.`;
+  if (apiServer.minor >= newest) return `The cluster runs ${minorText(apiServer)}, the newest known minor version.`;
+  const reported = `Path to the newest release: ${pathText(apiServer.minor, newest)}, one checklist run for each minor version.`;
   // The skew check reports a kubelet that is newer than the API server; it would have to go back first.
   if (nodes.some(({ kubelet }) => kubelet.minor > apiServer.minor)) return reported;
   const steps = [apiServer, ...nodes.map(({ kubelet }) => kubelet)].reduce((sum, { minor }) => sum + newest - minor, 0);
-  return `${reported} ${countText(steps, 'step')} in all.`;
+  return `${reported} ${countText(steps, 'step')} in total.`;
 }
 
 export async function upgradeCluster(
@@ -94,7 +94,7 @@ export async function upgradeCluster(
   session.progress({ id: 'look', label: 'Querying the cluster' });
   const { api, context, config } = await openCluster(session, input, flowContext, named);
   const facts = await readCluster(api, session.signal);
-  session.progress({ id: 'look', label: 'Asked', done: true });
+  session.progress({ id: 'look', label: 'Cluster queried', done: true });
   showWhere(session, facts);
   session.show({ kind: 'text', text: pathLine(facts) });
   const nodeExecs = findNodeExecs(flowContext, input.engineName, session.signal, facts.distribution.kind);
@@ -151,7 +151,7 @@ async function checklistThrough(checklist: ClusterChecklist): Promise<FlowOutcom
     const complete = blocked.length === 0;
     const { facts } = checklist;
     const path = isPlaneAt(facts, target) ? `of the nodes to ${target.text}` : `from ${fromTo(oldestApiServer(facts), target)}`;
-    const message = complete ? `No blocking items ${path}.` : inTheWay(blocked);
+    const message = complete ? `No blocking items for the upgrade ${path}.` : inTheWay(blocked);
     return checklistOutcome(session, input, list, { outcome: 'Checked only.', message, complete });
   }
   await untilClear(checklist);
@@ -199,8 +199,8 @@ function order(checklist: ClusterChecklist): string[] {
 
 function goText({ facts, target }: ClusterChecklist): string {
   if (facts.distribution.kind === 'talos') return 'Continue: all nodes together, with talosctl';
-  const first = facts.distribution.isOneProgram ? 'one server after the other first, then' : 'the control plane first, then';
-  return `Continue: ${isPlaneAt(facts, target) ? '' : `${first} `}one node after the other`;
+  const first = facts.distribution.isOneProgram ? 'servers one at a time, then' : 'the control plane, then';
+  return `Continue: ${isPlaneAt(facts, target) ? '' : `${first} `}nodes one at a time`;
 }
 
 async function untilClear(checklist: ClusterChecklist): Promise<void> {
@@ -229,7 +229,7 @@ async function untilClear(checklist: ClusterChecklist): Promise<void> {
 }
 
 function snapshotAction(checklist: ClusterChecklist): ChecklistAction {
-  const what = storageOf(checklist) === 'state' ? 'a copy of its state' : 'an etcd snapshot';
+  const what = storageOf(checklist) === 'state' ? 'a copy of the state' : 'an etcd snapshot';
   return { value: 'snapshot', label: `Create ${what} now`, detail: 'and verify it', first: true };
 }
 
@@ -255,7 +255,7 @@ async function finish(checklist: ClusterChecklist): Promise<FlowOutcome> {
   if (complete) await list.end();
   const outcome = complete
     ? `${cleanLine(context)} is at ${target.text}: the control plane and ${countText(nodes.length, 'node')}.`
-    : `${cleanLine(context)} is not completely at ${target.text}: ${left.join('; ')}`;
+    : `${cleanLine(context)} is not fully upgraded to ${target.text}: ${left.join('; ')}`;
   return checklistOutcome(session, input, list, { outcome, complete });
 }
 
@@ -282,14 +282,14 @@ async function leftFault(checklist: ClusterChecklist, thrown: unknown, report: s
   return new Fault(
     thrown.code,
     `${thrown.message.replace(/([^.!?])$/, '$1.')} ${where}${report ? ` Report: ${report}` : ''}`,
-    `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}Anyone can resume it: quarterdeck upgrade ${context}${typeof input.options.checklist === 'string' ? ` --checklist ${input.options.checklist}` : ''}`,
+    `${thrown.kind === 'interrupted' ? '' : `${thrown.remedy} `}Anyone can resume the upgrade: quarterdeck upgrade ${context}${typeof input.options.checklist === 'string' ? ` --checklist ${input.options.checklist}` : ''}`,
     { cause: thrown },
   );
 }
 
 /** An argument that is the name of a component selects it; any other is a context of the kubeconfig. */
 export const upgrade: Procedure = async (session, input, flowContext) => {
-  const [named] = wordsUpTo(1, input, { takes: 'Upgrade one context or component at a time', remedy: 'Run it once for each.' });
+  const [named] = wordsUpTo(1, input, { takes: 'Upgrade one context or component at a time', remedy: 'Run the command once for each.' });
   const component = named === undefined ? undefined : componentNamed(flowContext, input, named);
   const checklist = (chosen: ComponentView) =>
     upgradeComponent(session, { ...input, engineName: chosen.host, component: chosen, words: [] }, flowContext);
@@ -300,7 +300,7 @@ export const upgrade: Procedure = async (session, input, flowContext) => {
     if (!(thrown instanceof Fault) || thrown.code !== 'usage.kubeconfig') throw thrown;
     if (named !== undefined) {
       const message = `No component or cluster "${cleanLine(named)}". ${thrown.message}`;
-      throw new Fault('usage.component', message, `quarterdeck status lists the components. ${thrown.remedy}`, { cause: thrown });
+      throw new Fault('usage.component', message, `List the components with quarterdeck status. ${thrown.remedy}`, { cause: thrown });
     }
     return checklist(await chooseComponent(session, flowContext, thrown));
   }

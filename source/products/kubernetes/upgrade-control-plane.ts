@@ -25,11 +25,11 @@ async function planeRelease({ api, session, facts }: ClusterChecklist, node: Clu
 /** The next node waits until this one is healthy: two unavailable members of etcd can cost the quorum. */
 async function settled({ api, session, facts, target }: ClusterChecklist, { name }: ClusterNode): Promise<string | undefined> {
   const node = await readNode(api, name, session.signal);
-  if (!node?.ready) return 'its node is not ready yet';
+  if (!node?.ready) return 'the node is not ready yet';
   const { status } = await api.text('/readyz', session.signal);
-  if (status !== 200) return `/readyz answers ${status}`;
+  if (status !== 200) return `/readyz returned ${status}`;
   // The kubelet of such a program becomes ready last.
-  return facts.distribution.isOneProgram && !isAt(node.kubelet, target) ? 'its kubelet is behind yet' : undefined;
+  return facts.distribution.isOneProgram && !isAt(node.kubelet, target) ? 'the kubelet is not upgraded yet' : undefined;
 }
 
 /** Upgrades the nodes of the control plane one after the other: the first also upgrades the cluster-wide part. */
@@ -70,7 +70,7 @@ export async function upgradeControlPlane(checklist: ClusterChecklist): Promise<
     await untilSeen(checklist, node, `Control plane on ${node.name}`, async () => {
       if (await at()) return settled(checklist, node);
       const isSeen = (await planeRelease(checklist, node)) !== undefined;
-      return isSeen ? 'not upgraded yet' : `its pod kube-apiserver-${node.name} cannot be seen in kube-system`;
+      return isSeen ? 'not upgraded yet' : `the pod kube-apiserver-${node.name} was not found in kube-system`;
     });
     if (!checklist.session.dryRun) await list.set(id, { ...item, state: 'ok', summary: `at ${target.text}`, evidence: commands.text });
     first = false;
@@ -91,7 +91,7 @@ async function managedControlPlane(checklist: ClusterChecklist): Promise<void> {
     if (any)
       await runCommands(checklist, any, {
         what: `Upgrade the control plane to ${target.text}`,
-        commands: { ...commands, hand: commands.hand ?? 'its nodes are not seen' },
+        commands: { ...commands, hand: commands.hand ?? 'the control plane nodes are not visible' },
         seen: at,
       });
     await untilSeen(checklist, { controlPlane: true }, 'Control plane', async () => ((await at()) ? undefined : 'missing'));

@@ -76,7 +76,7 @@ describe('k3s with etcd (R73)', () => {
     });
     expect(items['certificates']).toMatchObject({
       state: 'skipped',
-      summary: expect.stringMatching(/renews its own when it is restarted/),
+      summary: expect.stringMatching(/renews its certificates when restarted/),
     });
     const acts = (await fixture.audited()).filter(({ phase }) => phase === 'after').map(({ act }) => act ?? '');
     expect(acts.filter((act) => /cp-/.test(act))).toEqual([]);
@@ -113,7 +113,7 @@ describe('k3s with etcd (R73)', () => {
     await fixture.ask(path, { method: 'POST', body: JSON.stringify(plan(['worker-1'])) });
     expect(itemsOf((await fixture.run(['practice'], { to: '1.32.4', check: true })).data)['plans']).toMatchObject({
       state: 'blocked',
-      summary: expect.stringMatching(/at work on worker-1$/),
+      summary: expect.stringMatching(/upgrading worker-1$/),
     });
   });
 });
@@ -132,14 +132,14 @@ describe('k3s with SQLite (R73)', () => {
       expect.stringMatching(/^cp-1: cp -p \/var\/lib\/rancher\/k3s\/server\/token \/var\/backups\/k3s\/quarterdeck-\S+\.db\.token$/),
     ]);
     expect(itemsOf(data)['snapshot']).toMatchObject({
-      title: 'Copy of its state',
+      title: 'Copy of the state',
       state: 'ok',
-      summary: expect.stringMatching(/\(\d+ rows\), read by sqlite3/),
+      summary: expect.stringMatching(/\(\d+ rows\), verified with sqlite3/),
     });
     const [checklist] = desk.asked.filter(({ id }) => id === 'checklist');
     expect(checklist && 'choices' in checklist && checklist.choices[0]).toMatchObject({
       value: 'snapshot',
-      label: 'Create a copy of its state now',
+      label: 'Create a copy of the state now',
     });
   });
 
@@ -148,7 +148,7 @@ describe('k3s with SQLite (R73)', () => {
     fixture.reached = false;
     expect(itemsOf((await fixture.run(['practice'], { to: '1.32.4', check: true })).data)['snapshot']).toMatchObject({
       state: 'blocked',
-      advice: expect.stringMatching(/With k3s stopped on cp-1, copy \/var\/lib\/rancher\/k3s\/server\/db and .*token/),
+      advice: expect.stringMatching(/Stop k3s on cp-1 and copy \/var\/lib\/rancher\/k3s\/server\/db and .*token/),
     });
   });
 });
@@ -189,7 +189,7 @@ describe('Talos (R73)', () => {
       'cp-1: talosctl -n 10.0.0.10 upgrade-k8s --to 1.32.4',
     ]);
     const items = itemsOf(data);
-    expect(items['talos']).toMatchObject({ state: 'ok', summary: 'Talos 1.9 runs Kubernetes 1.27 to 1.32' });
+    expect(items['talos']).toMatchObject({ state: 'ok', summary: 'Talos 1.9 supports Kubernetes 1.27 to 1.32' });
     expect(items['snapshot']).toMatchObject({
       state: 'ok',
       evidence: expect.arrayContaining([expect.stringMatching(/hash c25fd181, revision \d+/)]),
@@ -203,7 +203,7 @@ describe('Talos (R73)', () => {
     await open({ maker: 'talos', version: 'v1.32.4' });
     expect(itemsOf((await fixture.run(['practice'], { to: '1.33.1', check: true })).data)['talos']).toMatchObject({
       state: 'blocked',
-      summary: 'Talos 1.9 runs Kubernetes 1.27 to 1.32: too old for 1.33 on cp-1, worker-1, worker-2, worker-3',
+      summary: 'Talos 1.9 supports Kubernetes 1.27 to 1.32: too old for 1.33 on cp-1, worker-1, worker-2, worker-3',
       advice: expect.stringMatching(/talosctl -n NODE upgrade --image ghcr\.io\/siderolabs\/installer:v1\.10\.N$/),
     });
   });

@@ -22,7 +22,7 @@ import { runCommands, untilSeen } from './run-on-node.ts';
 
 function drainText(node: string, { total, left, refused }: DrainProgress): string {
   const [first] = refused;
-  const waiting = first ? `; waits for ${first.pod}: ${first.why}${refused.length > 1 ? `, and ${refused.length - 1} more` : ''}` : '';
+  const waiting = first ? `; waiting for ${first.pod}: ${first.why}${refused.length > 1 ? `, and ${refused.length - 1} more` : ''}` : '';
   return `${node}: ${total - left} of ${countText(total, 'pod')} evicted${waiting}`;
 }
 
@@ -66,7 +66,7 @@ async function afterStall(checklist: ClusterChecklist, name: string, fault: Faul
     label: fault.message,
     help: fault.remedy,
     choices: [
-      { value: 'again', label: 'Try again', detail: 'when its disruption budget allows it' },
+      { value: 'again', label: 'Try again', detail: 'once the disruption budgets allow it' },
       ...(refused.length > 0 ? [{ value: 'delete', label: 'Delete them regardless of disruption budgets', detail: names.join(', ') }] : []),
       { value: 'leave', label: 'Pause', detail: `${name} stays cordoned` },
     ],
@@ -82,7 +82,7 @@ async function afterStall(checklist: ClusterChecklist, name: string, fault: Faul
     right: 'destroy',
     title: `Delete ${names.join(', ')}`,
     request: names.map((pod) => `DELETE /api/v1/namespaces/${pod.replace('/', '/pods/')}`).join(', '),
-    consequences: refused.map(({ pod, why }) => `${pod} ends although its budget forbids it: ${why}`),
+    consequences: refused.map(({ pod, why }) => `${pod} is deleted although its disruption budget does not allow it: ${why}`),
     run: (grant) => deletePods(grant, api, stuck),
   });
   return true;
@@ -99,7 +99,7 @@ function throwIfAhead({ session }: ClusterChecklist, facts: ClusterFacts, name: 
   const pending = [...facts.planes].flatMap(([plane, { minor }]) => (minor < goal.minor ? [plane] : []));
   throw new Fault(
     'refused.controlPlane',
-    `The control plane${pending.length > 0 ? ` on ${namesText(pending)}` : ''} is not at ${goal.text} (${oldest.text}): ${name} is not upgraded before it.`,
+    `The control plane${pending.length > 0 ? ` on ${namesText(pending)}` : ''} is not at ${goal.text} (${oldest.text}): ${name} cannot be upgraded yet.`,
     'Upgrade the control plane first, manually if you skipped it: a kubelet must not be newer than any API server.',
   );
 }
@@ -115,7 +115,7 @@ function throwIfAnother(checklist: ClusterChecklist, { nodes }: ClusterFacts, na
   throw new Fault(
     'refused.oneAtATime',
     `${others.join(' and ')} ${others.length === 1 ? 'is' : 'are'} already cordoned, so ${name} is not drained: nodes are upgraded one at a time.`,
-    `When it is healthy, run: kubectl uncordon ${others[0]}`,
+    `When ${others[0]} is healthy, run: kubectl uncordon ${others[0]}`,
   );
 }
 
@@ -134,7 +134,7 @@ async function goThrough(checklist: ClusterChecklist, node: ClusterNode, rounds:
     const waiting = () => lacking(checklist, node.name, to);
     const from = rounds[index - 1] ?? node.kubelet;
     await runCommands(checklist, node, {
-      what: `${isDrained(facts, node) ? 'Upgrade' : 'Bring'} ${node.name} to ${to.text}`,
+      what: `Upgrade ${node.name} to ${to.text}`,
       commands: nodeCommands(
         { kind: facts.distribution.kind, from, to, osImage: node.osImage, address: planeAddress(facts) },
         node.controlPlane,
@@ -166,7 +166,7 @@ export async function upgradeNode(checklist: ClusterChecklist, name: string, onl
   const set = async (state: 'ok' | 'warning' | 'running', summary: string) => {
     await list.set(id, { section: sections.steps, title: name, state, summary });
   };
-  if (!before) return set('ok', 'removed from the cluster in the meantime');
+  if (!before) return set('ok', 'no longer in the cluster');
   const cordonedByUs = isCordonedByUs(checklist, name);
   const rounds = roundsOf({ ...checklist, target: goal }, before);
   if (rounds.length === 0 && !(cordonedByUs && before.cordoned)) {
@@ -202,5 +202,5 @@ export async function upgradeNode(checklist: ClusterChecklist, name: string, onl
   const after = await readNode(api, name, session.signal);
   const at = `at ${after?.kubelet.text ?? goal.text}`;
   await list.keep(id, { kind: 'done', summary: at, data: { cordoned: 0 } });
-  await set('ok', `${at}, ready${after?.cordoned ? ', cordoned as before' : ', accepts pods again'}`);
+  await set('ok', `${at}, ready${after?.cordoned ? ', still cordoned' : ', schedulable again'}`);
 }

@@ -17,19 +17,19 @@ function targetProblem(facts: ClusterFacts, typed: string): { code: FaultCode; m
   // In a half-upgraded control plane, the oldest API server is the upper limit and the newest the lower limit.
   const [oldest, newest] = [oldestApiServer(facts), newestApiServer(facts)];
   const example = nextRelease(facts);
-  if (!wanted) return problem(`"${cleanLine(typed)}" is not a release of Kubernetes, such as ${example}.`);
+  if (!wanted) return problem(`"${cleanLine(typed)}" is not a Kubernetes release. Use one such as ${example}.`);
   if (isPrerelease(typed)) return problem(`${cleanLine(typed)} is a pre-release. Use a final one, such as ${example}.`);
   if (!isOurs(facts, wanted.vendor))
-    return problem(`${cleanLine(typed)} is not a release for this cluster (${facts.distribution.name}), such as ${example}.`);
+    return problem(`${cleanLine(typed)} is not a release for this cluster (${facts.distribution.name}). Use one such as ${example}.`);
   if (wanted.major !== oldest.major) return problem(`Kubernetes ${wanted.major} is not a known release.`);
   if (wanted.minor > oldest.minor + 1) {
     return problem(
-      `From ${minorText(oldest)} to ${minorText(wanted)} skips ${wanted.minor - oldest.minor === 2 ? `1.${oldest.minor + 1}` : `1.${oldest.minor + 1} to 1.${wanted.minor - 1}`}, but minors must not be skipped. The path: ${pathText(oldest.minor, wanted.minor)}. Go to 1.${oldest.minor + 1} first.`,
+      `From ${minorText(oldest)} to ${minorText(wanted)} skips ${wanted.minor - oldest.minor === 2 ? `1.${oldest.minor + 1}` : `1.${oldest.minor + 1} to 1.${wanted.minor - 1}`}, but minor versions must not be skipped. The path: ${pathText(oldest.minor, wanted.minor)}. Upgrade to 1.${oldest.minor + 1} first.`,
       'refused.skip',
     );
   }
   if (wanted.minor < newest.minor || (wanted.patch !== undefined && wanted.minor === newest.minor && wanted.patch < newest.patch))
-    return problem(`It already runs ${newest.text}. The only way back is to restore etcd.`);
+    return problem(`The cluster already runs ${newest.text}. The only way back is to restore etcd.`);
   return undefined;
 }
 
@@ -83,13 +83,13 @@ export async function chooseTarget(
     (await session.ask.text({
       id: 'to',
       label: 'Target release',
-      help: `It is at ${apiServer.text}; the newest is about 1.${newestMinorAt(Date.now())}. One minor at a time: 1.${oldest.minor + 1}, or a newer 1.${newestApiServer(facts).minor}.${behind.length > 0 ? ` ${behind.map(({ name, kubelet }) => `${name} (${minorText(kubelet)})`).join(', ')} can be brought to ${apiServer.text} first.` : ''}`,
+      help: `The cluster runs ${apiServer.text}; the newest is about 1.${newestMinorAt(Date.now())}. Upgrade one minor version at a time: 1.${oldest.minor + 1}, or a newer 1.${newestApiServer(facts).minor}.${behind.length > 0 ? ` ${behind.map(({ name, kubelet }) => `${name} (${minorText(kubelet)})`).join(', ')} can be upgraded to ${apiServer.text} first.` : ''}`,
       initial: await suggest(),
       check: (text) => targetProblem(facts, text)?.message,
     }));
   const problem = targetProblem(facts, typed);
   if (problem) {
-    const remedy = `Pass a supported release: --to ${(await suggest()).replace(/^v/, '')}. ${newestPatches}`;
+    const remedy = `Pass a valid target: --to ${(await suggest()).replace(/^v/, '')}. ${newestPatches}`;
     throw new Fault(problem.code, problem.message, remedy);
   }
   const wanted = typedRelease(typed);
@@ -100,8 +100,8 @@ export async function chooseTarget(
   const first = wanted?.minor === newest.minor ? newest.text : `${cleanLine(typed)}.0`;
   throw new Fault(
     'usage.release',
-    `${cleanLine(typed)} is a minor whose newest patch release is unknown.`,
-    `Pass a whole release, such as --to ${first.replace(/^v/, '')}. ${newestPatches}`,
+    `The newest patch release of ${cleanLine(typed)} is unknown.`,
+    `Pass a full release, such as --to ${first.replace(/^v/, '')}. ${newestPatches}`,
   );
 }
 
@@ -140,8 +140,8 @@ export async function releasesBetween(
   if (missing.length > 0 && !session.attended)
     throw new Fault(
       'usage.unanswered',
-      `Nodes go through ${missing.map((minor) => `1.${minor}`).join(', ')}, of which no release is known.`,
-      `Pass one for each: ${viaText(missing)}. ${newestPatches}`,
+      `Nodes are upgraded through ${missing.map((minor) => `1.${minor}`).join(', ')}, but no exact release is known.`,
+      `Pass a release for each: ${viaText(missing)}. ${newestPatches}`,
     );
   for (const minor of missing) between.set(minor, await askBetween(session, facts, minor));
   return between;
@@ -156,18 +156,18 @@ function givenBetween(input: FlowInput, facts: ClusterFacts, target: Release, ke
     new Fault(
       'usage.release',
       message,
-      first > last ? 'Omit --via.' : `Pass a whole release on the path, such as --via 1.${first}.0. ${newestPatches}`,
+      first > last ? 'Omit --via.' : `Pass a full release on the path, such as --via 1.${first}.0. ${newestPatches}`,
     );
   const given: Release[] = [];
   for (const typed of optionsOf(input, 'via') ?? []) {
     const text = cleanLine(typed);
     const release = wholeRelease(typed);
-    if (!release || isPrerelease(typed)) throw fault(`--via ${text} is not a final release of Kubernetes.`);
+    if (!release || isPrerelease(typed)) throw fault(`--via ${text} is not a final Kubernetes release.`);
     if (!isOurs(facts, release.vendor)) throw fault(`--via ${text} is not a release for this cluster (${facts.distribution.name}).`);
     if (kept[String(release.minor)] === release.text) continue;
     if (release.major !== target.major || release.minor < first || release.minor > last) {
       const through = first > last ? 'directly' : `through ${pathText(first, last).replaceAll(' -> ', ', ')}`;
-      throw fault(`--via ${text} is not on the path: nodes go from 1.${lowest} to ${minorText(target)} ${through}.`);
+      throw fault(`--via ${text} is not on the path: nodes are upgraded from 1.${lowest} to ${minorText(target)} ${through}.`);
     }
     const other = given.find(({ minor }) => minor === release.minor);
     if (other && other.text !== release.text)
@@ -188,9 +188,9 @@ async function askBetween(session: Session, facts: ClusterFacts, minor: number):
   const typed = await session.ask.text({
     id: `via 1.${minor}`,
     label: `Release of 1.${minor} for ${waiting.join(', ')}`,
-    help: `No minor is skipped, and no node runs that one. On the command line: --via 1.${minor}.0`,
+    help: `Minor versions cannot be skipped, and no node runs 1.${minor}. On the command line: --via 1.${minor}.0`,
     initial: `v1.${minor}.0`,
-    check: (text) => (wholeOf(text) ? undefined : `A release of 1.${minor}, whole: 1.${minor}.0`),
+    check: (text) => (wholeOf(text) ? undefined : `Enter a full 1.${minor} release, such as 1.${minor}.0.`),
   });
   const release = wholeOf(typed);
   if (!release) throw new Error('checked above');

@@ -8,7 +8,7 @@ export const nebulaFlows = lazyFlows({ about: 'host' }, [
       'Creates the authority that signs the certificates of an overlay mesh (nebula), with nebula-cert on this machine. Its private key is stored only in the secret store.',
     ...resumable('operate'),
     usage: '[NAME]',
-    flags: { for: { meaning: 'validity: 1095d', value: 'DURATION' } },
+    flags: { for: { meaning: 'validity, e.g. 1095d', value: 'DURATION' } },
     load: async () => (await import('./overlay.ts')).overlayCa,
   },
   {
@@ -19,15 +19,15 @@ export const nebulaFlows = lazyFlows({ about: 'host' }, [
     ...resumable('reveal'),
     usage: '[NAME]',
     flags: {
-      ip: { meaning: 'its address in the mesh, with the prefix: 10.1.0.2/24', value: 'NETWORK' },
+      ip: { meaning: 'address in the mesh with prefix length, e.g. 10.1.0.2/24', value: 'NETWORK' },
       groups: { meaning: 'groups for firewall rules, comma-separated', value: 'LIST' },
-      subnets: { meaning: 'networks behind it, separated by commas', value: 'LIST' },
+      subnets: { meaning: 'networks behind the node, comma-separated', value: 'LIST' },
       for: { meaning: 'validity (default: that of the authority)', value: 'DURATION' },
       out: {
-        meaning: 'write ca.crt, NAME.crt and NAME.key into this folder of this machine, the key readable only by its owner',
+        meaning: 'write ca.crt, NAME.crt and NAME.key to this folder on this machine; only the owner can read the key',
         value: 'FOLDER',
       },
-      install: { meaning: 'install them for the overlay mesh of this host, deployed or not yet' },
+      install: { meaning: 'install them for overlay-mesh on this host, even if it is not deployed yet' },
     },
     load: async () => (await import('./overlay.ts')).overlaySign,
   },

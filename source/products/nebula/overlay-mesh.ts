@@ -27,8 +27,8 @@ export function dayText(ms: number): string {
 }
 
 export function endText(untilMs: number, nowMs: number): string {
-  if (untilMs < nowMs) return `over since ${durationText(nowMs - untilMs)}`;
-  return `${untilMs - nowMs < soonMs ? 'ends soon, ' : ''}${durationText(untilMs - nowMs)} left`;
+  if (untilMs < nowMs) return `expired ${durationText(nowMs - untilMs)} ago`;
+  return `${untilMs - nowMs < soonMs ? 'expires soon, ' : ''}${durationText(untilMs - nowMs)} left`;
 }
 
 export function jsonOf({ fromMs, untilMs, ...one }: OverlayCertificate): object {
@@ -37,7 +37,7 @@ export function jsonOf({ fromMs, untilMs, ...one }: OverlayCertificate): object 
 
 export const overlayList: Procedure = async (session, input, context) => {
   const mesh = await bookOf(context, input.engineName).read();
-  if (!mesh) return { message: `${input.engineName} has no overlay mesh yet: quarterdeck overlay ca`, data: { nodes: [] } };
+  if (!mesh) return { message: `${input.engineName} has no overlay mesh yet. Create one: quarterdeck overlay ca`, data: { nodes: [] } };
   const nowMs = Date.now();
   const { authority, nodes } = mesh;
   // A certificate is not valid for longer than its authority's.
@@ -56,10 +56,10 @@ export const overlayList: Procedure = async (session, input, context) => {
   return {
     message:
       over > 0
-        ? `${over} of ${all.length} certificates are over.`
+        ? `${over} of ${all.length} certificates have expired.`
         : soon > 0
           ? `${soon} of ${all.length} certificates expire within 30 days: sign them again.`
-          : 'All certificates are good for more than 30 days.',
+          : 'All certificates are valid for more than 30 days.',
     data: {
       authority: { name: authority.name, until: new Date(authority.untilMs).toISOString() },
       nodes: rows.map(({ certificate: _, untilMs, ...node }) => ({ ...node, until: new Date(untilMs).toISOString() })),
@@ -74,7 +74,7 @@ export const overlayInspect: Procedure = async (session, input, context) => {
   const nowMs = Date.now();
   const found = await inspectCertificates(text, session.signal);
   const [first] = found;
-  if (!first) throw new Fault('usage.file', `${file} contains no certificate.`, 'Name a file with BEGIN NEBULA CERTIFICATE.');
+  if (!first) throw new Fault('usage.file', `${file} contains no certificate.`, 'Pass a file that contains BEGIN NEBULA CERTIFICATE.');
   const authority = first.isAuthority ? undefined : mesh?.authority;
   for (const [at, one] of found.entries()) showCertificate(session, one, at, nowMs);
   const problem = authority && (await verifyCertificate(authority.certificate, text, session.signal));
@@ -88,7 +88,7 @@ export const overlayInspect: Procedure = async (session, input, context) => {
     });
   const isBad = problem !== undefined || found.some((one) => isOver(one, nowMs));
   return {
-    message: isBad ? `${first.name}: it is not good.` : `${first.name}: it is good.`,
+    message: isBad ? `${first.name} is not valid.` : `${first.name} is valid.`,
     data: { certificates: found.map(jsonOf), ...(problem !== undefined && { problem }) },
     exitCode: isBad ? 1 : 0,
   };
@@ -105,18 +105,18 @@ function showCertificate(session: Session, one: OverlayCertificate, at: number, 
       ['address', one.networks.join(', ')],
       ['groups', one.groups.join(', ')],
       ['networks behind it', one.subnets.join(', ')],
-      ['good from', dayText(one.fromMs)],
+      ['valid from', dayText(one.fromMs)],
       ['until', `${dayText(one.untilMs)}, ${endText(one.untilMs, nowMs)}`],
       ['fingerprint', one.fingerprint],
     ].filter(([, value]) => value !== ''),
   });
   if (!isOver(one, nowMs)) return;
-  const evidence = one.fromMs > nowMs ? 'It is not valid yet: check the clock.' : 'It has expired: sign it again.';
+  const evidence = one.fromMs > nowMs ? 'Not valid yet: check the clock.' : 'Expired: sign it again.';
   session.show({ kind: 'item', id: `end-${at + 1}`, title: one.name, state: 'blocked', evidence });
 }
 
 async function certificateFile(session: Session, { words: [word], stdin }: FlowInput): Promise<{ text: string; file: string }> {
   if (stdin) return { text: new TextDecoder().decode(stdin), file: 'the input' };
-  const written = await fileWord(session, word, { label: 'Certificate', help: 'A file of this machine.' });
-  return readNamedFile(session, written, 'Name a certificate of nebula.');
+  const written = await fileWord(session, word, { label: 'Certificate', help: 'A file on this machine.' });
+  return readNamedFile(session, written, 'Pass a Nebula certificate.');
 }

@@ -28,11 +28,11 @@ export const overlayCa: Procedure = async (session, input, context) => {
     throw new Fault(
       'refused.authority',
       `The mesh of ${input.engineName} has an authority: ${cleanLine(before.authority.name)}, ${endText(before.authority.untilMs, Date.now())}.`,
-      'Its nodes would reject certificates of another authority. To start a new mesh, move its file.',
+      `Nodes of the mesh would reject certificates from another authority. To start a new mesh, move overlay-mesh/${encodeURIComponent(input.engineName)}.json out of the data folder.`,
     );
   }
   const name = await wordOr(session, input, { id: 'name', label: 'Name of the mesh', initial: 'home mesh' });
-  const help = 'When it expires, all nodes require new certificates immediately.';
+  const help = 'When the authority expires, every node needs a new certificate at the same time.';
   const seconds = forOption(input) ?? (await session.ask.duration({ id: 'for', label: 'Validity', initial: usualAuthority, help }));
   const vault = await context.vault(session);
   if (!isOurs) await session.note('authority', name);
@@ -69,8 +69,8 @@ export const overlaySign: Procedure = async (session, input, context) => {
   if (authority.untilMs < nowMs)
     throw new Fault(
       'refused.authority',
-      `The authority ${cleanLine(authority.name)} expired ${dayText(authority.untilMs)}: nodes reject what it signs.`,
-      'Move its file, create a new one, and sign every node again.',
+      `The authority ${cleanLine(authority.name)} expired on ${dayText(authority.untilMs)}: nodes reject certificates that it signs.`,
+      `To start a new mesh, move overlay-mesh/${encodeURIComponent(input.engineName)}.json out of the data folder. Then create an authority, and sign every node again.`,
     );
   const wanted = await nodeOf(session, input, mesh);
   const asked = await askWhere(session, input, wanted.name);
@@ -82,7 +82,7 @@ export const overlaySign: Procedure = async (session, input, context) => {
   if (authorityKey === undefined)
     throw new Fault(
       'failed.overlay',
-      `The authority's key is not in the vault (${keyName}).`,
+      `The authority's key is not in the secret store (${keyName}).`,
       'Import it from an export: quarterdeck secrets import.',
     );
   session.hide(authorityKey);
@@ -127,10 +127,10 @@ export const overlaySign: Procedure = async (session, input, context) => {
   if (!made) return { message: `Dry run: ${wanted.name} was not signed.` };
   const next =
     installed !== undefined
-      ? ` It is in ${cleanLine(installed.folder)}: ${installed.deployed ? `restart ${component} to apply it` : `quarterdeck deploy ${component} uses it`}.`
+      ? ` The files are in ${cleanLine(installed.folder)}. ${installed.deployed ? `Restart ${component} to apply them.` : `Deploy ${component} to use them.`}`
       : out !== undefined
-        ? ` It is in ${cleanLine(out)}: carry it to the node, then remove it here.`
-        : ' Its key is only in the secret store; export it with --out or --install.';
+        ? ` The files are in ${cleanLine(out)}: copy them to the node, then delete them here.`
+        : ' The key is only in the secret store; export it with --out or --install.';
   return {
     message: `Signed ${wanted.name}, valid until ${dayText(made.untilMs)}.${next}`,
     data: { certificate: jsonOf(made), ...(out !== undefined && { folder: out }) },
@@ -159,7 +159,7 @@ async function offerAuthority(session: Session, input: FlowInput, context: FlowC
   const name = await session.ask.text({
     id: 'mesh',
     label: 'Name of the mesh',
-    help: `It has no authority yet: one is created first, valid for three years (quarterdeck overlay ca).`,
+    help: 'This host has no mesh authority yet. One is created first, valid for three years (quarterdeck overlay ca).',
     initial: 'home mesh',
     check: (text) => (text.trim() === '' ? 'A name is required.' : undefined),
   });
@@ -174,11 +174,11 @@ async function askWhere(session: Session, { options, engineName }: FlowInput, na
   if (given !== undefined || install || !session.attended) return { out: given, install };
   const where = await session.ask.choice({
     id: 'where',
-    label: `Target for the certificate and key of ${name}`,
-    help: 'The key is also kept in the secret store.',
+    label: `Destination of the certificate and key of ${name}`,
+    help: 'The key is also stored in the secret store.',
     choices: [
-      { value: 'folder', label: 'Into a folder of this machine', detail: 'to be carried to the node' },
-      { value: 'install', label: `Into ${component} of ${engineName}`, detail: 'already deployed, or deployed next' },
+      { value: 'folder', label: 'Folder on this machine', detail: 'to copy to the node' },
+      { value: 'install', label: `${component} on ${engineName}`, detail: 'deployed already or later' },
       { value: 'vault', label: 'Secret store only' },
     ],
   });
@@ -186,9 +186,9 @@ async function askWhere(session: Session, { options, engineName }: FlowInput, na
   const out = await session.ask.text({
     id: 'folder',
     label: 'Folder',
-    help: `ca.crt, ${name}.crt and ${name}.key are written to it, the key readable only by its owner.`,
+    help: `ca.crt, ${name}.crt and ${name}.key are written to it; only the owner can read the key.`,
     initial: `./${name}`,
-    check: (text) => (text.trim() === '' ? 'Name a folder.' : undefined),
+    check: (text) => (text.trim() === '' ? 'Enter a folder.' : undefined),
   });
   return { out: out.trim(), install: false };
 }
@@ -205,20 +205,19 @@ async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Pr
   const name = await wordOr(session, input, {
     id: 'name',
     label: 'Node',
-    help:
-      names.length > 0 ? `Already signed: ${names.slice(0, 8).join(', ')}. Use the same name to renew.` : 'Its name in the mesh, e.g. nas.',
+    help: names.length > 0 ? `Already signed: ${names.slice(0, 8).join(', ')}. Use the same name to renew.` : 'Name in the mesh, e.g. nas.',
   });
   const before = mesh.nodes.find((node) => node.name === name);
   const networkProblem = (text: string) => {
     const network = text.trim();
-    if (!network.includes('/') || !isNetwork(network)) return 'Write its address with the prefix of the mesh: 10.1.0.2/24';
+    if (!network.includes('/') || !isNetwork(network)) return 'Enter an address with the prefix length of the mesh, e.g. 10.1.0.2/24.';
     const other = mesh.nodes.find((node) => node.name !== name && node.network.split('/')[0] === network.split('/')[0]);
-    return other ? `${other.name} has that address.` : undefined;
+    return other ? `${other.name} already has this address.` : undefined;
   };
   const initial = before?.network ?? nextAddress(mesh);
   const given = optionOf(input, 'ip') ?? (session.attended ? undefined : before?.network);
   if (optionOf(input, 'ip') !== undefined) throwIf('--ip', networkProblem(given ?? ''));
-  const network = given ?? (await session.ask.text({ id: 'ip', label: 'Its address in the mesh', initial, check: networkProblem }));
+  const network = given ?? (await session.ask.text({ id: 'ip', label: 'Address in the mesh', initial, check: networkProblem }));
   const groups = await groupsOf(session, input, before?.groups ?? []);
   const subnetsGiven = optionOf(input, 'subnets');
   const subnets = subnetsGiven === undefined ? (before?.subnets ?? []) : wordsOf(subnetsGiven);
@@ -228,7 +227,7 @@ async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Pr
   if (seconds !== undefined && Date.now() + seconds * 1000 > mesh.authority.untilMs)
     throw new Fault(
       'usage.duration',
-      `It cannot be valid longer than the authority, which expires ${dayText(mesh.authority.untilMs)}.`,
+      `The certificate cannot be valid longer than the authority, which expires ${dayText(mesh.authority.untilMs)}.`,
       'Omit --for to use the validity of the authority.',
     );
   return { name, network: network.trim(), groups, subnets, seconds };
@@ -251,15 +250,15 @@ async function wordOr(
   { words }: FlowInput,
   question: { id: string; label: string; help?: string; initial?: string },
 ): Promise<string> {
-  const [word] = wordsUpTo(1, { words }, { takes: 'One at a time', remedy: 'Quote a name that contains spaces.' });
+  const [word] = wordsUpTo(1, { words }, { takes: 'One name at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
-    /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'A name has up to 60 letters, digits, dots and dashes.';
-  return argumentOrPrompt(session, { ...question, check, given: word, code: 'usage.overlay', remedy: 'quarterdeck overlay sign --help' });
+    /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'Enter 1 to 60 letters, digits, spaces or . _ -';
+  return givenOrAsked(session, { ...question, check, given: word, code: 'usage.overlay', remedy: 'See: quarterdeck overlay sign --help' });
 }
 
 async function groupsOf(session: Session, input: FlowInput, before: readonly string[]): Promise<readonly string[]> {
   const check = (text: string) =>
-    wordsOf(text).every((word) => /^[\w.:@-]{1,60}$/.test(word)) ? undefined : 'Letters, digits, dots and dashes.';
+    wordsOf(text).every((word) => /^[\w.:@-]{1,60}$/.test(word)) ? undefined : 'Use 1 to 60 letters, digits or . : @ _ - for each group.';
   const given = optionOf(input, 'groups');
   if (given !== undefined) throwIf('--groups', check(given));
   if (given === undefined && !session.attended) return before;
@@ -271,7 +270,7 @@ async function groupsOf(session: Session, input: FlowInput, before: readonly str
 function forOption(input: FlowInput): number | undefined {
   const given = optionOf(input, 'for');
   if (given === undefined) return undefined;
-  throwIf('--for', durationProblem(given) ?? (parseDuration(given) === 0 ? 'It would expire immediately.' : undefined));
+  throwIf('--for', durationProblem(given) ?? (parseDuration(given) === 0 ? 'The validity must be longer than 0.' : undefined));
   return parseDuration(given);
 }
 

@@ -20,7 +20,7 @@ const fileStep = 'file-made';
 const shownSeconds = 60;
 
 export const wireguardMake: Procedure = async (session, input) => {
-  const [name = ''] = wordsUpTo(1, input, { takes: 'One device at a time', remedy: 'Run it once for each device.' });
+  const [name = ''] = wordsUpTo(1, input, { takes: 'One device at a time', remedy: 'Run the command once for each device.' });
   const written = optionOf(input, 'out');
   const out = written === undefined ? undefined : fileOf(written);
   // Checked before any prompt: an existing file is not overwritten, because it may be the only copy of a key.
@@ -84,10 +84,10 @@ async function askDelivery(session: Session, { device }: ClientSettings): Promis
   return session.ask.choice({
     id: 'way',
     label: 'Output',
-    help: 'It contains the private key, which Quarterdeck does not store. If you cancel now, nothing is created.',
+    help: 'The configuration contains the private key, which Quarterdeck does not store. If you cancel now, nothing is created.',
     choices: [
       { value: 'show', label: device === 'phone' ? 'Show its QR code once' : 'Show it once', detail: `for ${shownSeconds} seconds` },
-      { value: 'write', label: 'Write it to a file', detail: 'that only its owner may read' },
+      { value: 'write', label: 'Write it to a file', detail: 'readable only by its owner' },
     ],
     initial: device === 'phone' ? 'show' : 'write',
   });
@@ -97,10 +97,10 @@ async function askFile(session: Session, { name }: ClientSettings): Promise<stri
   const written = await session.ask.text({
     id: 'file',
     label: 'File',
-    help: 'wg-quick uses it as the interface name: at most 15 letters before .conf.',
+    help: 'wg-quick uses the file name as the interface name: at most 15 characters before .conf.',
     initial: `./${name.replace(/[^\w.-]+/g, '-').slice(0, 15) || 'tunnel'}.conf`,
     check: (text) =>
-      /(?:^|\/)[a-zA-Z0-9_=+.-]{1,15}\.conf$/.test(text.trim()) ? undefined : 'Name a file with at most 15 letters before .conf.',
+      /(?:^|\/)[a-zA-Z0-9_=+.-]{1,15}\.conf$/.test(text.trim()) ? undefined : 'Enter a file name with at most 15 characters before .conf.',
   });
   const file = fileOf(written);
   await throwIfThere(session, file);
@@ -128,11 +128,11 @@ function show(
 
 function outline({ device, networks, dns, domains, killSwitch, mtu }: ClientSettings): string {
   return [
-    isFullTunnel(networks) ? 'All traffic goes through the tunnel.' : `Traffic through the tunnel: ${networks.join(', ')}.`,
+    isFullTunnel(networks) ? 'All traffic uses the tunnel.' : `Only traffic to ${networks.join(', ')} uses the tunnel.`,
     dns.length === 0
       ? 'Names are resolved outside the tunnel.'
       : `Names${domains.length > 0 && device === 'linux' && !isFullTunnel(networks) ? ` below ${domains.join(', ')}` : ''} are resolved by ${dns.join(', ')}.`,
-    killSwitch ? 'While it is up, no traffic bypasses it.' : '',
+    killSwitch ? 'While the tunnel is up, no traffic bypasses it.' : '',
     `MTU ${mtu}.`,
   ]
     .filter(Boolean)
@@ -145,12 +145,11 @@ function publicPart({ name, device, addresses, endpoint, networks, dns, domains,
 
 function outcome(wanted: ClientSettings, publicKey: string, file: string | undefined): FlowOutcome {
   const single = wanted.addresses.map((address) => address.split('/')[0]).join(', ');
-  const server = wanted.presharedKey ? 'with its preshared key' : 'with its public key';
   return {
     message:
       file === undefined
-        ? `Created a configuration for ${cleanLine(wanted.name)}. It works once the server has ${publicKey} (${single}), ${server}.`
-        : `Written: ${cleanLine(file)}. ${cleanLine(peerFile(file))} is for the server: add it there, then remove it here.`,
+        ? `Created a configuration for ${cleanLine(wanted.name)}. Add the peer to the server: public key ${publicKey} (${single})${wanted.presharedKey ? ' and the preshared key' : ''}.`
+        : `Wrote ${cleanLine(file)}. ${cleanLine(peerFile(file))} is for the server: add it there, then delete it here.`,
     data: { ...publicPart(wanted), publicKey, ...(file !== undefined && { file, server: peerFile(file) }) },
   };
 }
@@ -160,24 +159,24 @@ export const wireguardCheck: Procedure = async (session, input) => {
   const { problems, facts, publicKey } = inspectConfig(text);
   const open: ConfigProblem = {
     ...{ level: 'error', line: 1, column: 1, field: '' },
-    message: 'Others on this machine can read the file, and with it the private key.',
+    message: 'Other users of this machine can read the file and the private key in it.',
     remedy: `chmod 600 ${file}`,
   };
   const all = [...(isOpen ? [open] : []), ...problems];
   for (const fact of facts) session.show({ kind: 'text', text: cleanLine(fact) });
-  if (publicKey !== undefined) session.show({ kind: 'text', text: `Its public key, which the peer requires: ${publicKey}` });
+  if (publicKey !== undefined) session.show({ kind: 'text', text: `Public key, required by the peer: ${publicKey}` });
   const { errors, reported } = showProblems(session, file, all);
   return {
-    message: all.length === 0 ? `${cleanLine(file)} is in order.` : `${cleanLine(file)}: ${reported}.`,
+    message: all.length === 0 ? `${cleanLine(file)}: no problems found.` : `${cleanLine(file)}: ${reported}.`,
     data: { file, ...(publicKey !== undefined && { publicKey }), facts, problems: all },
     exitCode: errors > 0 ? 1 : 0,
   };
 };
 
 async function configFile(session: Session, { words, stdin }: FlowInput): Promise<{ text: string; file: string; isOpen: boolean }> {
-  const [word] = wordsUpTo(1, { words }, { takes: 'One file at a time', remedy: 'Run it once for each file.' });
+  const [word] = wordsUpTo(1, { words }, { takes: 'One file at a time', remedy: 'Run the command once for each file.' });
   if (stdin) return { text: new TextDecoder().decode(stdin), file: 'the input', isOpen: false };
-  const written = await fileWord(session, word, { label: 'Configuration', help: 'A file of this machine, as wg-quick reads it.' });
-  const { text, file, path } = await readNamedFile(session, written, 'Name a configuration of WireGuard.');
+  const written = await fileWord(session, word, { label: 'Configuration', help: 'A wg-quick configuration file on this machine.' });
+  const { text, file, path } = await readNamedFile(session, written, 'Pass a WireGuard configuration file.');
   return { text, file, isOpen: !(await isOwnFilePrivate(path)) };
 }

@@ -37,7 +37,7 @@ export function clientForm(name: string): Form {
         {
           ...{ id: 'name', label: 'Device', value: name },
           help: 'Name of the device, e.g. alice-phone.',
-          check: (text) => (/^[\w .@-]{1,40}$/.test(text.trim()) ? undefined : 'Up to 40 letters, digits, dots and dashes.'),
+          check: (text) => (/^[\w .@-]{1,40}$/.test(text.trim()) ? undefined : 'Enter 1 to 40 letters, digits, spaces or . _ @ -'),
         },
         {
           ...{ id: 'device', label: 'Kind', kind: 'choice', value: 'linux' },
@@ -50,8 +50,8 @@ export function clientForm(name: string): Form {
         },
         {
           ...{ id: 'addresses', label: 'Address in the tunnel', value: '10.8.0.2/32' },
-          help: 'One that no other device has; several with commas.',
-          check: (text) => (wordsOf(text).length === 0 ? 'It needs one.' : each(text, isOwnAddress, 'address of a device')),
+          help: 'Use an address that no other device has; separate several with commas.',
+          check: (text) => (wordsOf(text).length === 0 ? 'Enter an address.' : each(text, isOwnAddress, 'device address')),
         },
       ]),
       ...section('Server', [
@@ -62,7 +62,7 @@ export function clientForm(name: string): Form {
         },
         {
           ...{ id: 'endpoint', label: 'Address of the server', value: '' },
-          help: 'As it is reached from outside: vpn.example.net:51820',
+          help: 'Address and port at which devices reach the server from outside, e.g. vpn.example.net:51820.',
           check: endpointProblem,
         },
         {
@@ -74,22 +74,22 @@ export function clientForm(name: string): Form {
       ...section('Traffic', [
         {
           ...{ id: 'networks', label: 'Routed networks', value: '0.0.0.0/0, ::/0' },
-          help: '0.0.0.0/0, ::/0 routes everything; 10.8.0.0/24, 192.168.1.0/24 only these networks.',
+          help: '0.0.0.0/0, ::/0 routes all traffic; 10.8.0.0/24, 192.168.1.0/24 only traffic to these networks.',
           check: (text) =>
             wordsOf(text).length === 0
-              ? 'Nothing would be sent.'
+              ? 'Enter at least one network.'
               : each(text, (word) => word.includes('/') && isNetwork(word), 'network with a prefix'),
         },
         {
           ...{ id: 'dns', label: 'DNS through the tunnel', value: '' },
           required: false,
-          help: 'Addresses of servers, comma-separated. If empty, names are resolved outside of the tunnel.',
+          help: 'Addresses of DNS servers, comma-separated. If empty, names are resolved outside the tunnel.',
           check: (text) => each(text, isAddress, 'address'),
         },
         {
           ...{ id: 'domains', label: 'Only for these names', value: '' },
           required: false,
-          help: 'Split DNS: lan, home.arpa. On Linux, where not everything goes through the tunnel, other names are resolved as before; elsewhere these are search domains.',
+          help: 'Split DNS, e.g. lan, home.arpa. On Linux, if only some networks are routed, other names are resolved outside the tunnel; otherwise, these are search domains.',
           check: (text) => each(text, isDomain, 'name'),
         },
         {
@@ -99,16 +99,17 @@ export function clientForm(name: string): Form {
         },
         {
           ...{ id: 'mtu', label: 'MTU', value: String(tunnelMtu) },
-          help: `${tunnelMtu} fits nearly everywhere, 1412 behind PPPoE.`,
+          help: `${tunnelMtu} works for most connections, 1412 behind PPPoE.`,
           check: (text) =>
             /^\d{3,5}$/.test(text.trim()) && Number(text) >= mtuRange.least && Number(text) <= tunnelMtu
               ? undefined
-              : `A number from ${mtuRange.least} to ${tunnelMtu}: more would be split on the way.`,
+              : `Enter a number from ${mtuRange.least} to ${tunnelMtu}: larger packets would be fragmented.`,
         },
         {
           ...{ id: 'keepalive', label: 'Keep-alive', value: '25' },
-          help: 'Seconds between packets that keep a NAT mapping open; 0 for none.',
-          check: (text) => (/^\d{1,5}$/.test(text.trim()) && Number(text) <= 65_535 ? undefined : 'A number of seconds.'),
+          help: 'Seconds between packets that keep a NAT mapping open; 0 disables them.',
+          check: (text) =>
+            /^\d{1,5}$/.test(text.trim()) && Number(text) <= 65_535 ? undefined : 'Enter a number of seconds from 0 to 65535.',
         },
       ]),
     ],
@@ -120,10 +121,10 @@ function problemsBetween(values: Readonly<Record<string, string>>): Partial<Reco
   const { device, networks, dns, domains, killSwitch } = wantedOf(values);
   const problems = {
     killSwitch: killSwitch ? killSwitchProblem({ device, networks }) : undefined,
-    domains: domains.length > 0 && dns.length === 0 ? 'Names for the tunnel require a server: fill in DNS.' : undefined,
+    domains: domains.length > 0 && dns.length === 0 ? 'These names require a DNS server: set DNS through the tunnel.' : undefined,
     dns:
       isFullTunnel(networks) && killSwitch && dns.length === 0
-        ? 'With a kill switch, names cannot be resolved outside of the tunnel: set a server.'
+        ? 'With a kill switch, names cannot be resolved outside the tunnel: set a DNS server.'
         : undefined,
   };
   return Object.fromEntries(Object.entries(problems).flatMap(([id, problem]) => (problem === undefined ? [] : [[id, problem]])));

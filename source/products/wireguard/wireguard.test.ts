@@ -115,7 +115,7 @@ describe('checking a configuration', () => {
     await writeFile(file, broken());
     await chmod(file, 0o644);
     expect((await run('wireguard-check', [file])).data).toMatchObject({
-      problems: [{ message: expect.stringMatching(/^Others on this machine can read/) }, {}, {}],
+      problems: [{ message: expect.stringMatching(/^Other users of this machine can read/) }, {}, {}],
     });
   });
 

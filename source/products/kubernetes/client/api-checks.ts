@@ -32,7 +32,7 @@ export const isRemovedBy = (removedIn: string, minor: number): boolean => {
 export async function checkDeprecated(api: ClusterApi, targetMinor: number, signal: AbortSignal): Promise<CheckResult> {
   const { text } = await api.text('/metrics', signal);
   if (!text.includes('apiserver_request'))
-    return warning('Its API server reports no request metrics (/metrics)', 'Check the deployed objects with pluto or kubent.');
+    return warning('the API server reports no request metrics (/metrics)', 'Check the deployed objects with pluto or kubent.');
   const uses = deprecatedUses(text);
   const reported = ({ group, version, resource, removedIn, requests }: (typeof uses)[number]) => {
     const later = removedIn === '' || isRemovedBy(removedIn, targetMinor) ? '' : `, removed in ${removedIn}`;
@@ -40,15 +40,15 @@ export async function checkDeprecated(api: ClusterApi, targetMinor: number, sign
     return `${resource} of ${group === '' ? '' : `${group}/`}${version}${later}${count}`;
   };
   const gone = uses.filter(({ removedIn }) => isRemovedBy(removedIn, targetMinor));
-  const caveat = 'Counted since the start of this API server only: no requests is no proof.';
+  const caveat = 'Counted only since this API server was started: zero requests do not prove that a version is unused.';
   if (gone.length > 0)
     return blocked(
-      `removed in 1.${targetMinor}, but still used: ${gone.map(reported).join('; ')}`,
+      `removed in 1.${targetMinor} but still in use: ${gone.map(reported).join('; ')}`,
       'Find the client (audit log, annotation k8s.io/deprecated), and move it to the newer version.',
       [...uses.map(reported), caveat],
     );
   if (uses.length > 0)
-    return warning(`used, removed later: ${uses.map(reported).join('; ')}`, 'Plan to move it; this upgrade does not remove it.', [caveat]);
+    return warning(`deprecated but in use: ${uses.map(reported).join('; ')}`, 'Plan to migrate; not removed by this upgrade.', [caveat]);
   return ok('no requests for deprecated versions', [caveat]);
 }
 
@@ -78,8 +78,8 @@ export async function checkWebhooks(api: ClusterApi, signal: AbortSignal): Promi
   }
   if (dead.length > 0)
     return blocked(
-      `rejects requests, as its service does not respond: ${dead.join('; ')}`,
-      'Restore its service, or set failurePolicy: Ignore until then: evicted pods could not be recreated.',
+      `requests fail because a webhook service does not respond: ${dead.join('; ')}`,
+      'Restore the service, or set failurePolicy: Ignore until then. Otherwise, evicted pods might not be recreated.',
       dead,
     );
   return ok(`${countText(all.length, 'webhook')}, ${closed.length} of them fail closed, all with endpoints`);
@@ -107,7 +107,7 @@ export async function checkApiServices(api: ClusterApi, signal: AbortSignal): Pr
   const own = away.some(({ spec }) => spec?.service === undefined || spec.service === null);
   return (own ? blocked : warning)(
     `${away.length} of ${services.length} unavailable: ${reported.join('; ')}`,
-    'Restore its backend, or delete the APIService: until then namespaces cannot be deleted, and discovery is slow.',
+    'Restore the backend or delete the APIService. Until then, namespaces cannot be deleted and discovery is slow.',
     reported,
   );
 }
@@ -122,9 +122,9 @@ export async function checkStoredVersions(api: ClusterApi, signal: AbortSignal):
     const stale = (status?.storedVersions ?? []).filter((stored) => versions.get(stored) !== true);
     return stale.map((stored) => ({ name: metadata.name, stored, known: versions.has(stored) }));
   });
-  if (found.length === 0) return ok(`${countText(crds.length, 'custom resource')}, all stored as they are served`);
+  if (found.length === 0) return ok(`${countText(crds.length, 'custom resource')}, all stored in a served version`);
   const reported = found.map(
-    ({ name, stored, known }) => `${name} is stored as ${stored}, which is ${known ? 'no longer served' : 'no longer known'}`,
+    ({ name, stored, known }) => `${name} is stored as ${stored}, which is ${known ? 'no longer served' : 'no longer defined'}`,
   );
   return (found.every(({ known }) => known) ? warning : blocked)(
     reported.join('; '),
@@ -148,7 +148,7 @@ export async function isAllowed(api: ClusterApi, right: Right, signal: AbortSign
 const needed: readonly (Right & { use: string })[] = [
   { verb: 'patch', resource: 'nodes', use: 'cordon and uncordon' },
   { verb: 'create', resource: 'pods', subresource: 'eviction', use: 'drain' },
-  { verb: 'list', resource: 'pods', use: 'see what a drain moves' },
+  { verb: 'list', resource: 'pods', use: 'plan a drain' },
 ];
 
 /** Checks rights in advance: a right that is missing during a drain would leave a node cordoned. */
@@ -158,10 +158,10 @@ export async function checkRights(api: ClusterApi, signal: AbortSignal): Promise
     const resource = [right.resource, right.subresource].filter(Boolean).join('/');
     if (!(await isAllowed(api, right, signal))) missing.push(`${right.verb} ${resource} (to ${use})`);
   }
-  if (missing.length === 0) return ok('to cordon, drain and uncordon');
+  if (missing.length === 0) return ok('cordon, drain and uncordon are allowed');
   return blocked(
     `missing: ${missing.join(', ')}`,
-    `kubectl create clusterrole quarterdeck-upgrade --verb=get,list,patch --resource=nodes,pods; eviction is "create" on pods/eviction. Bind both to the user.`,
+    'Create two roles and bind both to the user: kubectl create clusterrole quarterdeck-upgrade --verb=get,list,patch --resource=nodes,pods, and one with the verb create on pods/eviction.',
     missing,
   );
 }
@@ -182,8 +182,8 @@ export async function checkUpgradePlans(api: ClusterApi, signal: AbortSignal): P
   const busy = plans.flatMap(({ status }) => status?.applying ?? []);
   const names = plans.map(({ metadata }) => metadata.name).join(', ');
   return (busy.length > 0 ? blocked : warning)(
-    `${countText(plans.length, 'plan')} of the system-upgrade-controller: ${names}${busy.length > 0 ? `; at work on ${busy.join(', ')}` : ''}`,
-    'It would upgrade the same nodes in parallel: delete its plans first, or leave the upgrade to it.',
+    `${countText(plans.length, 'plan')} of the system-upgrade-controller: ${names}${busy.length > 0 ? `; upgrading ${busy.join(', ')}` : ''}`,
+    'The controller would upgrade the same nodes in parallel. Delete its plans first, or let it do the upgrade.',
     evidence,
   );
 }
@@ -197,8 +197,8 @@ export async function checkBackups(api: ClusterApi, nowMs: number, signal: Abort
   const base = '/apis/velero.io/v1';
   if (!(await api.find<object>(base, signal)))
     return warning(
-      'no Velero found: backups of workloads cannot be checked',
-      'Check it another way: an etcd snapshot contains no volumes.',
+      'Velero not found: workload backups cannot be checked',
+      'Check them yourself: an etcd snapshot does not contain volumes.',
     );
   const [backups = [], schedules = [], locations = []] = await Promise.all(
     ['backups', 'schedules', 'backupstoragelocations'].map((plural) => api.list<VeleroObject>(`${base}/${plural}`, signal)),
@@ -212,21 +212,21 @@ export async function checkBackups(api: ClusterApi, nowMs: number, signal: Abort
   const whole = ended.find(({ phase }) => phase === 'Completed');
   const problems: string[] = [];
   for (const { metadata, status } of locations)
-    if (status?.phase !== 'Available') problems.push(`its storage location ${metadata.name} is ${status?.phase ?? 'not checked yet'}`);
+    if (status?.phase !== 'Available') problems.push(`storage location ${metadata.name} is ${status?.phase ?? 'not checked yet'}`);
   for (const { metadata, spec, status } of schedules) {
     if (spec?.paused) problems.push(`schedule ${metadata.name} is paused`);
-    else if (status?.phase === 'FailedValidation') problems.push(`schedule ${metadata.name} is refused (FailedValidation)`);
+    else if (status?.phase === 'FailedValidation') problems.push(`schedule ${metadata.name} is invalid (FailedValidation)`);
   }
   const [last] = ended;
   if (last && last.phase !== 'Completed')
-    problems.push(`the last one, ${last.name}, is ${last.phase}${last.errors > 0 ? ` with ${last.errors} errors` : ''}`);
-  if (!whole) problems.push('none has ever completed');
-  else if (nowMs - whole.atMs > dayMs) problems.push(`the last complete one was ${agoText(nowMs - whole.atMs)}`);
+    problems.push(`latest backup ${last.name}: ${last.phase}${last.errors > 0 ? `, ${countText(last.errors, 'error')}` : ''}`);
+  if (!whole) problems.push('no completed backup');
+  else if (nowMs - whole.atMs > dayMs) problems.push(`last completed backup: ${agoText(nowMs - whole.atMs)}`);
   const evidence = ended.slice(0, 8).map(({ name, phase, atMs }) => `${name}  ${phase}  ${new Date(atMs).toISOString()}`);
   if (problems.length === 0) return ok(`Velero: ${whole?.name}, ${agoText(nowMs - (whole?.atMs ?? nowMs))}`, evidence);
   return warning(
     `Velero: ${problems.join('; ')}`,
-    'Create one now and check its phase: velero backup create before-upgrade --wait (it exits with 0 even if it partly failed).',
+    'Create a backup now and check its phase: velero backup create before-upgrade --wait (exits with 0 even if the backup failed in part).',
     evidence,
   );
 }

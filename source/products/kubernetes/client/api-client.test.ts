@@ -56,9 +56,9 @@ describe('the client of a cluster', () => {
   });
 
   test.each([
-    ['another authority', { ca: expiredClient.cert }, /not of the authority that the kubeconfig names/],
+    ['another authority', { ca: expiredClient.cert }, /not issued by the authority in the kubeconfig/],
     ['another name', { serverName: 'kubernetes' }, /for another name/],
-    ['no authority at all', { ca: undefined }, /not of the authority/],
+    ['no authority at all', { ca: undefined }, /not issued by the authority/],
   ])('%s is no cluster of ours', async (_, change, expected) => {
     const api = new ClusterApi(host, { ...login, ...change });
     seen = { path: '', authorization: undefined, client: undefined };
@@ -80,7 +80,7 @@ describe('the client of a cluster', () => {
     hold = true;
     await expect(new ClusterApi(host, login, { limitMs: 80 }).get('/version', signal)).rejects.toMatchObject({
       code: 'unreachable.cluster',
-      message: expect.stringMatching(/no answer came within/),
+      message: expect.stringMatching(/no response within/),
     });
     hold = false;
     await expect(new ClusterApi(host, { ...login, port: 1 }).get('/version', signal)).rejects.toMatchObject({
@@ -114,21 +114,21 @@ describe('the client of a cluster', () => {
       403,
       '{"kind":"Status","message":"pods is forbidden: User \\"ada\\" cannot list resource \\"pods\\" in API group \\"\\" at the cluster scope"}',
       'refused.right',
-      /^The right to list pods is missing \(user ada\)\.$/,
+      /^User ada is not allowed to list pods\.$/,
     ],
     [
       403,
       '{"kind":"Status","message":"deployments.apps \\"x\\" is forbidden: User \\"ada\\" cannot patch resource \\"deployments/scale\\" in API group \\"apps\\" in the namespace \\"web\\""}',
       'refused.right',
-      /right to patch deployments\.apps\/scale/,
+      /not allowed to patch deployments\.apps\/scale/,
     ],
     [
       403,
       '{"kind":"Status","message":"forbidden: User \\"ada\\" cannot get path \\"/metrics\\""}',
       'refused.right',
-      /right to get \/metrics/,
+      /not allowed to get \/metrics/,
     ],
-    [200, '<html>', 'failed.cluster', /no JSON/],
+    [200, '<html>', 'failed.cluster', /is not JSON/],
   ])('%i %s is %s', async (status, body, code, message) => {
     answer = { status, body };
     await expect(new ClusterApi(host, login).get('/x?limit=1', signal)).rejects.toMatchObject({

@@ -128,7 +128,7 @@ export class ClusterApi {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
     };
     const answer = await this.#http.send({ method, path, headers, json: body }, signal);
-    if (!answer.whole) throw notReached(this.shown, new Error(`more than ${answerLimitBytes / 1024 / 1024} MB came`));
+    if (!answer.whole) throw notReached(this.shown, new Error(`the response is larger than ${answerLimitBytes / 1024 / 1024} MB`));
     return answer;
   }
 }
@@ -136,8 +136,8 @@ export class ClusterApi {
 function jsonOf<T>({ text }: HttpAnswer): T {
   const json = parsedJson(text);
   if (json !== undefined) return json as T;
-  const remedy = 'Check its address: a proxy may respond in its place.';
-  throw new Fault('failed.cluster', 'The cluster answered with no JSON.', remedy);
+  const remedy = 'Check the address of the cluster: a proxy may respond in its place.';
+  throw new Fault('failed.cluster', 'The response of the cluster is not JSON.', remedy);
 }
 
 interface ApiStatus {
@@ -168,25 +168,25 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
       return missingRight(words);
     case 404:
       return status
-        ? new Fault('failed.notFound', `The cluster has no such object: ${words}`, 'Check again: it may have been deleted.')
+        ? new Fault('failed.notFound', `The cluster has no such object: ${words}`, 'Check whether it was deleted.')
         : new Fault(
             'failed.notServed',
             `The cluster does not serve ${what}.`,
-            'That part of the API may not be installed, or be of another release.',
+            'This API may not be installed, or may not exist in the release that the cluster runs.',
           );
     case 410:
-      return new Fault('failed.expired', `The list changed while it was read: ${words}`, 'Read it again.');
+      return new Fault('failed.expired', `The list changed while it was read: ${words}`, 'Run the command again.');
     case 503:
       return new Fault(
         'unreachable.apiGroup',
-        `That part of the API is unavailable (503): ${what}.`,
-        'Its backend is not ready. To see which: kubectl get apiservices',
+        `This part of the API is unavailable (503): ${what}.`,
+        'The API service behind it is not ready. Check: kubectl get apiservices',
       );
     default:
       return new Fault(
         'failed.cluster',
         `The cluster refuses ${what}: ${words} (${answer.status}).`,
-        'Check the events and the log of its API server.',
+        'Check the events of the cluster and the log of the API server.',
       );
   }
 }
@@ -194,24 +194,24 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
 function missingRight(words: string): Fault {
   const [, user = '', verb = '', resource, group = '', path] = forbidden.exec(words) ?? [];
   if (resource === undefined && path === undefined) {
-    return new Fault('refused.right', `A right is missing: ${words}`, 'Contact the administrator of the cluster.');
+    return new Fault('refused.right', `Permission denied: ${words}`, 'Contact the administrator of the cluster.');
   }
   const full = group === '' ? (resource ?? path) : resource?.replace(/(?=\/|$)/, `.${group}`);
   const rule = resource === undefined ? `--non-resource-url=${path}` : `--resource=${full}`;
   return new Fault(
     'refused.right',
-    `The right to ${verb} ${full} is missing (user ${user}).`,
-    `kubectl create clusterrole quarterdeck-${verb}-${(full ?? '').replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')} --verb=${verb} ${rule}, and bind it to the user.`,
+    `User ${user} is not allowed to ${verb} ${full}.`,
+    `Create a role and bind it to the user: kubectl create clusterrole quarterdeck-${verb}-${(full ?? '').replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')} --verb=${verb} ${rule}`,
   );
 }
 
 const ofAnother = /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(?:VERIFY|GET)_\w+|CERT_SIGNATURE_FAILURE)$/;
 
 function certificateWords(code: string): string | undefined {
-  if (code === 'CERT_HAS_EXPIRED') return "the API server's certificate has ended";
+  if (code === 'CERT_HAS_EXPIRED') return "the API server's certificate has expired";
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return 'its certificate is for another name (tls-server-name in the kubeconfig can say which)';
-  return ofAnother.test(code) ? 'its certificate is not of the authority that the kubeconfig names' : undefined;
+    return 'its certificate is for another name (tls-server-name in the kubeconfig sets the expected name)';
+  return ofAnother.test(code) ? 'its certificate was not issued by the authority in the kubeconfig' : undefined;
 }
 
 function notReached(shown: string, thrown: unknown, limitMs?: number): Fault {
@@ -220,17 +220,17 @@ function notReached(shown: string, thrown: unknown, limitMs?: number): Fault {
   const slow = (thrown as { name?: string } | undefined)?.name === 'TimeoutError';
   const certificate = certificateWords(code);
   const why = slow
-    ? `no answer came within ${Math.round((limitMs ?? 0) / 1000)} s`
+    ? `no response within ${Math.round((limitMs ?? 0) / 1000)} s`
     : (certificate ??
       (/ALERT|ERR_SSL/.test(code)
         ? 'it rejects the client certificate or the TLS version'
         : cleanLine(messageOf(thrown)).replace(/\.$/, '')));
   return new Fault(
     'unreachable.cluster',
-    `The cluster at ${shown} does not respond: ${why}.`,
+    `Cannot reach the cluster at ${shown}: ${why}.`,
     certificate
       ? 'Check the certificates on a control-plane node: kubeadm certs check-expiration'
-      : 'Check that its API server runs, and that it is reached from this host; --host names another one.',
+      : 'Check that the API server is running and reachable from this host, or select another host with --host.',
     { cause: thrown },
   );
 }

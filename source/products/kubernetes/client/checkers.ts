@@ -31,25 +31,25 @@ const kubentKnows = 32;
 export function judgeChecker(checker: Checker, { exitCode, stdout, stderr }: NodeOutcome, targetMinor: number): CheckResult {
   const parsed = parsedJson(exitCode === 0 && stdout.trim() === '' ? '[]' : stdout);
   if (parsed === undefined)
-    return warning(`${checker} does not respond (${exitCode}): ${stderr.trim().split('\n').at(-1)?.slice(0, 160) ?? ''}`);
+    return warning(`${checker} printed no JSON (exit code ${exitCode}): ${stderr.trim().split('\n').at(-1)?.slice(0, 160) ?? ''}`);
   const found = checker === 'pluto' ? plutoFindings(parsed, targetMinor) : kubentFindings(parsed, targetMinor);
   const evidence = found.map(({ text }) => text);
   const gone = found.filter((each) => each.gone);
   if (gone.length > 0)
-    return blocked(`${checker}: ${gone.length} that 1.${targetMinor} does not serve`, 'Deploy them with the newer version.', evidence);
+    return blocked(`${checker}: ${gone.length} not served by 1.${targetMinor}`, 'Deploy them with the newer API version.', evidence);
   if (found.length > 0) return warning(`${checker}: ${found.length} deprecated, still served by 1.${targetMinor}`, undefined, evidence);
   if (checker === 'kubent' && targetMinor > kubentKnows)
     return warning(`kubent found nothing, but supports releases only up to 1.${kubentKnows}`);
-  return ok(`${checker} found nothing`, ['Objects that were applied by the server itself are not seen by it.']);
+  return ok(`${checker} found nothing`, ['Objects from server-side apply are not detected.']);
 }
 
 const findingText = (namespace: string | undefined, name = '', what: string, instead: string | undefined) =>
-  `${namespace ? `${namespace}/` : ''}${name}: ${what}${instead ? `, use ${instead}` : ''}`;
+  `${namespace ? `${namespace}/` : ''}${name}: ${what}${instead ? `; use ${instead}` : ''}`;
 
 function plutoFindings(parsed: unknown, targetMinor: number) {
   return ((parsed as { items?: PlutoItem[] }).items ?? []).map(({ name, namespace, api = {}, removed }) => {
     const { 'removed-in': removedIn = '', 'replacement-api': instead } = api;
-    const what = `${api.kind ?? ''} ${api.version ?? ''}, removed in ${removedIn.replace(/^v|\.0$/g, '') || 'a later one'}`;
+    const what = `${[api.kind, api.version].filter(Boolean).join(' ')}, removed in ${removedIn.replace(/^v|\.0$/g, '') || 'a later release'}`;
     return { text: findingText(namespace, name, what, instead), gone: removed === true || isRemovedBy(removedIn, targetMinor) };
   });
 }
@@ -74,13 +74,13 @@ export async function blindSpots(api: ClusterApi, signal: AbortSignal): Promise<
     ),
   );
   const away = answers.filter(({ served }) => !served).map(({ name }) => `${name} is unavailable`);
-  return [...(seesAll ? [] : ['the right to list everything is missing']), ...away];
+  return [...(seesAll ? [] : ['no permission to list all resources']), ...away];
 }
 
 /** Turns a clean result into a warning if the program cannot see everything. */
 export function limitedToVisible(result: CheckResult, blind: readonly string[]): CheckResult {
   if (blind.length === 0) return result;
-  const summary = `${result.summary}, but does not see all: ${blind.join(', ')}`;
-  const advice = 'It silently skips what it cannot list. Check again when the whole API is available, as a user who can list everything.';
+  const summary = `${result.summary}, but the result is incomplete: ${blind.join(', ')}`;
+  const advice = 'The checker skips what it cannot list. Check again as a user who can list all resources, when the API is available.';
   return { ...warning(summary, advice, result.evidence), unseen: true };
 }

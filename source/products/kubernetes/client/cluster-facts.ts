@@ -15,7 +15,7 @@ export async function readCluster(api: ClusterApi, signal: AbortSignal) {
   const { gitVersion } = await api.get<{ gitVersion?: string }>('/version', signal);
   const apiServer = releaseOf(gitVersion);
   if (!apiServer) {
-    const message = `${api.shown} reports no release of Kubernetes ("${cleanLine(String(gitVersion))}").`;
+    const message = `${api.shown} does not report a Kubernetes release ("${cleanLine(String(gitVersion))}").`;
     throw new Fault('failed.cluster', message, 'Check the address in the kubeconfig.');
   }
   const nodes = (await api.list<KubeNode>('/api/v1/nodes', signal)).flatMap((node) => nodeOf(node) ?? []);
@@ -23,7 +23,7 @@ export async function readCluster(api: ClusterApi, signal: AbortSignal) {
   const system = await api.list<KubePod>('/api/v1/namespaces/kube-system/pods', signal).catch((thrown: unknown) => {
     signal.throwIfAborted();
     if (!(thrown instanceof Fault)) throw thrown;
-    unseen = `add-ons and the control plane's pods: ${thrown.message}`;
+    unseen = `add-ons and control plane pods: ${thrown.message}`;
     return [];
   });
   const parts = system.flatMap((pod) =>

@@ -21,7 +21,7 @@ export const distributions = {
   eks: { name: 'Amazon EKS', suffix: /^eks/, managed: true },
   gke: { name: 'Google GKE', suffix: /^gke/, managed: true },
   aks: { name: 'Azure AKS', managed: true },
-  unknown: { name: 'of an unknown kind' },
+  unknown: { name: 'unknown distribution' },
 } as const satisfies Record<string, KnownDistribution>;
 export type DistributionKind = keyof typeof distributions;
 

@@ -84,8 +84,8 @@ describe('a drain', () => {
     await setSchedulable(grant, api, 'worker-1', false);
     await expect(drainNode(grant, api, 'worker-1', () => {}, { ...pace, stalledMs: 300 })).rejects.toMatchObject({
       code: 'failed.drain',
-      message: expect.stringMatching(/^worker-1 stays cordoned: \d pods cannot be moved\. .*web\/shop-\S+ does not end\./),
-      remedy: expect.stringMatching(/^No disruption budget blocks them. Check the cause with "kubectl describe pod"/),
+      message: expect.stringMatching(/^worker-1 stays cordoned: \d pods cannot be moved\. .*web\/shop-\S+ does not stop\./),
+      remedy: expect.stringMatching(/^No disruption budget blocks these pods. Find the cause with "kubectl describe pod"/),
     });
   });
 
@@ -100,7 +100,7 @@ describe('a drain', () => {
     await reopen({ forbidden: [{ verb: 'create', group: '', resource: 'pods/eviction' }] });
     await expect(drainNode(grant, api, 'worker-1', () => {}, pace)).rejects.toMatchObject({
       code: 'refused.right',
-      message: expect.stringMatching(/right to create pods\/eviction is missing/),
+      message: expect.stringMatching(/not allowed to create pods\/eviction/),
     });
   });
 });

@@ -137,13 +137,13 @@ export async function drainNode(
 
 function stalled(node: string, left: readonly KubePod[], refused: readonly Refused[]): Fault {
   const reported =
-    refused.length > 0 ? refused.map(({ pod, why }) => `${pod}: ${why}`) : left.slice(0, 5).map((pod) => `${podName(pod)} does not end`);
+    refused.length > 0 ? refused.map(({ pod, why }) => `${pod}: ${why}`) : left.slice(0, 5).map((pod) => `${podName(pod)} does not stop`);
   return new Fault(
     'failed.drain',
     `${node} stays cordoned: ${countText(left.length, 'pod')} cannot be moved. ${reported.map((each) => each.replace(/\.?$/, '.')).join(' ')}`,
     refused.length > 0
-      ? 'Relax its disruption budget (another replica, maxUnavailable), then resume.'
-      : 'No disruption budget blocks them. Check the cause with "kubectl describe pod" (a finalizer, a volume, a program that ignores SIGTERM).',
+      ? 'Relax the disruption budget (another replica, maxUnavailable), then resume.'
+      : 'No disruption budget blocks these pods. Find the cause with "kubectl describe pod" (a finalizer, a volume, a program that ignores SIGTERM).',
   );
 }
 

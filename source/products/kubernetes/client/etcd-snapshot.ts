@@ -54,7 +54,7 @@ export async function findEtcdTools(nodeExec: NodeExec, signal: AbortSignal) {
 
 function need(outcome: NodeOutcome, what: string): NodeOutcome {
   if (outcome.exitCode === 0) return outcome;
-  throw new Fault('failed.snapshot', failureText(what, outcome), 'Check etcd on that node, and create the snapshot again.');
+  throw new Fault('failed.snapshot', failureText(what, outcome), 'Check etcd on the node, then create the snapshot again.');
 }
 
 /** Returns etcd's revision and its alarms; with the alarm NOSPACE it would refuse every write. Throws `failed.snapshot`. */
@@ -91,7 +91,7 @@ export async function createSnapshot(grant: Grant, nodeExec: NodeExec, tools: Et
     throw new Fault(
       'failed.snapshot',
       `The snapshot ${cleanLine(file)} has revision ${snapshot.revision}, but etcd was already at ${before.revision}.`,
-      'Create it again, from a member that is up to date.',
+      'Create it again from an up-to-date member.',
     );
   return snapshot;
 }
@@ -110,7 +110,7 @@ export async function verifySnapshot(nodeExec: NodeExec, { prefix, verifier }: E
   const compared = await nodeExec.read(['sh', '-c', compareSum, 'sh', file], signal);
   const unreadable = (why: string) => new Fault('failed.snapshot', `The snapshot ${cleanLine(file)} ${why}.`, 'Create it again.');
   if (compared.exitCode === differs) throw unreadable('is incomplete: it does not match its checksum');
-  need(compared, 'The comparison with its checksum');
+  need(compared, 'Checksum verification');
   const status = await nodeExec.read([...prefix, verifier, 'snapshot', 'status', file, '-w', 'json'], signal, env);
   const { stdout } = need(status, `${verifier} snapshot status`);
   const reported = objectOf(parsedJson(stdout)) as Partial<Record<'hash' | 'revision' | 'totalKey' | 'totalSize', number>> | undefined;

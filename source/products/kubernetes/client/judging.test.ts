@@ -77,9 +77,9 @@ describe('the commands of a node', () => {
     ]);
   });
   test.each([
-    ['k3s', /its installer drops options/, /INSTALL_K3S_VERSION='v1\.32\.4\+k3s1' sh -s - agent/],
-    ['rke2', /fetched from the network/, /INSTALL_RKE2_VERSION='v1\.32\.4\+rke2r1'/],
-    ['eks', /its provider/, /node pool/],
+    ['k3s', /the installer drops options/, /INSTALL_K3S_VERSION='v1\.32\.4\+k3s1' sh -s - agent/],
+    ['rke2', /downloaded from the network/, /INSTALL_RKE2_VERSION='v1\.32\.4\+rke2r1'/],
+    ['eks', /managed by provider/, /node pool/],
     ['unknown', /is unknown/, /kubelet to v1\.32\.4/],
   ] as const)('of %s are for a person, with the reason', (kind, why, text) => {
     const commands = nodeCommands(of(kind, 'Debian'), false);
@@ -126,7 +126,7 @@ apiserver_request_total{code="200",group="flowcontrol.apiserver.k8s.io",resource
     ['1.9', 32, true],
     ['v1.33.0', 32, false],
     ['', 99, false],
-  ])('%j is gone in 1.%i: %s', (removed, minor, expected) => expect(isRemovedBy(removed, minor)).toBe(expected));
+  ])('%j is removed in 1.%i: %s', (removed, minor, expected) => expect(isRemovedBy(removed, minor)).toBe(expected));
 });
 
 describe('checkers', () => {
@@ -141,12 +141,12 @@ describe('checkers', () => {
   };
 
   test('what pluto finds is an answer, whatever it ends with', () => {
-    expect(pluto(3, [use])).toMatchObject({ state: 'blocked', evidence: ['web/shop: FlowSchema v1beta3, removed in 1.32, use v1'] });
+    expect(pluto(3, [use])).toMatchObject({ state: 'blocked', evidence: ['web/shop: FlowSchema v1beta3, removed in 1.32; use v1'] });
     expect(pluto(2, [{ ...use, removed: false, api: { ...use.api, 'removed-in': 'v1.40.0' } }])).toMatchObject({ state: 'warning' });
     expect(pluto(0, [])).toMatchObject({ state: 'ok' });
     expect(judgeChecker('pluto', { exitCode: 1, stdout: '', stderr: 'no configuration has been provided\n' }, 32)).toMatchObject({
       state: 'warning',
-      summary: 'pluto does not respond (1): no configuration has been provided',
+      summary: 'pluto printed no JSON (exit code 1): no configuration has been provided',
     });
   });
   test('the silence of kubent says nothing about releases that it does not know', () => {
@@ -187,9 +187,9 @@ describe('certificates', () => {
     );
 
   test('that ended block, that are about to end warn', async () => {
-    expect(await judged(days(-3))).toMatchObject({ state: 'blocked', summary: 'ended: apiserver (ended)' });
-    expect(await judged(days(12))).toMatchObject({ state: 'warning', summary: 'about to end: apiserver (12 days)' });
-    expect(await judged(days(200))).toMatchObject({ state: 'ok', summary: '1 certificates, the first ends in 200 days' });
+    expect(await judged(days(-3))).toMatchObject({ state: 'blocked', summary: 'expired: apiserver' });
+    expect(await judged(days(12))).toMatchObject({ state: 'warning', summary: 'expiring soon: apiserver (12 days)' });
+    expect(await judged(days(200))).toMatchObject({ state: 'ok', summary: '1 certificates, the first expires in 200 days' });
   });
   test('of a node that does not say are not looked at, with its own words', async () => {
     expect(await checkCertificates(nodeExec(1, '', 'sudo: a password is required\n'), new AbortController().signal)).toMatchObject({

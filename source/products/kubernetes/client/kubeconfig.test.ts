@@ -97,18 +97,18 @@ describe('the kubeconfig', () => {
   });
 
   test.each([
-    ['an auth-provider', { 'auth-provider': { name: 'oidc' } }, {}, /Kubernetes 1\.26 has removed/],
-    ['a password', { username: 'a', password: 'b' }, {}, /Kubernetes 1\.19 has removed/],
-    ['a certificate without its key', { 'client-certificate-data': base64(selfSigned.cert) }, {}, /needs both/],
+    ['an auth-provider', { 'auth-provider': { name: 'oidc' } }, {}, /removed in Kubernetes 1\.26/],
+    ['a password', { username: 'a', password: 'b' }, {}, /removed in Kubernetes 1\.19/],
+    ['a certificate without its key', { 'client-certificate-data': base64(selfSigned.cert) }, {}, /requires both/],
     [
       'rubbish for a certificate',
       { 'client-certificate-data': 'aGVsbG8=', 'client-key-data': base64(selfSigned.key) },
       {},
-      /contains no PEM/,
+      /contains no PEM data/,
     ],
     ['a file that is not there', { tokenFile: 'nowhere' }, {}, /which does not exist/],
-    ['a proxy', { token: 't' }, { 'proxy-url': 'http://proxy:3128' }, /through a proxy/],
-    ['no address', { token: 't' }, { server: 'ftp://x' }, /has no address/],
+    ['a proxy', { token: 't' }, { 'proxy-url': 'http://proxy:3128' }, /uses a proxy/],
+    ['no address', { token: 't' }, { server: 'ftp://x' }, /has no valid server URL/],
     ['a plugin that wants a terminal', { exec: { command: 'login', interactiveMode: 'Always' } }, {}, /requires a terminal/],
   ])('%s is refused with a sentence', async (_, user, cluster, expected) => {
     await expect(login(user, cluster)).rejects.toMatchObject({ code: 'config.kubeconfig', message: expect.stringMatching(expected) });
@@ -138,7 +138,7 @@ describe('who logs in', () => {
     );
     expect(() => checkLogin(found, Date.UTC(2024, 10, 22))).not.toThrow();
     const authority = await login({ token: 't' }, { 'certificate-authority-data': base64(expiredClient.cert) });
-    expect(() => checkLogin(authority, Date.UTC(2026, 10, 22))).toThrowError(/authority .* ended on 2025-03-01/);
+    expect(() => checkLogin(authority, Date.UTC(2026, 10, 22))).toThrowError(/authority .* expired on 2025-03-01/);
   });
 
   const plugin = async (script: string, more: object = {}) => {
@@ -166,9 +166,9 @@ describe('who logs in', () => {
   });
 
   test.each([
-    ['fails', 'echo "no session: log in" >&2; exit 3', /ended with 3: no session: log in/],
-    ['answers rubbish', 'echo secret-rubbish', /answered with no credentials\.$/],
-    ['answers without credentials', 'echo \'{"kind":"ExecCredential","status":{}}\'', /answered with no credentials\.$/],
+    ['fails', 'echo "no session: log in" >&2; exit 3', /exited with 3: no session: log in/],
+    ['answers rubbish', 'echo secret-rubbish', /returned no credentials\.$/],
+    ['answers without credentials', 'echo \'{"kind":"ExecCredential","status":{}}\'', /returned no credentials\.$/],
   ])('one that %s is told, without what it wrote', async (_, script, expected) => {
     await expect(runPlugin(grant, host(), await plugin(script))).rejects.toMatchObject({
       code: 'refused.plugin',

@@ -64,7 +64,7 @@ export async function readKubeconfig(host: Host, named: string | undefined, sign
   throw new Fault(
     'usage.kubeconfig',
     `No kubeconfig found${where}: checked ${wanted.map(cleanLine).join(', ')}.${shut}`,
-    'Name one with --kubeconfig FILE, or set KUBECONFIG.',
+    'Pass one with --kubeconfig FILE, or set KUBECONFIG.',
   );
 }
 
@@ -84,7 +84,7 @@ function broken(file: string, why: string, line?: number): Fault {
   return new Fault(
     'config.kubeconfig',
     `The kubeconfig ${cleanLine(file)} cannot be used: ${cleanLine(why)}.`,
-    'Repair it, or name another one with --kubeconfig FILE.',
+    'Fix it, or pass another one with --kubeconfig FILE.',
     { where: { file, line } },
   );
 }
@@ -127,15 +127,15 @@ export async function loginOf(host: Host, config: Kubeconfig, name: string, sign
     throw new Fault(
       'usage.context',
       `No context "${cleanLine(name)}" in ${config.files.map(cleanLine).join(', ')}.`,
-      nameRemedy(name, new Set(contexts.keys()), 'The file has none.'),
+      nameRemedy(name, new Set(contexts.keys()), 'The kubeconfig defines no contexts.'),
     );
   }
   const clusterName = textIn(context.value, 'cluster') ?? '';
   const userName = textIn(context.value, 'user') ?? '';
   const cluster = clusters.get(clusterName);
-  if (!cluster) throw broken(context.file, `context "${name}" refers to the cluster "${clusterName}", which is not in it`);
+  if (!cluster) throw broken(context.file, `context "${name}" refers to cluster "${clusterName}", which is not defined`);
   const user = users.get(userName);
-  if (!user && userName !== '') throw broken(context.file, `context "${name}" refers to the user "${userName}", which is not in it`);
+  if (!user && userName !== '') throw broken(context.file, `context "${name}" refers to user "${userName}", which is not defined`);
   const read = (entry: Entry, key: string) => pemOrFile(host, entry, key, signal);
   const [ca, cert, key] = await Promise.all([
     read(cluster, 'certificate-authority'),
@@ -143,7 +143,7 @@ export async function loginOf(host: Host, config: Kubeconfig, name: string, sign
     user && read(user, 'client-key'),
   ]);
   if ((cert === undefined) !== (key === undefined))
-    throw broken(user?.file ?? context.file, `the user "${userName}" has a certificate or a key, and needs both`);
+    throw broken(user?.file ?? context.file, `user "${userName}" requires both a client certificate and its key`);
   const token = user && (textIn(user.value, 'token') ?? (await fileOf(host, user, 'tokenFile', signal))?.trim());
   const plugin = user && cert === undefined && token === undefined ? pluginOf(user, userName) : undefined;
   return {
@@ -160,9 +160,9 @@ export async function loginOf(host: Host, config: Kubeconfig, name: string, sign
 function addressOf({ file, value }: Entry, context: string) {
   const server = textIn(value, 'server') ?? '';
   const url = URL.canParse(server) ? new URL(server) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) throw broken(file, `the cluster of context "${context}" has no address ("${server}")`);
+  if (!url || !/^https?:$/.test(url.protocol)) throw broken(file, `context "${context}" has no valid server URL ("${server}")`);
   if (textIn(value, 'proxy-url') !== undefined) {
-    const why = 'is reached through a proxy (proxy-url), which is not supported: run this on a host that can reach it, with --host';
+    const why = 'uses a proxy (proxy-url), which is not supported: use --host to select a host that reaches it directly';
     throw broken(file, `the cluster of context "${context}" ${why}`);
   }
   const tls = url.protocol === 'https:';
@@ -182,7 +182,7 @@ async function pemOrFile(host: Host, entry: Entry, key: string, signal: AbortSig
   const data = textIn(entry.value, `${key}-data`);
   const pem = data === undefined ? await fileOf(host, entry, key, signal) : Buffer.from(data, 'base64').toString('utf8');
   if (pem !== undefined && !pem.includes('-----BEGIN '))
-    throw broken(entry.file, `${key}${data === undefined ? '' : '-data'} contains no PEM`);
+    throw broken(entry.file, `${key}${data === undefined ? '' : '-data'} contains no PEM data`);
   return pem;
 }
 
@@ -197,16 +197,16 @@ async function fileOf(host: Host, { file, value }: Entry, key: string, signal: A
 
 /** Returns the program that returns credentials (`users[].user.exec`), if there is one. */
 function pluginOf({ file, value }: Entry, user: string) {
-  const refused = (what: string) => broken(file, `the user "${user}" logs in with ${what}`);
+  const refused = (what: string) => broken(file, `user "${user}" logs in with ${what}`);
   if (value['auth-provider'] !== undefined)
-    throw refused('an auth-provider, which Kubernetes 1.26 has removed: use an exec plugin or a token');
-  if (value['username'] !== undefined) throw refused('a password, which Kubernetes 1.19 has removed: use a certificate or a token');
+    throw refused('an auth-provider, which was removed in Kubernetes 1.26: use an exec plugin or a token');
+  if (value['username'] !== undefined) throw refused('a password, which was removed in Kubernetes 1.19: use a certificate or a token');
   const exec = objectOf(value['exec']);
   if (!exec) return undefined;
   const command = textIn(exec, 'command');
-  if (command === undefined) throw broken(file, `the exec plugin of the user "${user}" has no command`);
+  if (command === undefined) throw broken(file, `the exec plugin of user "${user}" has no command`);
   if (exec['interactiveMode'] === 'Always')
-    throw broken(file, `the exec plugin of the user "${user}" (${command}) requires a terminal: log in with it first, or use a token`);
+    throw broken(file, `the exec plugin of user "${user}" (${command}) requires a terminal: use a token or a certificate`);
   // A path with a slash is relative to the file; a bare name is searched in PATH.
   const program = command.includes('/') ? posix.resolve(posix.dirname(file), command) : command;
   return {
@@ -249,8 +249,8 @@ export function checkLogin({ context, cert, ca }: ClusterLogin, nowMs: number): 
   if (authority && authority.endsMs <= nowMs)
     throw new Fault(
       'refused.certificate',
-      `The authority (${authority.subject}) that context ${name} trusts ended on ${authority.day}.`,
-      'The cluster first requires a new certificate authority. To see which: kubeadm certs check-expiration',
+      `The certificate authority (${authority.subject}) of context ${name} expired on ${authority.day}.`,
+      'Replace the certificate authority of the cluster first. To list expired ones: kubeadm certs check-expiration',
     );
 }
 
@@ -274,12 +274,12 @@ export async function runPlugin(grant: Grant, host: Host, login: ClusterLogin): 
     env: { ...exec.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
   });
   const reported = Buffer.from(outcome.stderr).toString('utf8').trim().split('\n').at(-1) ?? '';
-  if (outcome.exitCode !== 0) throw failed(`ended with ${outcome.exitCode}: ${cleanLine(reported).slice(0, 200)}`);
+  if (outcome.exitCode !== 0) throw failed(`exited with ${outcome.exitCode}: ${cleanLine(reported).slice(0, 200)}`);
   const answer = objectOf(parsedJson(Buffer.from(outcome.stdout).toString('utf8'))) ?? {};
   const status = objectOf(answer['status']) as { token?: string; clientCertificateData?: string; clientKeyData?: string } | undefined;
   const { token, clientCertificateData: cert, clientKeyData: key } = status ?? {};
   const pair = cert !== undefined && key !== undefined && { cert, key };
   if (answer['kind'] === 'ExecCredential' && (token !== undefined || pair)) return { ...(token !== undefined && { token }), ...pair };
   // The plugin's messages could contain a secret, so they are not repeated.
-  throw failed('answered with no credentials.');
+  throw failed('returned no credentials.');
 }

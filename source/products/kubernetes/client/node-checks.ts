@@ -25,7 +25,7 @@ export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): 
     warned.push(...pressure(node, 'MemoryPressure'), ...pressure(node, 'PIDPressure'));
   }
   const foreign = nodes.flatMap(({ name, cordoned }) =>
-    cordoned && !ours.has(name) ? [`${name} is cordoned (SchedulingDisabled), and not by this walk`] : [],
+    cordoned && !ours.has(name) ? [`${name} is cordoned (SchedulingDisabled), but not by this checklist`] : [],
   );
   const listed = nodes.map(({ name, kubelet, ready }) => `${name}  ${kubelet.text}  ${ready ? 'ready' : 'not ready'}`);
   const evidence = [...unfit, ...foreign, ...warned, ...listed];
@@ -34,11 +34,11 @@ export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): 
   if (foreign.length > 0)
     return blocked(
       foreign.join('; '),
-      'Find out why it was cordoned: nodes are upgraded one at a time, and a cordoned node accepts no pods of drained ones.',
+      'Find out why it was cordoned: nodes are upgraded one at a time, and a cordoned node does not accept pods from drained nodes.',
       evidence,
     );
-  if (warned.length > 0) return warning(warned.join('; '), 'Free resources on it before others are drained.', evidence);
-  return ok(`${countText(nodes.length, 'node')} ready, none short of disk, memory or processes`, evidence);
+  if (warned.length > 0) return warning(warned.join('; '), 'Free up resources on these nodes before others are drained.', evidence);
+  return ok(`${countText(nodes.length, 'node')} ready, none under disk, memory or PID pressure`, evidence);
 }
 
 /**
@@ -54,7 +54,7 @@ export function checkKubectl({ exitCode, stdout }: NodeOutcome, { apiServers }: 
   const later = kubectlProblem(kubectl, [target]);
   if (later !== undefined)
     return warning(
-      `kubectl is ${kubectl.text}, and too old for ${target.text}.`,
+      `kubectl ${kubectl.text} is too old for ${target.text}.`,
       `Install kubectl ${minorText(target)} on this host after the upgrade.`,
     );
   return ok(kubectl.text);
@@ -83,10 +83,10 @@ export function checkSupport({ apiServer }: ClusterFacts, nowMs: number): CheckR
   const newest = newestMinorAt(nowMs);
   const behind = newest - apiServer.minor;
   const reported = `${minorText(apiServer)}; the newest is about 1.${newest}`;
-  if (behind < supportedMinors) return ok(`${reported}: still gets fixes`);
+  if (behind < supportedMinors) return ok(`${reported}: still supported`);
   return warning(
-    `${reported}: ${behind} minors behind, without fixes`,
-    `Three minors are released each year and ${supportedMinors} get fixes: stay within two of the newest. Upgrade one minor at a time.`,
+    `${reported}: ${behind} minor versions behind, no longer supported`,
+    `Three minor versions are released each year, and the newest ${supportedMinors} get fixes: stay within two of the newest. Upgrade one minor version at a time.`,
   );
 }
 
@@ -98,12 +98,12 @@ export async function checkHealth(api: ClusterApi, signal: AbortSignal): Promise
   const sound = pages.every(({ status }) => status === 200);
   if (!sound || failing.length > 0)
     return blocked(
-      failing.length > 0 ? failing.join('; ') : pages.map(({ page, status }) => `${page} answers ${status}`).join(', '),
+      failing.length > 0 ? failing.join('; ') : pages.map(({ page, status }) => `${page} returned ${status}`).join(', '),
       'Fix this first: an upgrade restarts the API server.',
       failing,
     );
   const etcd = pages.some(({ text }) => /^\[\+\]etcd ok/m.test(text));
-  return ok(`ready and alive${etcd ? ', etcd with it' : ''}`);
+  return ok(`ready and live${etcd ? ', including etcd' : ''}`);
 }
 
 const shownPods = 12;
@@ -123,10 +123,10 @@ export async function checkPods(api: ClusterApi, signal: AbortSignal, each: (cou
   }
   const all = [...system, ...others];
   const evidence = [...all.slice(0, shownPods), ...(all.length > shownPods ? [`and ${all.length - shownPods} more`] : [])];
-  if (all.length === 0) return ok(`${countText(pods.length, 'pod')}, none in trouble`);
+  if (all.length === 0) return ok(`${countText(pods.length, 'pod')}, none with problems`);
   return warning(
-    `${countText(all.length, 'pod')} of ${pods.length} in trouble${system.length > 0 ? `, ${system.length} of the system` : ''}`,
-    'Fix it before the upgrade, or note it as an existing problem.',
+    `${all.length} of ${countText(pods.length, 'pod')} with problems${system.length > 0 ? `, ${system.length} in kube-system` : ''}`,
+    'Fix the problems before the upgrade, or note that they already existed.',
     evidence,
   );
 }
@@ -142,20 +142,20 @@ export async function checkCertificates(nodeExec: NodeExec, signal: AbortSignal)
   if (!found)
     return warning(
       `Not checked: ${lastWords(outcome) || 'kubeadm printed nothing'}`,
-      'Run it on a control-plane node: kubeadm certs check-expiration',
+      'Run on a control-plane node: kubeadm certs check-expiration',
     );
-  const ended = found.filter(({ days }) => days <= 0);
+  const ended = found.flatMap(({ name, days }) => (days <= 0 ? [name] : []));
   const soon = found.filter(({ days }) => days > 0 && days < soonDays);
   const evidence = found.map(({ name, days }) => `${name}  ${days} days`);
-  const reported = (list: typeof found) => list.map(({ name, days }) => `${name} (${days <= 0 ? 'ended' : `${days} days`})`).join(', ');
-  if (ended.length > 0) return blocked(`ended: ${reported(ended)}`, 'kubeadm certs renew all, then restart the control plane.', evidence);
+  if (ended.length > 0)
+    return blocked(`expired: ${ended.join(', ')}`, 'Run kubeadm certs renew all, then restart the control plane.', evidence);
   if (soon.length > 0)
     return warning(
-      `about to end: ${reported(soon)}`,
+      `expiring soon: ${soon.map(({ name, days }) => `${name} (${days} days)`).join(', ')}`,
       'kubeadm upgrade apply renews them, unless --certificate-renewal=false is set.',
       evidence,
     );
-  return ok(`${found.length} certificates, the first ends in ${Math.min(...found.map(({ days }) => days))} days`, evidence);
+  return ok(`${found.length} certificates, the first expires in ${Math.min(...found.map(({ days }) => days))} days`, evidence);
 }
 
 function certificatesIn(text: string): { name: string; days: number }[] | undefined {
@@ -183,17 +183,17 @@ export function checkTalos({ nodes }: ClusterFacts, targetMinor: number): CheckR
   const reported = nodes.map(({ name, osImage }) => ({ name, osImage, minor: talosMinor(osImage) }));
   const evidence = reported.map(({ name, osImage }) => `${name}  ${osImage}`);
   const minors = reported.flatMap(({ minor }) => minor ?? []);
-  if (minors.length === 0) return warning('its nodes report no release of Talos', undefined, evidence);
+  if (minors.length === 0) return warning('the nodes report no Talos release', undefined, evidence);
   const lowest = Math.min(...minors);
-  const range = `Talos 1.${lowest} runs Kubernetes 1.${oldestOf(lowest)} to 1.${newestOf(lowest)}`;
+  const range = `Talos 1.${lowest} supports Kubernetes 1.${oldestOf(lowest)} to 1.${newestOf(lowest)}`;
   if (targetMinor > newestOf(lowest)) {
     const behind = reported.filter(({ minor }) => minor !== undefined && targetMinor > newestOf(minor)).map(({ name }) => name);
     return blocked(
       `${range}: too old for 1.${targetMinor} on ${behind.join(', ')}`,
-      `Upgrade Talos first, a minor and a node at a time: talosctl -n NODE upgrade --image ghcr.io/siderolabs/installer:v1.${lowest + 1}.N`,
+      `Upgrade Talos first, one minor version and one node at a time: talosctl -n NODE upgrade --image ghcr.io/siderolabs/installer:v1.${lowest + 1}.N`,
       evidence,
     );
   }
-  if (targetMinor < oldestOf(lowest)) return warning(`${range}: 1.${targetMinor} is older`, 'Choose a release that it supports.', evidence);
+  if (targetMinor < oldestOf(lowest)) return warning(`${range}: 1.${targetMinor} is older`, 'Choose a supported release.', evidence);
   return ok(range, evidence);
 }

@@ -73,7 +73,7 @@ export function controlPlaneCommands(target: UpgradeTarget, first: boolean): Nod
   if (target.kind === 'kubeadm') return kubeadmCommands(target, 'kubeadm', own, (install) => [...install('kubeadm'), ...own]);
   return otherCommands(target, 'server', {
     provider: providers[target.kind]?.(minorText(target.to), version.slice(1)) ?? '',
-    unknown: `# bring the control plane to ${version}, with the method of the cluster's provider`,
+    unknown: `# upgrade the control plane to ${version} with the method of the cluster provider`,
   });
 }
 
@@ -82,7 +82,7 @@ export function nodeCommands(target: UpgradeTarget, controlPlane: boolean): Node
   if (kind !== 'kubeadm')
     return otherCommands(target, controlPlane ? 'server' : 'agent', {
       provider: `# upgrade the node pool to ${minorText(to)}`,
-      unknown: `# bring its kubelet to ${releaseText(to)}`,
+      unknown: `# upgrade the kubelet to ${releaseText(to)}`,
     });
   const restart = [
     ['systemctl', 'daemon-reload'],
@@ -121,7 +121,7 @@ function otherCommands(
 ): NodeCommands {
   if (kind === 'k3s' || kind === 'rke2') return installer(kind, to, role);
   if (kind === 'talos') return talos(to, address);
-  return kind === 'unknown' ? byHand('the installer of this cluster is unknown', [unknown]) : byHand('done by its provider', [provider]);
+  return kind === 'unknown' ? byHand('the installer of this cluster is unknown', [unknown]) : byHand('managed by provider', [provider]);
 }
 
 /** Upgrades the kubelets of all nodes too, without a drain. Upgraded parts stay unchanged. */
@@ -134,10 +134,10 @@ function talos(to: Release, address = 'CONTROL-PLANE'): NodeCommands {
 function installer(kind: 'k3s' | 'rke2', to: Release, role: 'server' | 'agent'): NodeCommands {
   const version = to.vendor === '' ? `${releaseText(to)}+${distributions[kind].firstSuffix}` : to.text;
   if (kind === 'k3s')
-    return byHand('its installer drops options that are not in /etc/rancher/k3s/config.yaml: pass them again', [
+    return byHand('the installer drops options that are not in /etc/rancher/k3s/config.yaml: pass them again', [
       `curl -sfL https://get.k3s.io | INSTALL_K3S_VERSION='${version}' sh -s - ${role}`,
     ]);
-  return byHand('its installer is fetched from the network', [
+  return byHand('the installer is downloaded from the network', [
     `curl -sfL https://get.rke2.io | INSTALL_RKE2_VERSION='${version}' INSTALL_RKE2_TYPE=${role} sh -`,
     `systemctl restart rke2-${role}`,
   ]);

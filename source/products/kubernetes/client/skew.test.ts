@@ -55,11 +55,11 @@ describe('version skew (R73)', () => {
   ])('%s with a kubelet of %s is allowed', (servers, kubelet) => expect(problems(servers, kubelet)).toEqual([]));
   test.each([
     [['v1.31.6'], 'v1.32.0', undefined, /newer than the API server/],
-    [['v1.31.6'], 'v1.27.0', undefined, /4 minors behind.*at most 3 are supported/],
-    [['v1.27.0'], 'v1.24.0', undefined, /3 minors behind.*at most 2 are supported/],
+    [['v1.31.6'], 'v1.27.0', undefined, /4 minor versions behind.*the limit is 3/],
+    [['v1.27.0'], 'v1.24.0', undefined, /3 minor versions behind.*the limit is 2/],
     [['v1.31.6', 'v1.32.0'], 'v1.32.0', undefined, /newer than the API server \(v1\.31\.6\)/],
-    [['v1.31.6', 'v1.32.0'], 'v1.28.0', undefined, /4 minors behind the API server \(v1\.32\.0\)/],
-    [['v1.31.6', 'v1.33.0'], 'v1.31.0', undefined, /one minor apart/],
+    [['v1.31.6', 'v1.32.0'], 'v1.28.0', undefined, /4 minor versions behind the API server \(v1\.32\.0\)/],
+    [['v1.31.6', 'v1.33.0'], 'v1.31.0', undefined, /at most one minor version/],
     [['v1.31.6'], 'v1.31.0', 'v1.32.0', /kube-proxy.*newer/],
   ])('%s with a kubelet of %s is told', (servers, kubelet, proxy, expected) => {
     expect(problems(servers, kubelet, proxy).join(' ')).toMatch(expected);

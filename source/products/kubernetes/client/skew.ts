@@ -24,13 +24,13 @@ export function skewProblems({ apiServers, nodes, controllers, planes, distribut
   if (!oldest || !newest) return [];
   const problems: string[] = [];
   if (newest.minor - oldest.minor > apiServerSpread)
-    problems.push(`API servers are ${minorText(oldest)} and ${minorText(newest)}: they may be one minor apart.`);
+    problems.push(`API servers run ${minorText(oldest)} and ${minorText(newest)}, but may differ by at most one minor version.`);
   const judge = (what: string, release: Release, lag: number, { least = oldest, most = newest } = {}) => {
     if (release.minor > least.minor)
       problems.push(`${what} is ${release.text}, newer than the API server (${least.text}): this is not supported.`);
     else if (most.minor - release.minor > lag)
       problems.push(
-        `${what} is ${release.text}, ${most.minor - release.minor} minors behind the API server (${most.text}): at most ${lag} are supported.`,
+        `${what} is ${release.text}, ${most.minor - release.minor} minor versions behind the API server (${most.text}); the limit is ${lag}.`,
       );
   };
   const only = (apiServer: Release | undefined) => apiServer && { least: apiServer, most: apiServer };
@@ -42,7 +42,7 @@ export function skewProblems({ apiServers, nodes, controllers, planes, distribut
     if (!proxy) continue;
     if (proxy.minor !== kubelet.minor) judge(`kube-proxy on ${name}`, proxy, kubeletLag(proxy.minor), only(apiServer));
     if (Math.abs(proxy.minor - kubelet.minor) > proxyApart)
-      problems.push(`kube-proxy on ${name} (${proxy.text}) and its kubelet (${kubelet.text}) are more than ${proxyApart} minors apart.`);
+      problems.push(`kube-proxy (${proxy.text}) and kubelet (${kubelet.text}) on ${name} are over ${proxyApart} minor versions apart.`);
   }
   return problems;
 }
@@ -50,7 +50,7 @@ export function skewProblems({ apiServers, nodes, controllers, planes, distribut
 /** Returns why a kubectl of this release must not be used, in one sentence; undefined if it is supported (one minor either way). */
 export function kubectlProblem(kubectl: Release, apiServers: readonly Release[]): string | undefined {
   const remote = apiServers.find(({ minor }) => Math.abs(minor - kubectl.minor) > kubectlApart);
-  return remote && `kubectl is ${kubectl.text}, more than one minor from the API server (${remote.text}).`;
+  return remote && `kubectl is ${kubectl.text}, more than one minor version from the API server (${remote.text}).`;
 }
 
 /** Returns a text such as `1.31 -> 1.32 -> 1.33`. */

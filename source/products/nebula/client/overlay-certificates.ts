@@ -29,7 +29,7 @@ export async function createCa(
 ): Promise<{ certificate: string; key: string }> {
   const script = `${inMemory}
 nebula-cert ca -name "$1" -duration "$2" -out-crt "$d/ca.crt" -out-key "$d/ca.key" >&2 && cat "$d/ca.crt" "$d/ca.key"`;
-  const text = await outputOf('do it', script, { signal }, [name, `${seconds}s`]);
+  const text = await outputOf('create the authority', script, { signal }, [name, `${seconds}s`]);
   const [certificate, key] = [blockOf(text, 'CERTIFICATE'), blockOf(text, 'ED25519 PRIVATE KEY')];
   if (certificate === undefined || key === undefined) throw failed('create the authority', text.includes('PRIVATE') ? '' : text);
   return { certificate, key };
@@ -52,7 +52,7 @@ cat | nebula-cert sign -ca-key /dev/stdin -ca-crt "$d/ca.crt" -in-pub "$d/host.p
     ...(seconds === undefined ? [] : ['-duration', `${seconds}s`]),
   ];
   const env = { OVERLAY_CA: authority.certificate, OVERLAY_PUBLIC: pair.publicKey };
-  const text = await outputOf('do it', script, { signal, stdin: `${authority.key}\n`, env }, words);
+  const text = await outputOf('sign the certificate', script, { signal, stdin: `${authority.key}\n`, env }, words);
   const certificate = blockOf(text, 'CERTIFICATE');
   if (certificate === undefined) throw failed('sign the certificate', text);
   return { certificate, key: pair.privateKey };
@@ -67,7 +67,7 @@ export async function verifyCertificate(authority: string, certificate: string, 
   const script = `${inMemory}
 printf '%s\\n' "$OVERLAY_CA" >"$d/ca.crt" && printf '%s\\n' "$OVERLAY_NODE" >"$d/host.crt" && nebula-cert verify -ca "$d/ca.crt" -crt "$d/host.crt"`;
   const outcome = await runScript(script, { signal, env: { OVERLAY_CA: authority, OVERLAY_NODE: certificate } });
-  return outcome.exitCode === 0 ? undefined : wordsOf(outcome) || 'it is not good';
+  return outcome.exitCode === 0 ? undefined : wordsOf(outcome) || 'it is not valid';
 }
 
 type ScriptOptions = Pick<ExecOptions, 'signal' | 'stdin' | 'env'>;
@@ -160,7 +160,7 @@ function missing(cause?: unknown): Fault {
   return new Fault(
     'refused.noProgram',
     'nebula-cert is not installed on this machine.',
-    'Install nebula here (apt install nebula): the key of the authority does not travel.',
+    'Install nebula on this machine (apt install nebula): the key of the authority is not sent to another one.',
     { cause },
   );
 }

@@ -92,7 +92,7 @@ function commandLines(wanted: ClientSettings): string[] {
 /** Returns why a configuration file cannot provide a kill switch; undefined if it can. */
 export function killSwitchProblem({ device, networks }: Pick<ClientSettings, 'device' | 'networks'>): string | undefined {
   if (device === 'phone')
-    return 'On a phone it is a switch of the system: Android "Block connections without VPN", iOS "Connect on demand" in the app.';
-  if (device === 'desktop') return 'The apps for Windows and macOS have a switch of their own: "Block untunneled traffic".';
+    return 'A phone has its own settings: "Block connections without VPN" on Android, "On-Demand Activation" in the app on iOS.';
+  if (device === 'desktop') return 'The app for Windows has its own setting, "Block untunneled traffic"; the app for macOS has none.';
   return isFullTunnel(networks) ? undefined : 'A kill switch requires all traffic to use the tunnel: 0.0.0.0/0, ::/0.';
 }
