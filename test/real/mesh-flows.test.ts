@@ -73,7 +73,7 @@ describeUnless(findServer('headscale').missing, 'the mesh control server', () =>
       const bad = policy.replace('"tag:server:*"', '"tag:web:*"');
       const refused = await typed(bad, 'mesh', 'edit-policy', id, '--stdin', '--yes', '--json');
       expect(refused).toMatchObject({ code: 4, stderr: expect.stringMatching(/Line 5, column 51: .*tag:web.* is not under tagOwners/) });
-      expect(refused.stderr).toMatch(/The control server says: .*tag not found/);
+      expect(refused.stderr).toMatch(/The control server reports: .*tag not found/);
       const set = await typed(policy, 'mesh', 'edit-policy', id, '--stdin', '--yes');
       expect(set.code, set.stderr).toBe(0);
       expect(await data('mesh', 'policy', id)).toMatchObject({ policy, findings: [] });

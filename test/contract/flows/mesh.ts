@@ -197,7 +197,7 @@ export const meshFlows: Family<MeshServer> = {
       edited: () => '// Mine.\n{}\n',
       unattended: 'refused.noTerminal',
       acts: ['set-policy'],
-      dryRunShows: { text: /2 lines new, 18 gone/ },
+      dryRunShows: { text: /2 lines added, 18 removed/ },
       end: policy,
     },
     reading('mesh-api-keys'),
