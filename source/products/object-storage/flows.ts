@@ -30,7 +30,7 @@ export const objectStorageFlows = lazyFlows(about, [
     verb: 'objects put',
     title: 'Upload a file as an object',
     summary:
-      'Uploads a file from this machine to the object storage, over 100 MB in parts. An interrupted upload leaves nothing behind. Shows what would be replaced first.',
+      'Uploads a file from this machine to the object storage, over 100 MB in parts. An interrupted upload leaves nothing behind. First shows what would be replaced.',
     ...resumable('operate'),
     usage: 'FILE BUCKET/[KEY]',
     flags: keyFlags,
