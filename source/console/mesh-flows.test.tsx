@@ -45,7 +45,7 @@ test('a node that waits is let in by what its client shows; a typing mistake is 
   const key = `hskey-authreq-${'q'.repeat(24)}`;
   await fixture.aside('POST', 'debug/node', { user: 'guest', key, name: 'spyglass', routes: [] });
   const screen = await open();
-  await start(screen, 'Register a pending node');
+  await start(screen, 'Register a waiting node');
   await screen.sees('Registration shown by the client', 'tailscale up --login-server');
   await screen.type('nonsense');
   await screen.press('enter');
@@ -56,7 +56,7 @@ test('a node that waits is let in by what its client shows; a typing mistake is 
   await screen.press('enter');
   await screen.sees('User', 'captain', 'guest');
   await screen.press('down', 'down', 'enter');
-  await screen.sees(/spyglass is in the mesh as 100\.64\.0\.\d+, and belongs to guest\./);
+  await screen.sees(/spyglass joined the mesh with address 100\.64\.0\.\d+ and belongs to guest\./);
   expect(misfits(screen.frame(), size)).toEqual([]);
   expect(await nodeCalled('spyglass')).toBeDefined();
 });
@@ -95,7 +95,7 @@ test('one after the other: tagged, given a day to log in again, expired after a 
   const toExpire = async () => {
     // The last but one, whatever options precede it in this release.
     await screen.press('end', 'up', 'enter');
-    await screen.sees('Expire spyglass', /POST \/api\/v1\/node\/\d+\/expire/, 'loses its connection immediately', 'y yes');
+    await screen.sees('Expire spyglass', /POST \/api\/v1\/node\/\d+\/expire/, 'is disconnected immediately', 'y yes');
     expect(misfits(screen.frame(), size)).toEqual([]);
   };
   await toExpire();
@@ -115,7 +115,7 @@ test('one after the other: tagged, given a day to log in again, expired after a 
   await screen.press('end', 'enter');
   await screen.sees('Delete spyglass', 'leaves the mesh immediately', 'DELETE /api/v1/node/');
   await screen.press('y');
-  await screen.sees('spyglass was deleted from the mesh');
+  await screen.sees('Deleted spyglass from the mesh');
   await screen.press('esc');
   await screen.sees('4 changes applied to the mesh.');
   expect(await nodeCalled('spyglass')).toBeUndefined();
@@ -143,7 +143,7 @@ test('a user comes, a name that is taken is told while it is typed, and goes aft
   await screen.press('end', 'enter');
   await screen.sees('Delete the user bosun', 'can no longer log in');
   await screen.press('y');
-  await screen.sees('The user bosun was deleted.');
+  await screen.sees('Deleted user bosun.');
   expect(await users()).not.toContain('bosun');
 });
 
@@ -152,14 +152,14 @@ test('an API key is shown once; it is expired from the list, and the one of this
   await start(screen, 'Create or expire an API key');
   await screen.sees('Create an API key', 'Expire an API key');
   await screen.press('enter');
-  await screen.sees('API key (shown this once)', /hskey-api-/, 'y copy');
+  await screen.sees('API key (shown only once)', /hskey-api-/, 'y copy');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('enter');
   await screen.misses(/hskey-api-[\w-]{30}/);
   await start(screen, 'Create or expire an API key');
   await screen.sees('Create an API key');
   await screen.press('down', 'enter');
-  await screen.sees('API key', 'mesh access --renew');
+  await screen.sees('To replace it: quarterdeck mesh', 'access mesh-control-server --renew');
   await screen.press('end', 'enter');
   await screen.sees('Expire the API key', /lose access/);
   await screen.press('y');
@@ -177,7 +177,7 @@ test('a pre-auth key is expired after a yes, and Esc leaves it', async () => {
   await start(screen, 'Expire a pre-auth key');
   await screen.sees('Key');
   await screen.press('end', 'enter');
-  await screen.sees('Nodes can no longer join with it');
+  await screen.sees('Nodes can no longer join with the key');
   await screen.press('y');
   await screen.sees(/Pre-auth key \d+ of guest is expired\./);
 });
@@ -198,7 +198,7 @@ test('the policy in the editor: the place of a mistake, back to the editor with 
   const before = String((await fixture.aside('GET', 'policy'))['policy']);
   const screen = await open();
   await start(screen, 'Edit the policy of the mesh');
-  await screen.sees('Change the policy of the mesh', /Line 13, column \d+: "tag:cinema" is not defined under/, /mistakes? to fix first/);
+  await screen.sees('Change the policy of the mesh', /Line 13, column \d+: "tag:cinema" is not under/, /errors? to fix first/);
   expect(misfits(screen.frame(), size)).toEqual([]);
   expect((await fixture.aside('GET', 'policy'))['policy']).toBe(before);
   await screen.press('e');
@@ -206,7 +206,7 @@ test('the policy in the editor: the place of a mistake, back to the editor with 
   await screen.misses('to fix first');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('enter');
-  await screen.sees(/The policy is in effect, verified by reading it back \(1 line added, 1\s+removed\)\./);
+  await screen.sees('The policy is in effect, verified by reading it back (1 line added, 1', 'removed).');
   expect((await fixture.aside('GET', 'policy'))['policy']).toContain('tag:media:8096,8920');
   await fixture.aside('PUT', 'policy', { policy: before });
 });

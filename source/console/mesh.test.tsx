@@ -35,7 +35,7 @@ test.each([
   await screen.sees('K key', 'A nodes');
   await screen.press('K');
   if (size.columns === 80) {
-    await screen.sees('This console has no API key for it yet', 'headscale apikeys create', 'Create one');
+    await screen.sees('This console has no API key for mesh-control-server yet', 'headscale apikeys create', 'Create one');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('enter');
   }
@@ -74,7 +74,7 @@ test('A: the nodes in columns, what one of them needs, back to the list, and awa
   await screen.sees(
     'Node (routes waiting for approval: engine-room)',
     /engine-room +offline 3d +100\.64\.0\.4 +tag:media +2 to approve/,
-    'Esc leaves, with nothing changed.',
+    'Esc exits without changes.',
   );
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('down', 'down', 'down', 'enter');
@@ -84,7 +84,7 @@ test('A: the nodes in columns, what one of them needs, back to the list, and awa
   await screen.press('enter');
   await screen.sees('Approve its routes');
   await screen.press('enter');
-  await screen.sees('[x] Exit node for all traffic', 'Sends POST', '/api/v1/node/4/approve_routes.');
+  await screen.sees('[x] Exit node: all other traffic', 'Sends POST', '/api/v1/node/4/approve_routes.');
   await screen.press('enter');
   await screen.sees('engine-room routes to everywhere: ok', 'Node', /▸ engine-room .* 2 routes/);
   expect(misfits(screen.frame(), size)).toEqual([]);

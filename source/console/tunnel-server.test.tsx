@@ -47,7 +47,7 @@ test.each([
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.type('no/name');
   await screen.press('enter');
-  await screen.sees('A name has up to 40 letters, digits, dots and dashes.');
+  await screen.sees('Use up to 40 letters, digits, spaces and . _ @ - characters.');
   await screen.press('ctrl+u');
   await screen.type(name);
   await screen.press('enter');
@@ -104,7 +104,7 @@ test('a device is kept out and let in again: only those that can be are offered'
   const screen = await open(narrow);
   const others = (await devices()).indexOf('watch on');
   await findFlow(screen, 'disable a device', 'Disable a device of the tunnel');
-  await screen.sees('Which device?', 'watch', 'enabled', '/disable: its keys and its address', `quarterdeck clients disable ${server}`);
+  await screen.sees('Which device?', 'watch', 'enabled', '/disable: its keys and address', `quarterdeck clients disable ${server}`);
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.press(...Array.from({ length: others }, () => 'down'), 'enter');
   await screen.sees('watch is disabled.');
@@ -123,12 +123,12 @@ test('a device is removed after a yes, and a no leaves it', async () => {
   const screen = await open(narrow);
   const start = async () => {
     await findFlow(screen, 'remove device tunnel', 'Remove a device from the tunnel');
-    await screen.sees('Which device?', 'after one more question');
+    await screen.sees('Which device?', 'after a confirmation');
     await screen.press(...Array.from({ length: at }, () => 'down'), 'enter');
     await screen.sees(
       'Remove device lost-phone',
       'DELETE /api/wireguard/client/',
-      'its configuration is worth nothing',
+      'its configuration stops working',
       /Its address 10\.8\.0\.\d+, which may be reused for another device/,
     );
     expect(misfits(screen.frame(), narrow)).toEqual([]);
@@ -149,8 +149,8 @@ test('Esc at a question says that the devices are as before, and they are', asyn
   const screen = await open(narrow);
   for (const [words, title, asks, says] of [
     ['add a device to the tunnel', 'Add a device to the tunnel', 'Name of the device', 'No device was added.'],
-    ['show device config', "Show a device's configuration", 'Which device?', 'Nothing was changed: the devices are as before.'],
-    ['disable a device', 'Disable a device of the tunnel', 'Which device?', 'Nothing was changed: the devices are as before.'],
+    ['show device config', "Show a device's configuration", 'Which device?', 'No device was changed.'],
+    ['disable a device', 'Disable a device of the tunnel', 'Which device?', 'No device was changed.'],
     ['remove device tunnel', 'Remove a device from the tunnel', 'Which device?', 'No device was removed.'],
   ] as const) {
     await findFlow(screen, words, title);

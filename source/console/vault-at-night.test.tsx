@@ -59,7 +59,7 @@ test('a share that is too short, one given already, and a wrong one: each is sai
   await screen.press('u');
   await screen.sees('Key share 1 of 3');
   await screen.give('ab'.repeat(20));
-  await screen.sees('too short: a share has 66 characters in hex');
+  await screen.sees('too short: it must have 66 characters in hex');
   await screen.press('ctrl+u');
   await screen.give(share(0));
   await screen.sees('Key share 2 of 3', '1 of 3 accepted');
@@ -139,8 +139,8 @@ test('u on one that opens itself: what that means, leaving, and opening it with 
   const screen = await consoleOf();
   await screen.press('u');
   await screen.sees(
-    'It unseals automatically. Enter its recovery shares anyway',
-    'Leave, and restart it',
+    'vault unseals automatically. Enter its recovery shares anyway',
+    'Quit, and restart it',
     /unseals automatically \(static\)/,
   );
   expect(misfits(screen.frame(), small)).toEqual([]);
@@ -160,7 +160,7 @@ test('u on a new one: a holder at a time, what is shown is gone with its questio
   await openFixture({ uninitialised: true });
   const screen = await consoleOf('not initialised', { initialise: played('initialise', 'not initialised') });
   await screen.press('u');
-  await screen.sees('Key shares in all');
+  await screen.sees('Total number of key shares');
   await screen.press('ctrl+u');
   await screen.give('2');
   await screen.sees('Number of shares required to unseal');
@@ -194,7 +194,7 @@ test('u on a new one: a holder at a time, what is shown is gone with its questio
     }
     await screen.give(value);
   }
-  await screen.sees('every share is in the hands of its holder');
+  await screen.sees('every share was delivered to its holder');
   for (const one of shown) expect(screen.frame()).not.toContain(one);
   for (const key of shown.slice(0, 2)) await fixture.ask('PUT', 'sys/unseal', { key });
   expect(await status()).toMatchObject({ sealed: false, t: 2, n: 2 });
@@ -240,7 +240,7 @@ test('through the palette: log in and keep it, write a value typed twice, delete
   await screen.sees('The values do not match.');
   await screen.press('ctrl+u');
   await screen.give('a-password-for-the-web');
-  await screen.sees('secret/apps/web is at version 1.');
+  await screen.sees('Wrote secret/apps/web, version 1.');
   await screen.press('esc');
 
   await choose('delete a path', 'Delete a path of the secrets manager');
@@ -248,7 +248,7 @@ test('through the palette: log in and keep it, write a value typed twice, delete
   await screen.press('enter');
   await screen.sees('Version 1 of secret/apps/web is deleted.');
   await screen.press('esc');
-  await choose('undelete', 'Undelete a path');
+  await choose('restore a deleted path', 'Restore a deleted path');
   await screen.sees('Token for vault');
   await screen.press('enter');
   await screen.sees('Version 1 of secret/apps/web is restored.');

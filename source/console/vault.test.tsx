@@ -67,7 +67,7 @@ test('a wrong share, and leaving with Esc: what is left is said, and u resumes i
   await screen.sees('still sealed, with 1 of 3 shares entered');
   await screen.press('esc');
   await screen.press('u');
-  await screen.sees('1 of 3 shares were already entered', 'Drop them and start over');
+  await screen.sees('1 of 3 shares were already entered', 'Discard them and start over');
   await screen.press('enter');
   await screen.sees('Key share 2 of 3');
   await give(share(2));
@@ -104,7 +104,7 @@ test('new shares through the palette: one holder at a time, and leaving loses no
   await screen.press('enter');
   await screen.sees('Token for vault', 'quarterdeck vault rotate secrets-manager-path');
   await give(fixture.token);
-  await screen.sees('Key shares in all');
+  await screen.sees('Total number of key shares');
   await screen.press('enter');
   await screen.sees('Number of shares required to unseal');
   await screen.press('enter');

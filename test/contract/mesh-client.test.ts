@@ -166,7 +166,7 @@ test.each([28, 29, 30])('from 0.28 on a key may belong to its tags alone (0.%i)'
   expect((await client.createKey(grant(), { ...wish, tags: ['tag:server'] })).key).toMatchObject({ owner: '', tags: ['tag:server'] });
   await expect(client.createKey(grant(), { ...wish, tags: [] })).rejects.toMatchObject({
     code: 'usage.mesh',
-    message: expect.stringMatching(/needs a user, or tags/),
+    message: expect.stringMatching(/requires a user or tags/),
   });
 });
 
@@ -200,7 +200,7 @@ describe('what is wrong on the way', () => {
     const strange: HttpEndpoint = { ...engineName, address: { host: '127.0.0.1', port, near: true } };
     await expect(new Headscale(new HeadscaleApi(strange, 'x'), meshVersionOf('v0.29.0')).users(signal())).rejects.toMatchObject({
       code: 'failed.mesh',
-      message: expect.stringMatching(/does not respond like a control server/),
+      message: expect.stringMatching(/is not from a control server/),
     });
   });
 });

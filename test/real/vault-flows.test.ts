@@ -38,7 +38,7 @@ describeUnless(missing, 'the procedures of the secrets manager on a real OpenBao
   test('initialised: five shares and a root token, each to one holder (R59, R75)', async () => {
     const holders = new Holders();
     const { message } = await fixture.run('initialise', holders, {}, 'not initialised');
-    expect(message).toMatch(/initialised.*3 of the 5 holders/);
+    expect(message).toMatch(/initialised.*3 of the 5 shares/);
     const { 'Root token': token = '', ...made } = holders.seen;
     fixture.shares = Object.values(made);
     fixture.token = token;
@@ -171,7 +171,7 @@ describeUnless(missing, 'the procedures of the secrets manager on a real OpenBao
     await fixture.run('vault-snapshot', new Holders(root()), { words: [file] });
     await fixture.ask('PUT', 'legacy/router', { password: 'written since' });
     expect((await fixture.run('vault-restore', new Holders(root()), { words: [file], options: { before } })).message).toContain(
-      'It is open.',
+      'It is unsealed.',
     );
     await leads();
     expect((await fixture.ask('GET', 'legacy/router'))['data']).toEqual({ password: 'of the snapshot' });
@@ -182,7 +182,7 @@ describeUnless(missing, 'the procedures of the secrets manager on a real OpenBao
   test('a snapshot is whole, and only its owner may read it', async () => {
     const file = join(fixture.fixture.folder, 'real.snap');
     const { message } = await fixture.run('vault-snapshot', new Holders(root()), { words: [file] });
-    expect(message).toMatch(/whole, as of index [1-9]/);
+    expect(message).toMatch(/complete, as of index [1-9]/);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(execFileSync('tar', ['-tzf', file], { encoding: 'utf8' })).toContain('state.bin');
     await rm(file);
@@ -333,7 +333,7 @@ describeUnless(missing, 'a real OpenBao that opens itself', () => {
 
   test('recovery shares are handed out; sealed by hand it is opened with them, and by a restart', async () => {
     const holders = new Holders({ shares: '3', threshold: '2' });
-    expect((await fixture.run('initialise', holders, {}, 'not initialised')).message).toContain('It is open.');
+    expect((await fixture.run('initialise', holders, {}, 'not initialised')).message).toContain('It is unsealed.');
     const { 'Root token': token = '', ...made } = holders.seen;
     expect(Object.keys(made)).toEqual([1, 2, 3].map((number) => `Recovery share ${number} of 3`));
     const leads = () => expect.poll(async () => (await fixture.ask('GET', 'sys/health')).status, { timeout: 60_000 }).toBe(200);

@@ -60,7 +60,7 @@ describeUnless(missing, 'a real OpenBao in a container', () => {
       await verb(['deploy', id, '--yes', '--set', `API_PORT=${port}`]);
       await statusUntil(fixture.operator, id, ({ state }) => state.label === 'not initialised', limitMs);
       terminal = fixture.operator.open(['init', id]);
-      for (const question of ['Key shares in all', 'Number of shares required to unseal', 'Make 5 key shares']) {
+      for (const question of ['Total number of key shares', 'Number of shares required to unseal', 'Create 5 key shares']) {
         await terminal.sees(question, limitMs);
         terminal.press('enter');
       }

@@ -430,7 +430,7 @@ describe('the secrets manager', () => {
     await fixture.vault.remove(undefined, password);
     await run('secrets-import', [], { manager: url });
     expect(fixture.operator.reviews[0]?.sections[0]).toMatchObject({
-      title: 'New here',
+      title: 'New',
       lines: [{ text: 'local/rss-reader/by_hand' }, { text: password }],
     });
     expect(await newest(password)).toBe(marked);
@@ -451,7 +451,7 @@ describe('the secrets manager', () => {
     await ask('PUT', 'sys/seal');
     fixture.operator.answers = { token: [token, token] };
     await expect(run('secrets-export', [], { manager: url })).rejects.toMatchObject({
-      message: 'It cannot read secret: it is sealed.',
+      message: 'The server cannot read secret: it is sealed.',
     });
     await expect(run('secrets-export', [], { manager: 'http://127.0.0.1:1' })).rejects.toMatchObject({ code: 'unreachable.store' });
   });

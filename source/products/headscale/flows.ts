@@ -19,12 +19,12 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
       'Creates a key that a node can use to join the mesh, and shows it once: as a command for the node and as a QR code. Stores it in the secrets until you remove it, unless you pass --no-keep.',
     ...resumable('reveal'),
     flags: {
-      user: { meaning: 'whom the node will belong to; "none" for a key that belongs to its tags', value: 'NAME' },
+      user: { meaning: 'user that the node will belong to; "none" if it belongs to its tags', value: 'NAME' },
       tags: { meaning: 'tags that the node gets: tag:server,tag:media', value: 'TAGS' },
-      reusable: { meaning: 'more than one node may join with it' },
-      ephemeral: { meaning: 'remove nodes that joined with it when they go offline' },
+      reusable: { meaning: 'allow more than one node to join with the key' },
+      ephemeral: { meaning: 'remove nodes that joined with the key when they go offline' },
       ...expiration('30d'),
-      'no-keep': { meaning: 'do not store it in the secrets' },
+      'no-keep': { meaning: 'do not store the key in the secrets' },
       ...plain,
     },
     load: async () => (await import('./mesh-key.ts')).key,
@@ -32,24 +32,24 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   {
     verb: 'mesh nodes',
     title: 'List the nodes of the mesh',
-    summary: 'Lists every node with its state, user, addresses, tags, login expiry, and routes that wait for approval.',
+    summary: 'Lists every node with its state, user, addresses, tags, login expiry, and routes waiting for approval.',
     right: 'read',
     load: async () => (await import('./mesh-lists.ts')).meshNodes,
   },
   {
     verb: 'mesh node',
-    title: 'Change a node: routes, tags, expiry, delete',
+    title: 'Manage a node: routes, tags, expiry, deletion',
     summary:
-      'Manages the nodes of the mesh: approve routes, set tags, expire, set the expiry, rename, delete. NODE is a name or a number; ACTION one of routes, tags, expire, expires, keep, rename, delete.',
+      'Manages the nodes of the mesh: approve routes, set tags, expire, set the expiry, rename, delete. NODE is a name or a number; ACTION is one of routes, tags, expire, expires, keep, rename, delete.',
     ...removal,
     usage: '[NODE [ACTION [VALUE]]]',
     load: async () => (await import('./mesh-node.ts')).meshNode,
   },
   {
     verb: 'mesh register',
-    title: 'Register a pending node',
+    title: 'Register a waiting node',
     summary:
-      'Registers a node that waits for login. Requires what its client shows (the address, the command, or only the key) and the user it belongs to.',
+      'Registers a node that is waiting for login. Requires what its client shows (the address, the command, or only the key) and the user it belongs to.',
     ...change,
     usage: '[KEY]',
     flags: { user: { meaning: 'user of the node', value: 'NAME' } },
@@ -58,7 +58,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   {
     verb: 'mesh users',
     title: 'List the users of the mesh',
-    summary: 'Lists every user with the number of their nodes and of the keys that are still valid.',
+    summary: 'Lists every user with the number of nodes and valid pre-auth keys.',
     right: 'read',
     load: async () => (await import('./mesh-lists.ts')).meshUsers,
   },
@@ -66,7 +66,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'mesh user',
     title: 'Create, rename or delete a user of the mesh',
     summary:
-      'Creates a user (create USER), renames one (rename USER NEW), or deletes one that has no nodes (delete USER). A user in the policy cannot be deleted.',
+      'Creates a user (create USER), renames one (rename USER NEW), or deletes one that has no nodes (delete USER). A user that the policy refers to cannot be renamed or deleted.',
     ...removal,
     usage: '[ACTION [USER [NEW]]]',
     load: async () => (await import('./mesh-user.ts')).meshUser,
@@ -81,7 +81,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   {
     verb: 'mesh expire-key',
     title: 'Expire a pre-auth key',
-    summary: 'From then on no node joins with the key. Nodes that joined with it stay.',
+    summary: 'Expires a pre-auth key: no more nodes can join with it. Nodes that joined with it stay.',
     ...removal,
     usage: '[ID]',
     load: async () => (await import('./mesh-key.ts')).meshExpireKey,
@@ -106,10 +106,10 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'mesh access',
     title: 'Set up access to the mesh control server',
     summary:
-      'Creates an API key for this console with the command of the server, in its container, tests it, and stores it in the secrets. Expires the previous one. With --give, uses a key that you provide.',
+      'Runs headscale in the container to create an API key for this console, tests the key, and stores it in the secrets. Expires the previous key. With --give, uses a key that you provide.',
     ...change,
     flags: {
-      give: { meaning: 'use an existing key: typed, or passed as an answer' },
+      give: { meaning: 'use an existing key: typed at the prompt or passed with --answers' },
       renew: { meaning: 'create a new key even if the old one is still valid' },
       ...expiration('90d'),
     },
@@ -118,7 +118,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   {
     verb: 'mesh api-keys',
     title: 'List the API keys of the mesh control server',
-    summary: 'Lists every API key without its secret part, with the one of this console marked.',
+    summary: 'Lists every API key without its secret part, and marks the key of this console.',
     right: 'read',
     load: async () => (await import('./mesh-lists.ts')).meshApiKeys,
   },
@@ -126,7 +126,7 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
     verb: 'mesh api-key',
     title: 'Create or expire an API key of the mesh control server',
     summary:
-      'Creates an API key for a program or the web page and shows it once (create), or expires one (expire ID). An API key allows any change in the mesh.',
+      'Creates an API key for a program or the web UI and shows it once (create), or expires one (expire ID). An API key allows any change in the mesh.',
     ...removal,
     usage: '[create|expire [ID]]',
     flags: { ...expiration('90d'), ...plain },

@@ -49,7 +49,7 @@ export const meshAccess: Procedure = async (session, input, context) => {
   const old = await oldKeyOf(session, access, earlier ?? before?.ownKey?.id);
   if (old && old.id !== access.ownKey?.id) {
     const done = async () => isPast((await oldKeyOf(session, access, old.id))?.expiryMs, Date.now());
-    await dropApiKey(session, access, old, { id: 'expire-old', why: 'which this console had before', done });
+    await dropApiKey(session, access, old, { id: 'expire-old', why: 'the previous key of this console', done });
   }
   return outcomeOf(access, `This console has access until ${dateText(access.ownKey?.expiryMs)}.`);
 };
@@ -73,7 +73,7 @@ export const meshApiKey = onMesh((access, session, input) => {
         id: 'action',
         label: 'Action',
         choices: [
-          { value: 'create', label: 'Create an API key', detail: 'for a program, or for the web page' },
+          { value: 'create', label: 'Create an API key', detail: 'for a program or the web UI' },
           { value: 'expire', label: 'Expire an API key' },
         ],
       }));
@@ -107,7 +107,7 @@ async function create(session: Session, input: FlowInput, access: MeshAccess): P
   });
   if (key === undefined) return { message: 'Dry run: no API key was created.' };
   try {
-    showSecret(session, input, { label: 'API key (shown this once)', value: key, secondsLeft: newKeySeconds });
+    showSecret(session, input, { label: 'API key (shown only once)', value: key, secondsLeft: newKeySeconds });
   } catch (thrown) {
     // If the key cannot be shown, it is expired, because no one could use it.
     const listed = (await client.apiKeys(session.signal)).find(({ prefix }) => prefix.includes(apiKeyPrefix(key) ?? key));
@@ -134,11 +134,11 @@ async function expire(session: Session, access: MeshAccess, written: string | un
       id: 'api-key-id',
       label: 'API key',
       fresh: true,
-      help: 'The one of this console is not among them: "mesh access --renew" replaces it.',
+      help: `The key of this console is not listed. To replace it: quarterdeck mesh access ${target.component.id} --renew`,
       choices: others.map((key) => ({
         value: key.id,
         label: `${key.id}  ${key.prefix}`,
-        detail: `ends ${untilText(key.expiryMs, now)}, last used ${untilText(key.lastSeenMs, now)}`,
+        detail: `expires ${untilText(key.expiryMs, now)}, last used ${untilText(key.lastSeenMs, now)}`,
       })),
     }));
   const key = keys.find(({ id, prefix }) => id === wanted || prefix === wanted);
@@ -146,7 +146,7 @@ async function expire(session: Session, access: MeshAccess, written: string | un
   if (key.id === ownKey?.id) {
     throw new Fault(
       'refused.lockOut',
-      'That is the API key of this console: without it, it could not undo that.',
+      'This console uses that API key and would lose access to the control server.',
       `Replace it: quarterdeck mesh access ${target.component.id} --renew`,
     );
   }
@@ -157,7 +157,7 @@ async function expire(session: Session, access: MeshAccess, written: string | un
     title: `Expire the API key ${key.prefix}`,
     request: `POST /api/v1/apikey/expire: ${key.prefix}`,
     consequences: [
-      'Programs and web pages that use it lose access immediately.',
+      'Programs and web UIs that use it lose access immediately.',
       key.lastSeenMs === undefined ? 'According to the server, it was never used.' : `It was last used ${untilText(key.lastSeenMs, now)}.`,
     ],
     done: async () =>
@@ -165,7 +165,7 @@ async function expire(session: Session, access: MeshAccess, written: string | un
     run: (grant) => client.expireApiKey(grant, key),
   });
   return {
-    message: session.dryRun ? 'Dry run: the key is as before.' : `The API key ${key.prefix} is expired.`,
+    message: session.dryRun ? 'Dry run: the key was not changed.' : `The API key ${key.prefix} is expired.`,
     data: { id: key.id },
   };
 }

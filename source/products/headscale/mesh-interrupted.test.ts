@@ -18,7 +18,7 @@ describe('what comes in between', () => {
     await expect(run('mesh-nodes')).rejects.toMatchObject({ code: 'unreachable.component', remedy: `Start it: quarterdeck start ${id}` });
     await run('start');
     expect(await isThere('old-phone')).toBe(true);
-    expect((await run('mesh-node', ['old-phone', 'delete'])).message).toBe('old-phone was deleted from the mesh.');
+    expect((await run('mesh-node', ['old-phone', 'delete'])).message).toBe('Deleted old-phone from the mesh.');
     expect(await isThere('old-phone')).toBe(false);
   });
 
@@ -53,7 +53,7 @@ describe('what comes in between', () => {
     await expect(forgotten).rejects.toMatchObject({ message: expect.stringMatching(/the control server was restarted/) });
     await fixture.aside('POST', 'debug/node', { user: 'guest', key, name: 'visitor', routes: [] });
     expect((await run('mesh-register', [key], { options: { user: 'guest' } })).message).toMatch(
-      /^visitor is in the mesh as .* and belongs to guest\.$/,
+      /^visitor joined the mesh with address .* and belongs to guest\.$/,
     );
   });
 
@@ -62,7 +62,7 @@ describe('what comes in between', () => {
     await fixture.aside('POST', 'apikey/expire', { id: own?.['id'] });
     await expect(run('mesh-users', [], { kind: 'unattended' })).rejects.toMatchObject({ code: 'refused.apiKey' });
     const { operator, data } = await run('mesh-users', [], { answers: { access: ['make'] } });
-    expect(operator.asked[0]?.label).toBe('It no longer accepts the API key of this console');
+    expect(operator.asked[0]?.label).toBe('mesh-control-server no longer accepts the API key of this console');
     expect(data.users).toHaveLength(3);
   });
 });

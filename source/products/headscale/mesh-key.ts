@@ -103,7 +103,7 @@ async function wishOf(session: Session, input: FlowInput, access: MeshAccess) {
     if (!session.attended || session.dryRun)
       throw new Fault(
         'usage.user',
-        'The control server has no user yet, and a key belongs to one.',
+        'The control server has no users yet, and a key requires one.',
         `Create the first one: quarterdeck mesh user ${access.target.component.id} create NAME`,
       );
     await createUser(session, access, { label: 'Name of the first user' });
@@ -141,7 +141,7 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
   });
   return {
     id: 'key',
-    title: 'A pre-auth key for a node',
+    title: 'Pre-auth key for a node',
     fields: [
       {
         ...common,
@@ -150,8 +150,8 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
         kind: 'choice',
         // The owner of the node must not be guessed.
         value: text('user', choices.length === 1 ? (choices[0]?.value ?? '') : ''),
-        choices: [...choices, ...(withoutUser ? [{ value: nobody, label: 'nobody', detail: 'it belongs to its tags' }] : [])],
-        help: 'The user whom a node belongs to that joins with the key. A server belongs to its tags rather than to a person.',
+        choices: [...choices, ...(withoutUser ? [{ value: nobody, label: 'none', detail: 'the node belongs to its tags' }] : [])],
+        help: 'User that owns the nodes that join with the key. Let a server belong to its tags rather than to a person.',
       },
       {
         ...common,
@@ -177,13 +177,13 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
         'ephemeral',
         'Ephemeral nodes',
         options.ephemeral === true,
-        'Nodes that joined with it are removed automatically after they have been offline for a while.',
+        'Nodes that join with the key are removed automatically after they have been offline for a while.',
       ),
       yesNo(
         'keep',
         'Store in secrets',
         options['no-keep'] !== true,
-        'The server never shows it again. A stored key can be revealed until it is removed: quarterdeck secrets reveal.',
+        'The server never shows the key again. A stored key can be revealed until it is removed: quarterdeck secrets reveal.',
       ),
     ],
     check: ({ user, tags }) => (user === nobody && tagsOf(tags ?? '').length === 0 ? { tags: 'A key without a user requires a tag.' } : {}),
@@ -276,7 +276,7 @@ export const meshExpireKey = onMesh(async (access, session, input) => {
       throw new Fault(
         'usage.key',
         `No pre-auth key "${cleanLine(wanted)}".`,
-        valid.length > 0 ? `Valid ones: ${valid.map(({ id }) => id).join(', ')}.` : 'None is valid.',
+        valid.length > 0 ? `Valid keys: ${valid.map(({ id }) => id).join(', ')}.` : 'There are no valid keys.',
       );
     }
     await session.note('key', key.id);
@@ -287,11 +287,11 @@ export const meshExpireKey = onMesh(async (access, session, input) => {
       right: 'destroy',
       title: `Expire pre-auth key ${key.id} of ${ownerText(key)}`,
       request: `POST /api/v1/preauthkey/expire: ${key.id} (${key.masked})`,
-      consequences: ['Nodes can no longer join with it, and it cannot be made valid again.', 'Nodes that joined with it stay.'],
+      consequences: ['Nodes can no longer join with the key, and it cannot be reactivated.', 'Nodes that joined with it stay.'],
       done: isOver,
       run: (grant) => client.expireKey(grant, key.id),
     });
-    if (session.dryRun) return { message: `Dry run: key ${key.id} is as before.` };
+    if (session.dryRun) return { message: `Dry run: key ${key.id} was not changed.` };
     if (!(await isOver())) {
       const message = `The control server still lists key ${key.id} as valid.`;
       throw new Fault('failed.mesh', message, 'Check its log.');
@@ -301,5 +301,5 @@ export const meshExpireKey = onMesh(async (access, session, input) => {
 });
 
 function labelOf(key: MeshKey): string {
-  return `${key.id}  ${ownerText(key)}  ${keyKind(key)}, ends ${untilText(key.expiryMs, Date.now())}  ${key.masked}`;
+  return `${key.id}  ${ownerText(key)}  ${keyKind(key)}, expires ${untilText(key.expiryMs, Date.now())}  ${key.masked}`;
 }

@@ -29,7 +29,7 @@ describe('the way that the operator came by', () => {
   ])('%s: neither end of it is expired or deleted', async (_, node, connection) => {
     for (const does of [expireNode, deleteNode]) {
       const { step, begun } = stepFor(node, connection);
-      await expect(does(step)).rejects.toMatchObject({ code: 'refused.lockOut', message: expect.stringMatching(/cut it off/) });
+      await expect(does(step)).rejects.toMatchObject({ code: 'refused.lockOut', message: expect.stringMatching(/disconnect you/) });
       expect(begun).toEqual([]);
     }
   });

@@ -43,8 +43,8 @@ async function throwIfOwnConnection({ access, node }: NodeStep, what: string): P
   if (!connection) return;
   throw new Fault(
     'refused.lockOut',
-    `Your own connection to ${access.target.host.name} goes over ${node.name} (${connection.address}): ${what} would cut it off.`,
-    'Reach the host in another way first, by its address outside the mesh.',
+    `Your own connection to ${access.target.host.name} goes over ${node.name} (${connection.address}): ${what} would disconnect you.`,
+    'First connect to the host by its address outside the mesh.',
   );
 }
 
@@ -56,7 +56,7 @@ export async function expireNode(step: NodeStep): Promise<string> {
     title: `Expire ${node.name}`,
     request: `POST /api/v1/node/${node.id}/expire`,
     consequences: [
-      `${node.name} loses its connection immediately, until it is logged in again on the node itself.`,
+      `${node.name} is disconnected immediately, until you log in again on the node itself.`,
       ...(node.routes && node.routes.serving.length > 0 ? [`Its routes become unreachable: ${node.routes.serving.join(', ')}`] : []),
     ],
     done: async () => isPast((await now(step))?.expiryMs, Date.now()),
@@ -70,7 +70,7 @@ export async function setExpiry(step: NodeStep): Promise<string> {
   const written = await textFor(step, {
     id: 'expires',
     label: `Login validity of ${node.name}`,
-    help: `Sends POST /api/v1/node/${node.id}/expire with a day to come. 30d, 26w.`,
+    help: `Sends POST /api/v1/node/${node.id}/expire with the new expiry. For example 30d or 26w.`,
     initial: '180d',
     check: expirationProblem,
     ...{ code: 'usage.duration', remedy: 'For example 180d.' },
@@ -91,7 +91,7 @@ export async function setExpiry(step: NodeStep): Promise<string> {
     throw new Fault(
       'failed.mesh',
       `${node.name} was set to expire ${dateText(atMs)}, but the control server reports ${dateText(seen?.expiryMs)}.`,
-      'Set it with its own command: headscale nodes expire --help',
+      'Set the expiry with the headscale command: headscale nodes expire --help',
     );
   }
   return `${node.name} stays logged in until ${dateText(atMs)}.`;
@@ -117,9 +117,9 @@ export async function renameNode(step: NodeStep): Promise<string> {
   const wanted = await textFor(step, {
     id: 'name',
     label: `New name of ${node.name}`,
-    help: 'Other nodes reach it under this name. Its own host name does not change.',
+    help: 'Other nodes reach this node by this name. Its own host name does not change.',
     initial: node.name,
-    check: (text) => (isName(text) ? undefined : 'Letters, digits and hyphens, 63 at most: it is a name in DNS.'),
+    check: (text) => (isName(text) ? undefined : 'Use up to 63 letters, digits and hyphens: the name is used in DNS.'),
     ...{ code: 'usage.name', remedy: 'Choose another name.' },
   });
   await act(step, 'rename', {
@@ -170,10 +170,9 @@ export async function routeNode(step: NodeStep): Promise<string> {
   // The two exit routes belong together: the server approves the second with the first.
   const exit = exitRoutes.find((route) => offered.includes(route));
   const plain = offered.filter((route) => !exitRoutes.includes(route));
-  const detail = (route: string) =>
-    !available.includes(route) ? 'no longer advertised' : approved.includes(route) ? 'approved' : 'pending';
+  const detail = (route: string) => (!available.includes(route) ? 'not advertised' : approved.includes(route) ? 'approved' : 'waiting');
   const choices: Choice[] = plain.map((route) => ({ value: route, label: route, detail: detail(route) }));
-  if (exit !== undefined) choices.push({ value: 'exit', label: 'Exit node for all traffic (0.0.0.0/0 and ::/0)', detail: detail(exit) });
+  if (exit !== undefined) choices.push({ value: 'exit', label: 'Exit node: all other traffic (0.0.0.0/0 and ::/0)', detail: detail(exit) });
   // Before 0.26 each route requires its own request.
   const { client } = access;
   const sends =
@@ -194,8 +193,8 @@ export async function routeNode(step: NodeStep): Promise<string> {
   if (unheard !== undefined) {
     throw new Fault(
       'refused.version',
-      `${node.name} does not advertise ${unheard}. Before 0.26 only advertised routes can be approved.`,
-      `It offers ${available.join(', ') || 'nothing'}.`,
+      `${node.name} does not advertise ${unheard}. Before Headscale 0.26, only advertised routes can be approved.`,
+      `It advertises ${available.join(', ') || 'no routes'}.`,
     );
   }
   const dropped = approved.filter((route) => !wanted.includes(route));
@@ -227,7 +226,7 @@ export async function deleteNode(step: NodeStep): Promise<string> {
     done: async () => (await now(step)) === undefined,
     run: (grant) => access.client.deleteNode(grant, node),
   });
-  return `${node.name} was deleted from the mesh.`;
+  return `Deleted ${node.name} from the mesh.`;
 }
 
 const isSameSet = (one: readonly string[], other: readonly string[]) =>
@@ -242,7 +241,7 @@ function routesWritten(written: string, offered: readonly string[], name: string
     throw new Fault(
       'usage.route',
       `"${cleanLine(strange)}" is not a route.`,
-      `${name} offers ${offered.join(', ')}; all, none and exit can be written too.`,
+      `${name} advertises ${offered.join(', ')}. You can also use all, none or exit.`,
     );
   }
   return wanted;

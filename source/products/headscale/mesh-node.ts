@@ -63,7 +63,7 @@ export const meshNode = onMesh(async (access, session, input) => {
     const node = before ? nodes.find(({ id }) => id === before.id) : found(nodes, written);
     if (!node) {
       const name = before?.name ?? written;
-      if (action === 'delete') return { message: `${name} was deleted from the mesh.`, data: { id: before?.id, name, action } };
+      if (action === 'delete') return { message: `Deleted ${name} from the mesh.`, data: { id: before?.id, name, action } };
       throw new Fault('usage.node', `${name} has left the mesh in the meantime.`, 'Choose another node.');
     }
     if (!before) await session.note('node', JSON.stringify({ id: node.id, name: node.name }));
@@ -76,7 +76,7 @@ export const meshNode = onMesh(async (access, session, input) => {
 
 async function perform({ does }: NodeAction, step: NodeStep): Promise<string> {
   const done = await does(step);
-  return step.session.dryRun ? `Dry run: ${step.node.name} is as before.` : done;
+  return step.session.dryRun ? `Dry run: ${step.node.name} was not changed.` : done;
 }
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one loop, in which Esc returns to the list, and from the list ends the flow
@@ -98,7 +98,7 @@ async function goThrough(session: Session, access: MeshAccess, first: string | u
           id: `node${step}`,
           fresh: true,
           label: labelOfList(nodes),
-          help: done.length > 0 ? 'Esc leaves.' : 'Esc leaves, with nothing changed.',
+          help: done.length > 0 ? 'Esc exits.' : 'Esc exits without changes.',
           choices: choicesOf(nodes),
           ...(last !== undefined && { initial: last }),
         }),
@@ -165,7 +165,7 @@ function choicesOf(nodes: readonly MeshNode[]): readonly Choice[] {
 function detailsOf({ hostname, joined, createdMs, lastSeenMs, routes }: MeshNode): string {
   const now = Date.now();
   const parts = [
-    ...(hostname !== '' ? [`calls itself ${hostname}`] : []),
+    ...(hostname !== '' ? [`reports the host name ${hostname}`] : []),
     ...(joined !== '' ? [`joined by ${joined.replace(/^by /, '')}${createdMs === undefined ? '' : ` ${untilText(createdMs, now)}`}`] : []),
     ...(lastSeenMs !== undefined ? [`last seen ${untilText(lastSeenMs, now)}`] : []),
     ...(routes && routes.serving.length > 0 ? [`routes to ${routes.serving.join(', ')}`] : []),
@@ -195,7 +195,7 @@ function namedAction({ target, client }: MeshAccess, written: string, node: Mesh
   if (action.id === 'routes' && node.routes && node.routes.available.length + node.routes.approved.length === 0) {
     throw new Fault(
       'refused.noRoutes',
-      `${node.name} offers no routes.`,
+      `${node.name} advertises no routes.`,
       'On the node: tailscale set --advertise-routes 192.168.1.0/24, or --advertise-exit-node.',
     );
   }
@@ -203,7 +203,7 @@ function namedAction({ target, client }: MeshAccess, written: string, node: Mesh
     throw new Fault(
       'refused.version',
       'Nodes that never expire require Headscale 0.29 or later.',
-      `Set a late day instead: quarterdeck mesh node ${target.component.id} ${node.name} expires 3650d`,
+      `Set a distant expiry instead: quarterdeck mesh node ${target.component.id} ${node.name} expires 3650d`,
     );
   }
   return action;
@@ -212,7 +212,7 @@ function namedAction({ target, client }: MeshAccess, written: string, node: Mesh
 /** Lets in a node that was told to log in. */
 export const meshRegister = onMesh((access, session, input) => {
   const { client } = access;
-  return unlessCancelled(session, 'No node was registered. It keeps waiting for a while.', async () => {
+  return unlessCancelled(session, 'No node was registered. The node keeps waiting for a while.', async () => {
     const key = await askKey(session, wordsOf(input));
     const user = await askUser(session, access, optionOf(input, 'user'));
     const [before] = session.noted('nodes');
@@ -234,7 +234,7 @@ export const meshRegister = onMesh((access, session, input) => {
     if (!node) return { message: 'Dry run: no node was registered.' };
     const address = node.addresses[0];
     return {
-      message: `${node.name} is in the mesh${address === undefined ? '' : ` as ${address}`}, and belongs to ${user.name}.`,
+      message: `${node.name} joined the mesh${address === undefined ? '' : ` with address ${address}`} and belongs to ${user.name}.`,
       data: { id: node.id, name: node.name, user: user.name, addresses: node.addresses },
     };
   });

@@ -33,7 +33,7 @@ describe('the policy (R62)', () => {
     ).toMatch(/8096,8920/);
     expect(await policyText()).toBe(after);
     const same = await run('mesh-edit-policy', [], { stdin: after });
-    expect(same.message).toMatch(/nothing was changed/);
+    expect(same.message).toMatch(/the new text is the same/);
   });
 
   test('one with a mistake is not set; the place is said, and what the server says of it', async () => {
@@ -41,8 +41,8 @@ describe('the policy (R62)', () => {
     const bad = before.replace('"tag:media:8096', '"tag:cinema:8096');
     await expect(run('mesh-edit-policy', [], { stdin: bad })).rejects.toMatchObject({ code: 'refused.blocked' });
     const findings = fixture.practice.operator.reviews[0]?.findings.map(({ message }) => message) ?? [];
-    expect(findings[0]).toMatch(/^Line 13, column \d+: "tag:cinema" is not defined under tagOwners/);
-    expect(findings.join(' ')).toMatch(/The control server says: .*tag not found: "tag:cinema"/);
+    expect(findings[0]).toMatch(/^Line 13, column \d+: "tag:cinema" is not under tagOwners/);
+    expect(findings.join(' ')).toMatch(/The control server reports: .*tag not found: "tag:cinema"/);
     expect(await policyText()).toBe(before);
   });
 
@@ -50,9 +50,9 @@ describe('the policy (R62)', () => {
     const before = await policyText();
     const open = before.replace('"tag:media:8096', '"*:8096');
     await expect(run('mesh-edit-policy', [], { stdin: open, takes: { 'policy-1': ['cancel'] } })).rejects.toMatchObject({
-      message: 'The policy is as before.',
+      message: 'The policy was not changed.',
     });
-    expect((await run('mesh-edit-policy', [], { stdin: open, dryRun: true })).message).toBe('Dry run: the policy is as before.');
+    expect((await run('mesh-edit-policy', [], { stdin: open, dryRun: true })).message).toBe('Dry run: the policy was not changed.');
     await expect(run('mesh-edit-policy', [], { stdin: '  ' })).rejects.toMatchObject({ code: 'usage.policy' });
     await expect(run('mesh-edit-policy', [], { kind: 'unattended' })).rejects.toMatchObject({ code: 'refused.noTerminal' });
     expect(await policyText()).toBe(before);

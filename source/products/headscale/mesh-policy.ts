@@ -33,7 +33,7 @@ async function judge(session: Session, { client }: MeshAccess, text: string): Pr
     return { findings: own.map((finding) => (finding.level === 'error' ? { ...finding, level: 'warning' } : finding)), server: 'takes it' };
   }
   const isKnown = own.some(({ level }) => level === 'error');
-  const theirs = said.map((line) => locateComplaint(text, `The control server says: ${line}`));
+  const theirs = said.map((line) => locateComplaint(text, `The control server reports: ${line}`));
   return { findings: isKnown ? [...own, ...theirs] : [...theirs, ...own], server: 'refuses it' };
 }
 
@@ -41,7 +41,7 @@ export const meshPolicy = onMesh(async (access, session) => {
   const policy = await access.client.policy(session.signal);
   if (!policy) {
     return {
-      message: `No policy is set: every node reaches every other. Set one: quarterdeck mesh edit-policy ${access.target.component.id}`,
+      message: `No policy is set: every node can reach every other node. Set one: quarterdeck mesh edit-policy ${access.target.component.id}`,
       data: { policy: null, updatedAt: null, findings: [] },
     };
   }
@@ -57,7 +57,7 @@ export const meshPolicy = onMesh(async (access, session) => {
     });
   const errors = findings.filter(({ level }) => level === 'error').length;
   const said =
-    findings.length === 0 ? 'nothing is wrong with it' : errors > 0 ? countText(errors, 'mistake') : countText(findings.length, 'remark');
+    findings.length === 0 ? 'no problems found' : errors > 0 ? countText(errors, 'error') : countText(findings.length, 'warning');
   return {
     message: `Current policy: ${said}.`,
     data: { policy: policy.text, updatedAt: jsonTime(policy.updatedMs), findings },
@@ -67,7 +67,7 @@ export const meshPolicy = onMesh(async (access, session) => {
 export const meshEditPolicy = onMesh(async (access, session, input) => {
   await throwIfFile(access);
   const before = await access.client.policy(session.signal);
-  const left = { message: 'The policy is as before.', remedy: 'Resume your edit: quarterdeck run' };
+  const left = { message: 'The policy was not changed.', remedy: 'Resume your edit: quarterdeck run' };
   return unlessCancelled(session, left, () => rounds(session, input, access, before?.text));
 });
 
@@ -76,8 +76,8 @@ async function throwIfFile({ target }: MeshAccess): Promise<void> {
   const file = (await settingOf(target, 'HEADSCALE_POLICY_PATH', ['policy', 'path'])) ?? '';
   throw new Fault(
     'refused.policyFile',
-    `The policy of ${target.component.id} is a file${file === '' ? '' : ` (${file} in its container)`}: its configuration says policy.mode: file.`,
-    'Edit the file and restart it, or set policy.mode to database in its configuration: then it is set from here.',
+    `The policy of ${target.component.id} is in a file${file === '' ? '' : ` (${file} in its container)`}: its configuration sets policy.mode to file.`,
+    'Edit the file and restart the server, or set policy.mode to database in its configuration to edit the policy here.',
   );
 }
 
@@ -90,14 +90,14 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
   for (let round = 1; ; round++) {
     text = input.stdin ? piped(input.stdin) : await editedText(session, name, text, 'policy');
     if (text !== draft) await session.note(draftStep, text);
-    if (text === before) return { message: 'The policy is as before: nothing was changed in it.', data: { changed: false } };
+    if (text === before) return { message: 'The policy was not changed: the new text is the same.', data: { changed: false } };
     const judgement = await judge(session, access, text);
     const warnings = await connectionFindings(access, text);
     const review = reviewOf({ before, text, judgement, warnings, isPiped: input.stdin !== undefined, minor: client.version.minor });
     const choice = await session.review({ id: `policy-${round}`, ...review });
-    if (session.dryRun) return { message: 'Dry run: the policy is as before.', data: { changed: false, findings: judgement.findings } };
+    if (session.dryRun) return { message: 'Dry run: the policy was not changed.', data: { changed: false, findings: judgement.findings } };
     if (choice === 'edit') continue;
-    if (choice !== 'set') throw new Fault('interrupted.cancelled', 'The policy is as before.', 'Start it again.');
+    if (choice !== 'set') throw new Fault('interrupted.cancelled', 'The policy was not changed.', 'Run the command again.');
     await actOn(session, access, {
       id: 'set-policy',
       right: 'operate',
@@ -124,10 +124,10 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
 }
 
 function piped(bytes: Uint8Array): string {
-  if (bytes.length > largestBytes) throw new Fault('usage.policy', 'That is more than a megabyte, and no policy.', 'Pipe the policy in.');
+  if (bytes.length > largestBytes) throw new Fault('usage.policy', 'The input is larger than 1 MB.', 'Pipe in only the policy.');
   const text = textOfPeople(bytes, 'the input', 'usage.policy');
   if (text.trim() !== '') return text;
-  throw new Fault('usage.policy', 'Nothing was piped in.', 'For example: quarterdeck mesh edit-policy COMPONENT --stdin < policy.hujson');
+  throw new Fault('usage.policy', 'The input is empty.', 'For example: quarterdeck mesh edit-policy COMPONENT --stdin < policy.hujson');
 }
 
 /** Returns the effect of a policy on the operator's own connection, if that goes over the mesh. */
@@ -165,7 +165,7 @@ function reviewOf({ before, text, judgement, warnings, isPiped, minor }: Reviewe
     findings,
     summary: judgement.server === 'takes it' ? `Accepted by the control server; ${change}.` : `Changes the policy: ${change}.`,
     actions: [
-      { id: 'set', label: 'Set it', ...(mistakes > 0 && { blocked: `${countText(mistakes, 'mistake')} to fix first` }) },
+      { id: 'set', label: 'Set it', ...(mistakes > 0 && { blocked: `${countText(mistakes, 'error')} to fix first` }) },
       ...(isPiped ? [] : [{ id: 'edit', label: 'Edit it again' }]),
       { id: 'cancel', label: 'Discard the change' },
     ],
@@ -177,7 +177,7 @@ function findingOf({ level, message, line, column }: PolicyFinding, at: number):
     id: `policy-${at}`,
     level: level === 'error' ? 'blocking' : 'warning',
     message: `Line ${line}, column ${column}: ${message}`,
-    advice: level === 'error' ? 'Fix it, and set it again.' : 'Check whether this is intended.',
+    advice: level === 'error' ? 'Fix it, then set the policy again.' : 'Check whether this is intended.',
   };
 }
 

@@ -70,26 +70,25 @@ export function onMesh(run: (access: MeshAccess, ...args: Parameters<Procedure>)
 
 async function meshOf(session: Session, input: FlowInput, context: FlowContext): Promise<MeshAccess> {
   const entrance = await entranceOf(session, input, context);
+  const { id } = entrance.target.component;
   const access = entrance.kept === undefined ? undefined : await enterWith(entrance.target, entrance.kept, session.signal);
   if (access) {
     const leftMs = (access.ownKey?.expiryMs ?? Number.POSITIVE_INFINITY) - Date.now();
     if (leftMs < soonMs) {
       const days = Math.max(0, Math.floor(leftMs / dayMs));
-      showNote(
-        session,
-        `The API key of this console ends in ${days} days. Renew it: quarterdeck mesh access ${entrance.target.component.id} --renew`,
-      );
+      tellAside(session, `The API key of this console expires in ${days} days. Renew it: quarterdeck mesh access ${id} --renew`);
     }
     return access;
   }
   if (!session.attended || session.readOnly || session.dryRun) throw noAccess(entrance);
   const chosen = await session.ask.choice({
     id: 'access',
-    label: entrance.kept === undefined ? 'This console has no API key for it yet' : 'It no longer accepts the API key of this console',
+    label:
+      entrance.kept === undefined ? `This console has no API key for ${id} yet` : `${id} no longer accepts the API key of this console`,
     help: `An API key allows any query and change. A new one is created in the container: headscale apikeys create --expiration ${usualKeyDays}d`,
     choices: [
       { value: 'make', label: 'Create one', detail: `valid for ${usualKeyDays} days, stored in the secrets` },
-      { value: 'give', label: 'Type one that I have' },
+      { value: 'give', label: 'Enter an existing one' },
     ],
     initial: 'make',
   });
@@ -161,7 +160,7 @@ export async function promptApiKey(session: Session, entrance: MeshEntrance): Pr
     await session.ask.secret({
       id: 'api-key',
       label: `API key of ${target.component.id}`,
-      help: 'It is sent in a header of GET /api/v1/apikey, and stored in the secrets if the server accepts it.',
+      help: 'Sent in a header of GET /api/v1/apikey, and stored in the secrets if the server accepts it.',
       check: apiKeyProblem,
     })
   ).trim();
@@ -192,11 +191,11 @@ function keyIn(stdout: string): string | undefined {
 
 function notMade({ container }: MeshTarget, exitCode: number, stderr: string): Fault {
   if (exitCode === 126 || exitCode === 127) {
-    const remedy = 'Create a key on the server (headscale apikeys create), and type it: quarterdeck mesh access COMPONENT --give';
+    const remedy = 'Create a key on the server (headscale apikeys create), then enter it: quarterdeck mesh access COMPONENT --give';
     return new Fault('failed.access', `${container.name} has no command "headscale".`, remedy);
   }
   const reported = /"error"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(stderr)?.[1] ?? stderr.trim().split('\n').at(-1) ?? '';
-  const words = cleanLine(reported).replace(/\.$/, '') || `the command ended with ${exitCode}`;
+  const words = cleanLine(reported).replace(/\.$/, '') || `the command exited with code ${exitCode}`;
   return new Fault('failed.access', `No API key was created in ${container.name}: ${words}.`, 'Check its log.');
 }
 

@@ -39,7 +39,7 @@ export const meshUser = onMesh((access, session, input) => {
       return outcome('renamed', `Renamed ${user.name} to ${wanted}.`, { user: wanted, before: user.name });
     }
     await deleteUser(session, access, user);
-    return outcome('deleted', `The user ${user.name} was deleted.`, { user: user.name });
+    return outcome('deleted', `Deleted user ${user.name}.`, { user: user.name });
   });
 });
 
@@ -58,9 +58,9 @@ export async function chosenUser(session: Session, { client }: MeshAccess, writt
 /** Returns undefined if the text can be the name of a user, in the form of policies but without a marker. */
 function userNameProblem(name: string, users: readonly MeshUser[]): string | undefined {
   const text = name.trim();
-  if (text.length < 2) return 'A name has at least two characters.';
+  if (text.length < 2) return 'Use at least two characters.';
   if (!/^[A-Za-z][A-Za-z0-9._@-]*$/.test(text) || (text.match(/@/g) ?? []).length > 1)
-    return 'Letters, digits, dots, hyphens, underscores and one @, a letter first.';
+    return 'Use letters, digits, dots, hyphens, underscores and at most one @, starting with a letter.';
   return users.some((user) => user.name === text) ? `User ${text} already exists.` : undefined;
 }
 
@@ -103,7 +103,7 @@ async function throwIfNamed(session: Session, { client, target }: MeshAccess, us
   if (!policy || !namesUser(policy.text, user)) return;
   throw new Fault(
     'refused.policyNames',
-    `The policy refers to ${user.name}: with the user ${what} it would be invalid, and the control server might not start again.`,
+    `The policy refers to ${user.name}: with the user ${what}, it would be invalid, and the control server might not start again.`,
     `Change the policy first: quarterdeck mesh edit-policy ${target.component.id}`,
   );
 }
@@ -136,7 +136,7 @@ async function deleteUser(session: Session, access: MeshAccess, user: MeshUser):
       `Delete them first: quarterdeck mesh node ${target.component.id}`,
     );
   }
-  await throwIfNamed(session, access, user, 'gone');
+  await throwIfNamed(session, access, user, 'deleted');
   const open = keys.filter(({ owner, expiryMs }) => owner === user.name && !isPast(expiryMs, Date.now()));
   await actOn(session, access, {
     id: 'delete-user',
@@ -145,9 +145,7 @@ async function deleteUser(session: Session, access: MeshAccess, user: MeshUser):
     request: `DELETE /api/v1/user/${user.id}`,
     consequences: [
       `The user ${user.name} is deleted and can no longer log in.`,
-      open.length > 0
-        ? `${countText(open.length, 'pre-auth key')} that nodes could still join with are deleted too.`
-        : 'No pre-auth key is lost that is still valid.',
+      open.length > 0 ? `${countText(open.length, 'valid pre-auth key')} will be deleted too.` : 'No valid pre-auth keys are lost.',
     ],
     done: async () => !(await client.users(session.signal)).some(({ id }) => id === user.id),
     run: (grant) => client.deleteUser(grant, user),

@@ -59,7 +59,7 @@ export function apiKeyStatus({ expiryMs }: MeshApiKey, nowMs: number): KeyStatus
 export function expirationProblem(text: string): string | undefined {
   const seconds = parseDuration(text);
   if (seconds === undefined) return durationProblem(text);
-  if (seconds < 60) return 'That is less than a minute: write 12h or 30d.';
+  if (seconds < 60) return 'Enter at least one minute, such as 12h or 30d.';
   return seconds > tenYearsSeconds ? 'More than ten years is not allowed: a lost key would stay valid.' : undefined;
 }
 
@@ -97,7 +97,7 @@ export function itemNamed<T extends { id: string; name: string }>(
   const [only, another] = byId ? [byId] : matches;
   if (only && !another) return only;
   if (another) {
-    const remedy = `Name one by its number: ${matches.map(({ id }) => cleanLine(id)).join(', ')}.`;
+    const remedy = `Specify one by its number: ${matches.map(({ id }) => cleanLine(id)).join(', ')}.`;
     throw new Fault(`usage.${noun}`, `Several ${noun}s are called ${cleanLine(written)}.`, remedy);
   }
   const names = items.map(({ name }) => name);

@@ -137,7 +137,7 @@ describe('users', () => {
     const { data, operator } = await run('mesh-users');
     expect(data.users.map(({ name }) => name)).toEqual(['captain', 'mate', 'guest', 'cook']);
     expect(operator.shown[0]).toMatchObject({ kind: 'table' });
-    expect((await run('mesh-user', ['delete', 'cook'])).message).toBe('The user cook was deleted.');
+    expect((await run('mesh-user', ['delete', 'cook'])).message).toBe('Deleted user cook.');
   });
 
   test('one that has nodes, or that the policy names, stays: the control server might not start again', async () => {
@@ -189,7 +189,7 @@ describe('nodes', () => {
     const { operator } = await run('mesh-node', ['guest-phone', 'expire']);
     expect(operator.confirmations[0]).toMatchObject({
       title: 'Expire guest-phone',
-      consequences: [expect.stringMatching(/loses its connection immediately/)],
+      consequences: [expect.stringMatching(/is disconnected immediately/)],
     });
     expect(await nodeNamed('guest-phone')).toMatchObject({ expired: true });
     expect((await run('mesh-node', ['guest-phone', 'expire'])).operator.confirmations).toEqual([]);

@@ -3,8 +3,8 @@ import { lazyFlows, resumable } from '../../flows/flow.ts';
 const about = { about: 'component', speaks: 's3' } as const;
 
 const keyFlags = {
-  'access-key': { meaning: 'access key of another user than the one it was deployed with; prompts for the secret key', value: 'NAME' },
-  region: { meaning: 'that it was set up with (default: us-east-1)', value: 'NAME' },
+  'access-key': { meaning: 'access key of a user other than the deployed one; prompts for the secret key', value: 'NAME' },
+  region: { meaning: 'region of the server (default: us-east-1)', value: 'NAME' },
 } as const;
 
 export const objectStorageFlows = lazyFlows(about, [
@@ -19,7 +19,7 @@ export const objectStorageFlows = lazyFlows(about, [
   },
   {
     verb: 'objects get',
-    title: 'Download an object',
+    title: 'Download an object to a file',
     summary: 'Downloads an object from the object storage to a file on this machine. The file appears when the download is complete.',
     right: 'operate',
     usage: 'BUCKET/KEY [FILE]',
@@ -28,9 +28,9 @@ export const objectStorageFlows = lazyFlows(about, [
   },
   {
     verb: 'objects put',
-    title: 'Upload a file',
+    title: 'Upload a file as an object',
     summary:
-      'Uploads a file from this machine to the object storage, over 100 MB in parts. An interrupted upload leaves nothing behind. Shows what would be replaced first.',
+      'Uploads a file from this machine to the object storage, over 100 MB in parts. An interrupted upload leaves nothing behind. First shows what would be replaced.',
     ...resumable('operate'),
     usage: 'FILE BUCKET/[KEY]',
     flags: keyFlags,
@@ -54,7 +54,7 @@ export const objectStorageFlows = lazyFlows(about, [
     flags: {
       ...keyFlags,
       for: { meaning: 'validity (default: 1h)', value: 'DURATION' },
-      base: { meaning: 'address of the server for others, e.g. https://s3.example.org', value: 'URL' },
+      base: { meaning: 'server address for users of the link, e.g. https://s3.example.org', value: 'URL' },
       plain: { meaning: 'print only the link, to a pipe' },
     },
     load: async () => (await import('./objects-link.ts')).objectsLink,

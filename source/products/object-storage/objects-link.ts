@@ -35,7 +35,7 @@ export const objectsLink: Procedure = async (session, input, context) => {
   });
   if (!made) return { message: 'Dry run: no link was created.' };
   const until = new Date(made.untilMs).toISOString();
-  const near = ` It uses ${own.host}, which is reachable only on ${input.engineName}: set the address for others with --base.`;
+  const near = ` It uses ${own.host}, which is reachable only on ${input.engineName}: use --base to set an address that others can reach.`;
   return {
     message: `Anyone with the link can read ${shown(name)} until ${until}.${base === undefined && address.near ? near : ''}`,
     data: { ...name, until },
@@ -61,7 +61,7 @@ export const objectsCheck: Procedure = async (session, input, context) => {
     exitCode: holds ? 0 : 1,
   });
   // The link contains its expiry time, so no request is needed.
-  if (window && nowMs >= window.untilMs) return said(`The link to ${path} has expired ${agoText(nowMs - window.untilMs)}.`, false, false);
+  if (window && nowMs >= window.untilMs) return said(`The link to ${path} expired ${agoText(nowMs - window.untilMs)}.`, false, false);
   const { endpoint } = await readEndpoint(session, input, context);
   const refused = await tryLink(endpoint, url, session.signal);
   if (refused?.code === 'refused.expired')
@@ -71,7 +71,7 @@ export const objectsCheck: Procedure = async (session, input, context) => {
       true,
     );
   if (refused) throw refused;
-  return said(`The link to ${path} holds${window ? ` for another ${durationText(window.untilMs - nowMs)}` : ''}.`, true, true);
+  return said(`The link to ${path} is valid${window ? ` for another ${durationText(window.untilMs - nowMs)}` : ''}.`, true, true);
 };
 
 function decoded(path: string): string {
@@ -85,7 +85,7 @@ function decoded(path: string): string {
 function linkProblem(text: string): string | undefined {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'Not a link: links start with http:// or https://.';
-  return url.searchParams.has('X-Amz-Signature') ? undefined : 'The link has no signature and gives no access.';
+  return url.searchParams.has('X-Amz-Signature') ? undefined : 'The link has no signature, so it grants no access.';
 }
 
 function secondsOf(written: string | undefined): number {

@@ -35,17 +35,17 @@ export const objectsGet: Procedure = async (session, input, context) => {
           come += count;
           session.progress({
             id: 'get',
-            label: `Fetching ${shown(name)}, ${bytesText(come)} of ${bytesText(expected)}`,
+            label: `Downloading ${shown(name)}, ${bytesText(come)} of ${bytesText(expected)}`,
             fraction: expected === 0 ? 1 : come / expected,
           });
         });
         if (size !== expected)
-          throw new Fault('failed.objects', `${shown(name)} came with ${bytesText(size)} of ${bytesText(expected)}.`, 'Fetch it again.');
+          throw new Fault('failed.objects', `${shown(name)}: received ${bytesText(size)} of ${bytesText(expected)}.`, 'Download again.');
         return size;
       }),
   });
-  if (size === undefined) return { message: 'Dry run: nothing was fetched.' };
-  session.progress({ id: 'get', label: 'Fetched', fraction: 1, done: true });
+  if (size === undefined) return { message: 'Dry run: nothing was downloaded.' };
+  session.progress({ id: 'get', label: 'Downloaded', fraction: 1, done: true });
   return { message: `${file}: ${bytesText(size)}.`, data: { file: path, ...name, sizeBytes: size } };
 };
 
@@ -55,7 +55,7 @@ const uploadStep = 'upload';
 
 export const objectsPut: Procedure = async (session, input, context) => {
   const [file, to] = wordsUpTo(2, input, { takes: 'One file at a time', remedy: `quarterdeck ${putUsage}` });
-  const check = (text: string) => (text.trim() === '' ? 'Name a file.' : undefined);
+  const check = (text: string) => (text.trim() === '' ? 'Enter a file path.' : undefined);
   const written = file ?? (await session.ask.text({ id: 'file', label: 'File on this machine', check }));
   const source = await openLocalSource(fileOf(written));
   const word = to ?? (await promptObject(session, 'Object', 'BUCKET/KEY, or BUCKET/ for the name of the file'));
@@ -78,13 +78,13 @@ export const objectsPut: Procedure = async (session, input, context) => {
     request: `${inParts ? 'POST parts of' : 'PUT'} ${shown(name)}, ${size}`,
     limitMs: transferLimitMs,
     run: async (grant) => {
-      session.progress({ id: 'put', label: `Storing ${shown(name)}, ${size}` });
+      session.progress({ id: 'put', label: `Uploading ${shown(name)}, ${size}` });
       if (inParts) {
         began = store.begin(grant, name);
         const upload = await began;
         await session.note(uploadStep, upload);
         await store.putParts(grant, name, upload, source, (part, parts) =>
-          session.progress({ id: 'put', label: `Storing ${shown(name)}, part ${part} of ${parts}`, fraction: part / parts }),
+          session.progress({ id: 'put', label: `Uploading ${shown(name)}, part ${part} of ${parts}`, fraction: part / parts }),
         );
         isJoined = true;
       } else await store.put(grant, name, source);
@@ -95,11 +95,11 @@ export const objectsPut: Procedure = async (session, input, context) => {
       if (upload !== undefined) await store.giveUp(grant, name, upload);
     },
   });
-  if (!stored) return { message: 'Dry run: nothing was stored.' };
+  if (!stored) return { message: 'Dry run: nothing was uploaded.' };
   await throwUnlessWhole(store, name, source.sizeBytes, session.signal);
-  session.progress({ id: 'put', label: 'Stored', fraction: 1, done: true });
+  session.progress({ id: 'put', label: 'Uploaded', fraction: 1, done: true });
   return {
-    message: `${shown(name)} is stored, ${size}.`,
+    message: `Uploaded ${shown(name)}, ${size}.`,
     data: { ...name, sizeBytes: source.sizeBytes, inParts, replaced: there !== undefined },
   };
 };
@@ -110,7 +110,7 @@ async function giveUpEarlier(session: Session, store: ObjectStore, name: ObjectN
     await session.act({
       id: `abort ${upload}`,
       right: 'operate',
-      request: `DELETE the parts of ${shown(name)} that came before`,
+      request: `DELETE the parts of ${shown(name)} left by the interrupted upload`,
       run: (grant) => store.giveUp(grant, name, upload),
     });
 }
@@ -127,7 +127,7 @@ async function throwUnlessWhole(store: ObjectStore, name: ObjectName, sizeBytes:
   if (found?.sizeBytes === sizeBytes) return;
   throw new Fault(
     'failed.objects',
-    `${shown(name)} is ${found ? `${bytesText(found.sizeBytes)} there, and not ${bytesText(sizeBytes)}` : 'not there'}.`,
+    `${shown(name)} is ${found ? `${bytesText(found.sizeBytes)} on the server instead of ${bytesText(sizeBytes)}` : 'missing on the server'}.`,
     'Another client may have changed it. Upload it again.',
   );
 }
@@ -155,8 +155,8 @@ export const objectsRemove: Procedure = async (session, input, context) => {
   if (await store.facts(name, session.signal))
     throw new Fault(
       'failed.objects',
-      `${shown(name)} is still there.`,
-      'Another client may have written it, or the bucket locks its objects.',
+      `${shown(name)} still exists.`,
+      'Another client may have written it again, or the bucket locks its objects.',
     );
-  return { message: `${shown(name)} is removed.`, data: name };
+  return { message: `Removed ${shown(name)}.`, data: name };
 };

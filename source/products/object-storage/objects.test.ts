@@ -68,7 +68,7 @@ describe('objects of the object storage (R40)', () => {
   test('stored, listed, fetched, removed, with what is lost told before', async () => {
     const path = await file('a.txt', 'hello');
     expect(await run(objectsPut, [path, 'crate/'])).toMatchObject({
-      message: 'crate/a.txt is stored, 5 B.',
+      message: 'Uploaded crate/a.txt, 5 B.',
       data: { inParts: false, replaced: false },
     });
     expect(stored('a.txt')).toBe('hello');
@@ -83,7 +83,7 @@ describe('objects of the object storage (R40)', () => {
       title: 'Replace crate/a.txt',
       consequences: [expect.stringMatching(/^The current object is lost: 5 B, stored /)],
     });
-    expect((await run(objectsRemove, ['crate/a.txt'])).message).toBe('crate/a.txt is removed.');
+    expect((await run(objectsRemove, ['crate/a.txt'])).message).toBe('Removed crate/a.txt.');
     expect(fixture.operator.confirmations[0]).toMatchObject({ title: 'Remove crate/a.txt' });
     expect(stored('a.txt')).toBeUndefined();
     await expect(run(objectsRemove, ['crate/a.txt'])).rejects.toMatchObject({ code: 'usage.object' });
@@ -95,7 +95,7 @@ describe('objects of the object storage (R40)', () => {
     expect(server.buckets.get('crate')?.get('large')?.body.length).toBe(101_000_000);
     expect(server.requests.filter((request) => request.includes('partNumber='))).toHaveLength(7);
     expect(server.uploads.size).toBe(0);
-    expect(fixture.operator.steps.some(({ label }) => label === 'Storing crate/large, part 3 of 7')).toBe(true);
+    expect(fixture.operator.steps.some(({ label }) => label === 'Uploading crate/large, part 3 of 7')).toBe(true);
   });
 
   test('a part that is refused, and a cancel in the middle, leave nothing there (R40)', { timeout: 60_000 }, async () => {
@@ -171,7 +171,7 @@ describe('links (R40)', () => {
 
   test('a link lets in for as long as it was said, and is kept nowhere', async () => {
     const { message, data } = await run(objectsLink, ['crate/a.txt'], { for: '10m' });
-    expect(message).toMatch(/^Anyone with the link can read crate\/a\.txt until .* set the address for others with --base\.$/);
+    expect(message).toMatch(/^Anyone with the link can read crate\/a\.txt until .* use --base to set an address that others can reach\.$/);
     expect(Date.parse((data as { until: string }).until) - Date.now()).toBeGreaterThan(9 * 60_000);
     const link = linkOf();
     expect(await (await fetch(link)).text()).toBe('hello');
@@ -190,7 +190,7 @@ describe('links (R40)', () => {
     const link = linkOf().replace(/X-Amz-Date=\d{8}T\d{6}Z/, 'X-Amz-Date=20260101T000000Z');
     const before = server.requests.length;
     const { message, exitCode } = await check(link);
-    expect(message).toMatch(/^The link to crate\/a\.txt has expired .* ago\.$/);
+    expect(message).toMatch(/^The link to crate\/a\.txt expired .* ago\.$/);
     expect(exitCode).toBe(1);
     expect(server.requests.length).toBe(before);
   });

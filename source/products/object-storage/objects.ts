@@ -53,23 +53,19 @@ export async function requireObject(session: Session, word: string | undefined, 
   return objectNamed(word ?? (await promptObject(session, 'Object', 'BUCKET/KEY')), usage);
 }
 
-export function promptObject(session: Session, label: string, help: string): Promise<string> {
-  return session.ask.text({ id: 'object', label, help, check: (text) => (text.includes('/') ? undefined : 'Write BUCKET/KEY.') });
+export function askObject(session: Session, label: string, help: string): Promise<string> {
+  return session.ask.text({ id: 'object', label, help, check: (text) => (text.includes('/') ? undefined : 'Enter BUCKET/KEY.') });
 }
 
 export async function factsOf(store: ObjectStore, name: ObjectName, signal: AbortSignal): Promise<StoredObject> {
   const facts = await store.facts(name, signal);
   if (facts) return facts;
-  throw new Fault(
-    'usage.object',
-    `No object ${shown(name)}.`,
-    `"quarterdeck objects list COMPONENT ${name.bucket}" lists those that exist.`,
-  );
+  throw new Fault('usage.object', `No object ${shown(name)}.`, `List the objects: quarterdeck objects list COMPONENT ${name.bucket}`);
 }
 
 export function objectNamed(word: string, usage: string): ObjectName {
   const name = splitName(word, usage);
-  if (name.key === '') throw wrong(`"${cleanLine(word)}" is not the path of an object.`, usage);
+  if (name.key === '') throw wrong(`"${cleanLine(word)}" does not name an object.`, usage);
   return name;
 }
 
@@ -77,8 +73,8 @@ export function objectNamed(word: string, usage: string): ObjectName {
 function splitName(word: string, usage: string): ObjectName {
   const [, bucket = '', key = ''] = /^([^/]*)\/?(.*)$/s.exec(word) ?? [];
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
-    throw wrong(`"${cleanLine(bucket)}" can be no bucket: 3 to 63 lower case letters, digits, dots and dashes.`, usage);
-  if (Buffer.byteLength(key) > longestKeyBytes) throw wrong('The name of an object has at most 1,024 bytes.', usage);
+    throw wrong(`"${cleanLine(bucket)}" is not a bucket name: use 3 to 63 lowercase letters, digits, dots and hyphens.`, usage);
+  if (Buffer.byteLength(key) > longestKeyBytes) throw wrong('Object names are limited to 1,024 bytes.', usage);
   return { bucket, key };
 }
 
@@ -100,7 +96,7 @@ export const objectsList: Procedure = async (session, input, context) => {
   if (asked === undefined) {
     const buckets = await store.buckets(session.signal);
     showList(session, buckets, { BUCKET: ({ name }) => cleanLine(name), MADE: ({ madeMs }) => ago(madeMs) });
-    const message = buckets.length === 0 ? 'no bucket that these keys see' : countText(buckets.length, 'bucket');
+    const message = buckets.length === 0 ? 'no buckets that these keys can list' : countText(buckets.length, 'bucket');
     return {
       message: `${component.id} has ${message}.`,
       data: { buckets: buckets.map(({ name, madeMs }) => ({ name, made: timeText(madeMs) })) },
@@ -115,10 +111,10 @@ export const objectsList: Procedure = async (session, input, context) => {
   };
   showList(session, objects, columns, { right: ['SIZE'] });
   const size = bytesText(objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
-  const where = prefix === '' ? bucket : `${bucket} that begin with ${cleanLine(prefix)}`;
+  const where = prefix === '' ? bucket : `${bucket} with the prefix ${cleanLine(prefix)}`;
   return {
     message: more
-      ? `The first ${countText(objects.length, 'object')} of ${where}, ${size}; more exist${input.options['all'] === true ? '' : ': --all'}.`
+      ? `The first ${countText(objects.length, 'object')} of ${where}, ${size}; more exist${input.options['all'] === true ? '' : ' (use --all)'}.`
       : `${countText(objects.length, 'object')} in ${where}${objects.length === 0 ? '' : `, ${size}`}.`,
     data: { bucket, objects: objects.map(({ key, sizeBytes, changedMs }) => ({ key, sizeBytes, stored: timeText(changedMs) })), more },
   };

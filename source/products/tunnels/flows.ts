@@ -46,7 +46,7 @@ export const tunnelFlows = [
     {
       verb: 'clients remove',
       title: 'Remove a device from the tunnel',
-      summary: 'Removes a device with its keys: its configuration is worth nothing from then on.',
+      summary: 'Removes a device with its keys: its configuration stops working.',
       ...resumable('destroy'),
       usage: '[NAME]',
       load: async () => (await import('./tunnel-clients.ts')).clientsRemove,

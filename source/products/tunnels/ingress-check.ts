@@ -32,7 +32,7 @@ export const ingressCheck: Procedure = async (session, input, context) => {
   if (addresses.length > 0) showList(session, matches, columns, { right: ['RULE'] });
   else if (errors === 0) showList(session, all, columns, { right: ['RULE'] });
   return {
-    message: cleanLine(problems.length === 0 ? `${file}: ${countText(rules.length, 'rule')}, in order.` : `${file}: ${reported}.`),
+    message: cleanLine(problems.length === 0 ? `${file}: ${countText(rules.length, 'rule')}, no problems found.` : `${file}: ${reported}.`),
     data: {
       file,
       rules,
@@ -53,12 +53,12 @@ async function configFile(
   const [word, ...addresses] = words;
   // The argument is an address, not a file: the deployed tunnel is used.
   const isAddress = word !== undefined && /^https?:\/\//i.test(word);
-  const remedy = 'Name the configuration of the tunnel, or nothing for the deployed one.';
+  const remedy = 'Pass the configuration file of a tunnel, or nothing to check the deployed tunnel.';
   if (word !== undefined && !isAddress) return { ...(await readNamedFile(session, word, remedy)), addresses };
   const path = posix.join(await context.stackFolderOf(input.engineName, session.signal), deployedFile);
   const bytes = await context.hostOf(input.engineName).files.read(path, { signal: session.signal, limitBytes });
   if (!bytes && session.attended) {
-    const help = `A file of this machine, as cloudflared reads it. On ${input.engineName} no outbound tunnel is deployed.`;
+    const help = `A cloudflared configuration file on this machine. No outbound tunnel is deployed on ${input.engineName}.`;
     const written = await fileWord(session, undefined, { label: 'Configuration', help });
     return { ...(await readNamedFile(session, written, remedy)), addresses: words };
   }
@@ -66,7 +66,7 @@ async function configFile(
     throw new Fault(
       'usage.file',
       `No outbound tunnel is deployed on this host: ${cleanLine(path)} is missing.`,
-      'Name the file of its configuration: quarterdeck ingress check config.yml',
+      'Pass a configuration file: quarterdeck ingress check config.yml',
     );
   return { text: new TextDecoder().decode(bytes), file: cleanLine(path), addresses: isAddress ? [word, ...addresses] : addresses };
 }

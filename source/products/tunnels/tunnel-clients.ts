@@ -53,7 +53,7 @@ export const clientsAdd = onTunnelUi(async (open, session, input) => {
     run: (grant) => ui.add(grant, name),
   });
   const made = (await ui.clients(session.signal)).find((one) => one.name === name);
-  if (!made) throw new Fault('failed.tunnelUi', `${component.id} took ${name}, and does not list it.`, 'Check its log.');
+  if (!made) throw new Fault('failed.tunnelUi', `${component.id} accepted ${name} but does not list it.`, 'Check its log.');
   try {
     await reveal(session, input, open, made);
   } catch (thrown) {
@@ -62,7 +62,7 @@ export const clientsAdd = onTunnelUi(async (open, session, input) => {
     throw new Fault(
       thrown.code as 'refused.pipe',
       `${name} was created (${made.address}), but its configuration could not be shown: ${thrown.message}`,
-      `quarterdeck clients show ${component.id} ${name} shows it.`,
+      `Show it: quarterdeck clients show ${component.id} ${name}`,
       { cause: thrown },
     );
   }
@@ -74,7 +74,7 @@ export const clientsAdd = onTunnelUi(async (open, session, input) => {
 
 export const clientsShow = onTunnelUi(async (open, session, input) => {
   const client = await chosen(session, input, await open.ui.clients(session.signal), {
-    sends: 'GET /api/wireguard/client/ID/configuration: its private key is in the answer.',
+    sends: 'GET /api/wireguard/client/ID/configuration: the response contains its private key.',
   });
   await reveal(session, input, open, client);
   return { message: `The configuration of ${client.name} was shown.`, data: { component: open.component.id, client: jsonOf(client) } };
@@ -88,11 +88,11 @@ export const clientsRemove = onTunnelUi(({ ui, component, target }, session, inp
     ...device,
     verb: 'remove',
     list: () => ui.clients(session.signal),
-    choose: (clients) => chosen(session, input, clients, { sends: 'DELETE /api/wireguard/client/ID, after one more question.' }),
+    choose: (clients) => chosen(session, input, clients, { sends: 'DELETE /api/wireguard/client/ID, after a confirmation.' }),
     action: ({ id, name, address }) => ({
       request: `DELETE /api/wireguard/client/${id}`,
       consequences: [
-        `The keys of ${name}: its configuration is worth nothing afterwards.`,
+        `The keys of ${name}: its configuration stops working.`,
         `Its address ${address}, which may be reused for another device.`,
       ],
       target,
@@ -108,7 +108,7 @@ function setEnabled(enabled: boolean): Procedure {
     const clients = await ui.clients(session.signal);
     const client = await chosen(session, input, clients, {
       isLikely: (one) => one.enabled !== enabled,
-      sends: `POST /api/wireguard/client/ID/${enabled ? 'enable' : 'disable'}: its keys and its address stay.`,
+      sends: `POST /api/wireguard/client/ID/${enabled ? 'enable' : 'disable'}: its keys and address are kept.`,
     });
     const word = enabled ? 'enabled' : 'disabled';
     if (client.enabled === enabled)
@@ -124,7 +124,7 @@ function setEnabled(enabled: boolean): Procedure {
     });
     const now = await find(session.signal);
     if (now?.enabled !== enabled)
-      throw new Fault('failed.tunnelUi', `${component.id} took it, and ${client.name} is as before.`, 'Check its log.');
+      throw new Fault('failed.tunnelUi', `${component.id} accepted the request, but ${client.name} was not changed.`, 'Check its log.');
     return { message: `${client.name} is ${word}.`, data: { component: component.id, client: jsonOf(now) } };
   });
 }
@@ -163,11 +163,11 @@ async function newName(session: Session, input: FlowInput, clients: readonly Tun
   if (noted !== undefined) return noted;
   const check = (text: string) => {
     const name = text.trim();
-    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,39}$/u.test(name)) return 'A name has up to 40 letters, digits, dots and dashes.';
+    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,39}$/u.test(name)) return 'Use up to 40 letters, digits, spaces and . _ @ - characters.';
     return clients.some((one) => one.name === name) ? `${name} already exists.` : undefined;
   };
   const [given] = wordsUpTo(1, input, oneWord);
-  const question = { id: 'name', label: 'Name of the device', help: 'alice-phone. Sends POST /api/wireguard/client.', check };
+  const question = { id: 'name', label: 'Name of the device', help: 'For example alice-phone. Sends POST /api/wireguard/client.', check };
   const name = await unlessCancelled(session, 'No device was added.', () =>
     argumentOrPrompt(session, { ...question, given, code: 'usage.client', remedy: 'Use another name.' }),
   );
@@ -185,7 +185,7 @@ async function chosen(
 ): Promise<TunnelClient> {
   const [word] = wordsUpTo(1, input, oneWord);
   const likely = word === undefined ? clients.filter(isLikely) : [];
-  const left = 'Nothing was changed: the devices are as before.';
+  const left = 'No device was changed.';
   return unlessCancelled(session, left, () =>
     chooseOne(session, likely.length > 0 ? likely : clients, {
       ...device,
@@ -205,7 +205,7 @@ interface OpenTunnelUi {
 /** Creates a flow that is logged in while it runs, with the password of the keychain if it has one. */
 function onTunnelUi(run: (open: OpenTunnelUi, ...args: Parameters<Procedure>) => ReturnType<Procedure>): Procedure {
   return async (session, input, context) => {
-    const found = await apiComponentOf(session, input, context, { name: 'wg-easy', what: 'tunnel server with a web page' });
+    const found = await apiComponentOf(session, input, context, { name: 'wg-easy', what: 'tunnel server with a web UI' });
     const { component } = found;
     const target = { host: input.engineName, component: component.id };
     // The page supports only plain HTTP.
@@ -215,7 +215,7 @@ function onTunnelUi(run: (open: OpenTunnelUi, ...args: Parameters<Procedure>) =>
       session.show({
         kind: 'item',
         id: 'open',
-        title: 'The web page has no password',
+        title: 'The web UI has no password',
         state: 'warning',
         evidence: 'Anyone who can reach it can read the keys of all devices: set PASSWORD.',
       });
@@ -252,9 +252,9 @@ async function loginOf(session: Session, component: ComponentView, context: Flow
   if (ui.dialect === 'basic') {
     const user = await session.ask.text({
       id: 'user',
-      label: 'User of the web page',
+      label: 'User of the web UI',
       initial: 'admin',
-      check: (text) => (text.trim() === '' || text.includes(':') ? 'Write the name, without a colon.' : undefined),
+      check: (text) => (text.trim() === '' || text.includes(':') ? 'Enter the name, without a colon.' : undefined),
     });
     return { user: user.trim(), password: await askPassword(session) };
   }
@@ -264,8 +264,8 @@ async function loginOf(session: Session, component: ComponentView, context: Flow
 function askPassword(session: Session): Promise<string> {
   return session.ask.secret({
     id: 'password',
-    label: 'Password of the web page',
+    label: 'Password of the web UI',
     help: 'Sent once, over loopback, to log in.',
-    check: (text) => (text === '' ? 'Type the password.' : undefined),
+    check: (text) => (text === '' ? 'Enter the password.' : undefined),
   });
 }

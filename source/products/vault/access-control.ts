@@ -29,8 +29,8 @@ export const vaultPolicies: Procedure = async (session, input, context) => {
     const names = await access.policies(session.signal);
     throw new Fault('usage.policy', `${component.id} has no policy "${cleanLine(name)}".`, `It has: ${names.map(cleanLine).join(', ')}.`);
   }
-  session.show({ kind: 'text', text: text === '' ? '(empty: it may do everything)' : text });
-  return { message: `That is the policy ${cleanLine(name)}.`, data: { name, policy: text } };
+  session.show({ kind: 'text', text: text === '' ? '(empty: all permissions)' : text });
+  return { message: `The policy ${cleanLine(name)} was shown.`, data: { name, policy: text } };
 };
 
 export const vaultPolicy: Procedure = async (session, input, context) => {
@@ -39,14 +39,14 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
     id: 'name',
     label: 'Name of the policy',
     help: 'New or existing; "vault policies" lists them.',
-    check: (text: string) => (/^[\w.-]{1,128}$/.test(text.trim()) ? undefined : 'Letters, digits, dots and dashes.'),
+    check: (text: string) => (/^[\w.-]{1,128}$/.test(text.trim()) ? undefined : 'Use letters, digits, dots, hyphens and underscores.'),
   };
   const name = (input.words[0] ?? (await session.ask.text(question))).trim();
   const shown = cleanLine(name);
-  if (name === 'root') throw new Fault('refused.policy', 'The policy root is built in, and cannot be changed.', 'Write another.');
+  if (name === 'root') throw new Fault('refused.policy', 'The root policy is built in and cannot be changed.', 'Choose another policy.');
   if (session.dryRun && !input.stdin) {
     const would = `prompt for a token and the permissions of the policy ${shown}, show the difference, and send PUT /v1/sys/policies/acl/${shown}`;
-    return dryRunOf(session, would, `the policy ${shown} is as it was.`);
+    return dryRunOf(session, would, `the policy ${shown} was not changed.`);
   }
   const { token } = await tokenFor(vault, { may: 'update on sys/policies/acl' });
   const access = new VaultAccess(vault.endpoint, token);
@@ -65,7 +65,7 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
       { id: 'cancel', label: 'Cancel' },
     ],
   });
-  if (session.dryRun) return { message: `Dry run: the policy ${shown} is as it was.` };
+  if (session.dryRun) return { message: `Dry run: the policy ${shown} was not changed.` };
   if (answer !== 'apply') throw new Fault('interrupted.cancelled', 'The policy was not written.', 'Run the command again.');
   await session.act({
     id: 'write',
@@ -85,7 +85,7 @@ async function composed(session: Session, before: string): Promise<string> {
     choices: [
       { value: 'read', label: 'Read below a path' },
       { value: 'write', label: 'Read and write below a path' },
-      { value: 'editor', label: 'In an editor', detail: 'the whole policy, as it is or new' },
+      { value: 'editor', label: 'In an editor', detail: 'edit the whole policy' },
     ],
     initial: before === '' ? 'read' : 'editor',
   });
@@ -95,7 +95,7 @@ async function composed(session: Session, before: string): Promise<string> {
     label: 'Path prefix',
     help: 'For an engine of version 2, include data: secret/data/apps. Only paths below it are allowed.',
     initial: 'secret/data/',
-    check: (text) => (/^[^"\s/]+\/[^"\s]+$/.test(text.trim()) ? undefined : 'An engine, a slash and a path: secret/data/apps'),
+    check: (text) => (/^[^"\s/]+\/[^"\s]+$/.test(text.trim()) ? undefined : 'Enter ENGINE/PATH: secret/data/apps'),
   });
   const at = path.trim().replace(/\/?\*?$/, '');
   const capabilities = chosen === 'read' ? '"read", "list"' : '"create", "read", "update", "patch", "delete", "list"';
@@ -128,8 +128,8 @@ export const vaultApprole: Procedure = async (session, input, context) => {
   const question = {
     id: 'role',
     label: 'Program',
-    help: 'One role per program: a new one, or an existing one that gets another secret id.',
-    check: (text: string) => (/^[\w.-]{1,100}$/.test(text.trim()) ? undefined : 'Letters, digits, dots and dashes: rss-reader'),
+    help: 'One role per program: a new one, or an existing one that gets another secret ID.',
+    check: (text: string) => (/^[\w.-]{1,100}$/.test(text.trim()) ? undefined : 'Use letters, digits, dots, hyphens and underscores.'),
   };
   const name = (input.words[0] ?? (await session.ask.text(question))).trim();
   const shown = cleanLine(name);
@@ -137,7 +137,7 @@ export const vaultApprole: Procedure = async (session, input, context) => {
     const would = `prompt for a token, enable AppRole if needed, write the role ${shown}, and create a secret ID that is shown once`;
     return dryRunOf(session, would, `no secret ID was created for ${shown}.`);
   }
-  const { token } = await tokenFor(vault, { may: 'update on auth/approle/role, and sudo on sys/auth where AppRole is off' });
+  const { token } = await tokenFor(vault, { may: 'update on auth/approle/role, and sudo on sys/auth if AppRole is disabled' });
   const access = new VaultAccess(endpoint, token);
   const mount = await mountOf(session, access);
   const role = await roleOf(session, access, mount, name, input);
@@ -157,12 +157,12 @@ export const vaultApprole: Procedure = async (session, input, context) => {
       const proof = await logIn(grant, endpoint, { mount, body: { role_id: roleId, secret_id: secretId } });
       session.hide(proof);
       await new VaultAccess(endpoint, proof).revokeSelf(grant);
-      showSecret(session, input, { label: `Secret id of ${shown}`, value: secretId, secondsLeft: revealedSeconds });
+      showSecret(session, input, { label: `Secret ID of ${shown}`, value: secretId, secondsLeft: revealedSeconds });
       return { accessor };
     },
   });
   return {
-    message: `${shown} logs in to ${component.id} with the role id ${roleId} and a new secret id, tried here; its tokens last ${durationText(role.ttlSeconds * 1000)} and have ${role.policies.join(', ') || 'no policy'}.`,
+    message: `${shown} can log in to ${component.id} with the role ID ${roleId} and a new secret ID, which was tested. Its tokens are valid for ${durationText(role.ttlSeconds * 1000)}; policies: ${role.policies.join(', ') || 'none'}.`,
     data: { role: name, mount, roleId, policies: role.policies, ttlSeconds: role.ttlSeconds, ...(made && { accessor: made.accessor }) },
   };
 };
@@ -227,7 +227,7 @@ function isSame(one: Role | undefined, { policies, ttlSeconds }: Role): boolean 
 async function askPolicies(session: Session, known: readonly string[]): Promise<readonly string[]> {
   const choices = known.filter((name) => name !== 'root' && name !== 'default').map((name) => ({ value: name, label: cleanLine(name) }));
   if (choices.length === 0)
-    throw new Fault('usage.policy', 'No policies exist yet.', 'Write one first: quarterdeck vault policy COMPONENT.');
+    throw new Fault('usage.policy', 'No policies exist yet.', 'Create one first: quarterdeck vault policy COMPONENT');
   return session.ask.several({ id: 'policies', label: 'Policies', choices });
 }
 

@@ -24,15 +24,15 @@ export const vaultAdmin: Procedure = async (session, input, context) => {
     id: 'name',
     label: 'Holder of the token',
     help: 'The name appears in the audit log of the server with every use of the token.',
-    check: (text) => (/^[\w.@-]{1,60}$/.test(text.trim()) ? undefined : 'A name without spaces: ada'),
+    check: (text) => (/^[\w.@-]{1,60}$/.test(text.trim()) ? undefined : 'Enter a name without spaces, such as ada.'),
   });
   const name = typed.trim();
-  const { token } = session.dryRun ? { token: 'none' } : await tokenFor(vault, { may: 'the policy root' });
+  const { token } = session.dryRun ? { token: 'none' } : await tokenFor(vault, { may: 'the root policy' });
   const access = new VaultAccess(endpoint, token);
   await session.act({
     id: 'policy',
     right: 'operate',
-    request: `PUT /v1/sys/policies/acl/${policyName}: everything, on every path`,
+    request: `PUT /v1/sys/policies/acl/${policyName}: all capabilities on every path`,
     done: async () => !session.dryRun && (await access.policy(policyName, session.signal)) !== undefined,
     run: (grant) => access.writePolicy(grant, policyName, policyText),
   });
@@ -54,9 +54,9 @@ export const vaultAdmin: Procedure = async (session, input, context) => {
   await handOutToken(vault, handout, 'It is not delivered and will be revoked.');
   const facts = await new VaultAccess(endpoint, made).self(session.signal);
   if (!facts) throw new Fault('failed.admin', 'The server rejects the token that it created.', 'Check its log.');
-  const detail = `quarterdeck vault revoke-root ${component.id}: it tries this one first`;
+  const detail = `quarterdeck vault revoke-root ${component.id} tests this token first`;
   return {
-    message: `${name} has an admin token of ${component.id} (${facts.policies.join(', ')}), tried here. It lasts while it is renewed every ${periodSeconds / 86_400} days.`,
+    message: `Created and verified an admin token for ${name} on ${component.id} (${facts.policies.join(', ')}). It expires unless it is renewed every ${periodSeconds / 86_400} days.`,
     data: { name, policies: facts.policies, accessor: facts.accessor },
     todo: { component: component.id, items: [{ id: 'revoke-root', title: 'Revoke the root token', detail, byHand: true }] },
   };
@@ -123,7 +123,7 @@ function todoOf(id: string, isUnseen: boolean): Todo[] {
   const revoke = {
     id: 'revoke-root',
     title: 'Revoke it when the work is done',
-    detail: `It may do everything and never ends: quarterdeck vault revoke-root ${id}`,
+    detail: `It has all permissions and never expires: quarterdeck vault revoke-root ${id}`,
     byHand: true,
   };
   const unseen = {
@@ -142,7 +142,7 @@ async function generationOf(vault: FlowVault): Promise<RootGeneration> {
   if (open) return open;
   const { token } = await tokenFor(vault, {
     may: 'sudo on sys/generate-root-token/*',
-    next: 'Then the key shares required to unseal it are prompted for.',
+    next: 'You are then prompted for the key shares required to unseal it.',
   });
   const generation = await RootGeneration.open(endpoint, token, session.signal);
   if (!generation) throw noCalls('create a root token');

@@ -12,7 +12,7 @@ describe('a secrets manager that opens itself', () => {
     fixture = await VaultFixture.open({ autoUnseal: true, uninitialised: true });
     const holders = new Holders();
     const { message, todo } = await fixture.run('initialise', holders, {}, 'not initialised');
-    expect(message).toMatch(/every share is in the hands of its holder\. It is open\./);
+    expect(message).toMatch(/every share was delivered to its holder\. It is unsealed\./);
     expect(Object.keys(holders.seen)).toEqual([...[1, 2, 3, 4, 5].map((number) => `Recovery share ${number} of 5`), 'Root token']);
     expect(todo?.items.map(({ id }) => id)).toEqual(['second-admin']);
     expect(await isSealed()).toBe(false);

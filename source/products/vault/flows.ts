@@ -92,7 +92,7 @@ export const vaultFlows = [
       usage: '[PATH]',
       flags: {
         field: { meaning: 'reveal the value of this key', value: 'KEY' },
-        version: { meaning: 'that version, not the newest', value: 'N' },
+        version: { meaning: 'version to read (default: the newest)', value: 'N' },
         copy: { meaning: 'copy the value to the clipboard instead of showing it' },
         plain: { meaning: 'print only the value, to a pipe' },
       },
@@ -128,7 +128,7 @@ export const vaultFlows = [
     },
     {
       verb: 'vault undelete',
-      title: 'Undelete a path of the secrets manager',
+      title: 'Restore a deleted path of the secrets manager',
       summary: 'Restores the last deleted version of a path, or the given ones. Destroyed versions cannot be restored.',
       ...resumable('operate'),
       usage: '[PATH]',
@@ -156,10 +156,10 @@ export const vaultFlows = [
       verb: 'vault policy',
       title: 'Write a policy of the secrets manager',
       summary:
-        'Creates or changes a policy: read or write below a path, or its whole text in your editor or from standard input. Shows the difference first. --remove removes it.',
+        'Creates or changes a policy: grants read or write access below a path, or uses a policy text from your editor or standard input. Shows the diff first. --remove removes the policy.',
       ...resumable('operate'),
       usage: '[NAME]',
-      flags: { stdin: { meaning: 'read the policy from standard input' }, remove: { meaning: 'remove it' } },
+      flags: { stdin: { meaning: 'read the policy from standard input' }, remove: { meaning: 'remove the policy' } },
       load: async () => (await import('./access-control.ts')).vaultPolicy,
     },
     {
@@ -189,7 +189,7 @@ export const vaultFlows = [
       verb: 'vault restore',
       title: 'Restore a snapshot of the secrets manager',
       summary:
-        'Verifies a snapshot, saves the current state to another file, and replaces everything with the snapshot. Must be unsealed. A snapshot from other key shares requires --force, and opens with those shares afterwards.',
+        'Verifies a snapshot, saves the current state to another file, and replaces everything with the snapshot. The server must be unsealed. A snapshot created with other key shares requires --force; those shares then unseal the server.',
       ...resumable('destroy'),
       usage: '[FILE]',
       flags: {
@@ -242,7 +242,7 @@ export const vaultFlows = [
       usage: '[FILE]',
       flags: {
         to: { meaning: 'public key of the recipient', value: 'AGE1...', repeats: true },
-        component: { meaning: 'only those of this component', value: 'ID' },
+        component: { meaning: 'only the secrets of this component', value: 'ID' },
         ...managerFlags,
       },
       load: async () => (await import('./secrets-exchange.ts')).secretsExport,
@@ -254,7 +254,7 @@ export const vaultFlows = [
         'Imports secrets from an exported age file, or from a secrets manager (--manager), and first shows which are new and which would be replaced.',
       right: 'operate',
       usage: '[FILE]',
-      flags: { identity: { meaning: 'file with the secret key that opens it', value: 'FILE' }, ...managerFlags },
+      flags: { identity: { meaning: 'file with the secret key that decrypts it', value: 'FILE' }, ...managerFlags },
       load: async () => (await import('./secrets-exchange.ts')).secretsImport,
     },
   ]),

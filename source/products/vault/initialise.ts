@@ -31,7 +31,7 @@ export const initialise: Procedure = async (session, input, context) => {
     .act({
       id: 'initialise',
       right: 'reveal',
-      request: `PUT /v1/sys/init: ${counts.shares} shares${sealing ? `, each sealed with the PGP key of its holder and saved in ${cleanLine(sealing.folder)}` : ''}, ${counts.threshold} of them open it`,
+      request: `PUT /v1/sys/init: ${counts.shares} shares${sealing ? `, each sealed with the PGP key of its holder and saved in ${cleanLine(sealing.folder)}` : ''}, ${counts.threshold} of them unseal it`,
       run: async (grant) => {
         const keys = await manager.initialise(grant, { ...counts, recovery, ...(sealing && { pgpKeys: sealing.keys }) });
         for (const secret of [keys.rootToken, ...(sealing ? [] : keys.shares)]) session.hide(secret);
@@ -39,7 +39,7 @@ export const initialise: Procedure = async (session, input, context) => {
       },
     })
     .catch((thrown: unknown) => afterNoAnswer(vault, thrown));
-  if (!made) return { message: `Dry run: ${component.id} is still without keys.` };
+  if (!made) return { message: `Dry run: ${component.id} was not initialised.` };
   if (sealing) await handSealedOut(session, sealing, made, counts);
   const handouts = shareDeliveries(sealing ? [] : made.shares, labels);
   const root = { id: 'root', label: rootLabel, value: made.rootToken, whose: 'the administrator' };
@@ -70,7 +70,7 @@ function initialisedAlready(session: Session, id: string): FlowOutcome {
   const left = wanted === undefined ? [] : (parseJson(wanted) as string[]).filter((label) => !handed.includes(label));
   if (left.length === 0) return { message: `${id} is already initialised.` };
   const [folder] = session.noted(savedInStep);
-  const saved = folder === undefined ? '' : ` The sealed shares are in ${cleanLine(folder)}, if they were already written.`;
+  const saved = folder === undefined ? '' : ` Sealed shares that were already saved are in ${cleanLine(folder)}.`;
   throw new Fault(
     'failed.handout',
     `The initialisation of ${id} was interrupted. Not delivered and lost: ${left.join(', ')}.${saved}`,
@@ -112,10 +112,10 @@ async function afterNoAnswer({ session, manager, component: { id } }: FlowVault,
 }
 
 function outcomeOf({ sealed }: SealStatus, { shares, threshold }: ShareCounts, id: string): FlowOutcome {
-  const opened = sealed ? ` It is sealed: ${threshold} of the ${shares} holders open it with "unseal".` : ' It is open.';
+  const opened = sealed ? ` It is sealed: ${threshold} of the ${shares} shares unseal it.` : ' It is unsealed.';
   const unseal = { id: 'unseal', title: `Unseal it with ${threshold} shares`, detail: `quarterdeck unseal ${id}`, byHand: false };
   return {
-    message: `${id} is initialised, and every share is in the hands of its holder.${opened}`,
+    message: `${id} is initialised, and every share was delivered to its holder.${opened}`,
     data: { sealed, shares, threshold },
     todo: {
       component: id,
@@ -124,7 +124,7 @@ function outcomeOf({ sealed }: SealStatus, { shares, threshold }: ShareCounts, i
         {
           id: 'second-admin',
           title: 'Create another admin token, test it, then revoke the root token',
-          detail: `quarterdeck vault admin ${id}, then quarterdeck vault revoke-root ${id}. Newer releases have no way to a new root token without a login.`,
+          detail: `quarterdeck vault admin ${id}, then quarterdeck vault revoke-root ${id}. Newer releases cannot create a root token without a login.`,
           byHand: true,
         },
       ],
@@ -141,13 +141,13 @@ async function askPgpKeys(session: Session, named: readonly string[], { shares }
   if (named.length > 0 && named.length !== shares) {
     throw new Fault(
       'usage.pgp',
-      `${named.length === 1 ? 'One public key is' : `${named.length} public keys are`} named, for ${shares} shares.`,
-      'Name one for each share, in the order of the holders.',
+      `${named.length === 1 ? 'One public key was' : `${named.length} public keys were`} passed for ${shares} shares.`,
+      'Pass one for each share, in the order of the holders.',
     );
   }
   const keys: string[] = [];
   for (let at = 0; at < shares; at++) {
-    const question = { id: `pgp-${at + 1}`, label: `File with the public key of holder ${at + 1}`, help: 'As gpg --export writes it.' };
+    const question = { id: `pgp-${at + 1}`, label: `File with the public key of holder ${at + 1}`, help: 'The output of gpg --export.' };
     const path = fileOf(await fileWord(session, named[at], question));
     const content = await localFiles.read(path, { signal: session.signal, limitBytes: keyLimitBytes });
     const { base64, problem } = content ? pgpPublicKey(content) : { problem: 'The file does not exist.' };
@@ -159,7 +159,7 @@ async function askPgpKeys(session: Session, named: readonly string[], { shares }
     label: 'Folder on this machine for the sealed shares',
     help: 'Each can be decrypted only with the secret key of its holder.',
     initial: `./${id}-shares`,
-    check: (text) => (text.trim() === '' ? 'Name a folder.' : undefined),
+    check: (text) => (text.trim() === '' ? 'Enter a folder.' : undefined),
   });
   return { keys, folder: fileOf(folder), files: keys.map((_, at) => join(fileOf(folder), `share-${at + 1}.pgp.base64`)) };
 }
@@ -188,7 +188,7 @@ async function handSealedOut(
   counts: ShareCounts,
 ): Promise<void> {
   if (unsaved !== undefined) {
-    session.show({ kind: 'text', text: `They could not be saved: ${unsaved} Copy them from here:` });
+    session.show({ kind: 'text', text: `The sealed shares could not be saved: ${unsaved} Copy them from here:` });
     for (const [at, hex] of sealed.entries()) session.show({ kind: 'text', text: `Key share ${at + 1}, sealed: ${inBase64(hex)}` });
   }
   const proved = new Set<number | undefined>();
@@ -203,7 +203,7 @@ async function handSealedOut(
       id: `share-${at + 1}`,
       title: `Key share ${at + 1} of ${counts.shares}`,
       state: !typed ? 'warning' : 'ok',
-      evidence: !typed ? `not opened yet: ${cleanLine(file)}` : 'opened by its holder',
+      evidence: !typed ? `not decrypted yet: ${cleanLine(file)}` : 'decrypted by its holder',
     });
   }
 }
@@ -218,7 +218,7 @@ async function opened(
   try {
     const typed = await session.ask.secret({
       id: `share-${number}-proof`,
-      label: `Key share ${number}, opened by its holder`,
+      label: `Key share ${number}, decrypted by its holder`,
       help: `base64 -d ${cleanLine(file)} | gpg -d, and type the result. Leave empty to skip this check.`,
       check: (text) => (text.trim() === '' ? undefined : shareProblem(text, counts, proved)),
     });

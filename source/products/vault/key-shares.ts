@@ -81,7 +81,7 @@ function tellRejection(
   threshold: number,
 ): void {
   if (step.kind === 'gone') {
-    const message = 'It was cancelled or restarted in the meantime; the share was not accepted.';
+    const message = 'The attempt was cancelled or restarted in the meantime; the share was not accepted.';
     throw new Fault('failed.ceremony', message, 'Check with the other holders, then run the command again.');
   }
   const text =
@@ -107,7 +107,7 @@ export type ShareCounts = Pick<SealStatus, 'shares' | 'threshold'>;
 export async function promptCounts(session: Session, now?: ShareCounts): Promise<ShareCounts> {
   const shares = await session.ask.number({
     id: 'shares',
-    label: 'Key shares in all',
+    label: 'Total number of key shares',
     help: 'One for each holder. A single share unseals nothing.',
     initial: String(now?.shares || usualShares),
     least: 1,
@@ -117,7 +117,7 @@ export async function promptCounts(session: Session, now?: ShareCounts): Promise
   const threshold = await session.ask.number({
     id: 'threshold',
     label: 'Number of shares required to unseal',
-    help: 'This many holders are required after every restart. If more shares than the rest are lost, it can never be unsealed again.',
+    help: 'This many holders are required after every restart. If fewer shares than this remain, the server can never be unsealed again.',
     initial: String(Math.min(Math.max(now?.threshold || usualThreshold, 2), shares)),
     least: 2,
     most: shares,

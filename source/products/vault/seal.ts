@@ -9,7 +9,7 @@ export const seal: Procedure = async (session, input, context) => {
   const vault = await vaultOf(session, input, context);
   const { component, manager } = vault;
   const { sealed, initialized, threshold, shares, recoverySeal, type } = vault.status;
-  if (sealed) return { message: `${component.id} is already ${initialized ? 'sealed' : 'not initialised, and sealed'}.` };
+  if (sealed) return { message: `${component.id} is ${initialized ? 'already sealed' : 'sealed and not initialised'}.` };
   const { token } = session.dryRun ? { token: '' } : await tokenFor(vault, { may: 'sudo on sys/seal' });
   await session.act({
     id: 'seal',
@@ -25,7 +25,7 @@ export const seal: Procedure = async (session, input, context) => {
     done: async () => (await manager.seal(session.signal)).sealed,
     run: (grant) => manager.close(grant, token),
   });
-  if (session.dryRun) return { message: `Dry run: ${component.id} is still open.` };
+  if (session.dryRun) return { message: `Dry run: ${component.id} was not sealed.` };
   return { message: `${component.id} is sealed.` };
 };
 
@@ -48,7 +48,7 @@ export async function sealWhenBack(
       return await manager.seal(session.signal);
     } catch (thrown) {
       if (!(thrown instanceof Fault) || !passes(thrown) || session.signal.aborted || performance.now() > endMs) throw thrown;
-      session.progress({ id: unsealStep, label: 'It does not respond; waiting' });
+      session.progress({ id: unsealStep, label: 'The server does not respond; waiting' });
       await pauseFor(againMs, session.signal);
     }
   }

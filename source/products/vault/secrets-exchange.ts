@@ -34,7 +34,7 @@ async function toFile(session: Session, input: FlowInput, collect: () => Promise
     id: 'export',
     right: 'reveal',
     ...replaced,
-    request: `write the secrets, sealed, to ${cleanLine(path)}`,
+    request: `write the encrypted secrets to ${cleanLine(path)}`,
     run: async (grant) => {
       const { sealAge } = await import('../../secrets/age-file.ts');
       const bundle = await collect();
@@ -49,9 +49,9 @@ async function toFile(session: Session, input: FlowInput, collect: () => Promise
       ? 'the passphrase'
       : to.recipients.length === 1
         ? 'the key it was encrypted for'
-        : 'each of the keys it was encrypted for';
+        : 'any of the keys it was encrypted for';
   return {
-    message: `${countText(answer.secrets, 'secret')} in ${cleanLine(path)}, ${bytesText(answer.sizeBytes)}. It opens with ${opens}, here and with age.`,
+    message: `${countText(answer.secrets, 'secret')} in ${cleanLine(path)}, ${bytesText(answer.sizeBytes)}. Decrypt it with ${opens}, here or with age.`,
     data: answer,
   };
 }
@@ -65,7 +65,7 @@ async function recipientsOf(session: Session, input: FlowInput): Promise<AgeFor>
       throw new Fault(
         'usage.recipient',
         secret ? 'This is a secret key: pass the public key to --to.' : `"${cleanLine(wrong)}" is not an age public key.`,
-        secret ? 'The shell may have saved it: create another one with age-keygen.' : 'It begins with age1; age-keygen -y prints it.',
+        secret ? 'The shell may have saved it: create another one with age-keygen.' : 'Public keys begin with age1; see age-keygen -y.',
       );
     }
     return { recipients };
@@ -73,8 +73,8 @@ async function recipientsOf(session: Session, input: FlowInput): Promise<AgeFor>
   const passphrase = await session.ask.secret({
     id: 'passphrase-of-file',
     label: 'Passphrase for the file',
-    help: `Anyone who knows it can read all of them: use at least ${leastPassphrase} characters. Or run it with --to and a public key.`,
-    check: (typed) => ([...typed].length < leastPassphrase ? `At least ${leastPassphrase} characters.` : undefined),
+    help: `Anyone who knows it can read all exported secrets: use at least ${leastPassphrase} characters. Or use --to with a public key.`,
+    check: (typed) => ([...typed].length < leastPassphrase ? `Enter at least ${leastPassphrase} characters.` : undefined),
   });
   const again = await session.ask.secret({ id: 'passphrase-again', label: 'Repeat the passphrase' });
   if (again !== passphrase) throw new Fault('usage.answer', 'The passphrases do not match.', 'Nothing was written. Run the command again.');
@@ -138,7 +138,7 @@ export const secretsImport: Procedure = async (session, input, context) => {
   const manager = await openManager(session, input, context);
   const bundle = manager ? await fromManager(session, manager) : await fromFile(session, input);
   for (const { versions } of bundle.secrets) for (const { value } of versions) session.hide(value);
-  if (bundle.secrets.length === 0) return { message: 'It contains no secrets.' };
+  if (bundle.secrets.length === 0) return { message: 'There are no secrets to import.' };
   const kept = await vault.list(session.signal);
   const sorted = await sort(bundle, kept, vault, session.signal);
   const { added, replaced, same } = sorted;
@@ -150,14 +150,14 @@ export const secretsImport: Procedure = async (session, input, context) => {
     id: 'import',
     title: 'Import secrets',
     sections: [
-      { title: 'New here', lines: lines(added, 'added') },
+      { title: 'New', lines: lines(added, 'added') },
       { title: 'Stored with another value: this one becomes the newest', lines: lines(replaced, 'warning') },
       { title: 'Stored with the same value: unchanged', lines: lines(same, 'same') },
     ].filter((section) => section.lines.length > 0),
     findings: [],
     actions: [
       { id: 'import', label: `Import ${countText(added.length + replaced.length, 'secret')}` },
-      ...(replaced.length > 0 && added.length > 0 ? [{ id: 'new', label: `Only the ${added.length} new` }] : []),
+      ...(replaced.length > 0 && added.length > 0 ? [{ id: 'new', label: `Import only the ${added.length} new` }] : []),
     ],
   });
   if (taken !== 'import' && taken !== 'new') {
@@ -209,7 +209,7 @@ async function fromFile(session: Session, input: FlowInput): Promise<SecretBundl
   const asks = await requiresPassphrase(file);
   const question = { id: 'passphrase-of-file', label: 'Passphrase of the file' };
   if (asks === undefined)
-    throw new Fault('usage.path', `${cleanLine(path)} is not an age file.`, 'Name one that "quarterdeck secrets export" wrote.');
+    throw new Fault('usage.path', `${cleanLine(path)} is not an age file.`, 'Use a file created by "quarterdeck secrets export".');
   return openAge(file, asks ? { passphrase: await session.ask.secret(question) } : await identitiesOf(session, input));
 }
 
@@ -223,8 +223,8 @@ async function identitiesOf(session: Session, input: FlowInput): Promise<AgeOpen
   if (identities.length > 0) return { identities };
   throw new Fault(
     'usage.recipient',
-    `${cleanLine(written)} contains no secret key of age.`,
-    'It has a line that begins with AGE-SECRET-KEY-1.',
+    `${cleanLine(written)} contains no age secret key.`,
+    'Use an age identity file: it has a line that begins with AGE-SECRET-KEY-1.',
   );
 }
 
@@ -245,7 +245,7 @@ async function fromManager(session: Session, store: SecretsFolder): Promise<Secr
 async function readLocal(path: string, session: Session): Promise<Uint8Array> {
   const content = await localFiles.read(path, { signal: session.signal });
   if (content) return content;
-  throw new Fault('usage.path', `${path} does not exist.`, 'Name another.');
+  throw new Fault('usage.path', `${path} does not exist.`, 'Set another path with --mount and --folder.');
 }
 
 async function pathsBelow(store: SecretsFolder, folder: string, signal: AbortSignal): Promise<string[]> {
@@ -269,13 +269,13 @@ async function openManager(session: Session, input: FlowInput, context: FlowCont
   const token = await session.ask.secret({
     id: 'token',
     label: `Token for ${manager}`,
-    check: (typed) => (typed.trim() === '' ? 'Type one.' : undefined),
+    check: (typed) => (typed.trim() === '' ? 'Enter a token.' : undefined),
   });
   const paths = new VaultPaths(endpoint, token.trim());
   const named = (name: string, usual: string) => (optionOf(input, name) ?? usual).replace(/^\/|\/$/g, '');
   const mount = named('mount', 'secret');
   const engine = await paths.engineOf(mount, session.signal);
-  if (engine.version !== 2) throw vaultFault(`"${cleanLine(mount)}" is not a key-value engine of version 2.`, 'Name another with --mount.');
+  if (engine.version !== 2) throw vaultFault(`"${cleanLine(mount)}" is not a key-value engine of version 2.`, 'Set another with --mount.');
   return { paths, engine, folder: named('folder', 'quarterdeck'), origin: new URL(manager).origin };
 }
 

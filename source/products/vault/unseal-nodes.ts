@@ -23,7 +23,7 @@ export async function chooseNodes(vault: FlowVault, input: FlowInput): Promise<r
   if (unknown !== undefined) {
     throw new Fault(
       'usage.host',
-      `No sealed secrets manager with ${first.threshold} of ${first.shares} key shares is on "${cleanLine(unknown)}".`,
+      `"${cleanLine(unknown)}" has no sealed secrets manager with ${first.threshold} of ${first.shares} key shares.`,
       nodes.length === 0
         ? 'No other host has one.'
         : `These have one: ${nodes.map(({ component }) => cleanLine(component.host === input.engineName ? component.id : component.host)).join(', ')}.`,
@@ -34,7 +34,7 @@ export async function chooseNodes(vault: FlowVault, input: FlowInput): Promise<r
   const chosen = await session.ask.several({
     id: 'nodes',
     label: 'Also send the key shares to these nodes',
-    help: 'Nodes of one cluster are unsealed individually with the same shares. Select only nodes of this cluster: others would receive shares that are not their own.',
+    help: 'Nodes of one cluster are unsealed individually with the same shares. Select only nodes of this cluster: other servers would receive shares that are not theirs.',
     choices: nodes.map(({ component, name }) => ({ value: component.key, label: name, detail: component.state.label })),
     initial: nodes.filter(({ component }) => component.id === vault.component.id).map(({ component }) => component.key),
   });

@@ -127,7 +127,7 @@ describe('unsealing (R59, R75)', () => {
 
   test.each([
     ['nothing', '', /Type a key share/],
-    ['too short', 'ab'.repeat(20), /too short: a share has 66 characters in hex, 44 in base64/],
+    ['too short', 'ab'.repeat(20), /too short: it must have 66 characters in hex, or 44 in base64/],
     ['neither hex nor base64', 'not a share at all!', /neither hex nor base64/],
     ['sealed with PGP', Buffer.alloc(300, 7).toString('base64'), /sealed with PGP for its holder/],
     ['PGP in armour', '-----BEGIN PGP MESSAGE-----', /sealed with PGP for its holder/],

@@ -71,7 +71,7 @@ async function startOver({ session, manager, status }: Attempt): Promise<SealSta
     help: 'Other holders may be entering theirs now. Anyone who can reach the port can start an attempt, so discard an unknown one.',
     choices: [
       { value: 'continue', label: 'Continue' },
-      { value: 'reset', label: 'Drop them and start over', detail: 'all shares must be entered again' },
+      { value: 'reset', label: 'Discard them and start over', detail: 'all shares must be entered again' },
     ],
     initial: 'continue',
     fresh: true,
@@ -159,12 +159,12 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
   const { session, given, held } = attempt;
   if (outcome === 'lost') return afterLoss(attempt, before);
   if (outcome.kind === 'refused') {
-    tell(session, `The server rejected it as not a share (${outcome.words}). Nothing was lost: enter it again.`);
+    tell(session, `The server rejected this as an invalid share (${outcome.words}). Nothing was lost: enter it again.`);
     return look(attempt);
   }
   if (outcome.kind === 'dropped') {
     startAnew(attempt);
-    const sentence = `The ${before.threshold} shares do not unseal it: at least one is wrong or outdated. The server discarded them all and cannot tell which one.`;
+    const sentence = `The ${before.threshold} shares do not unseal the server: at least one is wrong or outdated. The server discarded them all and cannot tell which one.`;
     if (!session.attended) throw new Fault('failed.shares', sentence, 'Start over with other shares.');
     tell(session, `${sentence} Start over: each holder should check theirs.`);
     return look(attempt);
@@ -197,7 +197,7 @@ async function afterLoss(attempt: Attempt, before: SealStatus): Promise<SealStat
     attempt.session,
     now.sealed
       ? `The connection was lost while the share was being sent. ${now.progress} of ${now.threshold} are accepted now${now.progress === 0 ? ': a restart discards them all' : ''}.`
-      : 'The connection was lost while the share was being sent, and it is unsealed now.',
+      : 'The connection was lost while the share was being sent. The server is unsealed now.',
   );
   return now;
 }
@@ -234,11 +234,11 @@ async function chooseRecovery(session: Session, { recoverySeal, migration, type 
   }
   const chosen = await session.ask.choice({
     id: 'recovery',
-    label: 'It unseals automatically. Enter its recovery shares anyway',
+    label: `${id} unseals automatically. Enter its recovery shares anyway`,
     help: sentence,
     choices: [
       { value: 'shares', label: 'Enter recovery shares', detail: 'it was sealed by hand' },
-      { value: 'leave', label: 'Leave, and restart it', detail: `quarterdeck restart ${id}` },
+      { value: 'leave', label: 'Quit, and restart it', detail: `quarterdeck restart ${id}` },
     ],
     initial: 'leave',
     fresh: true,

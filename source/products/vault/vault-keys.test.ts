@@ -174,10 +174,10 @@ describe('never the last way in', () => {
   });
 
   test('the same token, one that is none, a child of it, and one that may too little are refused', async () => {
-    await refusedWith(fixture.token, /same one/);
+    await refusedWith(fixture.token, /same token/);
     await refusedWith('s.none', /server rejects it/);
     await refusedWith(await tokenOf({ policies: ['root'] }), /with its parent token/);
-    await refusedWith(await tokenOf({ policies: ['apps'], ttl: '1h' }, 'create-orphan'), /may not write policies/);
+    await refusedWith(await tokenOf({ policies: ['apps'], ttl: '1h' }, 'create-orphan'), /not allowed to write policies/);
     await refusedWith(await tokenOf({ policies: ['root'], ttl: '1h', renewable: false }, 'create-orphan'), /cannot be renewed/);
   });
 

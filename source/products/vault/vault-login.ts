@@ -11,7 +11,7 @@ import { type FlowVault, forgetToken, keptTokenName, openVaultOf, readKeptToken,
 
 const methods = [
   { value: 'token', label: 'A token', detail: 'created for you' },
-  { value: 'approle', label: 'AppRole', detail: 'role id and secret id, as programs do' },
+  { value: 'approle', label: 'AppRole', detail: 'role ID and secret ID, as used by programs' },
   { value: 'userpass', label: 'User and password' },
 ] as const;
 type Method = (typeof methods)[number]['value'];
@@ -26,7 +26,7 @@ export const vaultLogin: Procedure = async (session, input, context) => {
   }
   const token = method === 'token' ? await typedToken(vault) : await byLogin(vault, method);
   session.hide(token);
-  const facts = await factsOf(vault, token, 'Copy the whole of it again; it may have ended, or belong to another server.');
+  const facts = await factsOf(vault, token, 'Copy the whole token again; it may have expired, or belong to another server.');
   const isKept = await keep(vault, token, facts);
   return {
     message: `Logged in to ${component.id} as ${facts.displayName || 'unnamed'}${isKept ? '; the token is stored' : '; the token was not stored'}.`,
@@ -50,7 +50,7 @@ async function methodOf(session: Session, input: FlowInput): Promise<Method> {
 }
 
 async function typedToken({ session, component }: FlowVault): Promise<string> {
-  const help = 'It goes into a header of GET /v1/auth/token/lookup-self.';
+  const help = 'Sent in a header of GET /v1/auth/token/lookup-self.';
   return (await session.ask.secret({ id: 'token', label: `Token for ${component.id}`, help, check: filled })).trim();
 }
 
@@ -59,15 +59,15 @@ async function byLogin({ session, endpoint }: FlowVault, method: 'approle' | 'us
     id: 'mount',
     label: 'Mount path below auth/',
     initial: method,
-    check: (text) => (/^[\w./-]+$/.test(text.trim()) ? undefined : 'A name such as approle.'),
+    check: (text) => (/^[\w./-]+$/.test(text.trim()) ? undefined : 'Enter a path such as approle.'),
   });
   const at = mount.trim().replace(/^auth\/|^\/|\/$/g, '');
   const { ask } = session;
   let user: string | undefined;
   let body: object;
   if (method === 'approle') {
-    const roleId = (await ask.text({ id: 'role-id', label: 'Role id', check: filled })).trim();
-    body = { role_id: roleId, secret_id: (await ask.secret({ id: 'secret-id', label: 'Secret id', check: filled })).trim() };
+    const roleId = (await ask.text({ id: 'role-id', label: 'Role ID', check: filled })).trim();
+    body = { role_id: roleId, secret_id: (await ask.secret({ id: 'secret-id', label: 'Secret ID', check: filled })).trim() };
   } else {
     user = (await ask.text({ id: 'user', label: 'User', check: filled })).trim();
     body = { password: await ask.secret({ id: 'password', label: 'Password', check: filled }) };
@@ -90,7 +90,7 @@ async function keep({ session, context, component }: FlowVault, token: string, f
       ? 'It has all permissions and never expires: anyone with access to the stored secrets has full access. Prefer an admin token, and revoke the root token.'
       : 'It is stored with the other secrets; "vault logout" revokes and deletes it.',
     choices: [
-      { value: 'no', label: 'No', detail: 'it is typed again when it is needed' },
+      { value: 'no', label: 'No', detail: 'you enter it again when needed' },
       { value: 'yes', label: 'Store', detail: lifeOf(facts) },
     ],
     initial: facts.isRoot ? 'no' : 'yes',
@@ -128,16 +128,16 @@ export const vaultLogout: Procedure = async (session, input, context) => {
   await forgetToken(vault);
   if (session.dryRun) return { message: `Dry run: the token for ${component.id} is still stored.` };
   const message = facts?.isRoot
-    ? `The root token of ${component.id} was forgotten here. It was not revoked: quarterdeck vault revoke-root ${component.id}`
-    : `Logged out of ${component.id}: the token ${facts ? 'was revoked and' : 'had ended, and was'} forgotten.`;
+    ? `The stored root token of ${component.id} was deleted, but not revoked: quarterdeck vault revoke-root ${component.id}`
+    : `Logged out of ${component.id}: the token ${facts ? 'was revoked and' : 'was no longer valid, and was'} deleted.`;
   return { message };
 };
 
 export const vaultToken: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
   const { component } = vault;
-  const { token } = await tokenFor(vault, { may: 'nothing but itself' });
-  const remedy = `It ended, was revoked, or belongs to another server. Log in: quarterdeck vault login ${component.id}`;
+  const { token } = await tokenFor(vault, { may: 'a valid token' });
+  const remedy = `The token has expired, was revoked, or belongs to another server. Log in: quarterdeck vault login ${component.id}`;
   const facts = await factsOf(vault, token, remedy);
   return { message: `The token of ${component.id} ${lifeOf(facts)}.`, data: dataOf(facts) };
 };
@@ -151,7 +151,7 @@ async function factsOf({ session, component, endpoint }: FlowVault, token: strin
     name: facts.displayName,
     policies: facts.policies.join(', '),
     life: `${lifeOf(facts)}${facts.ttlSeconds > 0 ? renewal : ''}`,
-    'created by': `${facts.path}${facts.orphan ? '' : ', and ends with what made it'}`,
+    'created by': `${facts.path}${facts.orphan ? '' : ', and is revoked together with its parent token'}`,
     accessor: facts.accessor,
   };
   showList(session, Object.entries(rows), { TOKEN: ([name]) => name, '': ([, value]) => value });
@@ -159,11 +159,11 @@ async function factsOf({ session, component, endpoint }: FlowVault, token: strin
 }
 
 function lifeOf({ ttlSeconds }: TokenFacts): string {
-  return ttlSeconds === 0 ? 'never ends' : `ends in ${durationText(ttlSeconds * 1000)}`;
+  return ttlSeconds === 0 ? 'never expires' : `expires in ${durationText(ttlSeconds * 1000)}`;
 }
 
 function dataOf({ isRoot: _, ...facts }: TokenFacts): object {
   return facts;
 }
 
-const filled = (text: string) => (text.trim() === '' ? 'Type it, or press Esc to cancel.' : undefined);
+const filled = (text: string) => (text.trim() === '' ? 'Enter a value, or press Esc to cancel.' : undefined);

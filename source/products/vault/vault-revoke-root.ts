@@ -17,10 +17,10 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
   const { component, endpoint } = vault;
   if (session.dryRun) {
     const would = 'prompt for the root token and for another admin token, test that one, and only then send PUT /v1/auth/token/revoke-self';
-    return dryRunOf(session, would, `the root token of ${component.id} is as it was.`);
+    return dryRunOf(session, would, `the root token of ${component.id} was not revoked.`);
   }
   if (session.noted(revokedStep).length > 0) return afterRevoking(vault);
-  const { token: root, isKept } = await tokenFor(vault, { id: 'root', may: 'the policy root', label: 'Root token that is to end' });
+  const { token: root, isKept } = await tokenFor(vault, { id: 'root', may: 'the root policy', label: 'Root token to revoke' });
   const tokens = new VaultAccess(endpoint, root);
   const facts = await tokens.self(session.signal);
   if (!facts) {
@@ -35,7 +35,7 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
     );
   }
   const other = await otherAdmin(vault, facts);
-  session.show({ kind: 'item', id: 'other', title: 'Another way in', state: 'ok', evidence: other.evidence });
+  session.show({ kind: 'item', id: 'other', title: 'Remaining access', state: 'ok', evidence: other.evidence });
   const roots = await otherRoots(tokens, facts, session.signal);
   await session.act({
     id: 'revoke',
@@ -44,7 +44,7 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
     request: 'PUT /v1/auth/token/revoke-self',
     consequences: [
       'It stops working, and so do its child tokens that are not orphans, and their leases.',
-      `From then on the way in is ${other.evidence}.`,
+      `The remaining access is ${other.evidence}.`,
       ...(roots === undefined
         ? []
         : [roots === 0 ? 'No other root token is left.' : `${countText(roots, 'other root token')} ${roots === 1 ? 'is' : 'are'} left.`]),
@@ -59,7 +59,7 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
   if (other.token !== undefined && !(await new VaultAccess(endpoint, other.token).self(session.signal))) {
     throw new Fault(
       'failed.revoke',
-      'The root token is revoked, and the other token ended with it.',
+      'The root token was revoked, and the other token with it.',
       `Create a root token with the key shares while possible: quarterdeck vault root ${component.id}`,
     );
   }
@@ -90,8 +90,8 @@ async function otherAdmin({ session, component, endpoint }: FlowVault, root: Tok
       label: 'Token of another admin',
       help: byShares
         ? 'It is tested before anything is revoked. Leave empty if the key shares, which can create a root token without a login, are enough.'
-        : 'It is tested before anything is revoked. This server creates no root token without a login: without another way in, access is lost permanently.',
-      check: (text) => (text.trim() === '' && !byShares ? 'Type one, or press Esc to cancel: nothing was revoked.' : undefined),
+        : 'It is tested before anything is revoked. This server cannot create a root token without a login: without other access, you are locked out permanently.',
+      check: (text) => (text.trim() === '' && !byShares ? 'Enter a token, or press Esc to cancel: nothing was revoked.' : undefined),
     })
   ).trim();
   if (token === '') return { evidence: 'the key shares, which can create a root token without a login' };
@@ -102,19 +102,19 @@ async function otherAdmin({ session, component, endpoint }: FlowVault, root: Tok
     return { evidence: `the token of ${facts.displayName || 'another admin'} (${facts.policies.join(', ')})`, token };
   throw new Fault(
     'refused.lastWayIn',
-    `Nothing was revoked: the other token gives no lasting access, ${problem}.`,
+    `Nothing was revoked: the other token does not provide lasting access: ${problem}.`,
     `Create an admin token: quarterdeck vault admin ${component.id}`,
   );
 }
 
 async function problemOf(facts: TokenFacts, root: TokenFacts, tokens: VaultAccess, signal: AbortSignal): Promise<string | undefined> {
-  if (facts.accessor === root.accessor) return 'it is the same one';
-  if (!facts.orphan) return 'since it is revoked together with its parent token';
+  if (facts.accessor === root.accessor) return 'it is the same token';
+  if (!facts.orphan) return 'it is revoked together with its parent token';
   const isFromLogin = facts.path.startsWith('auth/') && !facts.path.startsWith('auth/token/');
   if (facts.ttlSeconds > 0 && !facts.renewable && !isFromLogin)
-    return `since it ends in ${durationText(facts.ttlSeconds * 1000)} and cannot be renewed`;
+    return `it expires in ${durationText(facts.ttlSeconds * 1000)} and cannot be renewed`;
   const may = await tokens.capabilities(adminPath, signal);
-  if (!['root', 'create', 'update'].some((capability) => may.includes(capability))) return 'since it may not write policies';
+  if (!['root', 'create', 'update'].some((capability) => may.includes(capability))) return 'it is not allowed to write policies';
   return undefined;
 }
 

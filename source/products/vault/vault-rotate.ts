@@ -18,11 +18,11 @@ export const vaultRotate: Procedure = async (session, input, context) => {
   const recovery = status.recoverySeal;
   if (session.dryRun) {
     const would = `prompt for a token and ${status.threshold} of the ${status.shares} current key shares, deliver the new ones, and activate them once verified: PUT /v1/sys/rotate/root/init, update, verify (or sys/rekey on older servers)`;
-    return dryRunOf(session, would, `the key shares of ${component.id} are the same.`);
+    return dryRunOf(session, would, `the key shares of ${component.id} were not changed.`);
   }
   const { token } = await tokenFor(vault, {
     may: `sudo on sys/rotate/${recovery ? 'recovery' : 'root'}/*`,
-    next: 'Then the current shares are prompted for.',
+    next: 'You are then prompted for the current shares.',
   });
   const rotation = await ShareRotation.open(endpoint, { token, recovery }, session.signal);
   const begun = await beginRotation(vault, rotation);
@@ -32,7 +32,7 @@ export const vaultRotate: Procedure = async (session, input, context) => {
     new Fault(
       'interrupted.cancelled',
       `The rotation has ${progress} of ${required} shares; the previous shares are still valid.`,
-      `Resume or cancel it: quarterdeck vault rotate ${component.id}. Sealing or a restart also ends it.`,
+      `Resume or cancel it: quarterdeck vault rotate ${component.id}. Sealing or a restart also cancels it.`,
       { cause },
     );
   const made = await collectShares({ vault, ceremony: rotation, left }, begun);
@@ -106,10 +106,10 @@ function initialOf(session: Session, { threshold }: CeremonyStatus): string {
 async function isSettled(session: Session): Promise<boolean> {
   const chosen = await session.ask.choice({
     id: 'settled',
-    label: 'The run was interrupted while the new shares were verified, and the rotation has ended',
-    help: 'The new shares became valid with the last one entered. If it was sealed, restarted or cancelled before that, the previous shares are valid.',
+    label: 'The run was interrupted while the new shares were verified, and the rotation is no longer in progress',
+    help: 'The new shares became valid when the last one was entered. If the server was sealed or restarted before that, or the rotation was cancelled, the previous shares are valid.',
     choices: [
-      { value: 'in-force', label: 'The new shares are valid', detail: 'nothing more is done' },
+      { value: 'in-force', label: 'The new shares are valid', detail: 'finish without further changes' },
       { value: 'anew', label: 'Rotate again', detail: 'holders enter the shares that are valid now' },
     ],
     initial: 'in-force',
@@ -133,7 +133,7 @@ async function giveOut({ session, component: { id } }: FlowVault, rotation: Shar
           ? new Fault(
               'failed.handout',
               `The new shares of ${id} are valid, but these were not delivered: ${left.join(', ')}.`,
-              `While it is open, rotate again: quarterdeck vault rotate ${id}`,
+              `Rotate again while it is unsealed: quarterdeck vault rotate ${id}`,
               { cause },
             )
           : new Fault(
@@ -153,7 +153,7 @@ async function giveOut({ session, component: { id } }: FlowVault, rotation: Shar
 }
 
 function inForceAlready(id: string, { shares, threshold }: ShareCounts): FlowOutcome {
-  const title = 'See that the new shares open it';
+  const title = 'Check that the new shares unseal it';
   const detail = `quarterdeck vault rotate ${id} accepts only currently valid shares`;
   return {
     message: `${id} reports that ${threshold} of ${shares} key shares unseal it. Whether those are the new ones is known after the next unseal: keep the previous ones until then.`,
@@ -163,7 +163,7 @@ function inForceAlready(id: string, { shares, threshold }: ShareCounts): FlowOut
 }
 
 function outcomeOf(id: string, { shares, threshold }: ShareCounts, recovery: boolean): FlowOutcome {
-  const detail = 'They still open earlier snapshots and backups: keep enough of them as long as you keep those.';
+  const detail = 'Earlier snapshots and backups still require them: keep enough old shares as long as you keep those.';
   return {
     message: recovery
       ? `${id} has new recovery shares: ${threshold} of ${shares} are enough. The previous ones are no longer valid.`

@@ -55,12 +55,12 @@ async function save(
       await localFiles.write(grant, path, bytes, { mode: 0o600 });
       const sizeBytes = bytes.length;
       if ((await localFiles.facts(path, grant.signal))?.sizeBytes !== sizeBytes)
-        throw new Fault('failed.snapshot', `${shown} differs from what was written.`, 'Check the disk, and create it again.');
+        throw new Fault('failed.snapshot', `${shown} differs from what was written.`, 'Check the disk, and create the snapshot again.');
       await saved?.();
       return { index, stateBytes, sizeBytes };
     },
   });
-  if (taken) session.progress({ id: 'snapshot', label: 'Taken', done: true });
+  if (taken) session.progress({ id: 'snapshot', label: 'Saved', done: true });
   return taken;
 }
 
@@ -79,14 +79,14 @@ export const vaultRestore: Procedure = async (session, input, context) => {
   const bytes = await localFiles.read(file, { signal: session.signal, limitBytes: snapshotLimitBytes });
   if (!bytes) throw new Fault('usage.path', `${shown} does not exist.`, 'Choose an existing snapshot.');
   const { index, stateBytes } = await readSnapshot(Buffer.from(bytes), session.signal);
-  const evidence = `whole, as of index ${index}, ${bytesText(stateBytes)} of state`;
+  const evidence = `complete, as of index ${index}, ${bytesText(stateBytes)} of state`;
   session.show({ kind: 'item', id: 'snapshot', title: shown, state: 'ok', evidence });
   if (session.noted(restoredStep).length > 0) return { message: `${shown} was restored before the run was interrupted.` };
   const vault = await openVaultOf(session, input, context);
   const { component } = vault;
   if (session.dryRun) {
     const would = `prompt for a token, save the current state, and send POST /v1/sys/storage/raft/snapshot with ${shown}`;
-    return dryRunOf(session, would, `${component.id} is as it was.`);
+    return dryRunOf(session, would, `${component.id} was not changed.`);
   }
   const { token } = await tokenFor(vault, { may: 'update on sys/storage/raft/snapshot' });
   const access = new VaultAccess(vault.endpoint, token);
@@ -100,23 +100,23 @@ export const vaultRestore: Procedure = async (session, input, context) => {
     consequences: [
       `All later changes are lost: secrets, policies, roles, tokens. ${before === undefined ? 'The current state was not saved.' : `The current state is in ${before}.`}`,
       'Tokens created since then stop working, and earlier ones work again.',
-      ...(force ? ['It may be sealed afterwards, and opens only with the key shares of the snapshot.'] : []),
+      ...(force ? ['It may be sealed afterwards, and only the key shares of the snapshot unseal it.'] : []),
     ],
     limitMs,
     run: async (grant) => {
-      session.progress({ id: 'restore', label: 'Putting the snapshot in place' });
+      session.progress({ id: 'restore', label: 'Restoring the snapshot' });
       await restoreSnapshot(grant, access, bytes, force);
       await session.note(restoredStep, shown);
     },
   });
-  session.progress({ id: 'restore', label: 'In place', done: true });
+  session.progress({ id: 'restore', label: 'Restored', done: true });
   const { sealed, threshold, shares } = await sealWhenBack(vault, settlingMs, () => true);
   // After its leader election a node is in standby for a moment, and cannot check tokens.
   const checked = sealed ? undefined : access.self(session.signal).then((facts) => facts !== undefined);
   const isKnown = checked && (await unlessFault(session.signal, checked));
   const state = sealed
     ? ` It is sealed: ${threshold} of the ${shares} key shares of the snapshot unseal it. If it reports that it cannot set up the key, restart it first.`
-    : ' It is open.';
+    : ' It is unsealed.';
   const login = isKnown === false ? ' The token used is not in the snapshot: log in again.' : '';
   const unseal = {
     id: 'unseal',
@@ -125,7 +125,7 @@ export const vaultRestore: Procedure = async (session, input, context) => {
     byHand: false,
   };
   return {
-    message: `${component.id} is as it was in ${shown} (index ${index}).${state}${login}`,
+    message: `Restored ${component.id} from ${shown} (index ${index}).${state}${login}`,
     data: { file: shown, index, sealed, ...(before !== undefined && { before }) },
     ...(sealed && { todo: { component: component.id, items: [unseal] } }),
   };
@@ -146,14 +146,14 @@ async function saveBefore(
     (await session.ask.text({
       id: 'before',
       label: 'File for the current state',
-      help: 'Saves the current state first, in case the snapshot is the wrong one. Leave empty to skip.',
+      help: 'Lets you return to it if the snapshot is the wrong one. Leave empty to skip.',
       initial: snapshotFile(`${component.id}-before`),
     }));
   if (written.trim() === '') return undefined;
   const path = fileOf(written);
   const shown = cleanLine(path);
   if (path === file || (await localFiles.facts(path, session.signal)))
-    throw new Fault('refused.fileThere', `${shown} already exists.`, 'Name another file. Nothing was changed.');
+    throw new Fault('refused.fileThere', `${shown} already exists.`, 'Choose another file. Nothing was changed.');
   await save(session, access, path, { id: 'save-before', right: 'reveal' }, () => session.note(savedStep, shown));
   return shown;
 }

@@ -86,7 +86,7 @@ test('it does not respond for a while: its holders wait with it', async () => {
     ],
   });
   expect((await fixture.run('unseal', holders, {}, 'sealed')).message).toBe('vault is unsealed.');
-  expect(holders.steps.map(({ label }) => label)).toContain('It does not respond; waiting');
+  expect(holders.steps.map(({ label }) => label)).toContain('The server does not respond; waiting');
 });
 
 test.each([

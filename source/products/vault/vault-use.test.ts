@@ -35,12 +35,12 @@ describe('logging in', () => {
     expect(message).toMatch(/Logged in to vault as token; the token is stored/);
     expect(data).toMatchObject({ policies: ['apps', 'default'], kept: true });
     expect(await fixture.fixture.vault.read(kept)).toBe(token);
-    expect(tables(holders).join('\n')).toMatch(/policies apps, default.*\n.*ends in/);
+    expect(tables(holders).join('\n')).toMatch(/policies apps, default.*\n.*expires in/);
     await expectNoTrace(holders, token);
     const later = new Holders({}, 'unattended');
     expect((await fixture.run('vault-token', later)).data).toMatchObject({ policies: ['apps', 'default'] });
     const out = await fixture.run('vault-logout', new Holders());
-    expect(out.message).toContain('was revoked and forgotten');
+    expect(out.message).toContain('was revoked and deleted');
     expect(await fixture.ask('GET', 'auth/token/lookup-self', undefined, token)).toMatchObject({ status: 403 });
     expect((await fixture.run('vault-logout', new Holders())).message).toBe('No token is stored for vault.');
     await expect(fixture.run('vault-token', new Holders({}, 'unattended'))).rejects.toMatchObject({
@@ -54,7 +54,7 @@ describe('logging in', () => {
     expect((await fixture.run('vault-login', holders)).data).toMatchObject({ kept: false });
     expect(holders.asked.find(({ id }) => id === 'keep')?.help).toContain('has all permissions');
     await fixture.run('vault-login', new Holders({ token: fixture.token, keep: 'yes' }));
-    expect((await fixture.run('vault-logout', new Holders())).message).toContain('was not revoked');
+    expect((await fixture.run('vault-logout', new Holders())).message).toContain('not revoked');
     expect(await fixture.ask('GET', 'auth/token/lookup-self')).toMatchObject({ status: 200 });
   });
 
@@ -121,7 +121,7 @@ describe('reading and writing paths', () => {
     const values = { ...token(), 'value-gui_user': 'ada', 'again-gui_user': 'ada' };
     const holders = new Holders(values);
     const { message } = await fixture.run('vault-write', holders, { words: [path, 'gui_user'] });
-    expect(message).toBe(`${path} is at version 2.`);
+    expect(message).toBe(`Wrote ${path}, version 2.`);
     expect(await fixture.written()).toContain('keeps api_key, if it is still at version 1');
     const older = new Holders({ ...token(), field: 'gui_user' });
     await fixture.run('vault-read', older, { words: [path], options: { version: '1' } });
@@ -141,7 +141,7 @@ describe('reading and writing paths', () => {
   test('version 1 keeps nothing: overwriting is confirmed with what is lost', async () => {
     const holders = new Holders({ ...token(), 'value-password': 'correct horse', 'again-password': 'correct horse' });
     const { message } = await fixture.run('vault-write', holders, { words: ['legacy/router', 'password'] });
-    expect(message).toBe('legacy/router is written.');
+    expect(message).toBe('Wrote legacy/router.');
     expect(holders.confirmations[0]?.consequences.join(' ')).toMatch(/lost: password/);
     expect(await fixture.ask('GET', 'legacy/router')).toMatchObject({ data: { user: 'admin', password: 'correct horse' } });
     await expectNoTrace(holders, 'correct horse');
@@ -157,7 +157,7 @@ describe('reading and writing paths', () => {
   test('a deleted version is told as deleted, and written over', async () => {
     await fixture.ask('DELETE', 'secret/data/apps/file-sync');
     const { message } = await fixture.run('vault-read', new Holders(token()), { words: ['secret/apps/file-sync'] });
-    expect(message).toMatch(/was deleted; it can be restored/);
+    expect(message).toMatch(/was deleted; "vault undelete" restores it/);
     const values = { ...token(), 'value-a': 'anew', 'again-a': 'anew' };
     expect((await fixture.run('vault-write', new Holders(values), { words: ['secret/apps/file-sync', 'a'] })).data).toEqual({
       path: 'secret/apps/file-sync',
@@ -226,7 +226,7 @@ describe('policies and programs', () => {
   test('a program gets a role and a secret id that was tried; a second run makes another', async () => {
     const holders = new Holders({ ...token(), policies: ['apps'], ttl: '1h' });
     const { message, data } = await fixture.run('vault-approle', holders, { words: ['rss-reader'] });
-    expect(message).toMatch(/rss-reader logs in.*tried here.*1h.*apps/);
+    expect(message).toMatch(/rss-reader can log in.*was tested.*1h.*apps/);
     const { roleId } = data as { roleId: string };
     const [first] = secrets(holders);
     expect(await fixture.ask('POST', 'auth/approle/login', { role_id: roleId, secret_id: first })).toMatchObject({ status: 200 });

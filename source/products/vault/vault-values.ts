@@ -15,7 +15,7 @@ import { openVaultOf, tokenFor } from './vault-open.ts';
 export const vaultList: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
   const folder = pathOf(input);
-  const { token } = await tokenFor(vault, { may: folder === undefined ? 'to see its engines' : 'list there' });
+  const { token } = await tokenFor(vault, { may: folder === undefined ? 'access to a key-value engine' : 'list on the path' });
   const paths = new VaultPaths(vault.endpoint, token);
   if (folder !== undefined) {
     return listed(session, folder, await paths.list(await paths.engineOf(folder, session.signal), folder, session.signal));
@@ -26,13 +26,13 @@ export const vaultList: Procedure = async (session, input, context) => {
     VERSION: ({ version }) => String(version),
     PURPOSE: ({ description }) => description,
   });
-  return { message: engines.length === 0 ? 'The token sees no key-value engine.' : 'Those are its key-value engines.', data: { engines } };
+  return { message: `${countText(engines.length, 'accessible key-value engine')}.`, data: { engines } };
 };
 
 function listed(session: Session, folder: string, names: readonly string[]): FlowOutcome {
   const shown = cleanLine(folder.replace(/\/$/, ''));
   showList(session, names, { PATH: (name) => `${shown}/${cleanLine(name)}` });
-  const message = names.length === 0 ? `Nothing is below ${shown}.` : `${countText(names.length, 'name is', 'names are')} below ${shown}.`;
+  const message = names.length === 0 ? `No paths below ${shown}.` : `${countText(names.length, 'name is', 'names are')} below ${shown}.`;
   return { message, data: { path: folder, keys: names } };
 }
 
@@ -41,7 +41,7 @@ export type OpenPath = Awaited<ReturnType<typeof openPath>>;
 export async function openPath(session: Session, input: FlowInput, context: FlowContext, may: string) {
   const vault = await openVaultOf(session, input, context);
   const named = pathOf(input);
-  const { token } = await tokenFor(vault, { may: named === undefined ? may.replace(/ there$/, ' on the path that you choose next') : may });
+  const { token } = await tokenFor(vault, { may: named === undefined ? may.replace(/ the path$/, ' the path that you choose next') : may });
   const paths = new VaultPaths(vault.endpoint, token);
   const path = named ?? (await choosePath(session, paths));
   const engine = await paths.engineOf(path, session.signal);
@@ -56,7 +56,7 @@ export function nothingAt({ component, shown, engine }: OpenPath, where = ''): F
 
 export const vaultRead: Procedure = async (session, input, context) => {
   const version = versionOf(input);
-  const found = await openPath(session, input, context, 'read there');
+  const found = await openPath(session, input, context, 'read on the path');
   const { paths, engine, path, shown } = found;
   const entry = path.endsWith('/') ? undefined : await paths.read(engine, path, session.signal, version);
   if (!entry) {
@@ -65,8 +65,8 @@ export const vaultRead: Procedure = async (session, input, context) => {
     throw nothingAt(found, version === undefined ? '' : ` in version ${version}`);
   }
   if (entry.gone) {
-    const what = entry.gone === 'destroyed' ? 'was destroyed and cannot be restored' : 'was deleted; it can be restored (vault undelete)';
-    const message = `Version ${entry.version} of ${shown} ${what}. An older one: --version N`;
+    const what = entry.gone === 'destroyed' ? 'was permanently destroyed' : 'was deleted; "vault undelete" restores it';
+    const message = `Version ${entry.version} of ${shown} ${what}. To read an older version: --version N`;
     return { message, data: { version: entry.version, gone: entry.gone } };
   }
   const keys = Object.keys(entry.values);
@@ -85,13 +85,13 @@ export const vaultRead: Procedure = async (session, input, context) => {
 async function choosePath(session: Session, paths: VaultPaths): Promise<string> {
   const engines = await paths.engines(session.signal);
   if (engines.length === 0) {
-    throw new Fault('usage.path', 'The token sees no key-value engine.', 'Pass a path, or use another token.');
+    throw new Fault('usage.path', 'The token has no access to a key-value engine.', 'Pass a path, or use another token.');
   }
   let at = '';
   let engine: Engine | undefined;
   for (let step = 1; ; step++) {
     const names: readonly string[] = engine ? await paths.list(engine, at, session.signal) : engines.map(({ mount }) => mount);
-    if (names.length === 0) throw new Fault('usage.path', `Nothing is below ${cleanLine(at)}.`, 'Write a value first.');
+    if (names.length === 0) throw new Fault('usage.path', `No paths below ${cleanLine(at)}.`, 'Write a value first.');
     const chosen = await session.ask.choice({
       id: step === 1 ? 'path' : `path-${step}`,
       label: at === '' ? 'Engine' : `Path below ${cleanLine(at)}`,
@@ -143,7 +143,7 @@ function versionOf(input: FlowInput): number | undefined {
   const written = optionOf(input, 'version');
   if (written === undefined) return undefined;
   if (/^[1-9]\d{0,8}$/.test(written)) return Number(written);
-  throw new Fault('usage.version', `"${cleanLine(written)}" is not a version.`, 'Versions are numbers, from 1 on.');
+  throw new Fault('usage.version', `"${cleanLine(written)}" is not a version.`, 'Versions are numbers, starting at 1.');
 }
 
 export const vaultWrite: Procedure = async (session, input, context) => {
@@ -153,9 +153,9 @@ export const vaultWrite: Procedure = async (session, input, context) => {
   const keys = await keysOf(session, input);
   if (session.dryRun) {
     const would = `prompt for a token and the values of ${keys.map(cleanLine).join(', ')}, and write them to ${shown}`;
-    return dryRunOf(session, would, `${shown} is as it was.`);
+    return dryRunOf(session, would, `${shown} was not changed.`);
   }
-  const { token } = await tokenFor(vault, { may: 'read and write there' });
+  const { token } = await tokenFor(vault, { may: 'read and write on the path' });
   const paths = new VaultPaths(vault.endpoint, token);
   const engine = await paths.engineOf(path, session.signal);
   const before = await paths.read(engine, path, session.signal);
@@ -185,7 +185,7 @@ export const vaultWrite: Procedure = async (session, input, context) => {
   }
   const version = written ?? now?.version;
   return {
-    message: version === undefined ? `${shown} is written.` : `${shown} is at version ${version}.`,
+    message: version === undefined ? `Wrote ${shown}.` : `Wrote ${shown}, version ${version}.`,
     data: { path, keys: Object.keys(values), ...(version !== undefined && { version }) },
   };
 };
@@ -194,9 +194,9 @@ async function askPath(session: Session): Promise<string> {
   const typed = await session.ask.text({
     id: 'path',
     label: 'Path',
-    help: 'The engine first: secret/apps/rss-reader',
+    help: 'Starts with the engine: secret/apps/rss-reader',
     initial: 'secret/',
-    check: (text) => (/^\/*[^/\s]+\/.*[^/\s]$/.test(text.trim()) ? undefined : 'An engine, a slash and a name: secret/apps/rss-reader'),
+    check: (text) => (/^\/*[^/\s]+\/.*[^/\s]$/.test(text.trim()) ? undefined : 'Enter ENGINE/PATH: secret/apps/rss-reader'),
   });
   return typed.trim().replace(/^\/+/, '');
 }
@@ -216,7 +216,7 @@ async function keysOf(session: Session, { words }: FlowInput): Promise<readonly 
     id: 'keys',
     label: 'Keys',
     help: 'Names separated by spaces; their values are prompted for, masked. Other keys of the path are kept.',
-    check: (text) => (namesIn(text).length === 0 ? 'Name one: password' : undefined),
+    check: (text) => (namesIn(text).length === 0 ? 'Enter at least one key, such as password.' : undefined),
   });
   return namesIn(typed);
 }
@@ -230,7 +230,7 @@ async function askValues(session: Session, keys: readonly string[]): Promise<Rec
     const value = await session.ask.secret({
       id: `value-${key}`,
       label: `Value of ${shown}`,
-      check: (text) => (text === '' ? 'Type a value, or press Esc to cancel: nothing was written.' : undefined),
+      check: (text) => (text === '' ? 'Enter a value, or press Esc to cancel: nothing was written.' : undefined),
     });
     if (session.attended) {
       await session.ask.secret({

@@ -47,16 +47,16 @@ afterEach(() => fixture.close());
 describe('versions of a path', () => {
   test('are listed with what became of each; the newest is deleted, and comes back', async () => {
     expect((await run('vault-delete')).message).toBe(
-      'Version 3 of secret/apps/rss-reader is deleted. To restore it: quarterdeck vault undelete vault secret/apps/rss-reader',
+      'Version 3 of secret/apps/rss-reader is deleted. To restore: quarterdeck vault undelete vault secret/apps/rss-reader',
     );
     expect(await states()).toEqual(['there', 'there', 'deleted']);
-    expect((await run('vault-read', { options: { field: 'database_password' } })).message).toContain('it can be restored');
+    expect((await run('vault-read', { options: { field: 'database_password' } })).message).toContain('restores it');
     const listed = await run('vault-versions');
     expect(listed.message).toBe('secret/apps/rss-reader has 3 versions, 2 of them readable.');
     expect(JSON.stringify(listed.holders.shown)).toMatch(/"3","\d{4}-\d\d-\d\d \d\d:\d\d","deleted /);
     expect((await run('vault-undelete')).message).toBe('Version 3 of secret/apps/rss-reader is restored.');
     expect(await states()).toEqual(['there', 'there', 'there']);
-    expect((await run('vault-undelete')).message).toBe('Nothing of secret/apps/rss-reader is deleted.');
+    expect((await run('vault-undelete')).message).toBe('secret/apps/rss-reader has no deleted versions.');
   });
 
   test('that are named are deleted together; of an old one that comes back it is said what is read', async () => {
@@ -79,7 +79,7 @@ describe('versions of a path', () => {
   });
 
   test('with --all the whole path goes', async () => {
-    expect((await run('vault-destroy', { options: { all: true } })).message).toBe('secret/apps/rss-reader was destroyed permanently.');
+    expect((await run('vault-destroy', { options: { all: true } })).message).toBe('Permanently deleted secret/apps/rss-reader.');
     expect((await fixture.ask('GET', 'secret/metadata/apps/rss-reader')).status).toBe(404);
   });
 
@@ -87,7 +87,7 @@ describe('versions of a path', () => {
     await expect(run('vault-versions', { at: 'legacy/router' })).rejects.toMatchObject({ code: 'refused.versions' });
     const { message, holders } = await run('vault-delete', { at: 'legacy/router' });
     expect(holders.confirmations[0]?.consequences.join(' ')).toContain('user, password');
-    expect(message).toBe('legacy/router was destroyed permanently.');
+    expect(message).toBe('Permanently deleted legacy/router.');
     expect((await fixture.ask('GET', 'legacy/router')).status).toBe(404);
   });
 

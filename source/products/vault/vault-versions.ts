@@ -25,15 +25,15 @@ export const vaultVersions: Procedure = async (session, input, context) => {
 const changes = {
   delete: {
     would: 'delete the newest version of',
-    may: 'delete there',
+    may: 'delete on the path',
     meant: async (_found: OpenPath, [newest]: readonly PathVersion[]) => [newest?.version ?? 0],
     states: ['deleted', 'destroyed'],
     became: 'deleted',
     notFromDestroyed: 'deleted',
-    more: ({ component, shown }: OpenPath) => ` To restore it: quarterdeck vault undelete ${component.id} ${shown}`,
+    more: ({ component, shown }: OpenPath) => ` To restore: quarterdeck vault undelete ${component.id} ${shown}`,
   },
   undelete: {
-    would: 'restore the most recently deleted version of',
+    would: 'restore the last deleted version of',
     may: 'update on its undelete',
     meant: async (_found: OpenPath, versions: readonly PathVersion[]) => lastDeleted(versions),
     states: ['there'],
@@ -62,7 +62,7 @@ async function change(call: VersionCall, session: Session, input: FlowInput, con
   const isWhole = call === 'destroy' && input.options['all'] === true;
   if (session.dryRun) {
     const named = cleanLine(pathOf(input) ?? 'a path');
-    return dryRunOf(session, `prompt for a token and ${isWhole ? 'destroy all of' : would} ${named}`, `${named} is as it was.`);
+    return dryRunOf(session, `prompt for a token and ${isWhole ? 'destroy all of' : would} ${named}`, `${named} was not changed.`);
   }
   const found = await openPath(session, input, context, isWhole ? 'delete on its metadata' : may);
   const { paths, engine, path, shown } = found;
@@ -70,7 +70,7 @@ async function change(call: VersionCall, session: Session, input: FlowInput, con
   const versions = await versionsOf(found);
   const wanted = await settled(session, async () => named(input, versions) ?? (await meant(found, versions)));
   if (notFromDestroyed !== undefined) throwIfDestroyed(found, versions, wanted, notFromDestroyed);
-  if (wanted.length === 0) return { message: `Nothing of ${shown} is deleted.`, data: { path, versions: [] } };
+  if (wanted.length === 0) return { message: `${shown} has no deleted versions.`, data: { path, versions: [] } };
   await session.act({
     id: call,
     right: call === 'destroy' ? 'destroy' : 'operate',
@@ -103,7 +103,7 @@ async function removeWhole(found: OpenPath): Promise<FlowOutcome> {
     engine.version === 1
       ? (await paths.read(engine, path, session.signal)) !== undefined
       : (await paths.versions(engine, path, session.signal)).length > 0;
-  const outcome = { message: `${shown} was destroyed permanently.`, data: { path } };
+  const outcome = { message: `Permanently deleted ${shown}.`, data: { path } };
   const consequence =
     engine.version === 1
       ? `This engine keeps no versions. The current values are lost: ${(await keysThere()).map(cleanLine).join(', ')}.`
@@ -146,8 +146,8 @@ function named(input: FlowInput, versions: readonly PathVersion[]): number[] | u
   if (unknown === undefined) return wanted;
   throw new Fault(
     'usage.version',
-    `It has no version ${cleanLine(given.join(', '))}.`,
-    `It has: ${versions.map(({ version }) => version).join(', ')}.`,
+    `No such version: ${cleanLine(given.join(', '))}.`,
+    `Existing versions: ${versions.map(({ version }) => version).join(', ')}.`,
   );
 }
 
@@ -180,5 +180,6 @@ function throwIfDestroyed({ shown }: OpenPath, versions: readonly PathVersion[],
 
 const timeText = (time: string) => time.slice(0, 16).replace('T', ' ');
 const writtenText = ({ createdAt }: PathVersion) => timeText(createdAt);
-const stateText = ({ state, deletedAt }: PathVersion) => (state === 'deleted' ? `deleted ${timeText(deletedAt)}` : state);
+const stateText = ({ state, deletedAt }: PathVersion) =>
+  state === 'deleted' ? `deleted ${timeText(deletedAt)}` : state === 'there' ? 'readable' : state;
 const versionText = (versions: readonly number[]) => `${versions.length === 1 ? 'Version' : 'Versions'} ${versions.join(', ')}`;

@@ -185,7 +185,7 @@ export const vaultFlows: Family<Vault> = {
       dryRunShows: { text: /enable AppRole if needed, write the role rss-reader, and create a secret ID/ },
       acts: ['mount', 'role', 'secret-id'],
       secrets: 2,
-      otherwise: { 'secret-id/after': { says: /a new secret id, tried here/, end: 'same' } },
+      otherwise: { 'secret-id/after': { says: /a new secret ID, which was tested/, end: 'same' } },
     },
     {
       flow: 'vault-admin',
@@ -196,7 +196,7 @@ export const vaultFlows: Family<Vault> = {
       acts: ['policy', 'token'],
       secrets: 2,
       // The first one was seen by nobody, and is revoked.
-      otherwise: { 'token/after': { says: /ada has an admin token/, end: 'same' } },
+      otherwise: { 'token/after': { says: /an admin token for ada/, end: 'same' } },
     },
     {
       flow: 'vault-snapshot',

@@ -52,8 +52,8 @@ export class HeadscaleApi {
     if (!whole) {
       throw new Fault(
         'failed.mesh',
-        `The control server answered with more than ${limitBytes / 1024 / 1024} MB.`,
-        'Use its own command instead: headscale.',
+        `The control server returned more than ${limitBytes / 1024 / 1024} MB.`,
+        'Use the headscale command in its container instead.',
       );
     }
     const lines = status < 400 ? [] : linesOf(answer);
@@ -65,7 +65,7 @@ export class HeadscaleApi {
 const termsOf = ({ shown }: HttpEndpoint): HttpTerms => ({
   secrets: {
     what: 'the API key and every pre-auth key',
-    remedy: 'Publish its port on 127.0.0.1, and reach it from others over https.',
+    remedy: 'Publish its port on 127.0.0.1 only, and use https from other machines.',
   },
   unreachable: {
     code: 'unreachable.mesh',
@@ -92,7 +92,7 @@ export async function greet(endpoint: HttpEndpoint, signal: AbortSignal): Promis
   return { endpoint: { ...endpoint, tls }, version: typeof version === 'string' ? version : undefined };
 }
 
-/** Reads `{code, message, details}` up to 0.29, and `{title, status, detail, errors: [{message}]}` from 0.30 on. */
+/** Reads `{code, message, details}` up to 0.29, and `{title, status, detail, errors: [{message}]}` in 0.30 and later. */
 function linesOf({ json, text: written }: HttpAnswer): readonly string[] {
   const { message, detail, title, errors } = objectOf(json) ?? {};
   const texts = [message ?? detail ?? title, ...objectsOf(errors).map((error) => error['message'])].map(textOf).filter(Boolean);

@@ -7,7 +7,7 @@ const meanings: readonly { says: RegExp; code?: FaultCode; message: string; reme
   {
     says: /update is disabled for modes other than/i,
     code: 'refused.policyFile',
-    message: 'its policy is a file (policy.mode: file), and only the file can be changed',
+    message: 'its policy is in a file (policy.mode: file) and can only be changed there',
     remedy: 'Edit the file and reload the server, or set policy.mode to database in its configuration.',
   },
   {
@@ -20,21 +20,21 @@ const meanings: readonly { says: RegExp; code?: FaultCode; message: string; reme
   {
     says: /cannot edit OIDC user/i,
     message: 'the user comes from the identity provider',
-    remedy: 'Change it there: the control server applies it at the next login.',
+    remedy: 'Change the user there: the change takes effect at the next login.',
   },
-  { says: /multiple users/i, message: 'several users answer to that name', remedy: 'Rename one of them first.' },
-  { says: /user not found/i, message: 'the user does not exist', remedy: 'List them: quarterdeck mesh users COMPONENT' },
+  { says: /multiple users/i, message: 'several users match that name', remedy: 'Rename one of them first.' },
+  { says: /user not found/i, message: 'the user does not exist', remedy: 'List the users: quarterdeck mesh users COMPONENT' },
   {
     says: /registration cache|no pending auth session|node not found in cache/i,
-    message: 'no node is waiting with that key: it is old, was used, or the control server was restarted',
+    message: 'no node is waiting with that key: it has expired, was already used, or the control server was restarted',
     remedy: 'Log in on the node again, and use the new key that it shows.',
   },
   {
     says: /node no longer exists|node not found/i,
     message: 'the node does not exist',
-    remedy: 'List them: quarterdeck mesh nodes COMPONENT',
+    remedy: 'List the nodes: quarterdeck mesh nodes COMPONENT',
   },
-  { says: /either tagged or owned by user/i, code: 'usage.mesh', message: 'a key needs a user, or tags', remedy: 'Name one of both.' },
+  { says: /either tagged or owned by user/i, code: 'usage.mesh', message: 'a key requires a user or tags', remedy: 'Specify one.' },
   {
     says: /invalid or not permitted/i,
     message: 'the current policy does not list all of these tags under tagOwners',
@@ -43,7 +43,7 @@ const meanings: readonly { says: RegExp; code?: FaultCode; message: string; reme
   {
     says: /cannot remove all tags/i,
     message: 'a tagged node must keep at least one tag',
-    remedy: 'To assign it to a user, delete it and let it join again.',
+    remedy: 'To assign the node to a user, delete it and let it join again.',
   },
   {
     says: /valid DNS label|invalid hostname/i,
@@ -51,8 +51,8 @@ const meanings: readonly { says: RegExp; code?: FaultCode; message: string; reme
     message: 'not a valid node name',
     remedy: 'Use letters, digits and hyphens.',
   },
-  { says: /name is not unique/i, code: 'usage.mesh', message: 'another node has that name', remedy: 'Choose another name.' },
-  { says: /record not found/i, message: 'the key does not exist', remedy: 'List them again.' },
+  { says: /name is not unique/i, code: 'usage.mesh', message: 'another node already has that name', remedy: 'Choose another name.' },
+  { says: /record not found/i, message: 'the key does not exist', remedy: 'List the keys again.' },
 ];
 
 export function refusalOf({ status, words, lines }: MeshAnswer, what: string, version: MeshVersion): Fault {
@@ -61,11 +61,11 @@ export function refusalOf({ status, words, lines }: MeshAnswer, what: string, ve
     return new Fault(
       'refused.policy',
       `The control server rejects the policy: ${lines.join(' / ').replace(/^(?:setting policy: )?(?:parsing policy: )?/, '')}`,
-      'Nothing was changed. Fix it and set it again.',
+      'Nothing was changed. Fix the policy and set it again.',
     );
   }
   const meaning = meanings.find(({ says }) => says.test(words));
-  if (meaning) return new Fault(meaning.code ?? 'failed.mesh', `It did not ${what}: ${meaning.message}${aside}.`, meaning.remedy);
+  if (meaning) return new Fault(meaning.code ?? 'failed.mesh', `Headscale did not ${what}: ${meaning.message}${aside}.`, meaning.remedy);
   if (status === 501 || status === 405 || (status === 404 && /^(?:not found|404 page not found)?$/i.test(words))) {
     return new Fault(
       'refused.version',
@@ -75,7 +75,7 @@ export function refusalOf({ status, words, lines }: MeshAnswer, what: string, ve
   }
   return new Fault(
     'failed.mesh',
-    `It did not ${what}: ${words === '' ? `it responded with status ${status}` : words.replace(/\.$/, '')}.`,
+    `Headscale did not ${what}: ${words === '' ? `it responded with status ${status}` : words.replace(/\.$/, '')}.`,
     'Check its log.',
   );
 }

@@ -67,7 +67,7 @@ export class Headscale {
     };
     const made = mapOf(mapOf(await this.#ask('create a pre-auth key', 'POST', 'preauthkey', { json }, grant.signal))['preAuthKey']);
     const secret = made['key'];
-    if (typeof secret !== 'string' || secret === '') throw strange('It created a key but did not return it.');
+    if (typeof secret !== 'string' || secret === '') throw strange('The control server created a key but did not return it.');
     return { secret, key: keyOf(made) };
   }
 
@@ -99,8 +99,8 @@ export class Headscale {
   /** Disables expiry: the node never has to log in again. */
   async keepNode(grant: Grant, node: MeshNode): Promise<void> {
     if (!this.#since(29)) {
-      const message = `That a node never expires needs Headscale 0.29, and this is ${this.version.shown}.`;
-      throw new Fault('refused.version', message, 'Update it, one minor version after the other, with a backup before each.');
+      const message = `Nodes that never expire require Headscale 0.29 or later; this is ${this.version.shown}.`;
+      throw new Fault('refused.version', message, 'Update Headscale one minor version at a time, with a backup before each.');
     }
     const request = this.#wished({ disableExpiry: true });
     await this.#ask(`keep ${node.name}`, 'POST', `node/${encodeURIComponent(node.id)}/expire`, request, grant.signal);
@@ -149,7 +149,7 @@ export class Headscale {
   async createApiKey(grant: Grant, expiryMs: number): Promise<string> {
     const json = { expiration: new Date(expiryMs).toISOString() };
     const key = mapOf(await this.#ask('create an API key', 'POST', 'apikey', { json }, grant.signal))['apiKey'];
-    if (typeof key !== 'string' || key === '') throw strange('It created an API key but did not return it.');
+    if (typeof key !== 'string' || key === '') throw strange('The control server created an API key but did not return it.');
     return key;
   }
 
@@ -163,7 +163,7 @@ export class Headscale {
     const answer = await this.#api.send('GET', '/api/v1/policy', {}, signal);
     if (answer.status >= 400 && /policy not found/i.test(answer.words)) return undefined;
     const { policy, updatedAt } = mapOf(this.#good(answer, 'read its policy'));
-    if (typeof policy !== 'string') throw strange('It answers without a policy.');
+    if (typeof policy !== 'string') throw strange('The control server returned no policy.');
     return { text: policy, updatedMs: timeOf(updatedAt) };
   }
 
@@ -173,7 +173,7 @@ export class Headscale {
     const answer = await this.#api.send('POST', '/api/v1/policy/check', { json: { policy: text } }, signal);
     if (answer.status === 200) return [];
     if (answer.status === 404 || answer.status === 405 || answer.status === 501) return undefined;
-    return answer.lines.length > 0 ? answer.lines : [`It answered with status ${answer.status}.`];
+    return answer.lines.length > 0 ? answer.lines : [`status ${answer.status}, without a message`];
   }
 
   async setPolicy(grant: Grant, text: string): Promise<void> {
@@ -209,7 +209,7 @@ export class Headscale {
   /** Returns the request body for a key. Before 0.28 a key is expired by its text and its user. */
   async #oldKey(id: string, signal: AbortSignal): Promise<object> {
     const found = (await this.#wholeKeys(signal)).find(({ key }) => key.id === id);
-    if (!found?.user) throw new Fault('failed.mesh', `Pre-auth key ${id} no longer exists.`, 'List them: quarterdeck mesh keys COMPONENT');
+    if (!found?.user) throw new Fault('failed.mesh', `Pre-auth key ${id} no longer exists.`, 'List keys: quarterdeck mesh keys COMPONENT');
     return { user: this.#since(26) ? found.user.id : found.user.name, key: found.asReported['key'] };
   }
 
@@ -220,11 +220,11 @@ export class Headscale {
   #good(answer: MeshAnswer, what: string): unknown {
     if (answer.status >= 400) throw refusalOf(answer, what, this.version);
     if (answer.status !== 200 || typeof answer.json !== 'object' || answer.json === null)
-      throw strange(`${this.#api.endpoint.shown} does not respond like a control server (status ${answer.status}).`);
+      throw strange(`The response of ${this.#api.endpoint.shown} is not from a control server (status ${answer.status}).`);
     return answer.json;
   }
 }
 
 function strange(message: string): Fault {
-  return new Fault('failed.mesh', message, 'Check that the port is that of the control server.');
+  return new Fault('failed.mesh', message, 'Check that this is the port of the control server.');
 }

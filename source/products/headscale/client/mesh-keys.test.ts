@@ -35,7 +35,7 @@ describe('API keys', () => {
     ['', /Type an API key/],
     ['hskey-auth-abcdefghijkl-x', /nodes join with it/],
     ['hskey-api-abcdefghijkl-***', /shown once/],
-    ['hskey-api-abcdefghijkl-short', /not whole/],
+    ['hskey-api-abcdefghijkl-short', /incomplete/],
     ['what?', /Not an API key/],
   ])('%j is none', (text, why) => {
     expect(apiKeyProblem(text)).toMatch(why);
@@ -114,7 +114,7 @@ describe('versions', () => {
     ['v0.22.3', '0.22.3', 23, /older than supported/],
     ['v0.31.0', '0.31.0', 30, /newer than supported/],
     ['v1.2.0', '1.2.0', 30, /newer than supported/],
-    ['dev', 'unknown', 29, /calls its version "dev"/],
+    ['dev', 'unknown', 29, /reports its version as "dev"/],
     ['', 'unknown', 29, /does not report its version/],
     [undefined, 'unknown', 29, /does not report its version/],
   ] as const)('%s is spoken to in a dialect that is known, and said where it is not', (reported, shown, minor, note) => {

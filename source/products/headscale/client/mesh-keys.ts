@@ -17,12 +17,12 @@ export function apiKeyPrefix(key: string): string | undefined {
 export function apiKeyProblem(text: string): string | undefined {
   const key = text.trim();
   if (key === '') return 'Type an API key, or press Esc to cancel.';
-  if (key.startsWith('hskey-auth-')) return 'That is a pre-auth key: nodes join with it. The console needs an API key.';
+  if (key.startsWith('hskey-auth-')) return 'This is a pre-auth key: nodes join with it. The console requires an API key.';
   if (/\*{3}$/.test(key)) return 'This is a key prefix. The full key was shown once, when it was created.';
   if (apiKeyPrefix(key) !== undefined) return undefined;
   return key.startsWith('hskey-api-')
-    ? 'That key is not whole: it has 12 and 64 characters behind "hskey-api-".'
-    : 'Not an API key: it starts with "hskey-api-" or contains a dot.';
+    ? 'The key is incomplete: "hskey-api-" must be followed by 12 characters, a hyphen and 64 characters.'
+    : 'Not an API key: API keys start with "hskey-api-" or contain a dot.';
 }
 
 export function isListedAs(key: string, listed: string): boolean {
@@ -55,7 +55,7 @@ export function registrationProblem(text: string): string | undefined {
   if (text.trim() === '') return 'Paste what the client shows, or press Esc to cancel.';
   if (registrationKeyOf(text) !== undefined) return undefined;
   return /hskey-auth-/.test(text)
-    ? 'This is a pre-auth key: a node with it joins without registration.'
+    ? 'This is a pre-auth key: a node that uses it joins without registration.'
     : 'No registration key found: it is the last part of the address that the client shows.';
 }
 

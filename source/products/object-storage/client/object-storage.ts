@@ -122,11 +122,11 @@ export class ObjectStore {
     grant.signal.throwIfAborted();
     const { text } = await this.#expect(
       { method: 'POST', path: pathOf(name), query: { uploads: '' }, body: Buffer.alloc(0), signal },
-      `begin to store ${shown(name)}`,
+      `start the upload of ${shown(name)}`,
       name,
     );
     const id = textIn(text, 'UploadId');
-    if (id === undefined || id === '') throw this.#strange(`begin to store ${shown(name)}`, 'it contains no upload id');
+    if (id === undefined || id === '') throw this.#strange(`start the upload of ${shown(name)}`, 'the upload ID is missing');
     return id;
   }
 
@@ -144,7 +144,7 @@ export class ObjectStore {
       const from = at * partBytes;
       const range = { from, count: Math.min(partBytes, source.sizeBytes - from) };
       const { etag } = await this.put(grant, name, source, range, { partNumber: String(at + 1), uploadId: upload });
-      if (etag === undefined) throw this.#strange(`store part ${at + 1} of ${shown(name)}`, 'it contains no ETag');
+      if (etag === undefined) throw this.#strange(`store part ${at + 1} of ${shown(name)}`, 'the ETag is missing');
       tags.push(etag);
       parted(at + 1, parts);
     }
@@ -214,7 +214,7 @@ export class ObjectStore {
 
   #strange(what: string, why: string): Fault {
     const message = `${this.endpoint.shown} returned an unexpected response when trying to ${what}: ${why}.`;
-    return new Fault('failed.objects', message, 'Check that it is a server with the S3 API, and its log.');
+    return new Fault('failed.objects', message, 'Check that it is a server with the S3 API, and check its log.');
   }
 }
 
@@ -241,23 +241,23 @@ function refusalOf(
   const said = cleanLine(textIn(text, 'Message') ?? '').replace(/\.$/, '');
   const isBare = status === 404 && text === '' && name !== undefined;
   if (/expired/i.test(said) && (code === 'AccessDenied' || code === 'ExpiredToken' || code === '')) {
-    const remedy = 'Create a new one: quarterdeck objects link COMPONENT BUCKET/KEY';
+    const remedy = 'Create a new link: quarterdeck objects link COMPONENT BUCKET/KEY';
     return new Fault('refused.expired', `${where} reports that the link has expired.`, remedy);
   }
   if (code === 'RequestTimeTooSkewed' || code === 'RequestNotReadyYet') {
     const message = `The clocks of ${where} and of this machine are too far apart for a signature.`;
-    return new Fault('refused.clock', message, 'Set both right: 15 minutes are the most.');
+    return new Fault('refused.clock', message, 'Synchronise both clocks: the difference must not exceed 15 minutes.');
   }
   if (code === 'InvalidAccessKeyId' || code === 'SignatureDoesNotMatch') {
-    const remedy = 'Check access key and secret key: quarterdeck secrets list COMPONENT';
+    const remedy = 'Check the access key and the secret key: quarterdeck secrets list COMPONENT';
     return new Fault('refused.login', `${where} does not accept these keys: ${said || code}.`, remedy);
   }
   if (code === 'NoSuchBucket' || isBare) {
-    const remedy = '"quarterdeck objects list COMPONENT" lists those that exist.';
+    const remedy = 'List the buckets: quarterdeck objects list COMPONENT';
     return new Fault('usage.bucket', `${where} has no bucket ${cleanLine(name?.bucket ?? '')}.`, remedy);
   }
   if (code === 'NoSuchKey') {
-    const remedy = '"quarterdeck objects list COMPONENT BUCKET" lists those that exist.';
+    const remedy = 'List the objects: quarterdeck objects list COMPONENT BUCKET';
     return new Fault('usage.object', `${where} has no object ${name ? shown(name) : ''}.`, remedy);
   }
   const reason = said === '' ? '' : `: ${said}`;

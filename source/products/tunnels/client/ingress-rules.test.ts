@@ -41,7 +41,7 @@ describe('what is wrong, with line and column', () => {
     [
       'a port in a name',
       '  - hostname: a.example.com:443\n    service: http://a:80\n  - service: http_status:404\n',
-      ['4:15 ingress[0].hostname', 'error', /no port/],
+      ['4:15 ingress[0].hostname', 'error', /cannot have a port/],
     ],
     [
       'a star in the middle',
@@ -51,7 +51,7 @@ describe('what is wrong, with line and column', () => {
     [
       'a path that Go does not understand',
       '  - hostname: a.example.com\n    path: "(?=x)"\n    service: http://a:80\n  - service: http_status:404\n',
-      ['5:11 ingress[0].path', 'error', /none that Go understands/],
+      ['5:11 ingress[0].path', 'error', /regular expression in Go syntax/],
     ],
     ['no service', '  - hostname: a.example.com\n  - service: http_status:404\n', ['4:5 ingress[0]', 'error', /no service/]],
     [
@@ -62,7 +62,7 @@ describe('what is wrong, with line and column', () => {
     [
       'a service with a path',
       '  - hostname: a.example.com\n    service: http://app:8080/\n  - service: http_status:404\n',
-      ['5:14 ingress[0].service', 'error', /no path/],
+      ['5:14 ingress[0].service', 'error', /must not contain a path/],
     ],
     ['a status that is none', '  - service: http_status:4o4\n', ['4:14 ingress[0].service', 'error', /"4o4" is not an HTTP status/]],
     [
@@ -96,7 +96,7 @@ describe('what is wrong, with line and column', () => {
     ['nothing in it', '', /no configuration/],
     ['no rules', 'tunnel: x\ncredentials-file: /y\n', /answered with 503/],
     ['broken YAML', 'ingress:\n  - hostname: "a\n', /./],
-    ['a token beside a tunnel id (R21)', `token: abc\n${good}`, /exclude each other/],
+    ['a token beside a tunnel id (R21)', `token: abc\n${good}`, /mutually exclusive/],
     ['credentials without a tunnel (R21)', good.replace(/^tunnel.*\n/, ''), /credentials but no tunnel/],
   ])('%s', (_, text, message) => {
     expect(

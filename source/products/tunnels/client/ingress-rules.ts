@@ -27,7 +27,7 @@ export function readIngress(text: string): { rules: readonly IngressRule[]; prob
     problems.push({ level, ...document.position(path), field: fieldText(path), message, remedy, ...(rule !== undefined && { rule }) });
   const top = objectOf(document.value);
   if (!top) {
-    add('error', [], 'It contains no configuration.', 'Begin with tunnel, credentials-file and ingress.');
+    add('error', [], 'The file contains no configuration.', 'Add tunnel, credentials-file and ingress.');
     return { rules: [], problems };
   }
   checkCredentials(top, add);
@@ -37,7 +37,7 @@ export function readIngress(text: string): { rules: readonly IngressRule[]; prob
       'error',
       'ingress' in top ? ['ingress'] : [],
       'No ingress rules: every request is answered with 503.',
-      'Add ingress with a rule for each name, and as the last one: service: http_status:404',
+      'Add ingress with a rule for each name and, as the last rule, service: http_status:404',
       'no-catch-all',
     );
     return { rules: [], problems };
@@ -48,14 +48,14 @@ export function readIngress(text: string): { rules: readonly IngressRule[]; prob
     const { line } = document.position(['ingress', at]);
     const read = { line, hostname: field('hostname'), path: field('path'), service: field('service') };
     if (rule) checkRule(rule, read, at, add);
-    else add('error', ['ingress', at], 'The rule is not a mapping of names and values.', 'Write hostname and service.');
+    else add('error', ['ingress', at], 'The rule is not a mapping.', 'Set hostname and service, or only service in the last rule.');
     checkCatchAll(read, at, list.length, add);
     return read;
   });
   for (const [at, rule] of rules.entries()) {
     const before = rules.slice(0, at).find((other) => covers(other, rule));
     if (!before || isCatchAll(before)) continue;
-    const message = `It is never reached: the rule in line ${before.line} matches the same requests.`;
+    const message = `The rule is never reached: the rule in line ${before.line} matches the same requests.`;
     add('warning', ['ingress', at], message, 'Put the more specific rule first.');
   }
   return { rules, problems: problems.sort((a, b) => a.line - b.line || a.column - b.column) };
@@ -68,22 +68,22 @@ function checkCredentials(top: JsonObject, add: Add): void {
   for (const name of ['token', 'TUNNEL_TOKEN'])
     if (top[name] !== undefined) {
       if (tunnel !== undefined || file !== undefined)
-        add('error', [name], 'A token and a tunnel id with its credentials exclude each other.', 'Keep one of them.', 'R21');
+        add('error', [name], 'A token and a tunnel ID with its credentials are mutually exclusive.', 'Keep one of them.', 'R21');
       else
         add(
           'warning',
           [name],
           'The file contains a token: anyone who can read the file can run the tunnel.',
-          'Pass it in the environment: TUNNEL_TOKEN.',
+          'Set TUNNEL_TOKEN in the environment instead.',
         );
     }
   if (file !== undefined && tunnel === undefined)
-    add('error', ['credentials-file'], 'It has credentials but no tunnel.', 'Add tunnel with its id.', 'R21');
+    add('error', ['credentials-file'], 'The file has credentials but no tunnel.', 'Add tunnel with the tunnel ID.', 'R21');
   if (tunnel !== undefined && file === undefined)
     add(
       'warning',
       ['tunnel'],
-      'It has a tunnel ID but no credentials-file: cloudflared searches for one beside the configuration.',
+      'The file has a tunnel ID but no credentials-file: cloudflared searches for one beside the configuration.',
       'Add credentials-file.',
       'R21',
     );
@@ -97,13 +97,13 @@ function checkRule(rule: JsonObject, { hostname, path, service }: IngressRule, a
     const remedy = near === undefined ? `Supported keys: ${ruleKeys.join(', ')}.` : `Did you mean "${near}"?`;
     add('warning', ['ingress', at, key], `Unknown key "${key.slice(0, 40)}" in a rule: it is ignored.`, remedy);
   }
-  if (/^(?:.*[^:]|\[.*\]):\d+$/.test(hostname)) wrongHost('A hostname has no port.', 'Remove the port: the tunnel serves only 443.');
+  if (/^(?:.*[^:]|\[.*\]):\d+$/.test(hostname)) wrongHost('A hostname cannot have a port.', 'Remove it: the tunnel serves only port 443.');
   else if (hostname.lastIndexOf('*') > 0 || (hostname.startsWith('*') && hostname !== '*' && !hostname.startsWith('*.')))
-    wrongHost('A wildcard can only replace the first part of a name.', 'Write *.example.com');
+    wrongHost('A wildcard can only replace the first part of a name.', 'Use *.example.com.');
   else if (/[/\s]/.test(hostname))
     wrongHost(`"${hostname.slice(0, 60)}" is not a host name.`, 'Use only the name, without https:// and path.');
   if (!compiled(path)) {
-    const message = 'The path is a regular expression, and this is none that Go understands.';
+    const message = 'The path is not a valid regular expression in Go syntax.';
     add('error', ['ingress', at, 'path'], message, 'Look-ahead and back references are not supported.');
   }
   const problem = serviceProblem(service);
@@ -112,8 +112,8 @@ function checkRule(rule: JsonObject, { hostname, path, service }: IngressRule, a
     add(
       'warning',
       ['ingress', at, 'service'],
-      'In a container this is the container itself, not the host and not another container.',
-      'Write the name of the service, or the gateway name of the host.',
+      'In a container, this address is the container itself, not the host or another container.',
+      'Use the name of the service, or the gateway name of the host.',
       'R14',
     );
 }
@@ -128,10 +128,10 @@ function serviceProblem(service: string): [message: string, remedy: string] | un
     return /^unix(?:\+tls)?:\/*[^/]/.test(service) ? undefined : ['The path of the socket is missing.', 'For example: unix:/run/app.sock'];
   const url = URL.canParse(service) ? new URL(service) : undefined;
   if (!url || !/^[a-z][a-z0-9+.-]*:\/\//i.test(service) || url.hostname === '')
-    return [`"${service.slice(0, 60)}" is not an address.`, 'It needs a scheme and a name: http://name:8080'];
+    return [`"${service.slice(0, 60)}" is not an address.`, 'Use a scheme and a name: http://name:8080'];
   // Searched in the text: a URL parser adds the slash itself.
   return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]+[/?#]/i.test(service)
-    ? ['A service has no path: the path of the request is kept.', 'Remove everything after the port, including the slash.']
+    ? ['A service must not contain a path: the path of the request is kept.', 'Remove everything after the port, including the slash.']
     : undefined;
 }
 
@@ -140,15 +140,15 @@ function checkCatchAll(rule: IngressRule, at: number, count: number, add: Add): 
   const path = ['ingress', at];
   if (isLast && !isCatchAll(rule)) {
     const message = 'The last rule must match all requests: it must have neither hostname nor path.';
-    add('error', path, message, 'Add as the last one: service: http_status:404', 'no-catch-all');
+    add('error', path, message, 'Add a last rule: service: http_status:404', 'no-catch-all');
   }
   if (!isLast && isCatchAll(rule)) {
-    const message = `It matches every request: the ${count - at - 1} after it are never reached.`;
+    const message = `The rule matches every request: the ${count - at - 1} after it are never reached.`;
     add('error', path, message, 'Add a hostname, or move it to the end.', 'rules-after-catch-all');
   }
   if (isLast && isCatchAll(rule) && rule.service !== 'http_status:404' && rule.service !== '') {
-    const message = 'All requests without a rule of their own reach this service, regardless of the host name.';
-    add('warning', [...path, 'service'], message, 'Usually the last one is service: http_status:404', 'catch-all-service');
+    const message = 'Requests that match no other rule reach this service, regardless of the host name.';
+    add('warning', [...path, 'service'], message, 'The last rule is usually service: http_status:404', 'catch-all-service');
   }
 }
 

@@ -26,7 +26,7 @@ export class TunnelUi {
     if (status === 200 && session && typeof session['requiresPassword'] === 'boolean')
       return new TunnelUi(endpoint, 'session', !session['requiresPassword']);
     if (status === 401) return new TunnelUi(endpoint, 'basic', false);
-    throw failed(endpoint, 'does not respond as wg-easy does', status, words);
+    throw failed(endpoint, 'does not respond like wg-easy', status, words);
   }
 
   async logIn(grant: Grant, { user, password }: { user: string; password: string }): Promise<void> {
@@ -35,12 +35,12 @@ export class TunnelUi {
       this.#authority = { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
       const { status } = await this.#ask('GET', '/api/client', grant.signal);
       if (status === 200) return;
-      const why = status === 403 ? 'password login is disabled on it' : 'it rejects this user and password, or requires a second factor';
+      const why = status === 403 ? 'password login is disabled' : 'it rejects this user and password, or requires a second factor';
       throw loginFault(this.endpoint, why);
     }
     const request = { method: 'POST', path: '/api/session', json: { password } };
     const { status, headers, words } = await send(this.endpoint, request, grant.signal);
-    if (status === 401 || status === 403) throw loginFault(this.endpoint, 'it refuses this password');
+    if (status === 401 || status === 403) throw loginFault(this.endpoint, 'it rejects this password');
     const cookie = /(connect\.sid=[^;,\s]+)/.exec(headers['set-cookie'] ?? '')?.[1];
     if (status < 200 || status > 299 || cookie === undefined) throw failed(this.endpoint, 'did not log in', status, words);
     this.#authority = { cookie };
@@ -140,6 +140,6 @@ function failed({ shown }: HttpEndpoint, what: string, status: number, words: st
   return new Fault(
     'failed.tunnelUi',
     `${shown} ${what}: status ${status}${words === '' ? '' : `, ${words}`}.`,
-    status === 401 ? 'The session has ended: start it again.' : 'Check its log.',
+    status === 401 ? 'The session has expired. Run the command again.' : 'Check its log.',
   );
 }

@@ -56,7 +56,7 @@ export abstract class Ceremony<Result> {
     if (/already been provided|valid hex or base64|must be specified|shorter than minimum|longer than maximum/i.test(words))
       return { kind: 'refused', words };
     if (now.progress === 0) return { kind: 'dropped', words };
-    throw vaultFault(`It rejected the share: ${cleanLine(words) || `status ${status}`}.`, 'Check its log.');
+    throw vaultFault(`The server rejected the share: ${cleanLine(words) || `status ${status}`}.`, 'Check its log.');
   }
 
   /** Newer releases require the nonce of the attempt. */
@@ -82,14 +82,14 @@ export class ShareRotation extends Ceremony<NewShares> {
   async start(grant: Grant, { shares, threshold }: { shares: number; threshold: number }): Promise<CeremonyStatus> {
     const body = { secret_shares: shares, secret_threshold: threshold, require_verification: true };
     // The older calls may answer without a body.
-    await this.api.call('PUT', this.attempt, 'begin to rotate its key shares', grant.signal, body);
+    await this.api.call('PUT', this.attempt, 'start the rotation of its key shares', grant.signal, body);
     return this.status(grant.signal);
   }
 
   protected override resultOf(data: JsonObject): NewShares {
     const shares = textsIn(data, 'keys');
     if (shares.length > 0) return { shares, verificationNonce: textOf(data['verification_nonce']) };
-    throw vaultFault('It took the last share, and answered without new ones.', 'The old ones are still valid: cancel it, and start again.');
+    throw vaultFault('The server returned no new shares.', 'The old shares are still valid: cancel the rotation and start again.');
   }
 
   async prove(grant: Grant, share: string, nonce: string): Promise<boolean> {
@@ -115,9 +115,9 @@ export class RootGeneration extends Ceremony<string> {
 
   /** @returns the one-time password that will encode the token; the server does not return it again */
   async start(grant: Grant): Promise<{ status: CeremonyStatus; otp: string }> {
-    const data = await this.api.call('PUT', this.attempt, 'start creating a root token', grant.signal, {});
+    const data = await this.api.call('PUT', this.attempt, 'start the creation of a root token', grant.signal, {});
     const otp = textOf(data['otp']);
-    if (otp === '') throw vaultFault('It started, but returned no one-time password.', 'Cancel it, and start again.');
+    if (otp === '') throw vaultFault('The server returned no one-time password.', 'Cancel the attempt and start again.');
     return { status: statusOf(data), otp };
   }
 
@@ -159,8 +159,8 @@ async function findCalls(
 
 export function noCalls(what: string): Fault {
   return vaultFault(
-    `This server does not ${what} over its API: it is disabled, or the server is too old.`,
-    'OpenBao: a newer release has it behind a login; disable_unauthed_* = false in its listener brings the old way back for as long as it is needed. Vault: enable_unauthenticated_access.',
+    `This server cannot ${what} over its API: the call is disabled, or the server is too old.`,
+    'OpenBao: newer releases require a login; set disable_unauthed_* = false in the listener to allow the call without one for as long as needed. Vault: set enable_unauthenticated_access.',
     'refused.ceremony',
   );
 }

@@ -20,14 +20,14 @@ export function shareProblem(
   if (share === '') return 'Type a key share, or press Esc to cancel.';
   if (/^-----BEGIN PGP/.test(share)) return sealedForHolder;
   const bytes = decoded(share);
-  if (!bytes) return 'That is neither hex nor base64: copy the whole share again.';
+  if (!bytes) return 'This is neither hex nor base64: copy the whole share again.';
   if (bytes.length > sealedBytes) return sealedForHolder;
   const isAlone = threshold === 1 && shares === 1;
   const wanted = isAlone ? keyBytes : shareBytes;
   if (bytes.length !== wanted) {
     const hex = wanted * 2;
     const letters = Math.ceil(wanted / 3) * 4;
-    return `It is ${bytes.length < wanted ? 'too short' : 'too long'}: a share has ${hex} characters in hex, ${letters} in base64.`;
+    return `The share is ${bytes.length < wanted ? 'too short' : 'too long'}: it must have ${hex} characters in hex, or ${letters} in base64.`;
   }
   const number = bytes.at(-1) ?? 0;
   if (!isAlone && given.has(number)) return 'This share was already entered: each one counts once.';

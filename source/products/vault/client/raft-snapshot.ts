@@ -17,7 +17,7 @@ export async function createSnapshot(api: VaultApi, signal: AbortSignal) {
   const { status, body, words } = await api.download('sys/storage/raft/snapshot', { limitMs, limitBytes: snapshotLimitBytes }, signal);
   if (/not.*raft|raft storage is not in use/i.test(words) || (status === 404 && words !== '')) {
     throw vaultFault(
-      'It does not use integrated storage (raft), which snapshots require.',
+      'The server does not use integrated storage (raft), which snapshots require.',
       'Back up its data instead: quarterdeck backup COMPONENT',
       'refused.snapshot',
     );
@@ -34,7 +34,7 @@ export async function restoreSnapshot(grant: Grant, api: VaultApi, bytes: Uint8A
   if (/different set of unseal keys|could not verify hash file/i.test(words)) {
     throw vaultFault(
       'The snapshot was created with other key shares than the current ones. Nothing was changed.',
-      'If it is the right one and its shares are at hand, run it again with --force.',
+      'If it is the right snapshot and you have its key shares, run the command again with --force.',
       'refused.snapshotKeys',
     );
   }
@@ -59,7 +59,7 @@ export async function readSnapshot(bytes: Buffer, signal: AbortSignal): Promise<
     const [sum = '', name = ''] = line.trim().split(/\s+/);
     const file = files.get(name);
     if (!file || createHash('sha256').update(file).digest('hex') !== sum)
-      throw damaged(`the sum of ${/^[\w.]+$/.test(name) ? name : 'a part'} is wrong`);
+      throw damaged(`the checksum of ${/^[\w.]+$/.test(name) ? name : 'a part'} is wrong`);
   }
   const facts = parsedJson(meta.toString('utf8'));
   if (facts === undefined) throw damaged('its meta.json cannot be read');

@@ -34,8 +34,8 @@ export class SecretsManager extends VaultApi {
     const isCounted = /retrieve stored keys|unseal failed|compute combined key|setup unseal key|verify recovery key/i.test(answer.words);
     if (isCounted && /setup unseal key/i.test(answer.words)) {
       throw failed(
-        'Its number of shares was changed by a restored snapshot; this process has not loaded it yet.',
-        'Restart it, then unseal it with the shares of the snapshot.',
+        'A restored snapshot changed the number of shares, but the server has not loaded the change yet.',
+        'Restart the server, then unseal it with the shares of the snapshot.',
       );
     }
     if (isCounted) return { kind: 'dropped', words: answer.words };
@@ -47,7 +47,7 @@ export class SecretsManager extends VaultApi {
   async reset(grant: Grant): Promise<void> {
     const answer = await this.send('PUT', 'sys/unseal', { reset: true }, grant.signal);
     if (answer.status === 200 || (answer.status === 400 && /vault is unsealed/i.test(answer.words))) return;
-    throw refusedSeal(answer, 'drop the shares');
+    throw refusedSeal(answer, 'discard the shares');
   }
 
   /**
@@ -66,13 +66,13 @@ export class SecretsManager extends VaultApi {
     if (answer.status !== 200 && /already initialized/i.test(answer.words)) {
       throw new Fault(
         'refused.initialised',
-        'It was already initialised by someone else, who has the keys.',
+        'The server was already initialised by another operator, who has the keys.',
         'If the keys are lost, remove its data and start again.',
       );
     }
     if (answer.status !== 200) {
-      const words = answer.words || `it answered with status ${answer.status}`;
-      throw new Fault('failed.initialise', `It was not initialised: ${words}.`, 'Check its log.');
+      const words = answer.words || `it responded with status ${answer.status}`;
+      throw new Fault('failed.initialise', `The server was not initialised: ${words}.`, 'Check its log.');
     }
     const body = objectOf(answer.json) ?? {};
     const made = textsIn(body, names.made);
@@ -80,7 +80,7 @@ export class SecretsManager extends VaultApi {
     if (made.length === shares && rootToken !== '') return { shares: made, rootToken };
     throw new Fault(
       'failed.initialise',
-      'It was initialised, but returned other keys than requested.',
+      'The server was initialised, but returned other keys than requested.',
       'Remove its data and start again: its keys are lost.',
     );
   }
@@ -100,7 +100,7 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
   if (status !== 200 || typeof sealed !== 'boolean' || typeof initialized !== 'boolean') {
     throw failed(
       `${shown} does not respond like a secrets manager: ${words || `status ${status}`}.`,
-      'Check that its port is right, and whether it uses TLS itself.',
+      'Check its port, and whether it uses TLS itself.',
     );
   }
   return {
@@ -122,8 +122,8 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
 
 function refusedSeal({ status, words }: VaultAnswer, what: string): Fault {
   if (status === 403) return failed(`The token is not permitted to ${what}.`, 'Use a token whose policy has sudo on sys/seal.');
-  if (/not initialized/i.test(words)) return failed('It is not initialised and has no shares yet.', 'Initialise it first.');
-  return failed(`It did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check its log.');
+  if (/not initialized/i.test(words)) return failed('The server is not initialised and has no shares yet.', 'Initialise it first.');
+  return failed(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check its log.');
 }
 
 function failed(message: string, remedy: string): Fault {

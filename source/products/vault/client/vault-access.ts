@@ -66,7 +66,7 @@ export class VaultAccess extends VaultApi {
     const answer = await this.send('PUT', policyPath(name), { policy }, grant.signal);
     if (answer.status === 204 || answer.status === 200) return;
     if (answer.status === 400)
-      throw vaultFault(`The policy was rejected: ${answer.words}.`, 'Nothing was changed. Fix it, and write it again.', 'failed.policy');
+      throw vaultFault(`The policy was rejected: ${answer.words}.`, 'Nothing was changed. Fix the policy and retry.', 'failed.policy');
     throw vaultRefusal(answer, `write the policy ${cleanLine(name)}`);
   }
 
@@ -76,13 +76,13 @@ export class VaultAccess extends VaultApi {
 
   /** Returns the path where AppRole is mounted, `approle`; undefined if it is not mounted. */
   async roleMount(signal: AbortSignal): Promise<string | undefined> {
-    const methods = await this.call('GET', 'sys/auth', 'list its ways of logging in', signal);
+    const methods = await this.call('GET', 'sys/auth', 'list its login methods', signal);
     const found = Object.entries(methods).find(([, method]) => objectOf(method)?.['type'] === 'approle');
     return found?.[0].replace(/\/$/, '');
   }
 
   async mountRoles(grant: Grant, mount: string): Promise<void> {
-    await this.call('POST', `sys/auth/${encodePath(mount)}`, 'switch AppRole on', grant.signal, { type: 'approle' });
+    await this.call('POST', `sys/auth/${encodePath(mount)}`, 'enable AppRole', grant.signal, { type: 'approle' });
   }
 
   async role(mount: string, name: string, signal: AbortSignal): Promise<Role | undefined> {
@@ -109,13 +109,13 @@ export class VaultAccess extends VaultApi {
   }
 
   async hasSecretId(mount: string, name: string, accessor: string, signal: AbortSignal): Promise<boolean> {
-    const data = await this.find(`${rolePath(mount, name)}/secret-id?list=true`, `list the secret ids of ${cleanLine(name)}`, signal);
+    const data = await this.find(`${rolePath(mount, name)}/secret-id?list=true`, `list the secret IDs of ${cleanLine(name)}`, signal);
     return data !== undefined && textsIn(data, 'keys').includes(accessor);
   }
 
   async removeSecretId(grant: Grant, mount: string, name: string, accessor: string): Promise<void> {
     const path = `${rolePath(mount, name)}/secret-id-accessor/destroy`;
-    await this.call('POST', path, `remove a secret id of ${cleanLine(name)}`, grant.signal, { secret_id_accessor: accessor });
+    await this.call('POST', path, `remove a secret ID of ${cleanLine(name)}`, grant.signal, { secret_id_accessor: accessor });
   }
 }
 
@@ -130,7 +130,7 @@ export async function logIn(grant: Grant, endpoint: HttpEndpoint, { mount, user,
   if (answer.status === 400 || answer.status === 403 || answer.status === 500) {
     throw vaultFault(
       `The login was refused: ${answer.words || `status ${answer.status}`}.`,
-      `Check both parts, and that this login method is mounted at "${cleanLine(mount)}".`,
+      `Check both credentials, and that this login method is mounted at "${cleanLine(mount)}".`,
       'failed.login',
     );
   }
@@ -142,8 +142,8 @@ function loginOf(json: unknown): { token: string; accessor: string } {
   const token = textOf(auth['client_token']);
   if (token !== '') return { token, accessor: cleanLine(textOf(auth['accessor'])) };
   throw vaultFault(
-    'It accepted that, and answered without a token.',
-    'It may require a second factor, which is supported only by its own command.',
+    'The server accepted the login but returned no token.',
+    'It may require a second factor, which only its own command supports.',
   );
 }
 

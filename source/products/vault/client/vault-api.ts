@@ -39,14 +39,14 @@ export class VaultApi {
       data instanceof Uint8Array ? { headers: { 'content-type': 'application/octet-stream' }, body: Buffer.from(data) } : { json: data };
     const answer = await this.#ask({ method, path, ...content }, signal, withinMs === undefined ? {} : { limitMs: withinMs });
     if (!answer.whole) {
-      const message = `The secrets manager answered with more than ${bodyLimitBytes / 1024} KiB.`;
+      const message = `The secrets manager returned more than ${bodyLimitBytes / 1024} KiB.`;
       throw new Fault('failed.store', message, 'Spread the secrets over several paths.');
     }
     const { status, json: parsed, text } = answer;
     return { status, json: parsed, words: wordsOf(parsed) || cleanLine(parsed === undefined ? text.slice(0, 200) : '') };
   }
 
-  /** Returns the data of the answer. Any status except 200 and 204 is a fault; `what` completes "It did not". */
+  /** Returns the data of the answer. Any status except 200 and 204 is a fault; `what` completes "The server did not". */
   async call(method: Method, path: string, what: string, signal: AbortSignal, json?: unknown): Promise<JsonObject> {
     const answer = await this.send(method, path, json, signal);
     if (answer.status !== 200 && answer.status !== 204) throw vaultRefusal(answer, what);
@@ -69,8 +69,8 @@ export class VaultApi {
   ): Promise<Pick<VaultAnswer, 'status' | 'words'> & { body: Buffer }> {
     const { status, body, whole, json } = await this.#ask({ method: 'GET', path }, signal, limits);
     if (!whole) {
-      const message = `It is larger than ${Math.round(limits.limitBytes / 1024 / 1024)} MB.`;
-      throw new Fault('failed.store', message, 'Create it on the host itself, with the command of the server.');
+      const message = `The download is larger than ${Math.round(limits.limitBytes / 1024 / 1024)} MB.`;
+      throw new Fault('failed.store', message, "Create it on the host, with the server's own command.");
     }
     return { status, body, words: status === 200 ? '' : wordsOf(json) };
   }
@@ -116,19 +116,19 @@ function wordsOf(json: unknown): string {
     .join('; ');
 }
 
-/** Returns a refusal as a sentence. `what` completes "It did not": `read secret/apps/x`. */
+/** Returns a refusal as a sentence. `what` completes "The server did not": `read secret/apps/x`. */
 export function vaultRefusal({ status, words }: Pick<VaultAnswer, 'status' | 'words'>, what: string): Fault {
-  if (status === 503 && /sealed/i.test(words)) return vaultFault(`It cannot ${what}: it is sealed.`, 'Unseal it first.');
+  if (status === 503 && /sealed/i.test(words)) return vaultFault(`The server cannot ${what}: it is sealed.`, 'Unseal it first.');
   if (status === 403 && /invalid token|bad token/i.test(words))
-    return vaultFault('It rejects that token.', 'Log in again, or use another token.');
+    return vaultFault('The server rejects that token.', 'Log in again, or use another token.');
   if (status === 403)
     return vaultFault(
       `The token is not permitted to ${what}, or is not valid.`,
-      'Check its permissions: quarterdeck vault token COMPONENT. Or use another one.',
+      'Check its permissions: quarterdeck vault token COMPONENT. Or use another token.',
     );
-  if (status === 429) return vaultFault(`It temporarily rejects requests and did not ${what}.`, 'Try again in a moment.');
+  if (status === 429) return vaultFault(`The server temporarily rejects requests and did not ${what}.`, 'Try again in a moment.');
   if (/standby/i.test(words)) return vaultFault(`This is a standby node and did not ${what}.`, 'Use the active node.');
-  return vaultFault(`It did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check its log.');
+  return vaultFault(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check its log.');
 }
 
 export function vaultFault(message: string, remedy: string, code: FaultCode = 'failed.vault'): Fault {
@@ -137,7 +137,7 @@ export function vaultFault(message: string, remedy: string, code: FaultCode = 'f
 
 /** The fault for an answer that is not from a secrets manager, such as a proxy's page: nothing may be concluded from it. */
 export function strangeAnswer(what: string): Fault {
-  return vaultFault(`Cannot ${what}: the response is not from a secrets manager.`, 'Check for a proxy in front of it, and its log.');
+  return vaultFault(`Cannot ${what}: the response is not from a secrets manager.`, 'Check the log, and any proxy in front of it.');
 }
 
 export function encodePath(path: string): string {

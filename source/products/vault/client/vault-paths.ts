@@ -34,14 +34,14 @@ export class VaultPaths extends VaultApi {
     const answer = await this.send('GET', `sys/internal/ui/mounts/${encodePath(path)}`, undefined, signal);
     const shown = cleanLine(path);
     if (answer.status === 403 && /preflight capability check/i.test(answer.words))
-      throw vaultFault(`Nothing found at ${shown}, or the token cannot access it.`, 'Its first part is the engine: secret/...');
+      throw vaultFault(`Nothing found at ${shown}, or the token cannot access it.`, 'A path starts with its engine: secret/...');
     if (answer.status !== 200) throw vaultRefusal(answer, `read ${shown}`);
     const data = dataOf(answer);
     const engine = engineAt(textOf(data['path']), data);
     if (engine && engine.mount !== '') return engine;
     throw vaultFault(
-      `${shown} is in no key-value engine (${cleanLine(textOf(data['type'])) || 'unknown'}).`,
-      'Name a path in one that is.',
+      `${shown} is not in a key-value engine (engine type: ${cleanLine(textOf(data['type'])) || 'unknown'}).`,
+      'Use a path in a key-value engine.',
     );
   }
 
