@@ -76,7 +76,7 @@ async function meshOf(session: Session, input: FlowInput, context: FlowContext):
     const leftMs = (access.ownKey?.expiryMs ?? Number.POSITIVE_INFINITY) - Date.now();
     if (leftMs < soonMs) {
       const days = Math.max(0, Math.floor(leftMs / dayMs));
-      tellAside(session, `The API key of this console expires in ${days} days. Renew it: quarterdeck mesh access ${id} --renew`);
+      showNote(session, `The API key of this console expires in ${days} days. Renew it: quarterdeck mesh access ${id} --renew`);
     }
     return access;
   }

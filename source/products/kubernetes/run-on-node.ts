@@ -97,7 +97,7 @@ export async function untilSeen(
         throw new Fault(
           'failed.node',
           `${label}: ${waiting}, for ${Math.round(pace.backMs / 60_000)} minutes.`,
-          `Check the log (${whereItLogs(checklist.facts.distribution, controlPlane)}), then resume.`,
+          `Check the log (${logLocation(checklist.facts.distribution, controlPlane)}), then resume.`,
         );
       await pauseFor(pace.lookMs, session.signal);
     }

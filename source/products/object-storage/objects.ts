@@ -53,7 +53,7 @@ export async function requireObject(session: Session, word: string | undefined, 
   return objectNamed(word ?? (await promptObject(session, 'Object', 'BUCKET/KEY')), usage);
 }
 
-export function askObject(session: Session, label: string, help: string): Promise<string> {
+export function promptObject(session: Session, label: string, help: string): Promise<string> {
   return session.ask.text({ id: 'object', label, help, check: (text) => (text.includes('/') ? undefined : 'Enter BUCKET/KEY.') });
 }
 
