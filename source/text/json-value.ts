@@ -1,4 +1,5 @@
 import { isTooDeep, nestingProblem } from './nesting.ts';
+import { unlessThrown } from './unless-thrown.ts';
 
 /* Reads the output of another program: a value of another type counts as missing. */
 
@@ -40,9 +41,5 @@ export function parseJson(text: string): unknown {
 
 /** Returns undefined for invalid JSON. */
 export function parsedJson(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
+  return unlessThrown(() => parseJson(text), undefined);
 }

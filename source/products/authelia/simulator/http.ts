@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { type Answer, type Asked, htmlPage, listenerOf } from '../../../practice/answers.ts';
 import { isPassword } from '../../../practice/argon2.ts';
+import { unlessThrown } from '../../../text/unless-thrown.ts';
 import { policyFor, type Subject } from './access.ts';
 import type { PortalState } from './sso-portal.ts';
 
@@ -81,12 +82,8 @@ class PortalApi {
 
   async #firstFactor(asked: Asked): Promise<Answer> {
     const { users, bans, log } = this.#state;
-    let given: { username?: unknown; password?: unknown };
-    try {
-      given = JSON.parse(asked.body.toString()) as typeof given;
-    } catch {
-      return { ...refused, status: 200 };
-    }
+    const given = unlessThrown(() => JSON.parse(asked.body.toString()) as { username?: unknown; password?: unknown }, undefined);
+    if (given === undefined) return { ...refused, status: 200 };
     const name = String(given.username ?? '');
     const user = users.get(name);
     const isRight = user && !user.disabled && !this.#isBanned(name) && (await isPassword(user.digest, String(given.password ?? '')));

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { type Answer, type Asked, listenerOf } from '../../../practice/answers.ts';
+import { objectOf } from '../../../text/json-value.ts';
+import { unlessThrown } from '../../../text/unless-thrown.ts';
 import {
   type Body,
   done,
@@ -246,11 +248,7 @@ function sent({ status = 200, data = null, auth = null, warnings, leaseSeconds =
 }
 
 function bodyOf(bytes: Buffer, verb: 'decode' | 'parse'): Body {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8').trim() || '{}');
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
-  } catch {
-    // Reported below.
-  }
+  const value = objectOf(unlessThrown(() => JSON.parse(bytes.toString('utf8').trim() || '{}') as unknown, undefined));
+  if (value) return value as Body;
   throw new Refusal(400, `failed to ${verb} JSON input: unexpected EOF`);
 }
