@@ -18,6 +18,11 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** Returns a list, also of a single value in its place. */
+export function oneOrMore(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
+}
+
 /** Returns the objects of a list: other items are ignored. */
 export function objectsOf(value: unknown): readonly JsonObject[] {
   return listOf(value).filter((one): one is JsonObject => objectOf(one) !== undefined);
