@@ -282,9 +282,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
       remoteFleet.close();
       const keeping = practice || options.readOnly ? undefined : keepSeenComponents(paths, fleet.snapshot());
       const observing = fleet.keepObservations();
-      tunnels.close();
-      logs.close();
-      fleet.close();
+      for (const part of [tunnels, logs, fleet]) part.close();
       await Promise.all([host.close(), remoteHosts.closeAll(), keeping, observing]);
     },
   };

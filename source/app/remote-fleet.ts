@@ -1,6 +1,7 @@
 import { watchOwnFile } from '../config/own-files.ts';
 import type { HostSettings, Settings } from '../config/settings.ts';
 import { Fault } from '../faults/fault.ts';
+import { ignoreFault } from '../faults/unless-fault.ts';
 import type { EngineSource } from '../fleet/engine-watch.ts';
 import type { OpenFleet } from '../fleet/open-fleet.ts';
 import type { Tunnels } from '../hosts/tunnel.ts';
@@ -108,10 +109,6 @@ export function createRemoteFleet({ fleet, hosts, tunnels, engines, prepare, oth
       followed?.unwatch();
     },
   };
-}
-
-function ignoreFault(thrown: unknown): undefined {
-  if (!(thrown instanceof Fault)) throw thrown;
 }
 
 function isSame(one: HostSettings, other: HostSettings | undefined): boolean {

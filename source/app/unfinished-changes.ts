@@ -14,7 +14,6 @@ export interface UnfinishedChange {
 }
 
 const limitMs = 5_000;
-const componentOf = ({ component }: { component: string }) => component;
 
 /** Oldest first. An unreadable stack is skipped: this is a hint, not a command. */
 export async function unfinishedChanges(
@@ -53,7 +52,13 @@ export async function unfinishedChanges(
           ...damaged.map((path) =>
             change({ run: basename(path, '.json'), by: '', startedAt: '' }, [], applied.damagedSentence(cleanLine(path))),
           ),
-          ...runs.map(({ transaction, summary }) => change(transaction, transaction.plans.map(componentOf), summary)),
+          ...runs.map(({ transaction, summary }) =>
+            change(
+              transaction,
+              transaction.plans.map(({ component }) => component),
+              summary,
+            ),
+          ),
           ...restores.map((record) => change(record, [record.component], backups.restoreSentence(record))),
           ...halted.map((record) => change(record, [record.component], stopped.haltedSentence(record))),
         ];

@@ -1,13 +1,6 @@
 import { createContext, Script } from 'node:vm';
 import type { CatalogEntry } from '../catalog/catalog.ts';
-import {
-  compileExpression,
-  type Expression,
-  evaluationReason,
-  isProblem,
-  isTemplateProblem,
-  readTemplate,
-} from '../catalog/expressions.ts';
+import { compileExpression, type Expression, isProblem, isTemplateProblem, problemOf, readTemplate } from '../catalog/expressions.ts';
 import { type State, stateId } from '../catalog/state.ts';
 import type { CallAnswer } from './call.ts';
 
@@ -49,7 +42,7 @@ export function evaluate(source: string, facts: ConditionFacts): { value?: unkno
   try {
     return { value: plain(runGuarded(expression, variablesOf(facts)), 0) };
   } catch (thrown) {
-    return { reason: isTimeout(thrown) ? `took longer than ${limitMs} ms of processor time` : evaluationReason(thrown) };
+    return { reason: isTimeout(thrown) ? `took longer than ${limitMs} ms of processor time` : problemOf(thrown).message };
   }
 }
 

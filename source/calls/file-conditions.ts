@@ -1,4 +1,5 @@
 import { compileExpression, isProblem } from '../catalog/expressions.ts';
+import { unlessThrown } from '../text/unless-thrown.ts';
 import { fieldText, type YamlPath } from '../yaml/document.ts';
 import { celValue, processorMs, runGuarded } from './conditions.ts';
 
@@ -34,11 +35,7 @@ export class FileConditions {
     if (isProblem(expression) || this.#isInDoubt([])) return [];
     const holds = (entry: Record<string, unknown>) => {
       if (processorMs() - this.#startedMs > allLimitMs) return false;
-      try {
-        return runGuarded(expression, { config: this.#whole, ...entry }, limitMs) === true;
-      } catch {
-        return false;
-      }
+      return unlessThrown(() => runGuarded(expression, { config: this.#whole, ...entry }, limitMs) === true, false);
     };
     if (lastStar < 0) return holds({}) ? [at] : [];
     return this.#entries(at.slice(0, lastStar + 1)).flatMap(({ path, value }) => {

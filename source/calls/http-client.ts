@@ -30,19 +30,17 @@ export type StreamedAnswer = ReturnType<typeof streamed>;
 
 /** Any status counts as a response, also a redirect: none is followed. Throws `unreachable.component`, or the fault of the terms. */
 export class HttpClient {
-  readonly #endpoint: HttpEndpoint;
-  readonly #terms: HttpTerms;
-
-  constructor(endpoint: HttpEndpoint, terms: HttpTerms) {
+  constructor(
+    private readonly endpoint: HttpEndpoint,
+    private readonly terms: HttpTerms,
+  ) {
     if (terms.secrets) requirePrivate(endpoint, terms.secrets);
-    this.#endpoint = endpoint;
-    this.#terms = terms;
   }
 
   async send(request: HttpRequest, signal: AbortSignal, limits: HttpLimits = {}): Promise<HttpAnswer> {
-    const { limitMs = 10_000, limitBytes = bodyLimitBytes } = { ...this.#terms.limits, ...limits };
+    const { limitMs = 10_000, limitBytes = bodyLimitBytes } = { ...this.terms.limits, ...limits };
     try {
-      return await limited(signal, limitMs, (both) => exchange(this.#endpoint, request, both, (response) => collect(response, limitBytes)));
+      return await limited(signal, limitMs, (both) => exchange(this.endpoint, request, both, (response) => collect(response, limitBytes)));
     } catch (thrown) {
       signal.throwIfAborted();
       throw this.#unreachable(thrown);
@@ -56,10 +54,10 @@ export class HttpClient {
     let isOver = false;
     try {
       return await exchange(
-        this.#endpoint,
+        this.endpoint,
         request,
         AbortSignal.any([signal, still.signal]),
-        (response) => take(streamed(response, this.#terms.limits?.limitBytes ?? bodyLimitBytes)),
+        (response) => take(streamed(response, this.terms.limits?.limitBytes ?? bodyLimitBytes)),
         (connection) => noticeTraffic(connection, () => isOver || timer.refresh()),
       );
     } catch (thrown) {
@@ -72,8 +70,8 @@ export class HttpClient {
   }
 
   #unreachable(cause: unknown): Fault {
-    const { unreachable } = this.#terms;
-    if (!unreachable) return doesNotAnswer(this.#endpoint.shown, cause);
+    const { unreachable } = this.terms;
+    if (!unreachable) return doesNotAnswer(this.endpoint.shown, cause);
     return typeof unreachable === 'function' ? unreachable(cause) : silence(unreachable, cause);
   }
 }

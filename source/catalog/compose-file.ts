@@ -80,17 +80,12 @@ class Reader {
   }
 
   #variables(): ComposeFile['variables'] {
-    const variables = new Map<string, { operator: string; word: string; path: YamlPath }[]>();
-    for (const { path, text } of this.document.scalars()) {
+    const uses = [...this.document.scalars()].flatMap(({ path, text }) => {
       const { error } = readInterpolation(text);
       if (error) this.#problem(path, `${error.message}.`, 'Fix it: compose rejects the whole file.');
-      for (const { name, operator, word } of variablesIn(text)) {
-        const positions = variables.get(name) ?? [];
-        positions.push({ operator, word, path });
-        variables.set(name, positions);
-      }
-    }
-    return variables;
+      return variablesIn(text).map(({ name, operator, word }) => ({ name, operator, word, path }));
+    });
+    return Map.groupBy(uses, ({ name }) => name);
   }
 
   #service(name: string, service: JsonObject): ComposeService {

@@ -1,13 +1,11 @@
 import { posix } from 'node:path';
-import { type JsonObject, mapOf } from '../text/json-value.ts';
+import { type JsonObject, mapOf, oneOrMore } from '../text/json-value.ts';
 import { nameRemedy, nearRemedy } from '../text/nearest-name.ts';
 import type { YamlPath } from '../yaml/document.ts';
 import { circlesOf } from './component-circles.ts';
 import type { ComposeService } from './compose-file.ts';
 import { type Draft, inCompose, type RuleFinding, servicesOf, warningIfOwn } from './draft.ts';
 import { interpolate } from './interpolation.ts';
-
-const asList = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]);
 
 /** References to parts of compose.yaml and to files beside it: otherwise compose refuses the file, or fails during start-up. */
 export function* checkCompose(draft: Draft): Generator<RuleFinding> {
@@ -124,7 +122,7 @@ function* besides(draft: Draft, file: JsonObject): Generator<RuleFinding> {
   for (const { name, written: service } of servicesOf(draft)) {
     const path = ['services', name, 'env_file'];
     const written = service['env_file'];
-    for (const [index, one] of asList(written).entries()) {
+    for (const [index, one] of oneOrMore(written).entries()) {
       if (mapOf(one)['required'] === false) continue;
       const at = Array.isArray(written) ? [...path, index] : path;
       read.push(typeof one === 'string' ? { path: at, file: one } : { path: [...at, 'path'], file: mapOf(one)['path'] });

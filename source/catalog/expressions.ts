@@ -139,16 +139,12 @@ function isNode(value: unknown): value is ASTNode {
   return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
 }
 
-function problemOf(thrown: unknown): ExpressionProblem {
+/** Without the library's source listing. */
+export function problemOf(thrown: unknown): ExpressionProblem {
   if (thrown instanceof ParseError || thrown instanceof CheckError || thrown instanceof EvaluationError) {
     return { message: thrown.summary, offset: thrown.range?.start ?? 0 };
   }
   return { message: thrown instanceof Error ? (thrown.message.split('\n', 1)[0] ?? '') : String(thrown), offset: 0 };
-}
-
-/** Without the library's source listing. */
-export function evaluationReason(thrown: unknown): string {
-  return problemOf(thrown).message;
 }
 
 const units: Readonly<Record<string, number>> = { '': 1, m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 };

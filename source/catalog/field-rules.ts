@@ -1,3 +1,4 @@
+import { unlessThrown } from '../text/unless-thrown.ts';
 import { type Draft, inComponent, inCompose, type RuleFinding, servicesOf, variableOf } from './draft.ts';
 import { checkValue } from './field-types.ts';
 import { generate } from './generators.ts';
@@ -61,12 +62,7 @@ function* fieldValues({ component }: Draft): Generator<RuleFinding> {
 }
 
 export function isPattern(pattern: string): boolean {
-  try {
-    new RegExp(pattern);
-    return true;
-  } catch {
-    return false;
-  }
+  return unlessThrown(() => new RegExp(pattern), undefined) !== undefined;
 }
 
 function* stringBooleans(draft: Draft): Generator<RuleFinding> {

@@ -1,8 +1,9 @@
 import { CronPattern } from 'croner';
 import ipaddr from 'ipaddr.js';
 import { isAddress as isIp } from '../text/address-span.ts';
-import { parseJson } from '../text/json-value.ts';
+import { parsedJson } from '../text/json-value.ts';
 import { shownValue } from '../text/shown-value.ts';
+import { unlessThrown } from '../text/unless-thrown.ts';
 
 /** The properties that decide whether a value is valid; `pattern`, `enum` and `length` narrow the type further. */
 export interface FieldRule {
@@ -196,23 +197,13 @@ function isTimezone(text: string): boolean {
   const lower = text.toLowerCase();
   zones ??= [...Intl.supportedValuesOf('timeZone'), 'UTC', 'Etc/UTC', 'GMT'];
   if (zones.some((zone) => zone !== text && zone.toLowerCase() === lower)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: text });
-    return true;
-  } catch {
-    return false;
-  }
+  return unlessThrown(() => new Intl.DateTimeFormat('en', { timeZone: text }), undefined) !== undefined;
 }
 
 function checkCron(text: string): string | undefined {
   if (!/^@/.test(text) && text.trim().split(/\s+/).length !== 5)
     return 'must have five parts: minute, hour, day of month, month, day of week';
-  try {
-    new CronPattern(text);
-    return undefined;
-  } catch {
-    return 'is not a cron schedule, such as 0 2 * * *';
-  }
+  return unlessThrown(() => new CronPattern(text), undefined) ? undefined : 'is not a cron schedule, such as 0 2 * * *';
 }
 
 function isDn(text: string): boolean {
@@ -251,9 +242,5 @@ function itemsOf(value: unknown): string[] {
 
 function isObject(value: unknown): boolean {
   if (typeof value !== 'string') return typeof value === 'object' && value !== null && !Array.isArray(value);
-  try {
-    return isObject(parseJson(value) as unknown) && value.trim().startsWith('{');
-  } catch {
-    return false;
-  }
+  return isObject(parsedJson(value)) && value.trim().startsWith('{');
 }

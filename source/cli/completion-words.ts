@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { splitAssignment } from '../text/words.ts';
 import { topics } from './help-topics.ts';
 
 /** Kinds of words on the command line. The shell completes files itself. */
@@ -90,7 +91,7 @@ function readWords(program: Command, words: readonly string[]): TypedWords {
       typed.awaiting = undefined;
     } else if (word === '--') typed.isProgram = true;
     else if (word.startsWith('-')) {
-      const [written, value] = splitOnce(word);
+      const [written, value] = splitAssignment(word);
       const option = optionsOf(command, program).find(({ long, short }) => written === long || written === short);
       if (option?.long === '--host' && value !== undefined) typed.engineName = value;
       if (option && takesValue(option) && value === undefined) typed.awaiting = option;
@@ -105,7 +106,7 @@ function readWords(program: Command, words: readonly string[]): TypedWords {
 
 /** Completes the name of an option or, after `=`, its value. */
 function optionAt(last: string, options: readonly Option[]): Partial<Completion> {
-  const [written, value] = splitOnce(last);
+  const [written, value] = splitAssignment(last);
   if (value === undefined) {
     return { candidates: options.map(({ long, short, description }) => ({ word: long ?? short ?? '', meaning: description })) };
   }
@@ -128,11 +129,6 @@ function optionsOf(command: Command, program: Command): Option[] {
 
 function takesValue({ required, optional }: Option): boolean {
   return required || optional;
-}
-
-function splitOnce(word: string): [string, string | undefined] {
-  const at = word.indexOf('=');
-  return at < 0 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];
 }
 
 function kindsOf(option: Option): WordKind[] {

@@ -38,12 +38,7 @@ export function createParts(options: Options): ConsoleParts & { close(): void } 
   return {
     ...parts,
     close() {
-      hostPrompts.close();
-      interrupted.close();
-      runs.close();
-      logs.close();
-      store.close();
-      frames.close();
+      for (const part of [hostPrompts, interrupted, runs, logs, store, frames]) part.close();
     },
   };
 }

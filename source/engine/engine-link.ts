@@ -95,7 +95,7 @@ export class EngineLink {
     if (!docker) throw brokenFault(this.address);
     signal.throwIfAborted();
     const ending = endingWith(signal);
-    const timer = setTimeout(() => ending.abort(hangingFault(this.address, limitMs)), limitMs);
+    using _timer = setTimeout(() => ending.abort(hangingFault(this.address, limitMs)), limitMs);
     try {
       const { promise: answering, resolve, reject } = Promise.withResolvers<IncomingMessage>();
       docker.modem.dial(
@@ -115,8 +115,6 @@ export class EngineLink {
     } catch (thrown) {
       ending[Symbol.dispose]();
       throw await this.faultOf(thrown, signal, ending.signal);
-    } finally {
-      clearTimeout(timer);
     }
   }
 
@@ -157,13 +155,11 @@ export class EngineLink {
   async limited<T>(signal: AbortSignal, limitMs: number | undefined, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     using ending = endingWith(signal);
-    const timer = limitMs === undefined ? undefined : setTimeout(() => ending.abort(hangingFault(this.address, limitMs)), limitMs);
+    using _timer = limitMs === undefined ? undefined : setTimeout(() => ending.abort(hangingFault(this.address, limitMs)), limitMs);
     try {
       return await orAborted(run(ending.signal), ending.signal);
     } catch (thrown) {
       throw await this.faultOf(thrown, signal, ending.signal);
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -1,5 +1,6 @@
 import { readOwnJson, writeOwnFile } from '../config/own-files.ts';
 import { Fault } from '../faults/fault.ts';
+import { ignoreFault } from '../faults/unless-fault.ts';
 import type { Host } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
 import { mapOf } from '../text/json-value.ts';
@@ -164,10 +165,8 @@ class ComposeVersions {
 
   async #keep(key: string, one: Kept): Promise<void> {
     this.kept = { ...this.kept, [key]: one };
-    await writeOwnFile(this.file, `${JSON.stringify({ schema: 1, kept: this.kept })}\n`).catch((thrown: unknown) => {
-      // Without disk space for the cache, it is queried again.
-      if (!(thrown instanceof Fault)) throw thrown;
-    });
+    // Without disk space for the cache, it is queried again.
+    await writeOwnFile(this.file, `${JSON.stringify({ schema: 1, kept: this.kept })}\n`).catch(ignoreFault);
   }
 }
 

@@ -40,7 +40,7 @@ export async function pullImage(
     last = shown;
     reported(progress);
   };
-  const silence = setTimeout(() => answer.destroy(silentFault(reference)), silenceLimitMs);
+  using silence = setTimeout(() => answer.destroy(silentFault(reference)), silenceLimitMs);
   try {
     for await (const line of jsonLinesOf(answer) as AsyncIterable<PullAnswerLine>) {
       silence.refresh();
@@ -52,8 +52,6 @@ export async function pullImage(
     tell(sum.end());
   } catch (thrown) {
     throw await link.faultOf(thrown, signal);
-  } finally {
-    clearTimeout(silence);
   }
 }
 

@@ -14,6 +14,11 @@ export async function unlessFault<T>(signal: AbortSignal, wanted: Promise<T>): P
   }
 }
 
+/** For `catch`: any other error is a bug, or the reason of an abort, and thrown again. */
+export function ignoreFault(thrown: unknown): undefined {
+  if (!(thrown instanceof Fault)) throw thrown;
+}
+
 /** Returns `otherwise` if a fault with one of these codes is thrown. */
 export async function unlessCode<T, Otherwise>(wanted: Promise<T>, codes: readonly FaultCode[], otherwise: Otherwise) {
   try {

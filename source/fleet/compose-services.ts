@@ -1,4 +1,5 @@
 import { objectOf } from '../text/json-value.ts';
+import { unlessThrown } from '../text/unless-thrown.ts';
 import { parseYaml } from '../yaml/text.ts';
 
 export interface DeclaredService {
@@ -10,13 +11,9 @@ export interface DeclaredService {
 
 /** Problems in the file are not reported here: it belongs to the user. Loads the parser: import it lazily where start-up time counts. */
 export function declaredServices(text: string): readonly DeclaredService[] {
-  let document: unknown;
-  try {
-    // Prevents the parser from printing warnings with the lines around them.
-    document = parseYaml(text, { merge: true, maxAliasCount: 100, logLevel: 'error' });
-  } catch {
-    return [];
-  }
+  // Prevents the parser from printing warnings with the lines around them.
+  const options = { merge: true, maxAliasCount: 100, logLevel: 'error' } as const;
+  const document = unlessThrown(() => parseYaml(text, options), undefined);
   const services = objectOf(objectOf(document)?.['services']);
   return Object.entries(services ?? {}).map(([name, value]) => {
     const service = objectOf(value) ?? {};

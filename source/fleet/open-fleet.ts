@@ -336,12 +336,7 @@ export function openFleet(options: FleetOptions): OpenFleet {
       connections.close();
       clearTimeout(frame);
       clearTimeout(reconsider);
-      probes.close();
-      stats.close();
-      declared.close();
-      deployed.close();
-      observations.close();
-      for (const watch of watches) watch.close();
+      for (const part of [probes, stats, declared, deployed, observations, ...watches]) part.close();
     },
   };
   return fleet;

@@ -5,6 +5,7 @@ import type { ContainerDetail, EngineFacts } from '../engine/engine.ts';
 import type { Listener } from '../hosts/host.ts';
 import { cleanLine } from '../text/clean.ts';
 import { inNaturalOrder } from '../text/natural-order.ts';
+import { unlessThrown } from '../text/unless-thrown.ts';
 import type { OnLan } from './engine-watch.ts';
 import type { ComponentView, PortView, ServiceView } from './model.ts';
 import { isServing } from './service-state.ts';
@@ -41,11 +42,7 @@ const ranges = new Map<string, string>();
 function rangeOf(address: string): string {
   let range = ranges.get(address);
   if (range === undefined) {
-    try {
-      range = ipaddr.process(address.replace(/%.*$/, '')).range();
-    } catch {
-      range = 'invalid';
-    }
+    range = unlessThrown(() => ipaddr.process(address.replace(/%.*$/, '')).range(), 'invalid');
     if (ranges.size > 1_000) ranges.clear();
     ranges.set(address, range);
   }

@@ -132,10 +132,6 @@ function isNearStart(atMs: number | undefined, engineStartedMs: number): boolean
   return atMs !== undefined && atMs > engineStartedMs - startMs && atMs < engineStartedMs + outageAfterMs;
 }
 
-function isDetail(container: ContainerFacts | ContainerDetail): container is ContainerDetail {
-  return 'restartCount' in container;
-}
-
 /**
  * The state of one container in the operator's words (R5). An engine does not record who stopped a container, so that is inferred, in
  * this order: observed events (a stop by Quarterdeck, a request to the engine, an outage), and what the restart policy rules out: the
@@ -149,7 +145,7 @@ export function serviceState(
   nowMs: number,
   { oneShot = false }: { oneShot?: boolean } = {},
 ): ServiceState {
-  const detail = isDetail(container) ? container : undefined;
+  const detail = 'restartCount' in container ? container : undefined;
   const restarts = detail?.restartCount ?? 0;
   const base = { exitCode: undefined, restarts, reconsiderMs: undefined, sinceMs: detail?.startedMs };
   const say = (state: ServiceStateId, text: string, more: Partial<ServiceState> = {}): ServiceState => ({

@@ -1,6 +1,7 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { Fault } from '../faults/fault.ts';
+import { unlessThrown } from '../text/unless-thrown.ts';
 import type { ExecOptions, ExecOutcome, Listener, ListenerProcess } from './host.ts';
 import { parseLsof } from './lsof.ts';
 import { type KernelSocket, type ProcNetFile, parseProcNet, procFiles } from './proc-net.ts';
@@ -115,20 +116,12 @@ export class ListenerWatch {
  * link, and the thread pool takes ten times as long.
  */
 function socketsOf(folder: string): { inode: string; link: string }[] {
-  let descriptors: string[] = [];
-  try {
-    descriptors = readdirSync(folder);
-  } catch {
-    // We may not read other users' processes, and processes end during the scan.
-  }
+  // We may not read other users' processes, and processes end during the scan.
+  const descriptors = unlessThrown(() => readdirSync(folder), []);
   return descriptors.flatMap((descriptor) => {
     const link = `${folder}/${descriptor}`;
-    try {
-      const target = readlinkSync(link);
-      return target.startsWith('socket:[') ? [{ inode: target.slice(8, -1), link }] : [];
-    } catch {
-      return [];
-    }
+    const target = unlessThrown(() => readlinkSync(link), '');
+    return target.startsWith('socket:[') ? [{ inode: target.slice(8, -1), link }] : [];
   });
 }
 

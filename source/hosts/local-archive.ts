@@ -1,6 +1,6 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, readdir, readlink, rename, rm, stat, symlink, utimes } from 'node:fs/promises';
-import { basename, dirname, join, posix, resolve } from 'node:path';
+import { dirname, join, posix, resolve } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { extract, type Headers, pack } from 'tar-stream';
@@ -239,8 +239,4 @@ export async function landingPath(target: string, name: string): Promise<string>
     throw new Fault('usage.target', `${target} is not a folder.`, 'Create it first, or omit the trailing slash.');
   }
   return target;
-}
-
-export function nameOf(path: string): string {
-  return basename(resolve(path)) || 'root';
 }

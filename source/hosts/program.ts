@@ -5,6 +5,7 @@ import { constants } from 'node:os';
 import { Fault, messageOf } from '../faults/fault.ts';
 import { endingWith } from '../faults/waits.ts';
 import type { Grant } from '../grants/grant.ts';
+import { unlessThrown } from '../text/unless-thrown.ts';
 import type { ExecOptions, ExecOutcome } from './host.ts';
 import { Output } from './program-output.ts';
 
@@ -103,11 +104,7 @@ export function endGroup(child: ChildProcess): void {
 
 /** Returns false if the group has already ended. */
 function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean {
-  try {
-    return pid !== undefined && process.kill(-pid, signal);
-  } catch {
-    return false;
-  }
+  return unlessThrown(() => pid !== undefined && process.kill(-pid, signal), false);
 }
 
 export function tooSlow(program: string, limitMs: number): Fault {

@@ -230,7 +230,7 @@ export class ShownLines {
 }
 
 /** Returns the position of the first entry with a higher index. */
-export function firstAfter(all: Entries<KeptEntry>, index: number): number {
+export function firstAfter(all: Entries<{ index: number }>, index: number): number {
   let low = 0;
   let high = all.length;
   while (low < high) {

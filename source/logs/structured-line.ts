@@ -1,4 +1,5 @@
 import { cleanLine } from '../text/clean.ts';
+import { unlessThrown } from '../text/unless-thrown.ts';
 import { type LogLevel, levelKeys, levelNamed } from './level.ts';
 
 /** A machine-readable log line, parsed, without its time. All texts are cleaned: a JSON string can encode any character. */
@@ -45,14 +46,10 @@ export function readableLine(text: string): string | undefined {
 function jsonLine(text: string): StructuredLine | undefined {
   const start = text.search(/\{\s*"/);
   if (start < 0 || start > prefixCharacters || !/\}\s*$/.test(text.slice(-10))) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text.slice(start));
-  } catch {
-    return undefined;
-  }
+  const value = unlessThrown(() => JSON.parse(text.slice(start)) as object, undefined);
+  if (value === undefined) return undefined;
   const prefix = cleanLine(text.slice(0, start)).trim();
-  return split(Object.entries(value as object), prefix);
+  return split(Object.entries(value), prefix);
 }
 
 /** Finds level, time and message by the field names of common libraries; each is used once. */

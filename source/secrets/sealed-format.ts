@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { Fault } from '../faults/fault.ts';
 import { objectOf, parsedJson } from '../text/json-value.ts';
+import { unlessThrown } from '../text/unless-thrown.ts';
 import { damagedFault } from './backend.ts';
 import { isBearable, type KeyCost } from './key-derivation.ts';
 
@@ -60,11 +61,7 @@ export function readSealed(text: string, path: string) {
       const content = sealed.subarray(0, -tagBytes);
       decipherer.setAAD(bound, { plaintextLength: content.length });
       decipherer.setAuthTag(sealed.subarray(-tagBytes));
-      try {
-        return Buffer.concat([decipherer.update(content), decipherer.final()]).toString('utf8');
-      } catch {
-        return undefined;
-      }
+      return unlessThrown(() => Buffer.concat([decipherer.update(content), decipherer.final()]).toString('utf8'), undefined);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { hostname, userInfo } from 'node:os';
+import { unlessThrown } from '../text/unless-thrown.ts';
 
 /** The user of this terminal, as far as the system reports it. */
 export interface Identity {
@@ -20,10 +21,6 @@ export function whoText({ user, sudoUser, machine }: Identity): string {
 }
 
 function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A user id without an entry in the user database, as in containers.
-    return `uid ${process.getuid?.() ?? '?'}`;
-  }
+  // The user id may have no entry in the user database, as in containers.
+  return unlessThrown(() => userInfo().username, `uid ${process.getuid?.() ?? '?'}`);
 }

@@ -1,4 +1,5 @@
 import { isTooDeep, nestingProblem } from './nesting.ts';
+import { unlessThrown } from './unless-thrown.ts';
 
 /* Reads the output of another program: a value of another type counts as missing. */
 
@@ -15,6 +16,11 @@ export function mapOf(value: unknown): JsonObject {
 
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
+}
+
+/** Returns a list, also of a single value in its place. */
+export function oneOrMore(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
 }
 
 /** Returns the objects of a list: other items are ignored. */
@@ -40,9 +46,5 @@ export function parseJson(text: string): unknown {
 
 /** Returns undefined for invalid JSON. */
 export function parsedJson(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
+  return unlessThrown(() => parseJson(text), undefined);
 }

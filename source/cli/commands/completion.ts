@@ -4,6 +4,7 @@ import { hostNameProblem } from '../../config/host-names.ts';
 import { installationFolder, readInstalled } from '../../config/installation.ts';
 import { loadSettings, type Settings } from '../../config/settings.ts';
 import { Fault } from '../../faults/fault.ts';
+import { ignoreFault } from '../../faults/unless-fault.ts';
 import { cleanLine } from '../../text/clean.ts';
 import type { VerbContext } from '../command.ts';
 import { type Candidate, completionOf, type WordKind } from '../completion-words.ts';
@@ -105,10 +106,7 @@ async function componentWords(around: Around): Promise<Candidate[]> {
 function settingsFor({ paths, env }: VerbContext): () => Promise<Settings | undefined> {
   let reading: Promise<Settings | undefined> | undefined;
   return () => {
-    reading ??= loadSettings(paths, env['HOME'] ?? '').catch((thrown: unknown) => {
-      if (thrown instanceof Fault) return undefined;
-      throw thrown;
-    });
+    reading ??= loadSettings(paths, env['HOME'] ?? '').catch(ignoreFault);
     return reading;
   };
 }

@@ -1,4 +1,4 @@
-import { posix } from 'node:path';
+import { basename, posix, resolve } from 'node:path';
 import type { Engine, EngineWriter } from '../../engine/engine.ts';
 import { Fault } from '../../faults/fault.ts';
 import type { CopyCount } from '../../hosts/local-archive.ts';
@@ -121,12 +121,12 @@ async function copyIn({ scope, container, paths, onBytes }: Copying): Promise<Co
   const { session, engine } = scope;
   const { id, name } = container;
   const { inside, outside } = paths;
-  const { localKind, nameOf, packLocal } = await import('../../hosts/local-archive.ts');
+  const { localKind, packLocal } = await import('../../hosts/local-archive.ts');
   const kind = await localKind(outside);
   if (kind !== 'file' && kind !== 'folder') {
     throw new Fault('usage.copy', `${outside} ${kind === 'missing' ? 'does not exist' : 'is neither a file nor a folder'}.`, usage);
   }
-  const { folder, root, isNew } = await pathInside(engine, id, inside, nameOf(outside), kind, session.signal);
+  const { folder, root, isNew } = await pathInside(engine, id, inside, basename(resolve(outside)) || 'root', kind, session.signal);
   return session.act({
     id: 'copy',
     right: 'operate',

@@ -7,8 +7,6 @@ import { EngineScope } from '../engine-scope.ts';
 import type { FlowContext, FlowInput, Procedure } from '../flow.ts';
 import { componentOf } from './service-targets.ts';
 
-const byHand = (task: SetupTaskView) => task.by === 'hand';
-
 export const tasks: Procedure = async (session, input, context) => {
   const component = await settledComponent(session, input, context);
   const [wanted, more] = input.words;
@@ -16,7 +14,7 @@ export const tasks: Procedure = async (session, input, context) => {
     throw new Fault('usage.setupTask', 'tasks accepts one setup task.', `List the task IDs: quarterdeck status ${component.id}`);
   }
   if (!component.deployed) throw notDeployed(component.id);
-  const left = setupTasksLeft(component).filter(byHand);
+  const left = setupTasksLeft(component).filter((task) => task.by === 'hand');
   const id = wanted ?? (await chosen());
   const meant = component.setupTasks.find((candidate) => candidate.id === id);
   if (!meant) throw new Fault('usage.setupTask', `${component.id} has no setup task "${id}".`, idsText(component.id, left));

@@ -108,21 +108,17 @@ async function begin(
     child.once('close', resolve);
   });
   using _end = addAbortListener(signal, () => kept.end());
-  const late = setTimeout(() => kept.end(), startLimitMs);
-  try {
-    const started = Promise.all([after(child.stdout, token), after(child.stderr, token)]).catch(() => undefined);
-    const begun = await Promise.race([started, closed.then(() => undefined)]);
-    signal.throwIfAborted();
-    if (!begun) {
-      kept.end();
-      return undefined;
-    }
-    const [[word, stdoutRest], [, stderrRest]] = begun;
-    if (!word.startsWith('pid ')) throw notStarted(connection.name, program, word);
-    return { kept, pid: Number(word.slice(4)), stdoutRest, stderrRest, closed };
-  } finally {
-    clearTimeout(late);
+  using _late = setTimeout(() => kept.end(), startLimitMs);
+  const started = Promise.all([after(child.stdout, token), after(child.stderr, token)]).catch(() => undefined);
+  const begun = await Promise.race([started, closed.then(() => undefined)]);
+  signal.throwIfAborted();
+  if (!begun) {
+    kept.end();
+    return undefined;
   }
+  const [[word, stdoutRest], [, stderrRest]] = begun;
+  if (!word.startsWith('pid ')) throw notStarted(connection.name, program, word);
+  return { kept, pid: Number(word.slice(4)), stdoutRest, stderrRest, closed };
 }
 
 /** The first line is a script, the rest is the program's input. `read` consumes only that line. */

@@ -87,9 +87,7 @@ export class Execs {
       exec: async (words) => container.program.exec?.(words, await context.stdin()),
     };
     try {
-      instance.exitCode = await execute(argv, context, tty ? input : undefined);
-    } catch {
-      instance.exitCode = 137;
+      instance.exitCode = await execute(argv, context, tty ? input : undefined).catch(() => 137);
     } finally {
       instance.running = false;
       this.machine.tell(container, 'exec_die', { execID: id, exitCode: String(instance.exitCode) });

@@ -10,6 +10,7 @@ import { cancelled, unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import type { Session } from '../../session/session.ts';
 import { reviewOf } from '../../stack/plan/plan-text.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { unlessThrown } from '../../text/unless-thrown.ts';
 import { partsOf } from '../../text/words.ts';
 import { isRuleAt, type NewRule, policies, ruleDomainProblem, subjectProblem, withRule } from './client/sso-rules.ts';
 import { portalOf, type RunningPortal } from './sso-target.ts';
@@ -132,12 +133,7 @@ async function askPosition(session: Session, input: FlowInput, rules: RunningPor
 }
 
 function patternProblem(pattern: string): string | undefined {
-  try {
-    new RegExp(pattern, 'u');
-    return undefined;
-  } catch {
-    return `"${cleanLine(pattern)}" is not a regular expression.`;
-  }
+  return unlessThrown(() => new RegExp(pattern, 'u'), undefined) ? undefined : `"${cleanLine(pattern)}" is not a regular expression.`;
 }
 
 function checked(text: string, problemOf: (text: string) => string | undefined): string {

@@ -1,7 +1,6 @@
 import { type Columns, jsonTime, showList } from '../../flows/list-table.ts';
 import { countText, dateText } from '../../text/quantities.ts';
-import type { MeshApiKey, MeshKey, MeshNode } from './client/headscale-records.ts';
-import { waitingRoutes } from './client/headscale-records.ts';
+import { type MeshApiKey, type MeshKey, type MeshNode, waitingRoutes } from './client/headscale-records.ts';
 import { onMesh } from './mesh-session.ts';
 import { apiKeyStatus, isPast, keyKind, keyStatus, nodeState, ownerText, routesText, untilText } from './mesh-words.ts';
 

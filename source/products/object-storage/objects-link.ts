@@ -5,6 +5,7 @@ import { parseDuration } from '../../session/answer-checks.ts';
 import { authority } from '../../text/authority.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { agoText, durationText } from '../../text/quantities.ts';
+import { unlessThrown } from '../../text/unless-thrown.ts';
 import { shown, tryLink } from './client/object-storage.ts';
 import { linkWindow, longestLinkSeconds } from './client/request-signature.ts';
 import { factsOf, openObjects, readEndpoint, requireObject } from './objects.ts';
@@ -53,7 +54,7 @@ export const objectsCheck: Procedure = async (session, input, context) => {
   session.hide(url.searchParams.get('X-Amz-Signature') ?? written);
   const window = linkWindow(url);
   const nowMs = Date.now();
-  const path = cleanLine(decoded(url.pathname).slice(1));
+  const path = cleanLine(unlessThrown(() => decodeURIComponent(url.pathname), url.pathname).slice(1));
   const times = window && { from: new Date(window.fromMs).toISOString(), until: new Date(window.untilMs).toISOString() };
   const said = (message: string, holds: boolean, asked: boolean) => ({
     message,
@@ -73,14 +74,6 @@ export const objectsCheck: Procedure = async (session, input, context) => {
   if (refused) throw refused;
   return said(`The link to ${path} is valid${window ? ` for another ${durationText(window.untilMs - nowMs)}` : ''}.`, true, true);
 };
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}
 
 function linkProblem(text: string): string | undefined {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;

@@ -1,5 +1,6 @@
 import type { ContainerFacts, Engine } from '../../engine/engine.ts';
 import { Fault } from '../../faults/fault.ts';
+import { ignoreFault } from '../../faults/unless-fault.ts';
 import type { Grant } from '../../grants/grant.ts';
 import type { Host } from '../../hosts/host.ts';
 import { cleanLine } from '../../text/clean.ts';
@@ -204,13 +205,7 @@ async function pinImages(grant: Grant, engine: Engine, plan: Plan, compose: stri
 
 async function removeNetworks(grant: Grant, engine: Engine, plans: readonly Plan[]): Promise<void> {
   for (const { name, exists } of plans.flatMap(({ networks }) => networks))
-    if (!exists)
-      await engine
-        .writer(grant)
-        .removeNetwork(name)
-        .catch((thrown: unknown) => {
-          if (!(thrown instanceof Fault)) throw thrown;
-        });
+    if (!exists) await engine.writer(grant).removeNetwork(name).catch(ignoreFault);
 }
 
 /** The changes of a component that can be undone: the last, and the one before, whose backup is kept as well. */

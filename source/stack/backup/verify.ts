@@ -84,7 +84,7 @@ export async function openSaved(
 async function verifyFile(store: BackupStore, backup: BackupFacts, saved: Saved, signal: AbortSignal): Promise<ArchiveCount | undefined> {
   const opened = await openSaved(store, backup, saved, signal);
   try {
-    const checked = isArchive(saved.file) ? checkedArchive(opened.content, signal) : undefined;
+    const checked = /\.tar(?:\.gz)?$/.test(saved.file) ? checkedArchive(opened.content, signal) : undefined;
     let bytes = 0;
     for await (const chunk of (checked?.archive ?? opened.content) as AsyncIterable<Buffer>) bytes += chunk.length;
     await opened.whole();
@@ -98,8 +98,6 @@ async function verifyFile(store: BackupStore, backup: BackupFacts, saved: Saved,
     opened.content.destroy();
   }
 }
-
-const isArchive = (file: string) => /\.tar(?:\.gz)?$/.test(file);
 
 export function readProblem(thrown: unknown): string {
   const { code } = thrown as NodeJS.ErrnoException;

@@ -1,3 +1,5 @@
+import { splitAssignment } from '../../text/words.ts';
+
 /** The effect of a compose command on containers and data, as far as its words show it. */
 export interface ComposeEffect {
   /** Undefined if the words contain no subcommand, or contain it after an unknown option. */
@@ -44,7 +46,7 @@ export function composeEffect(words: readonly string[]): ComposeEffect {
   let elsewhere = false;
   let unknown = false;
   for (; words[at]?.startsWith('-') && !help.has(words[at] ?? ''); at += 1) {
-    const [name = '', value] = splitOption(words[at] ?? '');
+    const [name = '', value] = splitAssignment(words[at] ?? '');
     if (elsewhereValues.has(name)) elsewhere = true;
     else if (!globalFlags.has(name) && !globalValues.has(name)) unknown = true;
     if (!globalFlags.has(name) && value === undefined) at += 1;
@@ -85,11 +87,6 @@ const shortOf = (word: string, letter: string): boolean => /^-[A-Za-z]+/.exec(wo
 
 /** compose 1.29 and podman-compose accept abbreviated long options: `--vol`. */
 function longOf(word: string, option: string): boolean {
-  const [name = ''] = splitOption(word);
+  const [name = ''] = splitAssignment(word);
   return name.length > 2 && option.startsWith(name);
-}
-
-function splitOption(word: string): [string, string | undefined] {
-  const at = word.indexOf('=');
-  return at === -1 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];
 }

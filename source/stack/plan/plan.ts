@@ -1,18 +1,7 @@
 import type { CatalogEntry } from '../../catalog/catalog.ts';
 import type { ContainerFacts } from '../../engine/engine.ts';
 import { type ComponentSource, filePath } from '../component-source.ts';
-import type {
-  Answers,
-  Deployment,
-  FileChange,
-  ImagePin,
-  Plan,
-  PlanKind,
-  PlannedPort,
-  PlannedSecret,
-  PlannedService,
-  Values,
-} from '../model.ts';
+import type { Answers, Deployment, FileChange, ImagePin, Plan, PlannedPort, PlannedSecret, PlannedService, Values } from '../model.ts';
 import { hashOf } from '../read-deployment.ts';
 import { readServices, topLevel } from './compose-document.ts';
 import { readEnv } from './env-file.ts';
@@ -24,7 +13,7 @@ import { planServices, projectOf, serviceOf } from './service-changes.ts';
 import { composeOf, variablesOf } from './variables.ts';
 
 export interface PlanRequest extends Omit<RenderOptions, 'base'> {
-  kind: Exclude<PlanKind, 'remove'>;
+  kind: Exclude<Plan['kind'], 'remove'>;
   entry: CatalogEntry;
   source: ComponentSource;
   answers: Answers;

@@ -1,4 +1,5 @@
 import { type Entries, entryAt } from '../../../logs/entry-list.ts';
+import { firstAfter } from '../../../logs/shown.ts';
 import type { LogEntry } from '../../../logs/store.ts';
 
 /** The position of a paused log. Lines are identified by their index, so that nothing moves when lines are added or dropped. */
@@ -22,14 +23,7 @@ export interface PositionedRow {
 
 /** Returns the position of the last line up to this index; -1 when all are beyond it. */
 export function positionOf(entries: Entries<LogEntry>, index: number): number {
-  let low = 0;
-  let high = entries.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((entryAt(entries, middle)?.index ?? 0) <= index) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
+  return firstAfter(entries, index) - 1;
 }
 
 function rowsAt(entries: Entries<LogEntry>, position: number, geometry: LogGeometry): number {

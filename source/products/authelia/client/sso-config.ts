@@ -1,7 +1,7 @@
 import { Fault, messageOf } from '../../../faults/fault.ts';
 import type { DigestCost } from '../../../secrets/password-digest.ts';
 import { cleanLine } from '../../../text/clean.ts';
-import { type JsonObject, listOf, objectOf, textOf } from '../../../text/json-value.ts';
+import { type JsonObject, mapOf, objectOf, oneOrMore, textOf } from '../../../text/json-value.ts';
 import { parseYamlDocuments } from '../../../yaml/text.ts';
 
 export type PortalConfig = ReturnType<typeof readPortalConfig>;
@@ -109,15 +109,6 @@ function domainsOf(root: JsonObject): { domain: string; portal: string }[] {
 function authzOf(declared: JsonObject): Readonly<Record<string, string>> {
   const endpoints = Object.entries(declared).map(([name, value]): [string, string] => [name, textOf(mapOf(value)['implementation'])]);
   return endpoints.length === 0 ? usualAuthz : Object.fromEntries(endpoints);
-}
-
-function mapOf(value: unknown): JsonObject {
-  return objectOf(value) ?? {};
-}
-
-/** Returns a list. The product accepts a single value in place of a list. */
-function oneOrMore(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? listOf(value) : value === undefined || value === null ? [] : [value];
 }
 
 function wordsOf(value: unknown): readonly string[] {

@@ -34,20 +34,17 @@ const outputLimitBytes = 1024 * 1024;
 
 /** Runs the portal's own command in its container (reference/authelia.md). Throws `failed.portal`. */
 export class SsoPortal {
-  readonly #engine: Engine;
-  readonly #container: ContainerDetail;
-
-  constructor(engine: Engine, container: ContainerDetail) {
-    this.#engine = engine;
-    this.#container = container;
-  }
+  constructor(
+    private readonly engine: Engine,
+    private readonly container: ContainerDetail,
+  ) {}
 
   /** Renders its templates, unless the release has no command for that or the session is read-only. */
   async configuration(signal: AbortSignal): Promise<string> {
     const template = await unlessFault(signal, this.#read(['config', 'template'], signal));
     if (template?.exitCode === 0) return text(template.stdout);
-    const path = new Map(this.#container.env).get('X_AUTHELIA_CONFIG')?.split(',')[0] ?? '/config/configuration.yml';
-    const bytes = await this.#engine.readFile(this.#container.id, path, { signal });
+    const path = new Map(this.container.env).get('X_AUTHELIA_CONFIG')?.split(',')[0] ?? '/config/configuration.yml';
+    const bytes = await this.engine.readFile(this.container.id, path, { signal });
     if (bytes) return text(bytes);
     throw failed(`Its configuration is not at ${cleanLine(path)}.`, 'Check the volumes of the component.');
   }
@@ -101,9 +98,9 @@ export class SsoPortal {
   async validate(grant: Grant, configuration: string): Promise<readonly string[]> {
     const path = '/tmp/quarterdeck-check.yml';
     const script = `umask 077; trap 'rm -f "$0"' EXIT; cat > "$0" || exit 90; authelia config validate --config "$0" 2>&1`;
-    const { exitCode, stdout, stderr } = await this.#engine
+    const { exitCode, stdout, stderr } = await this.engine
       .writer(grant)
-      .exec(this.#container.id, ['sh', '-c', script, path], { stdin: Buffer.from(configuration) });
+      .exec(this.container.id, ['sh', '-c', script, path], { stdin: Buffer.from(configuration) });
     if (exitCode === 0) return [];
     const problems = problemsIn(text(stdout));
     if (problems.length > 0) return problems;
@@ -112,7 +109,7 @@ export class SsoPortal {
   }
 
   #read(words: readonly string[], signal: AbortSignal) {
-    return this.#engine.execReading(this.#container.id, ['authelia', ...words], { signal, limitBytes: outputLimitBytes });
+    return this.engine.execReading(this.container.id, ['authelia', ...words], { signal, limitBytes: outputLimitBytes });
   }
 
   /** Returns the output of a command; an empty text if the command fails with a message that matches `none`. */
@@ -124,7 +121,7 @@ export class SsoPortal {
   }
 
   #change(grant: Grant, words: readonly string[]) {
-    return this.#engine.writer(grant).exec(this.#container.id, ['authelia', ...words]);
+    return this.engine.writer(grant).exec(this.container.id, ['authelia', ...words]);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { PracticeProduct, ProductSurroundings } from '../../../practice/practice.ts';
+import { unlessThrown } from '../../../text/unless-thrown.ts';
 import { runCommand, validate } from './command.ts';
 import { type Configuration, readConfiguration, rendered } from './configuration.ts';
 import { portalApi } from './http.ts';
@@ -53,12 +54,8 @@ export function createSsoPortal(): PracticeProduct {
       const text = state.text();
       // Its files are written a moment after the practice starts.
       if (text === '') return readConfiguration('');
-      try {
-        configuration = readConfiguration(rendered(text, state.environment()));
-      } catch {
-        // The real one does not start: here everything is denied.
-        configuration = readConfiguration('');
-      }
+      // The real one does not start with an invalid configuration: here everything is denied.
+      configuration = unlessThrown(() => readConfiguration(rendered(text, state.environment())), undefined) ?? readConfiguration('');
       return configuration;
     },
     log(level, message, more = '') {

@@ -28,18 +28,16 @@ export interface BanOrder {
 
 /** Alerts and decisions are read over the local API if a login is available; the rest, and every change, uses `cscli`. */
 export class Crowdsec {
-  readonly cscli: CscliTarget;
-  readonly #openApi: (signal: AbortSignal) => Promise<ReadAlerts | undefined>;
   #readAlerts: ReadAlerts | undefined;
   /** Why the API could not be used, and until when `cscli` replaces it. */
   #apiTrouble: { fault: Fault; untilMs: number } | undefined;
   #unlisted: { origins: readonly string[]; untilMs: number } | undefined;
 
   /** @param openApi logs in if a login is available; called once, by the first request for a list */
-  constructor(cscli: CscliTarget, openApi: (signal: AbortSignal) => Promise<ReadAlerts | undefined>) {
-    this.cscli = cscli;
-    this.#openApi = openApi;
-  }
+  constructor(
+    readonly cscli: CscliTarget,
+    private readonly openApi: (signal: AbortSignal) => Promise<ReadAlerts | undefined>,
+  ) {}
 
   get shown(): string {
     return this.cscli.shown;
@@ -145,7 +143,7 @@ export class Crowdsec {
   async #listed(filter: Readonly<Record<string, string>>, words: readonly string[], signal: AbortSignal): Promise<unknown> {
     if (!this.#apiTrouble || this.#apiTrouble.untilMs <= performance.now()) {
       try {
-        this.#readAlerts ??= await this.#openApi(signal);
+        this.#readAlerts ??= await this.openApi(signal);
         if (this.#readAlerts) return await this.#readAlerts(filter, signal);
         const message = `The login of ${this.shown} at its local API cannot be read, or its port is not published.`;
         throw new Fault('unreachable.crowdsec', message, 'Publish its port on loopback, or start without --read-only.');

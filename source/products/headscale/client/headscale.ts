@@ -25,13 +25,10 @@ type KeyWish = Pick<MeshKey, 'reusable' | 'ephemeral' | 'tags'> & { user: MeshUs
  * with the server's message, and `refused.version` for an operation that its version does not support.
  */
 export class Headscale {
-  readonly version: MeshVersion;
-  readonly #api: HeadscaleApi;
-
-  constructor(api: HeadscaleApi, version: MeshVersion) {
-    this.#api = api;
-    this.version = version;
-  }
+  constructor(
+    private readonly api: HeadscaleApi,
+    readonly version: MeshVersion,
+  ) {}
 
   async users(signal: AbortSignal): Promise<readonly MeshUser[]> {
     return listOf(await this.#ask('list its users', 'GET', 'user', {}, signal), 'users', userOf);
@@ -160,7 +157,7 @@ export class Headscale {
 
   /** Returns undefined while no policy is set: every node can reach every other then. */
   async policy(signal: AbortSignal) {
-    const answer = await this.#api.send('GET', '/api/v1/policy', {}, signal);
+    const answer = await this.api.send('GET', '/api/v1/policy', {}, signal);
     if (answer.status >= 400 && /policy not found/i.test(answer.words)) return undefined;
     const { policy, updatedAt } = mapOf(this.#good(answer, 'read its policy'));
     if (typeof policy !== 'string') throw strange('The control server returned no policy.');
@@ -170,7 +167,7 @@ export class Headscale {
   /** Returns the errors of the server's own check, one line each; undefined if its version has no check (before 0.29). */
   async checkPolicy(text: string, signal: AbortSignal): Promise<readonly string[] | undefined> {
     if (!this.#since(29)) return undefined;
-    const answer = await this.#api.send('POST', '/api/v1/policy/check', { json: { policy: text } }, signal);
+    const answer = await this.api.send('POST', '/api/v1/policy/check', { json: { policy: text } }, signal);
     if (answer.status === 200) return [];
     if (answer.status === 404 || answer.status === 405 || answer.status === 501) return undefined;
     return answer.lines.length > 0 ? answer.lines : [`status ${answer.status}, without a message`];
@@ -214,13 +211,13 @@ export class Headscale {
   }
 
   async #ask(what: string, method: MeshMethod, path: string, request: MeshRequest, signal: AbortSignal): Promise<unknown> {
-    return this.#good(await this.#api.send(method, `/api/v1/${path}`, request, signal), what);
+    return this.#good(await this.api.send(method, `/api/v1/${path}`, request, signal), what);
   }
 
   #good(answer: MeshAnswer, what: string): unknown {
     if (answer.status >= 400) throw refusalOf(answer, what, this.version);
     if (answer.status !== 200 || typeof answer.json !== 'object' || answer.json === null)
-      throw strange(`The response of ${this.#api.endpoint.shown} is not from a control server (status ${answer.status}).`);
+      throw strange(`The response of ${this.api.endpoint.shown} is not from a control server (status ${answer.status}).`);
     return answer.json;
   }
 }

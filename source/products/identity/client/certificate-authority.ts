@@ -5,6 +5,7 @@ import type { Grant } from '../../../grants/grant.ts';
 import { isAddress } from '../../../text/address-span.ts';
 import { cleanLine } from '../../../text/clean.ts';
 import { durationText } from '../../../text/quantities.ts';
+import { unlessThrown } from '../../../text/unless-thrown.ts';
 import { type CheckedItem, itemOf } from './checked-item.ts';
 
 const leastRsaBits = 2048;
@@ -86,13 +87,8 @@ export function commonName(subject: string): string {
 /** Returns every certificate of a PEM text, in its order. Never throws: invalid ones are skipped. */
 export async function certificatesIn(pem: string): Promise<X509Certificate[]> {
   const { X509Certificate: Certificate } = await import('node:crypto');
-  return (pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? []).flatMap((block) => {
-    try {
-      return [new Certificate(block)];
-    } catch {
-      return [];
-    }
-  });
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  return blocks.flatMap((block) => unlessThrown(() => new Certificate(block), []));
 }
 
 const home = '/home/step';

@@ -21,13 +21,10 @@ export interface NewPerson {
 
 /** OpenLDAP or LLDAP, over one connection. Throws `failed.directory`, `refused.directory`, `unreachable.component`. */
 export class Directory {
-  readonly #client: Client;
-  readonly #shown: string;
-
-  private constructor(client: Client, shown: string) {
-    this.#client = client;
-    this.#shown = shown;
-  }
+  private constructor(
+    private readonly client: Client,
+    private readonly shown: string,
+  ) {}
 
   static async open(endpoint: HttpEndpoint, signal: AbortSignal): Promise<Directory> {
     requirePrivate(endpoint, { what: 'passwords' });
@@ -51,13 +48,13 @@ export class Directory {
   }
 
   async close(): Promise<void> {
-    await this.#client.unbind().catch(() => undefined);
+    await this.client.unbind().catch(() => undefined);
   }
 
   /** Returns the base of users and groups: `dc=example,dc=org`; undefined if the directory does not report it without a login. */
   async base(): Promise<string | undefined> {
     try {
-      const { searchEntries } = await this.#client.search('', { scope: 'base', attributes: ['namingContexts'] });
+      const { searchEntries } = await this.client.search('', { scope: 'base', attributes: ['namingContexts'] });
       const found = searchEntries[0]?.['namingContexts'];
       return textOf(found) || undefined;
     } catch {
@@ -69,12 +66,12 @@ export class Directory {
     const { InvalidCredentialsError, NoSuchObjectError } = await import('ldapts');
     // A directory treats an empty password as an anonymous login, which succeeds.
     if (password === '') return false;
-    return this.#run('log in', () => this.#client.bind(dn, password).then(() => true), [InvalidCredentialsError, NoSuchObjectError], false);
+    return this.#run('log in', () => this.client.bind(dn, password).then(() => true), [InvalidCredentialsError, NoSuchObjectError], false);
   }
 
   async people(base: string) {
     const { searchEntries } = await this.#run('list its users', () =>
-      this.#client.search(base, {
+      this.client.search(base, {
         scope: 'sub',
         filter: '(|(objectClass=inetOrgPerson)(objectClass=person))',
         attributes: ['uid', 'cn', 'displayName', 'mail'],
@@ -91,14 +88,14 @@ export class Directory {
 
   async has(dn: string): Promise<boolean> {
     const { NoSuchObjectError } = await import('ldapts');
-    const search = async () => (await this.#client.search(dn, { scope: 'base', attributes: ['uid'] })).searchEntries.length > 0;
+    const search = async () => (await this.client.search(dn, { scope: 'base', attributes: ['uid'] })).searchEntries.length > 0;
     return this.#run(`look for ${cleanLine(dn)}`, search, [NoSuchObjectError], false);
   }
 
   async add(grant: Grant, { dn, uid, displayName, givenName, surname, mail }: NewPerson): Promise<void> {
     grant.signal.throwIfAborted();
     await this.#run(`add ${cleanLine(dn)}`, () =>
-      this.#client.add(dn, {
+      this.client.add(dn, {
         objectClass: ['top', 'person', 'organizationalPerson', 'inetOrgPerson'],
         ...{ uid, cn: displayName, sn: surname, displayName },
         ...(givenName !== '' && { givenName }),
@@ -116,7 +113,7 @@ export class Directory {
     writer.writeString(dn, 0x80);
     writer.writeString(password, 0x82);
     writer.endSequence();
-    await this.#run(`set the password of ${cleanLine(dn)}`, () => this.#client.exop(passwordOperation, writer.buffer));
+    await this.#run(`set the password of ${cleanLine(dn)}`, () => this.client.exop(passwordOperation, writer.buffer));
   }
 
   /** Runs one operation. The listed errors are returned as an answer; any other error is thrown as a fault. */
@@ -125,7 +122,7 @@ export class Directory {
       return await run();
     } catch (thrown) {
       if (errors.some((kind) => thrown instanceof kind)) return answer as T;
-      const refused = `${this.#shown} did not ${what}`;
+      const refused = `${this.shown} did not ${what}`;
       const known = thrown instanceof Error ? reasons[thrown.constructor.name] : undefined;
       if (known) throw new Fault('refused.directory', `${refused}: ${known.why}.`, known.remedy, { cause: thrown });
       const words = cleanLine(messageOf(thrown)).replace(/\s*Code: 0x[0-9a-f]+$/i, '');

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { cleanLine } from '../../../text/clean.ts';
 import { type JsonObject, listOf, objectOf, objectsOf, textOf } from '../../../text/json-value.ts';
 import { durationText } from '../../../text/quantities.ts';
+import { unlessThrown } from '../../../text/unless-thrown.ts';
 import { type CheckedItem, itemOf } from './checked-item.ts';
 
 export const discoverySuffix = '/.well-known/openid-configuration';
@@ -102,11 +103,7 @@ export function checkKeys(document: unknown, nowMs: number): CheckedItem {
 function ageOf(key: JsonObject, nowMs: number): number[] {
   const [first] = textsOf(key['x5c']);
   if (first === undefined) return [];
-  try {
-    return [nowMs - Date.parse(new X509Certificate(Buffer.from(first, 'base64')).validFrom)];
-  } catch {
-    return [];
-  }
+  return unlessThrown(() => [nowMs - Date.parse(new X509Certificate(Buffer.from(first, 'base64')).validFrom)], []);
 }
 
 function nameOf(key: JsonObject): string {

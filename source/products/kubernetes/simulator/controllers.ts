@@ -34,32 +34,30 @@ export const runningStatus = (spec: KubeObject['spec'], since: string) => ({
 
 /** What the controllers, the scheduler and the kubelets do for a drain: pods that come back on other nodes, and budgets that count them. */
 export class Controllers {
-  readonly #store: ObjectStore;
-  readonly #pace: Pace;
   readonly #timers = new Set<NodeJS.Timeout>();
   #waiting: NodeJS.Immediate | undefined;
 
-  constructor(store: ObjectStore, pace: Pace) {
-    this.#store = store;
-    this.#pace = pace;
-  }
+  constructor(
+    private readonly store: ObjectStore,
+    private readonly pace: Pace,
+  ) {}
 
   start(): void {
-    this.#store.changed = () => {
+    this.store.changed = () => {
       this.#waiting ??= setImmediate(() => {
         this.#waiting = undefined;
         this.#reconcile();
       });
     };
-    for (const pod of this.#store.list(pods)) {
-      if (isGoing(pod)) this.after(this.#pace.terminationMs, () => this.#gone(pod));
-      else if (pod.status.phase === 'Pending' && pod.spec.nodeName) this.after(this.#pace.podStartMs, () => this.#run(pod));
+    for (const pod of this.store.list(pods)) {
+      if (isGoing(pod)) this.after(this.pace.terminationMs, () => this.#gone(pod));
+      else if (pod.status.phase === 'Pending' && pod.spec.nodeName) this.after(this.pace.podStartMs, () => this.#run(pod));
     }
     this.#reconcile();
   }
 
   stop(): void {
-    this.#store.changed = () => {};
+    this.store.changed = () => {};
     if (this.#waiting !== undefined) clearImmediate(this.#waiting);
     this.#waiting = undefined;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -78,14 +76,14 @@ export class Controllers {
 
   /** One round over everything; what is as it should be is not touched. */
   #reconcile(): void {
-    for (const set of [...this.#store.list(replicaSets), ...this.#store.list(statefulSets)]) this.#scale(set);
-    for (const pod of this.#store.list(pods)) if (!pod.spec.nodeName) this.#schedule(pod);
-    for (const budget of this.#store.list(budgets)) this.#count(budget);
+    for (const set of [...this.store.list(replicaSets), ...this.store.list(statefulSets)]) this.#scale(set);
+    for (const pod of this.store.list(pods)) if (!pod.spec.nodeName) this.#schedule(pod);
+    for (const budget of this.store.list(budgets)) this.#count(budget);
   }
 
   #scale(set: KubeObject): void {
     const { name, namespace } = set.metadata;
-    const living = this.#store.list(pods, namespace).filter(isOf(set.spec.selector.matchLabels.app, namespace));
+    const living = this.store.list(pods, namespace).filter(isOf(set.spec.selector.matchLabels.app, namespace));
     const missing = set.spec.replicas - living.filter((pod) => !isGoing(pod) && !isOver(pod)).length;
     for (let count = 0; count < missing; count++) {
       const { metadata, spec } = structuredClone(set.spec.template);
@@ -101,25 +99,25 @@ export class Controllers {
         spec,
         status: { phase: 'Pending' },
       };
-      this.#store.create(pods, draft, namespace);
+      this.store.create(pods, draft, namespace);
     }
   }
 
   #schedule(pod: KubeObject): void {
     const isOpen = (node: KubeObject) =>
       isReady(node) && !node.spec.unschedulable && !('node-role.kubernetes.io/control-plane' in (node.metadata.labels ?? {}));
-    const open = this.#store.list(nodes).filter(isOpen);
-    const crowd = Map.groupBy(this.#store.list(pods), ({ spec }) => spec.nodeName as string);
+    const open = this.store.list(nodes).filter(isOpen);
+    const crowd = Map.groupBy(this.store.list(pods), ({ spec }) => spec.nodeName as string);
     const [chosen] = open.sort((one, other) => (crowd.get(one.metadata.name)?.length ?? 0) - (crowd.get(other.metadata.name)?.length ?? 0));
     if (chosen === undefined) return;
-    const placed = this.#store.update(pods, pod, (copy) => {
+    const placed = this.store.update(pods, pod, (copy) => {
       copy.spec.nodeName = chosen.metadata.name;
     });
-    if (placed !== undefined) this.after(this.#pace.podStartMs, () => this.#run(placed));
+    if (placed !== undefined) this.after(this.pace.podStartMs, () => this.#run(placed));
   }
 
   #run(pod: KubeObject): void {
-    this.#store.update(pods, pod, (copy) => {
+    this.store.update(pods, pod, (copy) => {
       if (copy.metadata.uid === pod.metadata.uid && !isGoing(copy)) copy.status = runningStatus(copy.spec, seconds(Date.now()));
     });
   }
@@ -127,27 +125,27 @@ export class Controllers {
   /** Deletes a pod as the API server does: it is marked, ends within its grace period, and is gone. */
   terminate(pod: KubeObject, graceSeconds = 30): void {
     if (graceSeconds === 0 || !pod.spec.nodeName) {
-      this.#store.remove(pods, pod);
+      this.store.remove(pods, pod);
       return;
     }
     if (isGoing(pod)) return;
-    this.#store.update(pods, pod, (copy) => {
+    this.store.update(pods, pod, (copy) => {
       copy.metadata.deletionTimestamp = seconds(Date.now() + graceSeconds * 1000);
     });
-    this.after(Math.min(graceSeconds * 1000, this.#pace.terminationMs), () => this.#gone(pod));
+    this.after(Math.min(graceSeconds * 1000, this.pace.terminationMs), () => this.#gone(pod));
   }
 
   #gone(pod: KubeObject): void {
-    const left = this.#store.find(pods, pod.metadata.name, pod.metadata.namespace);
-    if (left?.metadata.uid === pod.metadata.uid) this.#store.remove(pods, left);
+    const left = this.store.find(pods, pod.metadata.name, pod.metadata.namespace);
+    if (left?.metadata.uid === pod.metadata.uid) this.store.remove(pods, left);
   }
 
   #count(budget: KubeObject): void {
     const selected = isOf(budget.spec.selector.matchLabels.app, budget.metadata.namespace);
-    const own = this.#store.list(pods).filter((pod) => selected(pod) && !isOver(pod) && !isGoing(pod));
+    const own = this.store.list(pods).filter((pod) => selected(pod) && !isOver(pod) && !isGoing(pod));
     const healthy = own.filter(isReady).length;
     const desired = budget.spec.minAvailable ?? Math.max(0, own.length - budget.spec.maxUnavailable);
-    this.#store.update(budgets, budget, (copy) => {
+    this.store.update(budgets, budget, (copy) => {
       copy.status = {
         currentHealthy: healthy,
         desiredHealthy: desired,
@@ -165,7 +163,7 @@ export class Controllers {
   }
 
   #askBudgets(pod: KubeObject, dryRun: boolean): void {
-    const [budget, ...others] = this.#store
+    const [budget, ...others] = this.store
       .list(budgets)
       .filter(({ metadata, spec }) => isOf(spec.selector.matchLabels.app, metadata.namespace)(pod));
     if (others.length > 0)
@@ -181,7 +179,7 @@ export class Controllers {
       });
     }
     if (dryRun) return;
-    this.#store.update(budgets, budget, (copy) => {
+    this.store.update(budgets, budget, (copy) => {
       copy.status.disruptionsAllowed = disruptionsAllowed - 1;
     });
   }

@@ -27,15 +27,13 @@ export interface Draft {
 
 /** A failure as the API server words it. */
 export class KubeRefusal extends Error {
-  readonly code: number;
-  readonly reason: string;
-  readonly details: object;
-
-  constructor(code: number, reason: string, message: string, details: object = {}) {
+  constructor(
+    readonly code: number,
+    readonly reason: string,
+    message: string,
+    readonly details: object = {},
+  ) {
     super(message);
-    this.code = code;
-    this.reason = reason;
-    this.details = details;
   }
 }
 

@@ -15,20 +15,15 @@ export interface NodeSurroundings {
 /** What can be run on the nodes of a cluster. Undefined for a program that is not there. */
 export type Programs = Pick<NodePrograms, 'run'>;
 
-const versionIn = (argv: readonly string[]): string | undefined => argv.find((word) => /^v?1\.\d+\.\d+$/.test(word))?.replace(/^v?/, 'v');
-
 /** The programs that an upgrade needs on a node; what they change is seen through the API. */
 export class NodePrograms {
-  readonly #around: NodeSurroundings;
   /** The kubelet that is installed on a node, and not running yet. */
   readonly #installed = new Map<string, string>();
   /** By node, as `/v1.31/` of its address. */
   readonly #repositories = new Map<string, string>();
   readonly #snapshots = new Map<string, { revision: number; totalKey: number; totalSize: number }>();
 
-  constructor(around: NodeSurroundings) {
-    this.#around = around;
-  }
+  constructor(private readonly around: NodeSurroundings) {}
 
   run(node: string, [program = '', ...rest]: readonly string[]): Promise<ExecAnswer> | undefined {
     const name = program.split('/').at(-1) ?? '';
@@ -51,9 +46,9 @@ export class NodePrograms {
   }
 
   #kubeadm(node: string, [topic, verb]: readonly string[], argv: readonly string[]): ExecAnswer {
-    const { apiServer, servers, store, upgradeControlPlane, configured } = this.#around;
+    const { apiServer, servers, store, upgradeControlPlane, configured } = this.around;
     const running = apiServer();
-    const wanted = versionIn(argv);
+    const wanted = argv.find((word) => /^v?1\.\d+\.\d+$/.test(word))?.replace(/^v?/, 'v');
     if (topic === 'version') return said(`${running}\n`);
     if (topic === 'certs') return said(JSON.stringify(this.#certificates()));
     if (topic !== 'upgrade') return failed(1, `unknown command ${JSON.stringify(topic)} for "kubeadm"\n`);
@@ -95,7 +90,7 @@ export class NodePrograms {
   }
 
   #etcd(program: string, argv: readonly string[]): ExecAnswer {
-    const { store } = this.#around;
+    const { store } = this.around;
     const words = argv.filter(
       (word, index) => !word.startsWith('-') && !/^--(?:cacert|cert|key|endpoints)$|^-w$/.test(argv[index - 1] ?? ''),
     );
@@ -125,7 +120,7 @@ export class NodePrograms {
 
   /** The package repository of a node serves one minor: that of its kubelet, until it is pointed to another. */
   #repositoryOf(node: string): string {
-    return this.#repositories.get(node) ?? `/v1.${minorOf(this.#around.store.get(nodes, node).status.nodeInfo.kubeletVersion)}/`;
+    return this.#repositories.get(node) ?? `/v1.${minorOf(this.around.store.get(nodes, node).status.nodeInfo.kubeletVersion)}/`;
   }
 
   #point(node: string, argv: readonly string[]): ExecAnswer {
@@ -147,9 +142,9 @@ export class NodePrograms {
 
   #restart(node: string, words: readonly string[]): ExecAnswer {
     if (words[0] !== 'restart' || words[1] !== 'kubelet') return said('');
-    const current = this.#around.store.get(nodes, node).status.nodeInfo.kubeletVersion as string;
+    const current = this.around.store.get(nodes, node).status.nodeInfo.kubeletVersion as string;
     try {
-      this.#around.upgradeKubelet(node, this.#installed.get(node) ?? current);
+      this.around.upgradeKubelet(node, this.#installed.get(node) ?? current);
     } catch (error) {
       return failed(1, `Job for kubelet.service failed: ${error instanceof Error ? error.message : ''}\n`);
     }

@@ -5,6 +5,7 @@ import { Fault } from '../../../faults/fault.ts';
 import type { Grant } from '../../../grants/grant.ts';
 import { authority } from '../../../text/authority.ts';
 import { cleanLine } from '../../../text/clean.ts';
+import { unlessThrown } from '../../../text/unless-thrown.ts';
 import { emptyHash, encodedPath, hashOf, linkQuery, queryText, type SigningKeys, signedHeaders } from './request-signature.ts';
 
 /** Larger objects are sent in parts (R40, line 403 of the specification). */
@@ -280,11 +281,7 @@ function timeOf(text: string | undefined): number | undefined {
 
 /** Names are encoded, a space as plus, so that no character breaks the XML. */
 function plainName(name: string): string {
-  try {
-    return decodeURIComponent(name.replaceAll('+', ' '));
-  } catch {
-    return name;
-  }
+  return unlessThrown(() => decodeURIComponent(name.replaceAll('+', ' ')), name);
 }
 
 /** The subset of XML in answers of the S3 API: elements without relevant attributes, none nested in one of the same name. */

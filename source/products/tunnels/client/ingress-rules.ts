@@ -4,6 +4,7 @@ import type { ConfigProblem } from '../../../config-files/problem.ts';
 import { type JsonObject, objectOf, textOf } from '../../../text/json-value.ts';
 import { namesLoopback } from '../../../text/loopback.ts';
 import { nearestName } from '../../../text/nearest-name.ts';
+import { unlessThrown } from '../../../text/unless-thrown.ts';
 import { fieldText, YamlDocument, type YamlPath } from '../../../yaml/document.ts';
 
 export interface IngressRule {
@@ -180,20 +181,12 @@ export function ruleFor(rules: readonly IngressRule[], address: string): number 
   const written = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `https://${address}`;
   if (!URL.canParse(written) || rules.length === 0) return undefined;
   const { hostname, pathname } = new URL(written);
-  let path = pathname;
-  try {
-    path = decodeURIComponent(pathname);
-  } catch {
-    // A path that cannot be decoded is compared as it is.
-  }
+  // A path that cannot be decoded is compared as it is.
+  const path = unlessThrown(() => decodeURIComponent(pathname), pathname);
   const found = rules.findIndex((rule) => matchesHost(rule.hostname, hostname) && (compiled(rule.path)?.matcher(path).find() ?? false));
   return found < 0 ? rules.length - 1 : found;
 }
 
 function compiled(pattern: string): RE2JS | undefined {
-  try {
-    return RE2JS.compile(pattern);
-  } catch {
-    return undefined;
-  }
+  return unlessThrown(() => RE2JS.compile(pattern), undefined);
 }

@@ -45,12 +45,9 @@ export async function restoreSnapshot(grant: Grant, api: VaultApi, bytes: Uint8A
 export async function readSnapshot(bytes: Buffer, signal: AbortSignal): Promise<{ index: number; stateBytes: number }> {
   // The most common useless snapshot is a JSON error that was saved as a file.
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) throw damaged('it is not a gzip archive');
-  let plain: Buffer;
-  try {
-    plain = await promisify(gunzip)(bytes, { maxOutputLength: 8 * snapshotLimitBytes });
-  } catch {
+  const plain = await promisify(gunzip)(bytes, { maxOutputLength: 8 * snapshotLimitBytes }).catch(() => {
     throw damaged('the archive is truncated');
-  }
+  });
   signal.throwIfAborted();
   const files = await filesOf(plain);
   const [meta, state, sums] = ['meta.json', 'state.bin', 'SHA256SUMS'].map((name) => files.get(name));

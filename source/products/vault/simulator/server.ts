@@ -1,17 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { type Answer, type Asked, listenerOf } from '../../../practice/answers.ts';
-import {
-  type Body,
-  done,
-  type Handled,
-  namesOf,
-  oneError,
-  Refusal,
-  type Request,
-  unsupportedOperation,
-  unsupportedPath,
-} from './answers.ts';
+import { objectOf } from '../../../text/json-value.ts';
+import { unlessThrown } from '../../../text/unless-thrown.ts';
+import { type Body, done, type Handled, namesOf, oneError, Refusal, type Request, unsupportedPath } from './answers.ts';
 import { Ceremonies, keysOf, sealConfigOf } from './ceremonies.ts';
 import { type Core, isOpenbaoFrom } from './core.ts';
 import { answerKv1, answerKv2 } from './kv.ts';
@@ -24,13 +16,11 @@ export type Call = Pick<Asked, 'method' | 'path' | 'query' | 'body'> & { token: 
 
 /** The HTTP API. */
 export class Server {
-  readonly core: Core;
   readonly ceremonies: Ceremonies;
   /** One request after the other, like the lock of the real server: shares that arrive at once are counted one by one. */
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(core: Core) {
-    this.core = core;
+  constructor(readonly core: Core) {
     this.ceremonies = new Ceremonies(core);
     core.whenSealed = () => this.ceremonies.forget();
   }
@@ -193,7 +183,7 @@ export class Server {
     const { at, mount } = found;
     const rest = inside.slice(at.length);
     if (mount.type === 'approle') return answerRoles(mount, rest, request);
-    if (mount.type !== 'kv') throw unsupportedOperation();
+    if (mount.type !== 'kv') throw new Refusal(405, oneError('unsupported operation'));
     return mount.options?.['version'] === '2' ? answerKv2(core, mount, rest, request) : answerKv1(mount, rest, request);
   }
 
@@ -246,11 +236,7 @@ function sent({ status = 200, data = null, auth = null, warnings, leaseSeconds =
 }
 
 function bodyOf(bytes: Buffer, verb: 'decode' | 'parse'): Body {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8').trim() || '{}');
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
-  } catch {
-    // Reported below.
-  }
+  const value = objectOf(unlessThrown(() => JSON.parse(bytes.toString('utf8').trim() || '{}') as unknown, undefined));
+  if (value) return value as Body;
   throw new Refusal(400, `failed to ${verb} JSON input: unexpected EOF`);
 }
