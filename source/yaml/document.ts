@@ -22,8 +22,10 @@ export class YamlDocument {
   readonly problems: readonly YamlProblem[];
   readonly #document: Document.Parsed;
   readonly #lines = new LineCounter();
+  readonly #text: string;
 
-  constructor(private readonly text: string) {
+  constructor(text: string) {
+    this.#text = text;
     this.#document = parseYamlDocument(text, { lineCounter: this.#lines, prettyErrors: false, logLevel: 'error' });
     const wrong = this.#document.errors.length > 0 || this.#document.warnings.length > 0;
     const problems = wrong ? yamlSlips(text) : [];
@@ -68,7 +70,7 @@ export class YamlDocument {
     if (!isScalar(node)) return undefined;
     const quoted = node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE';
     const start = node.range?.[0] ?? 0;
-    const written = this.text.slice(start, node.range?.[1] ?? start);
+    const written = this.#text.slice(start, node.range?.[1] ?? start);
     const inner = quoted ? written.slice(1, -1) : written;
     const { value } = node;
     const exact = inner === value;
