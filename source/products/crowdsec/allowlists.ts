@@ -142,9 +142,7 @@ export const allowlistsDelete = deleteNamed<Allowlist>('allowlist', allowlistsOf
   refuseManaged(list);
   if (list.items.length === 0) return ['It is empty.'];
   const values = list.items.map(({ value }) => value);
-  return [
-    `No longer protected from bans: ${values.slice(0, 10).join(', ')}${values.length > 10 ? ` and ${values.length - 10} more` : ''}.`,
-  ];
+  return [`Can be banned afterwards: ${values.slice(0, 10).join(', ')}${values.length > 10 ? ` and ${values.length - 10} more` : ''}.`];
 });
 
 async function listOf(session: Session, input: FlowInput, lists: readonly Allowlist[]): Promise<Allowlist> {

@@ -229,8 +229,7 @@ async function reported(session: Session, crowdsec: Crowdsec, order: BanOrder, s
   const { target, type } = order;
   const [decision] = await lastingDecisions(crowdsec, order, session.signal);
   if (!decision) {
-    const remedy =
-      'Another user may have lifted the ban, or an allowlist contains the address. Check the allowlists and the log of CrowdSec.';
+    const remedy = 'It may have been lifted, or be allowlisted: check the allowlists and the log of CrowdSec.';
     throw new Fault('failed.ban', `CrowdSec accepted the ban of ${target.shown}, but does not list it.`, remedy);
   }
   const data = { ...(await dataOf(session, crowdsec, order, decision)), sent };

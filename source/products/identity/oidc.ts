@@ -174,8 +174,7 @@ async function fetchJson(host: Host, address: string, signal: AbortSignal): Prom
   const headers = { accept: 'application/json', host: url.host };
   const answer = await http.send({ method: 'GET', path: `${url.pathname}${url.search}`, headers }, signal);
   const refused = (why: string) => new Fault('failed.page', `${cleanLine(url.href)} returned ${why}.`, 'Check the address.');
-  if (answer.status !== 200 || !answer.whole)
-    throw refused(`status ${answer.status}${answer.whole ? '' : ' and a response that is too large'}`);
+  if (answer.status !== 200 || !answer.whole) throw refused(`status ${answer.status}${answer.whole ? '' : ', too large a response'}`);
   const document = parsedJson(answer.text);
   if (document === undefined) throw refused('a response that is not JSON');
   return document;

@@ -109,11 +109,7 @@ export const adminToken: Procedure = async (session, input, context) => {
   const { facts } = await deployed(scope, id);
   const field = fieldOf(facts.entry, tokenVariable);
   if (!field || !context.applySecrets)
-    throw new Fault(
-      'usage.component',
-      `${id} has no admin token that can be replaced here.`,
-      'To list its secrets: quarterdeck secrets list',
-    );
+    throw new Fault('usage.component', `${id} has no admin token that can be replaced here.`, 'List secrets: quarterdeck secrets list');
   if (!session.attended && !session.dryRun) {
     throw new Fault(
       'refused.unattended',

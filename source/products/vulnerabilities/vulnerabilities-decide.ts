@@ -89,9 +89,7 @@ async function askVerdict(session: Session, group: PackageGroup, where: string):
   const fixed = [...new Set(group.all.map(({ fixedIn }) => fixedIn).filter(Boolean))];
   const what = await session.ask.choice({
     id: 'decide',
-    label: cleanLine(
-      `${group.package} in ${where}: ${vulnerabilitiesText(group.all.length)}, highest severity ${worst.band}${late(worst)}`,
-    ),
+    label: cleanLine(`${group.package} in ${where}: ${vulnerabilitiesText(group.all.length)}, up to ${worst.band}${late(worst)}`),
     help: cleanLine(
       fixed.length > 0
         ? `Fixed in ${fixed.slice(0, 3).join('; ')}. Update the image or the package.`
@@ -132,11 +130,7 @@ async function decideAtOnce(session: Session, input: FlowInput, book: TriageBook
   const nowMs = Date.now();
   const verdict = verdictOf(input, nowMs);
   if (input.words.length === 0 && input.options['band'] === undefined)
-    throw new Fault(
-      'usage.words',
-      'Cannot apply one decision to all vulnerabilities.',
-      'Name a vulnerability, a package or a component, or filter with --band.',
-    );
+    throw new Fault('usage.words', 'A decision cannot apply to all vulnerabilities.', 'Name a vulnerability, a package or a component.');
   if (wanted.length === 0)
     throw new Fault(
       'usage.vulnerability',

@@ -185,7 +185,7 @@ describe('decide', () => {
       remedy: expect.stringContaining('quarterdeck vulnerabilities decide'),
     });
     expect(first.asked.map(({ id }) => id)).toEqual(['decide', 'reason', 'until', 'decide']);
-    expect(first.asked[0]?.label).toBe('openssl in nginx: 2 vulnerabilities, highest severity critical, overdue');
+    expect(first.asked[0]?.label).toBe('openssl in nginx: 2 vulnerabilities, up to critical, overdue');
     const second = new Triager();
     second.answers = { decide: ['fix'], until: [inDays(3)] };
     expect(await run(vulnerabilitiesDecide, [], {}, second)).toMatchObject({ message: '1 decision saved; none left.' });

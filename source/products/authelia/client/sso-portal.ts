@@ -131,10 +131,7 @@ export class SsoPortal {
 function refused(what: string, outcome: ExecOutcome): Fault {
   const words = said(outcome);
   if (/unknown (?:command|flag|shorthand)/i.test(words))
-    return failed(
-      `This release of the portal cannot ${what}.`,
-      'Update the portal: bans require 4.39 or later, security keys 4.38 or later.',
-    );
+    return failed(`This release of the portal cannot ${what}.`, 'Update it: bans require 4.39, security keys 4.38.');
   return failed(`The portal could not ${what}: ${words || `its command exited with code ${outcome.exitCode}`}.`, 'Check its log.');
 }
 

@@ -89,12 +89,8 @@ async function signatureItem(
 
 function timeItems({ exp, nbf, iat }: JWTPayload, now: number): CheckedItem[] {
   const span = (seconds: number) => durationText(Math.abs(seconds) * 1000);
-  const [end, begin, made, life] = [
-    itemOf('expiry', 'Expiry'),
-    itemOf('begin', 'Not before'),
-    itemOf('made', 'Issued'),
-    itemOf('life', 'Lifetime'),
-  ];
+  const [end, begin] = [itemOf('expiry', 'Expiry'), itemOf('begin', 'Not before')];
+  const [made, life] = [itemOf('made', 'Issued'), itemOf('life', 'Lifetime')];
   const items: CheckedItem[] = [];
   if (typeof exp !== 'number') items.push(end.blocked('never (no exp)'));
   else if (exp + toleranceSeconds < now) items.push(end.blocked(`expired ${span(now - exp)} ago, ${dateText(exp)}`));
