@@ -278,7 +278,7 @@ describe('which place', () => {
 
   test('is not begun in a file because the keychain is locked today', async () => {
     keychain.fault = 'Cannot create an item in a locked collection';
-    await expect(open()).rejects.toMatchObject({ code: 'failed.keychain', remedy: 'Unlock it, and try again.' });
+    await expect(open()).rejects.toMatchObject({ code: 'failed.keychain', remedy: 'Unlock the keychain and try again.' });
   });
 
   test('is nothing that is made up', async () => {

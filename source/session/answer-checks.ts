@@ -20,8 +20,8 @@ export function numberProblem(answer: string, { least, most }: { least?: number;
   const text = answer.trim();
   if (!/^[+-]?\d+(\.\d+)?$/.test(text)) return 'Enter a number.';
   const number = Number(text);
-  if (least !== undefined && number < least) return `Enter ${least} or more.`;
-  if (most !== undefined && number > most) return `Enter ${most} or less.`;
+  if (least !== undefined && number < least) return `Enter at least ${least}.`;
+  if (most !== undefined && number > most) return `Enter at most ${most}.`;
   return undefined;
 }
 
