@@ -179,7 +179,7 @@ test('a provider that is stopped is said to be stopped; once it runs, its discov
 test('Esc at the password of the directory says that nobody is listed', async () => {
   const screen = await open(narrow, 'ldap-directory');
   await findFlow(screen, 'list users directory', 'List the users of the directory');
-  await screen.sees('Password of uid=admin,ou=people,', 'Leave empty to use the stored one', 'quarterdeck ldap users ldap-directory');
+  await screen.sees('Password of uid=admin,ou=people,', 'Leave empty to use the stored password', 'quarterdeck ldap users ldap-directory');
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.type('not shown');
   expect(screen.frame()).not.toContain('not shown');

@@ -50,7 +50,7 @@ test.each(sizes)('a user is added at $columns x $rows, with a password that is m
   await screen.sees('Groups, separated by commas', 'Existing groups: admins, family');
   await screen.type('family');
   await screen.press('enter');
-  await screen.sees(`Password of ${name}`, 'Its hash is written to', 'users_database.yml');
+  await screen.sees(`Password of ${name}`, /Its hash is(?: +┃.*\n.*┃)? +written/, 'users_database.yml');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('enter');
   await read(screen, `${name} is a user of sso-portal`);
@@ -179,7 +179,7 @@ test.each(sizes)('rules, which one is taken, and how a name is protected, at $co
 test.each(sizes)('a rule is asked for and looked at as any other change at $columns x $rows; Esc leaves the rules', async (size) => {
   const screen = await open(size, 'sso-portal');
   await findFlow(screen, 'add access rule', 'Add an access rule to the portal');
-  await screen.sees('Host name', /Domains of +┃.*\n.*┃ +the portal: home\.example\.org\./);
+  await screen.sees('Host name', /Domains of(?: +┃.*\n.*┃)? +the portal: home\.example\.org\./);
   await screen.type('public.home.example.org');
   await screen.press('enter');
   await screen.sees('Policy', 'Users who log in with a second factor', 'without any login');
@@ -192,7 +192,7 @@ test.each(sizes)('a rule is asked for and looked at as any other change at $colu
   await screen.sees("domain: 'public.home.example.org'");
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
-  await screen.sees('the rules of sso-portal are the same');
+  await screen.sees('No rule was added to sso-portal.');
 });
 
 test.each(sizes)('the users are listed at $columns x $rows: who may log in, and with what kind of hash', async (size) => {

@@ -25,7 +25,7 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
   if (before === undefined) {
     throw new Fault('failed.portal', `${id} has no ${file} in its folder.`, `Its configuration is elsewhere: quarterdeck edit ${id}`);
   }
-  const left = `Nothing was changed: the rules of ${id} are the same.`;
+  const left = `No rule was added to ${id}.`;
   const { rule, position } = await unlessCancelled(session, left, () => askRule(session, input, running));
   if (isRuleAt(before, rule, position)) {
     await seeLastThrough(one.facts);
