@@ -120,12 +120,12 @@ test.each(sizes)(
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('esc');
     await inspect(await signed(1_000_000_000));
-    await screen.sees('This token is not to be believed', 'expired');
+    await screen.sees('Do not trust this token', 'expired');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('esc');
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     await inspect(`${part({ alg: 'none' })}.${part({ sub: 'mara', exp: soonS })}.`);
-    await screen.sees('This token is not to be believed', 'none');
+    await screen.sees('Do not trust this token', 'none');
     await screen.press('esc');
     await findFlow(screen, 'inspect token', 'Inspect a token');
     await screen.sees('The token');
@@ -170,7 +170,7 @@ test('a provider that is stopped is said to be stopped; once it runs, its discov
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('pagedown', 'pagedown');
     // The implicit flow is enabled in Keycloak by default.
-    await screen.sees('Keys', 'RSA practice-signing', 'The discovery of idp-enterprise works; check');
+    await screen.sees('Keys', 'RSA practice-signing', 'The OIDC discovery of idp-enterprise works, with warnings');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('esc');
   }
@@ -179,7 +179,7 @@ test('a provider that is stopped is said to be stopped; once it runs, its discov
 test('Esc at the password of the directory says that nobody is listed', async () => {
   const screen = await open(narrow, 'ldap-directory');
   await findFlow(screen, 'list users directory', 'List the users of the directory');
-  await screen.sees('Password of uid=admin,ou=people,', 'Leave empty to use the stored one', 'quarterdeck ldap users ldap-directory');
+  await screen.sees('Password of uid=admin,ou=people,', 'Leave empty to use the stored password', 'quarterdeck ldap users ldap-directory');
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.type('not shown');
   expect(screen.frame()).not.toContain('not shown');

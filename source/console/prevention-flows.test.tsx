@@ -126,7 +126,7 @@ test('an alert: b, Enter, Enter; x and Enter lift it again from the list (R63)',
   await harness.press('enter');
   await harness.sees(new RegExp(`▸.*${who.replaceAll('.', '\\.')}`));
   await harness.press('x');
-  await harness.sees(`${who} is free again.`);
+  await harness.sees(`${who} is no longer blocked.`);
   expect(await banned()).toEqual([]);
 });
 
@@ -195,7 +195,7 @@ test('the hub: its plan, what is left alone, the reload that it needs', async ()
   await harness.sees('Upgrade 2 items', 'cscli hub upgrade');
   expect(misfits(harness.frame(), size)).toEqual([]);
   await harness.press('enter');
-  await harness.sees('It takes effect after a reload.', 'Reload now', '/restart');
+  await harness.sees('The change takes effect after a reload.', 'Reload now', '/restart');
   await harness.press('enter');
   await harness.sees('Upgraded crowdsecurity/sshd, crowdsecurity/sshd-logs.', 'reloaded.');
   expect(harness.frame()).not.toContain('📥');

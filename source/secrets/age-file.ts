@@ -44,7 +44,7 @@ export async function openAge(file: Uint8Array, by: AgeOpens): Promise<SecretBun
       throw new Fault('refused.age', 'The age file cannot be decrypted.', 'Use the passphrase or key that it was encrypted with.', {
         cause,
       });
-    throw new Fault('failed.age', 'Not an age file, or damaged.', 'Use another copy.', { cause });
+    throw new Fault('failed.age', 'The file is not an age file, or is damaged.', 'Use another copy.', { cause });
   }
   return bundleOf(text);
 }

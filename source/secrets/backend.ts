@@ -46,7 +46,7 @@ export const keepAll: Keeping = { most: Number.POSITIVE_INFINITY, named: new Set
 /** A keychain cuts text at a NUL, and no program accepts one; half of a surrogate pair would be read back as something else. */
 export function valueProblem(value: string): string | undefined {
   if (value === '') return 'A secret cannot be empty.';
-  if (value.includes('\0')) return 'A secret cannot contain the character NUL.';
+  if (value.includes('\0')) return 'A secret cannot contain a NUL character.';
   if (!value.isWellFormed()) return 'The secret is not valid text.';
   return undefined;
 }
@@ -54,11 +54,11 @@ export function valueProblem(value: string): string | undefined {
 /** Throws `usage.secret` for a value that no backend can store. */
 export function checkSecret(name: string, value: string): void {
   const isName = /^[^/\p{Cc}][^\p{Cc}]*\/[^/\p{Cc}]+\/[^\p{Cc}]+$/u.test(name) && name.isWellFormed() && name.length <= 300;
-  const problem = valueProblem(value) ?? (isName ? undefined : 'A secret is named PLACE/COMPONENT/VARIABLE.');
+  const problem = valueProblem(value) ?? (isName ? undefined : 'A secret name must have the form ENGINE/COMPONENT/VARIABLE.');
   if (problem) throw new Fault('usage.secret', problem, 'Nothing was written. Use another value.');
 }
 
 export function damagedFault(where: string, what: string, cause?: unknown): Fault {
-  const remedy = 'It was not changed. Restore it from a backup, or move it and set the secrets again.';
+  const remedy = 'Nothing was changed. Restore it from a backup, or move it and set the secrets again.';
   return new Fault('failed.secrets', `${where} ${what}.`, remedy, { cause });
 }

@@ -29,7 +29,7 @@ export function openBackupKeys(stores: readonly SecretStore[], lockPath?: string
     const key = Buffer.from(kept, 'base64');
     if (key.length === keyBytes) return keyOf(key);
     const message = `The key that signs backups is damaged in the ${store.kind === 'file' ? 'key file' : 'keychain'}.`;
-    throw new Fault('failed.backupKey', message, 'Restore it from a backup, or delete it: the next backup creates a new one.');
+    throw new Fault('failed.backupKey', message, 'Restore the key from a backup, or delete it: the next backup creates a new one.');
   }
 
   async function readOrCreate(): Promise<BackupKey> {

@@ -30,13 +30,13 @@ const reasons: readonly { pattern: RegExp; reason: string; remedy: string; absen
     reason: 'it has no keyring yet',
     remedy: 'Log in to the desktop once, or create a default keyring (seahorse, "New keyring").',
   },
-  { pattern: /locked/i, reason: 'it is locked', remedy: 'Unlock it, and try again.' },
-  { pattern: /prompt (?:was )?dismissed/i, reason: 'its prompt was dismissed', remedy: 'Unlock it, and try again.' },
+  { pattern: /locked/i, reason: 'it is locked', remedy: 'Unlock the keychain and try again.' },
+  { pattern: /prompt (?:was )?dismissed/i, reason: 'its prompt was dismissed', remedy: 'Unlock the keychain and try again.' },
   {
     pattern: /Failed to load keytar native addon|libsecret/i,
     reason: 'the library libsecret is missing',
     absent: true,
-    remedy: 'Install it: apt install libsecret-1-0, dnf install libsecret, pacman -S libsecret.',
+    remedy: 'Install libsecret: apt install libsecret-1-0, dnf install libsecret, pacman -S libsecret.',
   },
 ];
 
@@ -87,7 +87,7 @@ export async function queryKeychain<T>(env: Environment, use: (keytar: Keytar) =
     const overdue = Promise.withResolvers<never>();
     timer = setTimeout(() => {
       late = true;
-      overdue.reject(new Error(`no answer within ${limitMs / 1000} seconds`));
+      overdue.reject(new Error(`no response within ${limitMs / 1000} seconds`));
     }, limitMs);
     overdue.promise.catch(() => {});
     // A namespace import type-checks but lacks the functions at run time.

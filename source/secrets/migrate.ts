@@ -45,8 +45,8 @@ export async function copySecrets(from: SecretBackend, to: SecretBackend, signal
     const there = await to.read(name, signal, version.id);
     if (there === undefined) await to.add(name, { ...version, value }, keepAll, signal);
     else if (there !== value) {
-      const message = `${name} has a version ${version.id} in both backends, and they differ.`;
-      throw new Fault('failed.migrate', message, 'Nothing was removed. Export the secrets, remove one of the two, and migrate again.');
+      const message = `Version ${version.id} of ${name} is in both backends, with different values.`;
+      throw new Fault('failed.migrate', message, 'Nothing was removed. Export the secrets, remove one version, and migrate again.');
     }
   }
   const listed = new Map((await to.list(signal)).map((entry) => [entry.name, entry.versions]));

@@ -270,15 +270,15 @@ describe('which place', () => {
     expect(await (await open()).read(token, signal)).toBe('x');
   });
 
-  test('is the sealed file where the keychain does not respond, which may hold secrets all the same', async () => {
-    keychain.fault = 'no answer within 3 seconds';
+  test('is the sealed file where the keychain does not answer, which may hold secrets all the same', async () => {
+    keychain.fault = 'no response within 3 seconds';
     const vault = await open();
-    expect([vault.kind, vault.passedOver]).toEqual(['file', 'The system keychain is not available: no answer within 3 seconds.']);
+    expect([vault.kind, vault.passedOver]).toEqual(['file', 'The system keychain is not available: no response within 3 seconds.']);
   });
 
   test('is not begun in a file because the keychain is locked today', async () => {
     keychain.fault = 'Cannot create an item in a locked collection';
-    await expect(open()).rejects.toMatchObject({ code: 'failed.keychain', remedy: 'Unlock it, and try again.' });
+    await expect(open()).rejects.toMatchObject({ code: 'failed.keychain', remedy: 'Unlock the keychain and try again.' });
   });
 
   test('is nothing that is made up', async () => {
@@ -312,7 +312,7 @@ describe('the sealed file', () => {
     const vault = await open(inFile, ['short', phrase, 'another one', phrase, phrase]);
     await vault.write(grant, token, 'x', 'given');
     expect(asked.map(({ help }) => help?.split('.')[0])).toEqual([
-      'Without it the secrets are lost',
+      'If you lose the passphrase, the secrets are lost',
       'Use at least 8 characters',
       undefined,
       'The passphrases do not match',
@@ -357,7 +357,7 @@ describe('the sealed file', () => {
     const { chmod } = await import('node:fs/promises');
     await chmod(keyFile, 0o644);
     await expect((await open(env)).read(token, signal)).rejects.toMatchObject({
-      message: `The key file ${keyFile} can be read by others.`,
+      message: `The key file ${keyFile} can be read by other users.`,
     });
   });
 

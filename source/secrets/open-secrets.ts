@@ -150,7 +150,7 @@ class BackendStorage implements SecretStorage {
         throw new Fault(
           'usage.secrets',
           `The secrets are stored in ${backend.where}, which has its own password.`,
-          'Change that password instead.',
+          'Change the password of that backend instead.',
         );
       await backend.open(signal, 'read');
       const key = await this.#backends.file.newKey(opens, signal);
@@ -216,7 +216,7 @@ class BackendStorage implements SecretStorage {
         return await use(backend);
       } catch (thrown) {
         if (!(thrown instanceof SealChanged)) throw thrown;
-        const message = 'The secrets keep being resealed or moved.';
+        const message = 'The secrets are being resealed or moved repeatedly.';
         const remedy = 'Check whether another Quarterdeck is migrating them, then try again.';
         if (attempt === 3) throw new Fault('failed.secrets', message, remedy);
       }
@@ -226,7 +226,7 @@ class BackendStorage implements SecretStorage {
   async #migrate(to: Kind, signal: AbortSignal, reported?: (fraction: number, label: string) => void): Promise<{ moved: number }> {
     if (this.#wanted !== 'auto') {
       const message = `QUARTERDECK_SECRETS is set to ${this.#wanted} and overrides a migration.`;
-      throw new Fault('usage.secrets', message, 'Unset it, then migrate: the backend in use is remembered.');
+      throw new Fault('usage.secrets', message, 'Unset the variable, then migrate: Quarterdeck remembers the backend in use.');
     }
     const from: Kind = to === 'file' ? 'keychain' : 'file';
     const [source, target] = [this.#backends[from], this.#backends[to]];
@@ -261,7 +261,7 @@ class BackendStorage implements SecretStorage {
 function wantedOf(value: string | undefined): 'auto' | Kind {
   if (value === undefined || value === '' || value === 'auto') return 'auto';
   if (value === 'keychain' || value === 'file') return value;
-  throw new Fault('usage.secrets', 'QUARTERDECK_SECRETS must be auto, keychain or file.', 'Set it to one of them, or unset it.');
+  throw new Fault('usage.secrets', 'QUARTERDECK_SECRETS must be auto, keychain or file.', 'Set one of these values, or unset it.');
 }
 
 /** Installations with separate home directories share one keychain. */

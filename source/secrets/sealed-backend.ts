@@ -110,7 +110,7 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
     if (!askPassphrase) throw unattendedFault();
     let problem = '';
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const help = [problem, whyNew?.(), 'Without it the secrets are lost.'].filter(Boolean).join(' ');
+      const help = [problem, whyNew?.(), 'If you lose the passphrase, the secrets are lost.'].filter(Boolean).join(' ');
       const phrase = await askPassphrase({ id: 'secrets-new-passphrase', label: 'New passphrase for the sealed secrets', help }, signal);
       problem = `Use at least ${leastCharacters} characters.`;
       if ([...phrase].length < leastCharacters) continue;
@@ -126,7 +126,7 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
     if (!file) return undefined;
     if (!held || held.header.salt !== file.header.salt) throw new SealChanged();
     const plain = file.open(held.key);
-    if (plain === undefined) throw wrongKeyFault(`${path} was changed by someone without its key.`);
+    if (plain === undefined) throw wrongKeyFault(`${path} was changed without its key.`);
     try {
       const { secrets, generation = 0, id } = parseJson(plain) as { secrets: [SecretName, StoredVersion[]][] } & Partial<SealedVersion>;
       return { secrets: new Map(secrets), version: { generation, id } };
@@ -230,8 +230,8 @@ export async function readKeyFile(path: string): Promise<string> {
   const refused = (message: string, remedy: string) => new Fault('refused.sealed', message, remedy, { where: { file: path } });
   // Container engines and Kubernetes mount secrets as links.
   const text = await readOwnFile(path, { followsLinks: true });
-  if (text === undefined) throw refused(`The key file ${path} is missing.`, `Restore it. If there is none yet: ${howTo(path)}`);
-  if (!(await isOwnFilePrivate(path))) throw refused(`The key file ${path} can be read by others.`, `chmod 600 ${path}`);
+  if (text === undefined) throw refused(`The key file ${path} is missing.`, `Restore the key file. If you have none yet: ${howTo(path)}`);
+  if (!(await isOwnFilePrivate(path))) throw refused(`The key file ${path} can be read by other users.`, `Run: chmod 600 ${path}`);
   const key = text.trim();
   // Bytes that are not valid text would all become the same replacement character.
   if (key.includes('\uFFFD')) throw refused(`The key file ${path} is not text.`, howTo(path));

@@ -42,15 +42,15 @@ export function keychainStore(env: Environment = process.env): SecretStore {
 const purposes = {
   audit: {
     code: 'failed.auditKey',
-    loss: 'Without it the existing audit log cannot be verified. To start a new log, move both files.',
+    loss: 'Without this file, the existing audit log cannot be verified. To start a new log, move both files.',
   },
   backup: {
     code: 'failed.backupKey',
-    loss: 'Without it, backups that it signed cannot be authenticated. To start with a new key, move it.',
+    loss: 'Without this file, backups that were signed with it cannot be authenticated. To start with a new key, move the file.',
   },
   secrets: {
     code: 'failed.secretsAnchor',
-    loss: 'Without it an older copy of the sealed secrets is not detected. To continue without it, move it.',
+    loss: 'Without this file, an older copy of the sealed secrets is not detected. To continue without it, move the file.',
   },
 } as const;
 

@@ -59,13 +59,13 @@ export function lossOf(
   if (other.id === undefined)
     return older(
       'exists again after its secrets were moved or accepted as lost',
-      'Delete it if the secrets are in the keychain. To use it instead: quarterdeck secrets accept',
+      'Delete the file if the secrets are in the keychain. To use the file instead: quarterdeck secrets accept',
     );
   const what =
     other.id === found.id
-      ? `is an older copy: it is version ${found.generation}, and the last one was version ${other.generation}`
-      : 'is not the file that was written last: it is a discarded copy, or from another installation';
-  return older(what, 'Restore the file that was written last. If it is lost, accept this one: quarterdeck secrets accept');
+      ? `is an older copy: it is version ${found.generation}, but the latest was version ${other.generation}`
+      : 'is not the latest version: it is a discarded copy, or from another installation';
+  return older(what, 'Restore the latest version. If it is lost, accept this one: quarterdeck secrets accept');
 }
 
 export function missingFault(path: string): Fault {

@@ -18,10 +18,10 @@ export function durationProblem(answer: string): string | undefined {
 
 export function numberProblem(answer: string, { least, most }: { least?: number; most?: number }): string | undefined {
   const text = answer.trim();
-  if (!/^[+-]?\d+(\.\d+)?$/.test(text)) return 'Use a number.';
+  if (!/^[+-]?\d+(\.\d+)?$/.test(text)) return 'Enter a number.';
   const number = Number(text);
-  if (least !== undefined && number < least) return `Use a number of at least ${least}.`;
-  if (most !== undefined && number > most) return `Use a number up to ${most}.`;
+  if (least !== undefined && number < least) return `Enter at least ${least}.`;
+  if (most !== undefined && number > most) return `Enter at most ${most}.`;
   return undefined;
 }
 

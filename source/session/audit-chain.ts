@@ -187,7 +187,7 @@ export async function verifyChain(
     lineNumber += 1;
     const sealed = parseLine(text);
     if (!sealed) {
-      report('unreadable', partial ? 'The last line is incomplete.' : 'This line is not an entry.');
+      report('unreadable', partial ? 'The last line is incomplete.' : 'This line is not an audit entry.');
       continue;
     }
     entries += 1;
@@ -234,6 +234,6 @@ function problemOf(
       : ['changed', `Entry ${n} was changed.`];
   }
   if (after && (lastOfKey?.n !== after.n || lastOfKey.mac !== after.mac))
-    return ['changed', `Entry ${after.n} was written with the same key as entry ${n}, and was changed.`];
+    return ['changed', `Entry ${after.n} was changed. It has the same key as entry ${n}.`];
   return undefined;
 }

@@ -142,7 +142,7 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
       return written.catch((error: unknown) => {
         // The fault already names the file and the remedy.
         if (error instanceof Fault && error.where) throw error;
-        const remedy = 'Free disk space or fix the permissions of that folder; nothing is changed without an audit record.';
+        const remedy = 'Free disk space or fix the permissions of the folder. Nothing is changed without an audit record.';
         throw new Fault('failed.audit', `The audit log ${path} cannot be written: ${messageOf(error)}`, remedy, { cause: error });
       });
     },

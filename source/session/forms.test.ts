@@ -203,7 +203,7 @@ describe('a review', () => {
   });
 
   test.each([
-    ['apply', 'refused.blocked', '"Apply" is not possible now: a port is taken'],
+    ['apply', 'refused.blocked', '"Apply" is blocked: a port is taken'],
     ['delete', 'usage.answer', '"delete" is not an action of'],
     ['remedy:disk', 'usage.answer', '"remedy:disk" is not an action of'],
   ])('%s is refused', async (answer, code, sentence) => {

@@ -80,7 +80,7 @@ export async function promptReview(review: Review, { operator, masking, dryRun, 
   const answer = await operator.review(shown, signal);
   const action = shown.actions.find(({ id }) => id === answer);
   if (action?.blocked !== undefined) {
-    const message = cleanLine(`"${action.label}" is not possible now: ${action.blocked}`);
+    const message = cleanLine(`"${action.label}" is blocked: ${action.blocked}`);
     throw new Fault('refused.blocked', message, 'Resolve the blocking findings, then plan again.');
   }
   const isRemedy = shown.findings.some(({ id, remedy }) => remedy !== undefined && answer === `remedy:${id}`);

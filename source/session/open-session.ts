@@ -165,7 +165,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
       outcome = { thrown };
     } finally {
       // From here on a grant that was kept gives no access.
-      ended.abort(new Fault('refused.grantEnded', `The act "${id}" is over.`, 'Request a separate grant.'));
+      ended.abort(new Fault('refused.grantEnded', `The action "${id}" has ended.`, 'Request a separate grant.'));
     }
     if (afterwards) {
       const ownSignal = AbortSignal.timeout(afterwardsLimitMs);
@@ -180,7 +180,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
   async function confirm<T>(request: Act<T>, record: (outcome: AuditOutcome, message?: string) => Promise<void>): Promise<void> {
     const { id, consequences = [] } = request;
     const target = targetOf(request);
-    const lost = consequences.length > 0 ? consequences : ['Its changes are not known in advance, and Quarterdeck cannot undo them.'];
+    const lost = consequences.length > 0 ? consequences : ['The changes are not known in advance, and Quarterdeck cannot undo them.'];
     const production = policy.productionHosts.has(target.host);
     let confirmed: boolean;
     try {
@@ -203,7 +203,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     await record('refused', 'not confirmed');
     const refusal = new Fault(
       'refused.notConfirmed',
-      `Not confirmed, nothing was changed: ${masked(request.title ?? request.request)}`,
+      `Not confirmed; nothing was changed: ${masked(request.title ?? request.request)}`,
       'Run the command again and confirm.',
     );
     recorded.add(refusal);
@@ -215,7 +215,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     const isInterruption = signal.aborted && (thrown === signal.reason || !(thrown instanceof Fault));
     if (!hasBegun || !isInterruption || !(signal.reason instanceof Fault)) return thrown;
     const { code, message } = signal.reason;
-    return new Fault(code, message, 'Check the status: the action may have been completed.', { cause: thrown });
+    return new Fault(code, message, 'Check the status: the action may have completed.', { cause: thrown });
   }
 
   /** Records a refusal by the flow itself, before any action: a ban of the operator's own address, a lock-out. */
@@ -289,7 +289,7 @@ function refuseProblem(question: Question, answer: string, secret: boolean): voi
 }
 
 function interrupted({ request }: Pick<Act<never>, 'request'>, cause: unknown): Fault {
-  const remedy = 'It may or may not have completed: check the status before you try again.';
+  const remedy = 'The action may or may not have completed: check the status before you try again.';
   return new Fault('interrupted.act', `Interrupted during: ${cleanLine(request)}`, remedy, { cause });
 }
 

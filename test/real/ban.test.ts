@@ -77,7 +77,7 @@ describeReal('docker', 'bans with a real CrowdSec in a container', (engine) => {
 
     await operator.json(['unban', '203.0.113.7']);
     const { message } = await operator.json<{ message: string }>(['unban', '2001:db8:bad::/48']);
-    expect(message).toBe('2001:db8:bad::/48 is free again.');
+    expect(message).toBe('2001:db8:bad::/48 is no longer blocked.');
     expect(bannedIn(await cscli('decisions', 'list', '-o', 'json'))).toEqual([]);
   });
 
@@ -189,7 +189,7 @@ describeReal('docker', 'bans with a real CrowdSec on the machine itself', (engin
         expect(bannedIn(own)).toEqual(['203.0.113.7']);
         const refused = await operator.run(['ban', '198.51.100.9', '--for', '4h']);
         expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('the address you come from')]);
-        expect((await operator.json<{ message: string }>(['unban', '203.0.113.7'])).message).toBe('203.0.113.7 is free again.');
+        expect((await operator.json<{ message: string }>(['unban', '203.0.113.7'])).message).toBe('203.0.113.7 is no longer blocked.');
         expect(valuesOf(await operator.json<Listed>(['decisions']))).toEqual([]);
       },
     );

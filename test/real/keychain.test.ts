@@ -78,7 +78,7 @@ describeUnless(requiredInCi(keychainMissing()), 'a real keychain', () => {
       });
       expect({ code, stdout }).toEqual({
         code: 0,
-        stdout: expect.stringMatching(/no answer within 3 seconds\. Secrets in it are not\s+listed\.[\s\S]*No secret is stored in/),
+        stdout: expect.stringMatching(/no response within 3 seconds\. Secrets in it are not\s+listed\.[\s\S]*No secret is stored in/),
       });
     } finally {
       silent.close();

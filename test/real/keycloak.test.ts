@@ -77,7 +77,7 @@ describeUnless(missing, 'a real Keycloak', () => {
 
   test('its discovery is right behind a site of the reverse proxy, and what is worth a look is told (R37, R44)', async () => {
     const { message, data } = await check('https://id.home.example.org');
-    expect(message).toMatch(/^The discovery of idp-enterprise works; check: flows\.$/);
+    expect(message).toMatch(/^The OIDC discovery of idp-enterprise works, with warnings: flows\.$/);
     expect(data).toMatchObject({
       path: '/realms/master/.well-known/openid-configuration',
       issuer: 'https://id.home.example.org/realms/master',
@@ -93,7 +93,7 @@ describeUnless(missing, 'a real Keycloak', () => {
   });
 
   test('without a site its issuer is plain http, which clients refuse; a realm that is not there is told', async () => {
-    await expect(check(undefined)).rejects.toMatchObject({ code: 'failed.discovery', message: expect.stringContaining('is not https') });
+    await expect(check(undefined)).rejects.toMatchObject({ code: 'failed.discovery', message: expect.stringContaining('does not use https') });
     await expect(check('https://id.home.example.org', ['nowhere'])).rejects.toMatchObject({
       code: 'failed.discovery',
       message: 'Nothing found at /realms/nowhere/.well-known/openid-configuration.',
@@ -104,7 +104,7 @@ describeUnless(missing, 'a real Keycloak', () => {
     const token = await newToken();
     const issuer = `${url}/realms/master`;
     const { message } = await inspect(token, { issuer });
-    expect(message).toBe('The token is right: signed by its issuer, and not expired.');
+    expect(message).toBe('The token is valid: signed by its issuer and not expired.');
     const [head = '', claims = '', signature = ''] = token.split('.');
     const other = { ...(JSON.parse(Buffer.from(claims, 'base64url').toString()) as object), azp: 'somebody' };
     const forged = [head, Buffer.from(JSON.stringify(other)).toString('base64url'), signature].join('.');

@@ -59,7 +59,7 @@ await describeNetwork('who must not be banned on machines in networks of their o
       expect(await reason('near', before(network.nearAddress))).toMatch(/the address you come from, as near sees it/);
       expect(await reason('deep', before(network.deepAddress))).toMatch(/the address you come from, as deep sees it/);
       // It is not seen over there, and yet is where the operator sits.
-      expect(await reason('deep', before(network.nearAddress))).toMatch(/this machine, where you sit/);
+      expect(await reason('deep', before(network.nearAddress))).toMatch(/the machine that you are using/);
       expect(await reason('deep', network.deepAddress)).toMatch(/at which you reach deep|an address of deep itself/);
     });
 

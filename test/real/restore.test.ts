@@ -150,7 +150,9 @@ for (const kind of ['docker', 'podman'] as const) {
       const { startedMs } = (await engine.inspect(id, signal())) ?? {};
       await expect(restore()).rejects.toMatchObject({
         code: 'refused.diskFull',
-        message: expect.stringMatching(/^Not enough free space to restore data: 4\.\d+ MB are required beside the current data, /),
+        message: expect.stringMatching(
+          /^Not enough free space to restore data: 4\.\d+ MB is required in addition to the current data, but only /,
+        ),
       });
       expect((await engine.inspect(id, signal()))?.startedMs).toBe(startedMs);
       await writeFile(join(disk, 'more'), 'newer');
@@ -163,7 +165,7 @@ for (const kind of ['docker', 'podman'] as const) {
       };
       await expect(restore({ reported })).rejects.toMatchObject({
         code: 'failed.diskFull',
-        message: expect.stringMatching(/^The disk of data became full.*The previous data is restored/s),
+        message: expect.stringMatching(/^The disk of data became full.*The previous data was restored/s),
         remedy: expect.stringContaining('Free some space'),
       });
       await rm(join(disk, 'filler'));
@@ -209,7 +211,7 @@ for (const kind of ['docker', 'podman'] as const) {
         const bad: [string, Buffer, RegExp][] = [
           ['cut off', good.subarray(0, good.length - 20), /data\.tar\.gz: its compressed data is truncated/],
           ['cut off inside', gzipSync(gunzipSync(good).subarray(0, 1024 * 1024)), /data\.tar\.gz: it is truncated/],
-          ['garbage', Buffer.from('garbage '.repeat(1000)), /data\.tar\.gz: it does not decompress/],
+          ['garbage', Buffer.from('garbage '.repeat(1000)), /data\.tar\.gz: it cannot be decompressed/],
           ['garbage inside', gzipSync(Buffer.from('garbage '.repeat(1000))), /data\.tar\.gz: it is not a tar archive/],
           ['empty', gzipSync(Buffer.alloc(1024)), /data\.tar\.gz: it is empty/],
           ['a link', await members({ name: 'esc', type: 'symlink', linkname: folder }, { name: 'esc/canary' }), /through the link esc/],

@@ -93,7 +93,7 @@ describeReal('docker', 'a far side that is not like others', (engine) => {
 
     it('whose disk is full, or read-only, says which folder on which host, and nothing is written', { timeout: 180_000 }, async () => {
       const full = await said('full', 'deploy', id, '--yes');
-      expect(full).toMatchObject({ code: 4, text: expect.stringMatching(`Only \\S+ \\S+ are free on ${join(folder, 'full')} of full`) });
+      expect(full).toMatchObject({ code: 4, text: expect.stringMatching(`Only \\S+ \\S+ is free on ${join(folder, 'full')} of full`) });
       const frozen = await said('frozen', 'deploy', id, '--yes');
       expect(frozen.code).toBe(1);
       expect(frozen.text).toMatch(

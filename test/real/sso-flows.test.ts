@@ -121,14 +121,14 @@ ${accessControl}`,
       { password: [secret], 'password-again': [secret] },
       { name: 'Noor', email: 'noor@example.org', group: ['family'] },
     );
-    expect(added.message).toBe(`noor is a user of ${id}. The portal has read it.`);
+    expect(added.message).toBe(`noor is a user of ${id}. The portal has read the file.`);
     expect(await logIn('noor', secret)).toBe(200);
     const reset = await run(ssoPassword, ['noor'], { password: [''] });
-    expect(reset.message).toContain('The portal has read it.');
+    expect(reset.message).toContain('The portal has read the file.');
     const shown = fixture.operator.shown.find(({ kind }) => kind === 'secret');
     const made = shown?.kind === 'secret' ? shown.value : '';
     expect([await logIn('noor', made), await logIn('noor', secret)]).toEqual([200, 401]);
-    expect((await run(ssoDisable, ['noor'])).message).toMatch(/^noor can no longer log in\. The portal has read it/);
+    expect((await run(ssoDisable, ['noor'])).message).toMatch(/^noor can no longer log in\. The portal has read the file/);
     expect(await logIn('noor', made)).toBe(401);
     expect(readFileSync(join(folder, 'users', 'users.yml'), 'utf8')).toContain('# kept');
     expect(JSON.stringify([await fixture.audited(), fixture.engine.requests])).not.toMatch(new RegExp(`${secret}|${made}`));
@@ -137,7 +137,7 @@ ${accessControl}`,
   test('a ban is lifted, and who was banned logs in again', async () => {
     for (let time = 0; time < 3; time++) await logIn('jonas', 'wrong');
     expect(await logIn('jonas', secret)).toBe(401);
-    expect((await run(ssoUnban, ['jonas'])).message).toBe(`jonas may log in again at ${id}.`);
+    expect((await run(ssoUnban, ['jonas'])).message).toBe(`jonas can log in to ${id} again.`);
     expect(await logIn('jonas', secret)).toBe(200);
   });
 
@@ -145,7 +145,7 @@ ${accessControl}`,
     const { message } = await run(ssoTest, ['https://wiki.home.example.org/', 'ida']);
     expect(message).toContain("'one_factor' from rule #3 will be applied");
     expect((await run(ssoCheck, ['https://media.home.example.org/'])).message).toContain('users are redirected to the portal to log in');
-    expect((await run(ssoCheck, ['https://elsewhere.org/'])).message).toContain('does not know this domain');
+    expect((await run(ssoCheck, ['https://elsewhere.org/'])).message).toContain('is not configured for this domain');
   });
 }
 

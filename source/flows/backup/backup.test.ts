@@ -255,7 +255,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       ]);
       expect(saved.skipped).toEqual([
         { volume: 'app:/var/run/docker.sock', why: 'a socket or device' },
-        { volume: 'app:/etc/localtime', why: "belongs to the host's system" },
+        { volume: 'app:/etc/localtime', why: 'belongs to the host system' },
       ]);
     });
 
@@ -630,7 +630,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       await plant('20990101T000000Z', {});
       const { data } = await fixture.run(backupList, undefined, { options: { to } });
       expect(data).toMatchObject({ backups: [{ stamp: '20990101T000000Z', good: false }, { good: true }] });
-      expect(JSON.stringify(fixture.operator.shown)).toContain('damaged: its date is impossible');
+      expect(JSON.stringify(fixture.operator.shown)).toContain('damaged: its date is not plausible');
       fixture.operator = new OperatorDouble('unattended');
       fixture.operator.confirms = true;
       expect((await fixture.run(restore, view(), { options: { to } })).message).not.toContain('2099');
@@ -643,7 +643,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       fixture.engine.requests.length = 0;
       await expect(fixture.run(restore, view(), { options: { to, unsigned: true }, words: ['20200101T000000Z'] })).rejects.toMatchObject({
         code: 'refused.damaged',
-        message: expect.stringMatching(/two of its items are for data/),
+        message: expect.stringMatching(/it has two items for data/),
       });
       expect(fixture.engine.requests).toEqual([]);
     });

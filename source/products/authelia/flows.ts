@@ -13,7 +13,7 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
     verb: 'sso add',
     title: 'Add a user to the portal',
     summary:
-      'Adds a user to the users file, with a password hash created by the portal. Comments and other content are kept. Keeps the previous file, and restores it if the portal rejects the new one.',
+      'Adds a user to the users file, with a hash of the password. Comments and other content are kept. Keeps the previous file, and restores it if the portal rejects the new one.',
     ...resumable('operate'),
     usage: '[USER]',
     flags: {
@@ -60,7 +60,7 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
   },
   {
     verb: 'sso unban',
-    title: "Lift a ban of the portal's",
+    title: 'Lift a ban in the portal',
     summary:
       'Lists the users and addresses that the portal has banned after failed logins, and lifts bans early. Requires release 4.39 or later.',
     ...resumable('operate'),
@@ -94,7 +94,7 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
   {
     verb: 'sso test',
     title: 'Test which access rule applies',
-    summary: 'Queries the portal which of its rules applies to an address and a user, and why the others do not.',
+    summary: 'Shows which rule of the portal applies to an address and a user, and why the others do not.',
     right: 'read',
     usage: '[URL] [USER]',
     flags: {
@@ -107,7 +107,7 @@ export const autheliaFlows = lazyFlows({ about: 'component', speaks: 'authelia' 
     verb: 'sso check',
     title: 'Check how a name is protected',
     summary:
-      'Sends the portal the same request as the reverse proxy, as a browser and as a program, without a login, and explains the response.',
+      'Sends the portal the request that the reverse proxy sends, without a login, once as a browser and once as a program, and explains the responses.',
     right: 'read',
     usage: '[URL]',
     load: async () => (await import('./sso-check.ts')).ssoCheck,

@@ -64,11 +64,11 @@ export function meaningOf(
     case 200: {
       const as = user ? ` as ${cleanLine(user)}` : '';
       const sentence = `allowed${as} without a login, so this name has the policy bypass.`;
-      return means('warning', sentence, 'everybody gets through, without a login.');
+      return means('warning', sentence, 'anyone is allowed without a login.');
     }
     case 302:
     case 303: {
-      const sentence = `sent to the portal to log in (${cleanLine(location ?? 'nowhere: it names no place')}).`;
+      const sentence = `redirected to the portal to log in (${cleanLine(location ?? 'no redirect address')}).`;
       return means('ok', sentence, 'protected: users are redirected to the portal to log in.');
     }
     case 401:
@@ -85,7 +85,7 @@ export function meaningOf(
     case 404:
       return means(
         'blocked',
-        'the portal has no such endpoint: it is older than 4.38, or its configuration names others.',
+        'the portal has no such endpoint: it is older than 4.38, or its configuration defines others.',
         'the portal does not support this check.',
       );
     default:
@@ -102,10 +102,10 @@ function refusal(url: URL, { domains }: Pick<RunningPortal['config'], 'domains'>
     );
   if (!domains.some(({ domain }) => isBelow(url.hostname, domain))) {
     const named = domains.map(({ domain }) => cleanLine(domain)).join(', ') || 'none';
-    const sentence = `refused: the name is in none of the portal's cookie domains (${named}).`;
-    return means('blocked', sentence, 'the portal does not know this domain.');
+    const sentence = `refused: the name is not in a cookie domain of the portal (${named}).`;
+    return means('blocked', sentence, 'the portal is not configured for this domain.');
   }
-  return means('blocked', 'refused: the request is incomplete for the portal. Check its log.', 'the portal refuses the question.');
+  return means('blocked', 'refused: the portal considers the request incomplete. Check its log.', 'the portal rejects the request.');
 }
 
 function isBelow(host: string, domain: string): boolean {
@@ -128,7 +128,7 @@ export const ssoRules: Procedure = async (session, input, context) => {
     { right: ['RULE'] },
   );
   return {
-    message: `${id} has ${countText(rules.length, 'rule')}; the first that matches wins, and where none does the policy is ${cleanLine(defaultPolicy)}.`,
+    message: `${id} has ${countText(rules.length, 'rule')}; the first match applies. Default policy: ${cleanLine(defaultPolicy)}.`,
     data: { rules, defaultPolicy },
   };
 };
@@ -150,7 +150,7 @@ export const ssoTest: Procedure = async (session, input, context) => {
   const groups = user === '' ? [] : await groupsOf(session, running, user);
   const { method = 'GET', from = '' } = input.options;
   if (typeof method !== 'string' || !methods.includes(method.toUpperCase()))
-    throw new Fault('usage.method', 'Not a request method.', `One of ${methods.join(', ')}.`);
+    throw new Fault('usage.method', 'Unknown request method.', `Use one of ${methods.join(', ')}.`);
   const asked = { url: url.href, method: method.toUpperCase(), user, groups, from: String(from) };
   const words = await portal.checkPolicy(asked, session.signal);
   const result = readPolicyCheck(words);
@@ -171,7 +171,7 @@ export const ssoTest: Procedure = async (session, input, context) => {
   };
 };
 
-const meanings: Readonly<Record<string, string>> = { hit: 'fits', miss: 'does not fit', may: 'may fit, after a login' };
+const meanings: Readonly<Record<string, string>> = { hit: 'matches', miss: 'does not match', may: 'may match after a login' };
 
 /** Parses the output of `authelia access-control check-policy`. `*` marks the rule that applies, `~` a rule that may apply. */
 export function readPolicyCheck(words: string) {
@@ -191,7 +191,7 @@ async function askUrl(session: Session, input: FlowInput, { config }: RunningPor
   const written = await argumentOrPrompt(session, {
     ...{ id: 'url', given: input.words[0], code: 'usage.url', remedy: 'For example https://media.example.org/' },
     label: 'Address',
-    help: 'As in the browser.',
+    help: 'The address as you open it in a browser.',
     initial: domain === undefined ? 'https://' : `https://media.${domain}/`,
     check: urlProblem,
   });

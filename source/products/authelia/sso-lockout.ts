@@ -18,7 +18,7 @@ type Which = 'codes' | 'keys' | 'both';
 export const ssoSecondFactor: Procedure = async (session, input, context) => {
   const running = await portalOf(session, input, context);
   const { id, portal } = running;
-  const left = `Nothing was forgotten: the second factors in ${id} are as before.`;
+  const left = `Nothing was deleted: the second factors in ${id} were not changed.`;
   const { user, which } = await unlessCancelled(session, left, async () => {
     const named = await whose(session, input, context, running);
     return { user: named, which: await askWhich(session, input, named) };
@@ -31,7 +31,7 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
     const had = await session.act({
       id: 'codes',
       right: 'destroy',
-      title: `Forget the one-time codes of ${user}`,
+      title: `Delete the one-time codes of ${user}`,
       request: `authelia storage user totp delete ${user}`,
       consequences: [
         `${user} must register a new authenticator at the next login.`,
@@ -49,15 +49,15 @@ export const ssoSecondFactor: Procedure = async (session, input, context) => {
     const done = await session.act({
       id: 'keys',
       right: 'destroy',
-      title: `Forget the security keys of ${user}`,
+      title: `Delete the security keys of ${user}`,
       request: `authelia storage user webauthn delete ${user} --all`,
-      consequences: [`This deletes: ${keys.join(', ')}.`, `${user} must register a new one.`],
+      consequences: [`Deleted: ${keys.join(', ')}.`, `${user} must register a new one.`],
       done: async () => (await portal.securityKeys(user, session.signal)).length === 0,
       run: (grant) => portal.forgetSecurityKeys(grant, user).then(() => true),
     });
     if (done) gone.push(keys.length === 1 ? 'the security key' : `${keys.length} security keys`);
   }
-  if (session.dryRun) return { message: `Dry run: ${user} has the same second factors as before.` };
+  if (session.dryRun) return { message: `Dry run: the second factors of ${user} were not changed.` };
   const message =
     gone.length === 0
       ? `${user} has no second factor of that kind now.`
@@ -100,16 +100,16 @@ export const ssoUnban: Procedure = async (session, input, context) => {
   const bans = await portal.bans(session.signal);
   const banned = bans.map(({ kind, whom, expires }) => ({ kind, whom, expires }));
   if (bans.length === 0) return { message: `${id} has no bans.`, data: { banned } };
-  const end = bans.length === 1 ? 'it ends automatically' : 'they end by themselves';
+  const end = bans.length === 1 ? 'it expires' : 'they expire';
   const left = {
-    message: `No ban was lifted: ${end} at the time that is shown.`,
+    message: `No ban was lifted: ${end} at the time shown.`,
     remedy: `To lift a ban later: quarterdeck sso unban ${id}`,
   };
   const chosen = await unlessCancelled(session, left, () => choose(session, input, bans));
   if (chosen.length === 0) {
     const others = [...new Set(bans.map(({ whom }) => whom))].join(', ');
     const whom = cleanLine(input.words[0] ?? 'Selected');
-    return { message: `${whom} is not banned at ${id}. Banned are: ${others}.`, data: { banned } };
+    return { message: `${whom} is not banned at ${id}. Currently banned: ${others}.`, data: { banned } };
   }
   for (const ban of chosen) {
     await session.act({
@@ -122,7 +122,7 @@ export const ssoUnban: Procedure = async (session, input, context) => {
   }
   if (session.dryRun) return { message: 'Dry run: no ban was lifted.' };
   const names = [...new Set(chosen.map(({ whom }) => whom))].join(', ');
-  return { message: `${names} may log in again at ${id}.`, data: { lifted: chosen.map(({ kind, whom }) => ({ kind, whom })) } };
+  return { message: `${names} can log in to ${id} again.`, data: { lifted: chosen.map(({ kind, whom }) => ({ kind, whom })) } };
 };
 
 /** Returns every ban of the chosen user or address: one can be banned more than once. */

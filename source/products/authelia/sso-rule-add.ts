@@ -26,7 +26,7 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
   if (before === undefined) {
     throw new Fault('failed.portal', `${id} has no ${file} in its folder.`, `Its configuration is elsewhere: quarterdeck edit ${id}`);
   }
-  const left = `Nothing was changed: the rules of ${id} are as before.`;
+  const left = `No rule was added to ${id}.`;
   const { rule, position } = await unlessCancelled(session, left, () => askRule(session, input, running));
   if (isRuleAt(before, rule, position)) {
     await seeLastThrough(one.facts);
@@ -45,7 +45,7 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
   });
   if (problems) {
     const message = `The portal would refuse this configuration: ${problems}.`;
-    throw new Fault('refused.portal', message, 'Nothing was changed. Write the rule otherwise.');
+    throw new Fault('refused.portal', message, 'Nothing was changed. Change the rule.');
   }
   const ready = await planComponent(one.facts, one.answers, { kind: 'change', edited: { [file]: after } });
   const review = reviewOf(ready.plan, ready.findings);
@@ -66,7 +66,7 @@ async function askRule(session: Session, input: FlowInput, { config }: RunningPo
   const domain = await argumentOrPrompt(session, {
     ...{ id: 'domain', given: word, code: 'usage.rule', remedy: unchanged, check: ruleDomainProblem },
     label: 'Host name',
-    help: `As in browsers, or *.${known[0] ?? 'example.org'} for all subdomains. Domains of the portal: ${known.join(', ') || 'none'}.`,
+    help: `The name in the browser, or *.${known[0] ?? 'example.org'} for all subdomains. Domains of the portal: ${known.join(', ') || 'none'}.`,
   });
   const question = {
     id: 'policy',
@@ -74,8 +74,8 @@ async function askRule(session: Session, input: FlowInput, { config }: RunningPo
     choices: [
       { value: 'two_factor', label: 'Users who log in with a second factor' },
       { value: 'one_factor', label: 'Users who log in with a password' },
-      { value: 'bypass', label: 'Allow everyone', detail: 'without a login' },
-      { value: 'deny', label: 'Deny everyone' },
+      { value: 'bypass', label: 'Anyone', detail: 'without any login' },
+      { value: 'deny', label: 'No one' },
     ],
     initial: 'two_factor',
   };
@@ -112,20 +112,20 @@ async function askPosition(session: Session, input: FlowInput, rules: RunningPor
   const written = optionOf(input, 'before');
   const most = rules.length + 1;
   const numberProblem = (text: string) =>
-    /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= most ? undefined : `The rules have the numbers 1 to ${rules.length}.`;
+    /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= most ? undefined : `Use a rule number from 1 to ${most}.`;
   if (written !== undefined) return Number(checked(written, numberProblem));
   if (!session.attended || rules.length === 0) return 1;
   const chosen = await session.ask.choice({
     id: 'before',
     label: 'Insert before rule',
-    help: 'The first that matches wins.',
+    help: 'The first match applies.',
     choices: [
       ...rules.map(({ domains, policy }, index) => ({
         value: String(index + 1),
         label: `Before rule ${index + 1}`,
         detail: cleanLine(`${domains.join(', ')}: ${policy}`),
       })),
-      { value: String(most), label: 'Behind all of them' },
+      { value: String(most), label: 'After the last rule' },
     ],
     initial: '1',
   });

@@ -15,15 +15,15 @@ import { changeUsers, type OpenUsers, openUsers } from './sso-users.ts';
 
 export const ssoAdd: Procedure = async (session, input, context) => {
   const open = await openUsers(session, input, context);
-  const left = `Nothing was written: the users of ${open.id} are as before.`;
+  const left = `Nothing was written: the users of ${open.id} were not changed.`;
   const person = await unlessCancelled(session, left, () => askPerson(session, input, open));
   if (session.dryRun) {
     const would = `prompt for the password of ${person.name}, and add the user to ${open.file.shown}.`;
-    return dryRunOf(session, would, `${open.id} has the same users as before.`);
+    return dryRunOf(session, would, `the users of ${open.id} were not changed.`);
   }
   const there = open.users.user(person.name);
-  const label = there ? `${person.name} is already in the file. The new password` : `Password of ${person.name}`;
-  const password = await unlessCancelled(session, left, () => promptNewPassword(session, label, `Its hash goes into ${open.file.shown}.`));
+  const label = there ? `${person.name} is already in the file. Password that was set` : `Password of ${person.name}`;
+  const password = await unlessCancelled(session, left, () => askNewPassword(session, label, `Its hash is written to ${open.file.shown}.`));
   if (there && !(await matchesDigest(there.digest, password.value))) {
     throw new Fault(
       'usage.user',
@@ -70,7 +70,7 @@ async function askPerson(
   const displayName = await argumentOrPrompt(session, {
     ...{ id: 'name', label: 'Display name', initial: name },
     ...{ given: optionOf(input, 'name'), code: 'usage.user', remedy: 'Pass --name NAME.' },
-    check: (text) => (text.trim() === '' ? 'The portal refuses a user without one.' : undefined),
+    check: (text) => (text.trim() === '' ? 'The portal requires a display name.' : undefined),
   });
   const email = await argumentOrPrompt(session, {
     ...{ id: 'email', label: 'Mail address', help: 'Receives links for a new password and a second factor.' },
@@ -84,7 +84,7 @@ async function askPerson(
 function emailProblem(email: string, { users, config }: Pick<OpenUsers, 'users' | 'config'>): string | undefined {
   if (!/^[^\s@]+@[^\s@]+$/.test(email)) return 'Not an email address.';
   const same = config.userRules.byEmail && users.users.find((one) => one.email.toLowerCase() === email.toLowerCase());
-  return same ? `${cleanLine(same.name)} already has that address, which this portal requires to be unique.` : undefined;
+  return same ? `${cleanLine(same.name)} already has that address. This portal requires unique addresses.` : undefined;
 }
 
 async function askGroups(session: Session, input: FlowInput, known: readonly string[]): Promise<readonly string[]> {
@@ -95,7 +95,7 @@ async function askGroups(session: Session, input: FlowInput, known: readonly str
     id: 'groups',
     label: 'Groups, separated by commas',
     initial: '',
-    help: there.length === 0 ? 'Empty for none.' : `Leave empty for none. Existing groups: ${there.map(cleanLine).join(', ')}.`,
+    help: there.length === 0 ? 'Leave empty for none.' : `Leave empty for none. Existing groups: ${there.map(cleanLine).join(', ')}.`,
   };
   return partsOf(await session.ask.text(question));
 }
@@ -130,10 +130,10 @@ export const ssoPassword: Procedure = async (session, input, context) => {
   const { name, disabled } = await chooseUser(session, input, open.users.users, () => true);
   if (session.dryRun) {
     const would = `prompt for the new password of ${name}, and write its hash to ${open.file.shown}.`;
-    return dryRunOf(session, would, `${name} has the same password as before.`);
+    return dryRunOf(session, would, `the password of ${name} was not changed.`);
   }
-  const password = await unlessCancelled(session, `Nothing was written: ${name} has the same password as before.`, () =>
-    promptNewPassword(session, `New password of ${name}`, `Its hash goes into ${open.file.shown}.`),
+  const password = await unlessCancelled(session, `Nothing was written: the password of ${name} was not changed.`, () =>
+    askNewPassword(session, `New password of ${name}`, `Its hash is written to ${open.file.shown}.`),
   );
   const digest = await createDigest(password.value, open.config.digestCost);
   session.hide(digest);
@@ -165,7 +165,7 @@ export async function chooseUser(
     );
   }
   if (found) return found;
-  throw new Fault('usage.user', `User "${cleanLine(named)}" is not in the file.`, nameRemedy(named, names, 'It has no users.'));
+  throw new Fault('usage.user', `User "${cleanLine(named)}" is not in the file.`, nameRemedy(named, names, 'The file has no users.'));
 }
 
 async function askUser(session: Session, users: readonly PortalUser[]): Promise<string> {
@@ -175,7 +175,5 @@ async function askUser(session: Session, users: readonly PortalUser[]): Promise<
     label: cleanLine(name),
     detail: cleanLine([displayName, groups.join(', '), disabled ? 'disabled' : ''].filter(Boolean).join(' · ')),
   }));
-  return unlessCancelled(session, 'Nothing was changed: all users are as before.', () =>
-    session.ask.choice({ id: 'user', label: 'Who?', choices }),
-  );
+  return unlessCancelled(session, 'No user was changed.', () => session.ask.choice({ id: 'user', label: 'Who?', choices }));
 }

@@ -121,9 +121,9 @@ async function reloaded(open: OpenUsers, { id, stampBefore, after }: { id: strin
     word = await reloadWord(open, stampBefore, reloadLimitMs);
   }
   session.progress({ id: 'reload', label: word === 'read' ? 'The portal has read the file' : 'Waited for the portal', done: true });
-  if (word === 'read') return 'The portal has read it.';
+  if (word === 'read') return 'The portal has read the file.';
   if (word === undefined) {
-    return `Its log does not show whether it has loaded the file. If the change has no effect: quarterdeck restart ${open.id}`;
+    return `The log of the portal does not show whether it loaded the file. If the change has no effect: quarterdeck restart ${open.id}`;
   }
   await session.act({
     id: `${id} back`,
@@ -142,10 +142,10 @@ async function reloaded(open: OpenUsers, { id, stampBefore, after }: { id: strin
 async function readLast(open: OpenUsers): Promise<string> {
   const lines = open.config.tellsReloads ? await logLines(open, { sinceMs: open.container.startedMs }) : [];
   const word = wordIn(lines);
-  if (word === undefined || word === 'read') return 'It was already in the file.';
+  if (word === undefined || word === 'read') return 'The change was already in the file.';
   throw new Fault(
     'failed.users',
-    `It is already in the file, but the portal rejected the file when it last loaded it: ${word.refused}.`,
+    `The change is already in the file, but the portal rejected the file when it last loaded it: ${word.refused}.`,
     `Fix ${open.file.shown}; earlier versions are kept beside the stack. Then check its log: quarterdeck logs ${open.id}`,
   );
 }
@@ -196,7 +196,7 @@ async function restarted(open: OpenUsers): Promise<string> {
       return true;
     },
   });
-  if (!again) return 'It was already in the file, and the portal has been restarted since.';
+  if (!again) return 'The change was already in the file, and the portal has been restarted since.';
   const seen = await watchContainer(
     { engine, signal: session.signal },
     container,
@@ -210,7 +210,7 @@ async function restarted(open: OpenUsers): Promise<string> {
   if (seen?.state !== 'running' || !(await answersAgain(open))) {
     throw new Fault(
       'failed.users',
-      `The file is written, and ${id} does not respond after its restart.`,
+      `The file was written, but ${id} does not answer after its restart.`,
       `Check its log: quarterdeck logs ${id}`,
     );
   }

@@ -37,7 +37,7 @@ describe('users of the portal (R49)', () => {
       'password-again': [secret],
     });
     const { message } = await fixture.run('sso-add', id, {}, { operator: asked });
-    expect(message).toBe(`ida is a user of ${id}. The portal has read it.`);
+    expect(message).toBe(`ida is a user of ${id}. The portal has read the file.`);
     const text = await fixture.text(usersFile);
     expect(text).toContain('# Everybody at home. Ask Mara before you add somebody.');
     expect(text).toContain('# Gone for the winter.');
@@ -53,7 +53,7 @@ describe('users of the portal (R49)', () => {
   test('the password is reset: made up where none is typed, shown once, and the old one is dead', async () => {
     const asked = answering({ password: [''] });
     const { message } = await fixture.run('sso-password', id, { words: ['ida'] }, { operator: asked });
-    expect(message).toContain('ida has a new password. The portal has read it.');
+    expect(message).toContain('ida has a new password. The portal has read the file.');
     const shown = asked.shown.find(({ kind }) => kind === 'secret');
     if (shown?.kind !== 'secret') throw new Error('nothing was shown');
     expect(shown.value).toHaveLength(20);
@@ -154,7 +154,7 @@ describe('a second factor', () => {
     expect(again.message).toBe('mara has no second factor of that kind now.');
     const keys = await fixture.run('sso-second-factor', id, { words: ['mara'], options: { which: 'keys' } });
     expect(keys.message).toMatch(/2 security keys/);
-    expect(fixture.operator.confirmations[0]?.consequences[0]).toBe('This deletes: Yubikey, Phone.');
+    expect(fixture.operator.confirmations[0]?.consequences[0]).toBe('Deleted: Yubikey, Phone.');
   });
 
   test('is not forgotten without a confirmation, and for nobody who is not there', async () => {
@@ -175,7 +175,7 @@ describe('a ban', () => {
     for (let time = 0; time < 3; time++) await logIn('jonas', 'wrong');
     const asked = answering({ whom: ['user:jonas'] });
     const { message } = await fixture.run('sso-unban', id, {}, { operator: asked });
-    expect(message).toBe(`jonas may log in again at ${id}.`);
+    expect(message).toBe(`jonas can log in to ${id} again.`);
     const [question] = asked.asked;
     expect(question && 'choices' in question && question.choices[0]).toMatchObject({
       label: 'jonas',
@@ -188,7 +188,7 @@ describe('a ban', () => {
 describe('rules of access control', () => {
   test('are listed in their order, with what holds where none matches', async () => {
     const { message, data } = await fixture.run('sso-rules', id);
-    expect(message).toMatch(/1 rule; the first that matches wins, and where none does the policy is deny/);
+    expect(message).toMatch(/1 rule; the first match applies. Default policy: deny/);
     expect(data).toMatchObject({ rules: [{ domains: ['*.home.example.org'], policy: 'two_factor' }], defaultPolicy: 'deny' });
   });
 
@@ -231,8 +231,8 @@ describe('rules of access control', () => {
 describe('how a name is protected (R36)', () => {
   test.each([
     ['https://media.home.example.org/', /protected: users are redirected to the portal/, [302, 401]],
-    ['https://public.home.example.org/', /everybody gets through, without a login/, [200, 200]],
-    ['https://elsewhere.org/', /does not know this domain/, [400, 400]],
+    ['https://public.home.example.org/', /anyone is allowed without a login/, [200, 200]],
+    ['https://elsewhere.org/', /is not configured for this domain/, [400, 400]],
     ['http://media.home.example.org/', /refuses to protect plain http/, [400, 400]],
   ])('%s', async (url, why, statuses) => {
     const { message, data } = await fixture.run('sso-check', id, { words: [url] });

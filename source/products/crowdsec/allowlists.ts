@@ -20,7 +20,7 @@ export const allowlistsList = onHostsThatHaveIt(async ({ crowdsec }, session) =>
     const about = description === '' ? '' : `: ${description}`;
     session.show({
       kind: 'table',
-      title: `${name}${about}${managed ? ' (kept in the console on the web)' : ''}`,
+      title: `${name}${about}${managed ? ' (managed in the CrowdSec web console)' : ''}`,
       columns: ['ADDRESS', 'WHOSE', 'LEFT'],
       rows: items.map((item) => [item.value, item.description, item.endsMs === undefined ? 'for good' : durationText(item.endsMs - now)]),
     });
@@ -43,7 +43,7 @@ export const allowlistsCheck = onPrevention(async ({ crowdsec }, session, input)
   if (value === undefined) throw new Error('at least one is required');
   const found = await allowlisting(crowdsec, value, session.signal);
   const data = { value, allowlisted: found !== undefined, by: found === undefined ? null : cleanLine(found) };
-  return { message: found === undefined ? `No allowlist has ${value}.` : `${value} is on an allowlist: ${cleanLine(found)}.`, data };
+  return { message: found === undefined ? `No allowlist contains ${value}.` : `${value} is on an allowlist: ${cleanLine(found)}.`, data };
 });
 
 export const allowlistsCreate = onPrevention(async (prevention, session, input) => {
@@ -97,9 +97,9 @@ export const allowlistsAdd = onPrevention(async (prevention, session, input) => 
     done: async () => (await missing()).length === 0,
   });
   if (session.dryRun) return { message: 'Dry run: nothing was added to an allowlist.' };
-  if ((await missing()).length > 0) throw notSeen(`${name} does not have ${shown}`);
+  if ((await missing()).length > 0) throw notSeen(`${name} does not contain ${shown}`);
   const stillBanned = await stillOut(crowdsec, values, session.signal);
-  const out = stillBanned.length > 0 ? ` Still shut out until that is lifted: ${stillBanned.join(', ')} (quarterdeck unban).` : '';
+  const out = stillBanned.length > 0 ? ` Still banned: ${stillBanned.join(', ')}. To lift a ban: quarterdeck unban` : '';
   return {
     message: `${shown} ${values.length === 1 ? 'is' : 'are'} on ${name}.${out}`,
     data: { name, values, stillBanned },
@@ -134,15 +134,15 @@ export const allowlistsRemove = onPrevention(async (prevention, session, input) 
     done: isGone,
   });
   if (session.dryRun) return { message: 'Dry run: nothing was removed.' };
-  if (!(await isGone())) throw notSeen(`${name} still has ${shown}`);
-  return { message: `${shown} ${values.length === 1 ? 'is' : 'are'} off ${name}.`, data: { name, values } };
+  if (!(await isGone())) throw notSeen(`${name} still contains ${shown}`);
+  return { message: `${shown} ${values.length === 1 ? 'is' : 'are'} no longer on ${name}.`, data: { name, values } };
 });
 
 export const allowlistsDelete = deleteNamed<Allowlist>('allowlist', allowlistsOf, (list) => {
   refuseManaged(list);
   if (list.items.length === 0) return ['It is empty.'];
   const values = list.items.map(({ value }) => value);
-  return [`Can be banned from then on: ${values.slice(0, 10).join(', ')}${values.length > 10 ? ` and ${values.length - 10} more` : ''}.`];
+  return [`Can be banned afterwards: ${values.slice(0, 10).join(', ')}${values.length > 10 ? ` and ${values.length - 10} more` : ''}.`];
 });
 
 async function listOf(session: Session, input: FlowInput, lists: readonly Allowlist[]): Promise<Allowlist> {
@@ -165,7 +165,7 @@ async function valuesOf(session: Session, given: readonly string[]): Promise<str
   const question = {
     id: 'values',
     label: 'Addresses or ranges',
-    help: 'With spaces between them.',
+    help: 'Separated by spaces.',
     check: (text: string) => valuesProblem(wordsOf(text)),
   };
   const written = given.length > 0 ? given : wordsOf(await session.ask.text(question));

@@ -92,7 +92,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('banning on CrowdSec %s (R63)', (vers
     await open({ version });
     await fixture.run('ban', ['203.0.113.7'], { operator: person() });
     const { message } = await fixture.run('unban', ['203.0.113.7'], { operator: new Nobody() });
-    expect(message).toBe('203.0.113.7 is free again.');
+    expect(message).toBe('203.0.113.7 is no longer blocked.');
     expect(fixture.changes().at(-1)).toBe('decisions delete --ip 203.0.113.7');
     expect((await fixture.run('decisions')).data).toEqual({ decisions: [] });
     expect((await fixture.run('unban', ['203.0.113.7'])).message).toBe('203.0.113.7 is not banned.');
@@ -103,12 +103,12 @@ describe.each(['1.7.8', '1.4.6'] as const)('banning on CrowdSec %s (R63)', (vers
     for (const target of ['203.0.113.7', '203.0.113.0/24']) await fixture.run('ban', [target], { operator: person() });
     const own = await fixture.run('unban', ['203.0.113.7'], { operator: person({ around: 'own' }) });
     expect(fixture.operator.asked[0]?.label).toContain('203.0.113.0/24');
-    expect(own.message).toMatch(/still shut out: 203\.0\.113\.0\/24/);
+    expect(own.message).toMatch(/still blocked: 203\.0\.113\.0\/24/);
     const both = await fixture.run('unban', ['203.0.113.7'], { operator: person() });
-    expect(both.message).toBe('203.0.113.7 is free again. The ban of 203.0.113.0/24 was lifted with it.');
+    expect(both.message).toBe('203.0.113.7 is no longer blocked. The ban of 203.0.113.0/24 was also lifted.');
     for (const target of ['203.0.113.7', '203.0.113.0/24']) await fixture.run('ban', [target], { operator: person() });
     const unattended = await fixture.run('unban', ['203.0.113.7'], { operator: new Nobody() });
-    expect(unattended.message).toContain('The ban of 203.0.113.0/24 was lifted with it.');
+    expect(unattended.message).toContain('The ban of 203.0.113.0/24 was also lifted.');
   });
 
   test('a country is confirmed, with what nobody can see from here', async () => {
@@ -117,7 +117,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('banning on CrowdSec %s (R63)', (vers
     expect(fixture.operator.confirmations[0]?.consequences.join(' ')).toMatch(/France.*198\.51\.100\.9.*lock yourself out/);
     expect(fixture.changes()[0]).toContain('--scope Country --value FR');
     const { message } = await fixture.run('unban', ['FR'], { operator: new Nobody() });
-    expect(message).toBe('France (FR) is free again.');
+    expect(message).toBe('France (FR) is no longer blocked.');
   });
 });
 
@@ -201,7 +201,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('what others decide at the same time,
     await add('203.0.113.7', '4h');
     for (const value of ['203.0.113.60', '203.0.113.61']) addElsewhere('cscli-import', value);
     const { message, data } = await fixture.run('decisions');
-    expect(message).toBe('3 decisions active (cscli 1, cscli-import 2), without those of shared lists (--all shows them).');
+    expect(message).toBe('3 decisions active (cscli 1, cscli-import 2), excluding shared lists (--all includes them).');
     expect(
       (data as { decisions: { value: string; origin: string }[] }).decisions.map(({ value, origin }) => `${value} ${origin}`).sort(),
     ).toEqual(['203.0.113.60 cscli-import', '203.0.113.61 cscli-import', '203.0.113.7 cscli']);
@@ -211,7 +211,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('what others decide at the same time,
     expect((await fixture.run('ban', ['203.0.113.60'], { options: { for: '1h' }, operator: new Nobody() })).message).toContain(
       'already banned until',
     );
-    expect((await fixture.run('unban', ['203.0.113.60'], { operator: new Nobody() })).message).toBe('203.0.113.60 is free again.');
+    expect((await fixture.run('unban', ['203.0.113.60'], { operator: new Nobody() })).message).toBe('203.0.113.60 is no longer blocked.');
   });
 });
 
@@ -220,7 +220,7 @@ test.each(['1.7.8', '1.4.6'] as const)('CrowdSec %s: decisions of an origin that
   addElsewhere('remediation_sync', '203.0.113.90');
   const { message, data } = await fixture.run('decisions');
   expect(data).toMatchObject({ decisions: [{ value: '203.0.113.90', origin: 'remediation_sync' }] });
-  expect(message).toBe('1 decision active, without those of shared lists (--all shows them).');
+  expect(message).toBe('1 decision active, excluding shared lists (--all includes them).');
   await fixture.run('unban', ['203.0.113.90'], { operator: new Nobody() });
   expect((await fixture.run('decisions')).data).toEqual({ decisions: [] });
 });
@@ -254,8 +254,8 @@ describe('what is refused', () => {
     ['10.10.8.9', /the network of local on wg0/],
     ['100.64.0.9', /the mesh/],
     ['fd00::9', /the network of local on eth0/],
-    ['172.20.3.4', /the network of containers proxy_default/],
-    ['fd12:3456::7', /the network of containers proxy_default/],
+    ['172.20.3.4', /the container network proxy_default/],
+    ['fd12:3456::7', /the container network proxy_default/],
     ['127.1.2.3', /loopback/],
     ['::1', /loopback/],
     ['0.0.0.0/0', /includes/],
@@ -292,7 +292,7 @@ describe('what is refused', () => {
     await open({ around: { tcp } });
     await fixture.run('ban', ['198.51.100.9'], { operator: person() });
     expect(fixture.operator.confirmations[0]?.consequences.join(' ')).toMatch(
-      /198\.51\.100\.9 has an SSH connection to local open.*may be your own/,
+      /198\.51\.100\.9 has an open SSH connection to local.*may be your own/,
     );
     await fixture.run('ban', ['198.51.100.10'], { operator: person() });
     expect(fixture.operator.confirmations).toHaveLength(1);
@@ -306,7 +306,7 @@ describe('what is refused', () => {
     // In tmux the variable is from an earlier login, whose connection is closed by now.
     fixture.around = { ...fixture.around, ssh: '192.0.2.44 50000 203.0.113.80 22' };
     await fixture.run('ban', ['198.51.100.9'], { operator: person({ duration: '2d' }) });
-    expect(fixture.operator.confirmations[0]?.consequences.join(' ')).toContain('198.51.100.9 has an SSH connection to local open');
+    expect(fixture.operator.confirmations[0]?.consequences.join(' ')).toContain('198.51.100.9 has an open SSH connection to local');
     fixture.around = { ...fixture.around, ssh: '198.51.100.10 50000 203.0.113.80 22' };
     await fixture.run('ban', ['198.51.100.9'], { operator: person({ duration: '4d' }) });
     expect(fixture.operator.confirmations).toEqual([]);
@@ -443,7 +443,7 @@ describe('what the list says', () => {
     await fixture.cscli('decisions', 'add', '--ip', '203.0.113.7', '--reason', 'a, b');
     const own = await fixture.run('decisions');
     expect(own.data).toMatchObject({ decisions: [{ value: '203.0.113.7', reason: 'a, b' }] });
-    expect(own.message).toBe('1 decision active, without those of shared lists (--all shows them).');
+    expect(own.message).toBe('1 decision active, excluding shared lists (--all includes them).');
     const all = (await fixture.run('decisions', [], { options: { all: true } })).data as { decisions: { value: string; origin: string }[] };
     expect(all.decisions).toHaveLength(51);
     fixture.engine.credentials = false;
@@ -455,7 +455,7 @@ describe('what the list says', () => {
     await open({ blocklist: 5 });
     const [first] = ((await fixture.run('decisions', [], { options: { all: true } })).data as { decisions: { value: string }[] }).decisions;
     const { message } = await fixture.run('unban', [first?.value ?? ''], { operator: new Nobody() });
-    expect(message).toMatch(/is free again\. It is in a shared list: it returns/);
+    expect(message).toMatch(/is no longer blocked\. It is in a shared list: the next pull bans it again/);
   });
 
   test('an alert by its number, and alerts as they came', async () => {

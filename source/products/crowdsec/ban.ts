@@ -113,7 +113,7 @@ async function oneOf(session: Session, among: readonly BanTarget[], guards: read
   const [first, second] = free;
   if (!first) {
     for (const target of among) refuseLockOut(target, guards);
-    throw new Error('one of them would lock out one of your hosts or connections');
+    throw new Error('every address would lock out one of your hosts or connections');
   }
   if (!second) return first;
   const chosen = await session.ask.choice({
@@ -169,9 +169,9 @@ async function banUnlessBanned(grant: Grant, crowdsec: Crowdsec, order: BanOrder
 async function replacesLonger(session: Session, { options }: FlowInput, order: BanOrder, longest: Decision): Promise<boolean> {
   if (options['replace'] === true) return true;
   const span = spokenDuration(order.seconds);
-  const answer = await choiceOr(session, `${order.target.shown} is banned as before.`, {
+  const answer = await choiceOr(session, `The ban of ${order.target.shown} was not changed.`, {
     id: 'longer',
-    label: `${alreadyText(order, longest)} A ban for ${span} has no effect over it.`,
+    label: `${alreadyText(order, longest)} A ban for ${span} would have no effect.`,
     choices: [
       { value: 'keep', label: 'Keep the longer ban', detail: 'nothing is sent' },
       { value: 'replace', label: `Replace it with a ban for ${span}`, detail: 'the longer ban ends' },
@@ -185,7 +185,7 @@ async function replacesLonger(session: Session, { options }: FlowInput, order: B
 function consequencesOf(target: BanTarget, guards: readonly Guarded[]): string[] {
   if (target.scope === 'Country') {
     const addresses = publicAddresses(guards);
-    const from = `You connect from ${addresses.join(', ')}. Its country is unknown: if it is this one, you lock yourself out.`;
+    const from = `You connect from ${addresses.join(', ')}. Its country is unknown: if it is ${target.shown}, you lock yourself out.`;
     return [
       `All addresses located in ${target.shown} are blocked.`,
       ...(addresses.length > 0 ? [from] : []),
@@ -197,7 +197,7 @@ function consequencesOf(target: BanTarget, guards: readonly Guarded[]): string[]
   const doubts = lockOutDoubts(target, guards);
   if (isOneAddress(target.span) || count <= wideAddresses[family]) return doubts;
   const all = family === 4 ? `${numberText(Number(count))} addresses` : 'entire networks';
-  return [...doubts, `All of ${target.shown} is shut out: ${all}.`];
+  return [...doubts, `All of ${target.shown} is blocked: ${all}.`];
 }
 
 const untilMs = ({ seconds }: BanOrder) => Date.now() + seconds * 1000;
@@ -222,20 +222,20 @@ async function lastingDecisions(crowdsec: Crowdsec, order: BanOrder, signal: Abo
 /** Returns `203.0.113.7 is already banned until 2026-11-25 04:06 UTC (23h59m left).` */
 function alreadyText({ target, type }: BanOrder, { endsMs }: Decision): string {
   const left = leftText(endsMs - Date.now() + 30_000);
-  return `${target.shown} is already ${type === 'ban' ? 'banned' : 'given a captcha'} until ${dateText(endsMs)} (${left} left).`;
+  return `${target.shown} is already ${type === 'ban' ? 'banned' : 'required to solve a captcha'} until ${dateText(endsMs)} (${left} left).`;
 }
 
 async function reported(session: Session, crowdsec: Crowdsec, order: BanOrder, sent: boolean) {
   const { target, type } = order;
   const [decision] = await lastingDecisions(crowdsec, order, session.signal);
   if (!decision) {
-    const remedy = 'Another console may have lifted it, or an allowlist has it: check allowlists and the log of CrowdSec.';
+    const remedy = 'It may have been lifted, or be allowlisted: check the allowlists and the log of CrowdSec.';
     throw new Fault('failed.ban', `CrowdSec accepted the ban of ${target.shown}, but does not list it.`, remedy);
   }
   const data = { ...(await dataOf(session, crowdsec, order, decision)), sent };
   if (!sent) return { message: alreadyText(order, decision), data };
   return {
-    message: `${target.shown} ${type === 'ban' ? 'is banned' : 'is given a captcha'} for ${leftText(decision.endsMs - Date.now() + 30_000)}.`,
+    message: `${target.shown} ${type === 'ban' ? 'is banned' : 'must solve a captcha'} for ${leftText(decision.endsMs - Date.now() + 30_000)}.`,
     data,
   };
 }
@@ -260,12 +260,12 @@ async function dataOf(session: Session, crowdsec: Crowdsec, { target, type }: Ba
 
 /** Returns why the ban may not be enforced; undefined if a bouncer pulls decisions. */
 function doubtOf(asking: readonly Bouncer[]): string | undefined {
-  if (asking.length === 0) return 'Nothing enforces it: no bouncer is registered. To add one: quarterdeck bouncers add';
+  if (asking.length === 0) return 'Nothing enforces the decision: no bouncer is registered. To add one: quarterdeck bouncers add';
   const now = Date.now();
   if (asking.some(({ lastPullMs }) => lastPullMs !== undefined && now - lastPullMs <= silentMs)) return undefined;
   const each = asking.map(
     ({ name, lastPullMs }) =>
       `${name} ${lastPullMs === undefined ? 'has never pulled decisions' : `last pulled ${agoText(now - lastPullMs)}`}`,
   );
-  return `It may not be enforced: ${each.join(', ')}. Check that the bouncer is running.`;
+  return `The decision may not be enforced: ${each.join(', ')}. Check that the bouncer is running.`;
 }

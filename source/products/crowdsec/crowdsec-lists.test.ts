@@ -191,7 +191,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('the hub of %s', (version) => {
     const { message, data } = await fixture.run('hub-upgrade', [], { operator });
     expect(operator.texts().join('\n')).toMatch(/changed manually: crowdsecurity\/whitelists/);
     expect(operator.texts().join('\n')).toMatch(/sshd-logs/);
-    expect(message).toMatch(/^Upgraded .*sshd-logs.*takes effect with the next reload/);
+    expect(message).toMatch(/^Upgraded .*sshd-logs.*takes effect when CrowdSec is next reloaded/);
     expect(data).toMatchObject({ reloaded: false, left: [] });
     expect(fixture.changes()).toEqual(['hub update', 'hub upgrade']);
     expect((await fixture.run('hub-upgrade', [], { operator: nobody() })).message).toBe('All installed items are up to date.');
@@ -221,7 +221,7 @@ describe.each(['1.7.8', '1.4.6'] as const)('the hub of %s', (version) => {
   test('not now: the index is new, nothing else', async () => {
     await open({ version });
     const { message } = await fixture.run('hub-upgrade', [], { operator: answering({ upgrade: 'no' }) });
-    expect(message).toBe('Nothing was upgraded; the index of the hub is the new one.');
+    expect(message).toBe('Nothing was upgraded. The index of the hub was updated.');
     expect(fixture.changes()).toEqual(['hub update']);
     expect((await fixture.run('hub-update')).data).toMatchObject({
       behind: expect.arrayContaining([expect.objectContaining({ name: 'crowdsecurity/sshd' })]),

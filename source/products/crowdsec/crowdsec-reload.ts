@@ -51,7 +51,7 @@ export async function reloadedOutcome(
   data: object,
 ): Promise<FlowOutcome> {
   const reloaded = await reload(session, input, context, prevention);
-  const then = reloaded ? 'CrowdSec was reloaded.' : 'It takes effect with the next reload or restart of CrowdSec.';
+  const then = reloaded ? 'CrowdSec was reloaded.' : 'The change takes effect when CrowdSec is next reloaded or restarted.';
   return { message: `${message} ${then}`, data: { ...data, reloaded } };
 }
 
@@ -65,9 +65,9 @@ async function reload(
   if (input.options['later'] === true) return false;
   const { signal } = session;
   const request = container ? `POST /containers/${container.name}/restart` : 'systemctl reload crowdsec';
-  const when = await choiceOr(session, 'Done. It takes effect with the next reload or restart of CrowdSec.', {
+  const when = await choiceOr(session, 'Done. The change takes effect when CrowdSec is next reloaded or restarted.', {
     id: 'reload',
-    label: 'It takes effect after a reload.',
+    label: 'The change takes effect after a reload.',
     help: `Sends ${request}. Bouncers keep their decisions meanwhile.`,
     choices: [
       { value: 'now', label: 'Reload now' },
@@ -100,7 +100,7 @@ async function reload(
     if (performance.now() > deadline) {
       throw new Fault(
         'failed.reload',
-        'CrowdSec was reloaded, and its local API does not respond.',
+        'CrowdSec was reloaded, but its local API does not answer.',
         'Check its log: items from the hub may not be compatible with this version.',
       );
     }

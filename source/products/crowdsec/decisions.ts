@@ -39,9 +39,9 @@ export const decisions = onHostsThatHaveIt(async ({ crowdsec }, session, input) 
   const inForce = `${count} active${originsText(found)}`;
   const message = target
     ? found.length === 0
-      ? `${target.shown} is not shut out.`
-      : `${target.shown} is shut out by ${count}.`
-    : `${found.length === 0 ? 'No decision is in force' : inForce}${shared ? '' : ', without those of shared lists (--all shows them)'}.`;
+      ? `${target.shown} is not blocked.`
+      : `${target.shown} is blocked by ${count}.`
+    : `${found.length === 0 ? 'No active decisions' : inForce}${shared ? '' : ', excluding shared lists (--all includes them)'}.`;
   return { message, data: { decisions: found.map(decisionData) } };
 });
 
@@ -84,7 +84,7 @@ function originsText(found: readonly Decision[]): string {
 
 function idOf(written: string): number {
   if (/^\d{1,15}$/.test(written)) return Number(written);
-  throw new Fault('usage.alert', `"${cleanLine(written)}" is not an alert number.`, 'quarterdeck alerts lists them with their numbers.');
+  throw new Fault('usage.alert', `"${cleanLine(written)}" is not an alert number.`, 'List alerts with their numbers: quarterdeck alerts');
 }
 
 function limitOf({ options }: FlowInput): number {
@@ -122,19 +122,19 @@ export const unban = onPrevention(async (prevention, session, input) => {
     const words = unbanWords(target);
     await changeOver(session, prevention, { id: 'unban', words, what: `lift the ban of ${target.shown}` });
   }
-  if (session.dryRun) return { message: `Dry run: ${target.shown} is as it was.` };
+  if (session.dryRun) return { message: `Dry run: no ban of ${target.shown} was lifted.` };
   let left = await crowdsec.decisionsAbout(target, session.signal);
   const shared = left.filter((decision) => isShared(decision) && !onlyOwn);
   // A decision of a shared list can be ended only by its id.
   for (const { id } of shared) await endDecision(session, prevention, id);
   if (shared.length > 0) left = await crowdsec.decisionsAbout(target, session.signal);
   const isListed = before.some(isShared) || shared.length > 0;
-  const back = ' It is in a shared list: it returns with the next pull, unless it is on an allowlist (quarterdeck allowlists add).';
+  const back = ' It is in a shared list: the next pull bans it again unless it is on an allowlist (quarterdeck allowlists add).';
   const ranges = [...new Set(around.map(({ value }) => value))].filter((value) => !left.some((decision) => decision.value === value));
   const [bans, were] = ranges.length > 1 ? ['bans', 'were'] : ['ban', 'was'];
-  const lifted = ranges.length > 0 ? ` The ${bans} of ${ranges.map(cleanLine).join(', ')} ${were} lifted with it.` : '';
+  const lifted = ranges.length > 0 ? ` The ${bans} of ${ranges.map(cleanLine).join(', ')} ${were} also lifted.` : '';
   const remains = left.filter((decision) => !isShared(decision));
-  const now = remains.length > 0 ? `still shut out: ${remains.map(spoken).join('; ')}` : 'free again';
+  const now = remains.length > 0 ? `still blocked: ${remains.map(spoken).join('; ')}` : 'no longer blocked';
   const data = unbanData(target, before, left);
   return { message: `${target.shown} is ${now}.${lifted}${isListed ? back : ''}`, data };
 });
@@ -165,12 +165,12 @@ async function chooseBanned(session: Session, input: FlowInput, crowdsec: Crowds
 /** `decisions delete --ip` also ends the bans of all ranges around the address. */
 async function leavesRanges(session: Session, target: BanTarget, around: readonly Decision[]): Promise<boolean> {
   const ranges = [...new Set(around.map(({ value }) => cleanLine(value)))].join(', ');
-  const answer = await choiceOr(session, `${target.shown} is banned as before.`, {
+  const answer = await choiceOr(session, `The ban of ${target.shown} was not lifted.`, {
     id: 'around',
-    label: `${target.shown} is also part of ${ranges}, which is banned.`,
+    label: `${target.shown} is also in ${ranges}, which is banned.`,
     choices: [
-      { value: 'all', label: `Lift both: ${target.shown} is free`, detail: 'the whole range comes in again' },
-      { value: 'own', label: `Lift only its own ban`, detail: 'it stays shut out with the range' },
+      { value: 'all', label: `Lift both bans: ${target.shown} is no longer blocked`, detail: 'the whole range is no longer blocked' },
+      { value: 'own', label: `Lift only the ban of this address`, detail: 'it stays blocked with the range' },
     ],
     initial: 'all',
   });

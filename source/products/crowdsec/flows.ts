@@ -9,7 +9,7 @@ const shared: Partial<FlowMeta> & Pick<FlowMeta, 'about'> = {
 
 const change = resumable('operate');
 const removal = { ...resumable('destroy'), usage: '[NAME]' } as const;
-const reload = { later: { meaning: 'skip the reload that it requires' } } as const;
+const reload = { later: { meaning: 'skip the reload that applies the change' } } as const;
 
 export const crowdsecFlows = lazyFlows(shared, [
   {
@@ -24,7 +24,7 @@ export const crowdsecFlows = lazyFlows(shared, [
       reason: { meaning: 'reason, shown in the list', value: 'TEXT' },
       captcha: { meaning: 'require a captcha instead, if the bouncer supports it' },
       replace: { meaning: 'replace a longer active ban' },
-      'bypass-allowlist': { meaning: 'also where an allowlist has it (CrowdSec from 1.6.6)' },
+      'bypass-allowlist': { meaning: 'ban even if an allowlist contains it (CrowdSec 1.6.6 or later)' },
     },
     load: async () => (await import('./ban.ts')).ban,
   },
@@ -58,7 +58,7 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'allowlists list',
     title: 'List allowlists',
-    summary: 'Lists the allowlists and their addresses, which CrowdSec never bans automatically (from 1.6.6).',
+    summary: 'Lists the allowlists and their addresses, which CrowdSec never bans automatically (CrowdSec 1.6.6 or later).',
     right: 'read',
     load: async () => (await import('./allowlists.ts')).allowlistsList,
   },
@@ -82,7 +82,7 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'allowlists add',
     title: 'Add addresses to an allowlist',
-    summary: 'Adds addresses or ranges to an allowlist. From CrowdSec 1.6.9 on, this also deletes existing decisions for them.',
+    summary: 'Adds addresses or ranges to an allowlist. In CrowdSec 1.6.9 or later, this also deletes existing decisions for them.',
     ...change,
     usage: '[NAME] [ADDRESS...]',
     flags: {
@@ -102,7 +102,7 @@ export const crowdsecFlows = lazyFlows(shared, [
   {
     verb: 'allowlists delete',
     title: 'Delete an allowlist',
-    summary: 'Deletes an allowlist with all that is on it.',
+    summary: 'Deletes an allowlist and all its entries.',
     ...removal,
     load: async () => (await import('./allowlists.ts')).allowlistsDelete,
   },
@@ -182,7 +182,7 @@ export const crowdsecFlows = lazyFlows(shared, [
   },
   {
     verb: 'hub update',
-    title: "Fetch the hub's index",
+    title: "Update the hub's index",
     summary: 'Updates the index of the hub. Installed items do not change.',
     right: 'operate',
     load: async () => (await import('./hub.ts')).hubUpdate,

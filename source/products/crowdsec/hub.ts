@@ -37,7 +37,7 @@ export const collectionsList = onHostsThatHaveIt(async ({ crowdsec }, session, i
 
 function stateOf({ enabled, tainted, behind }: HubItem): string {
   if (!enabled) return 'not installed';
-  return tainted ? 'changed by hand' : behind ? 'newer one at the hub' : 'installed';
+  return tainted ? 'changed by hand' : behind ? 'newer version available' : 'installed';
 }
 
 const itemsOf = (crowdsec: Crowdsec, signal: AbortSignal) => hubItems(crowdsec, { all: false }, signal);
@@ -99,7 +99,7 @@ export const collectionsRemove = onPrevention(async (prevention, session, input,
   });
   if (session.dryRun) return { message: `Dry run: ${name} was not removed.` };
   if (await isInstalled(crowdsec, name, session.signal))
-    throw new Fault('failed.crowdsec', `${name} is still installed.`, 'Another collection may need it, or it was changed by hand.');
+    throw new Fault('failed.crowdsec', `${name} is still installed.`, 'Another collection may require it, or it was changed by hand.');
   return removed();
 });
 
@@ -114,7 +114,8 @@ async function collectionOf(
     if (/^[A-Za-z0-9][\w.-]*(?:\/[\w.-]+)?$/.test(given)) return given;
     throw new Fault('usage.collection', `"${cleanLine(given)}" is not a collection name.`, 'For example: crowdsecurity/caddy');
   }
-  if (offered.length === 0) throw new Fault('usage.collection', 'None available.', 'Fetch the index first: quarterdeck hub update');
+  if (offered.length === 0)
+    throw new Fault('usage.collection', 'No collection is available.', 'Update the index first: quarterdeck hub update');
   return session.ask.choice({
     id: 'name',
     label,
@@ -124,7 +125,7 @@ async function collectionOf(
 }
 
 async function updateIndex(session: Session, prevention: Prevention): Promise<void> {
-  const act = { id: 'update', words: ['hub', 'update'], what: 'fetch the index of the hub', limitMs: fetchLimitMs };
+  const act = { id: 'update', words: ['hub', 'update'], what: 'update the index of the hub', limitMs: fetchLimitMs };
   await changeOver(session, prevention, act);
 }
 
@@ -133,11 +134,10 @@ const kindsAndNames = (items: readonly HubItem[]) => items.map(({ kind, name }) 
 
 export const hubUpdate = onPrevention(async (prevention, session) => {
   await updateIndex(session, prevention);
-  if (session.dryRun) return { message: 'Dry run: the index was not fetched.' };
+  if (session.dryRun) return { message: 'Dry run: the index was not updated.' };
   const behind = (await itemsOf(prevention.crowdsec, session.signal)).filter((item) => item.behind);
-  const newer =
-    behind.length === 0 ? 'All installed items are up to date.' : `The hub has newer ones of ${namesOf(behind)}: quarterdeck hub upgrade`;
-  return { message: `The index of the hub is here. ${newer}`, data: { behind: kindsAndNames(behind) } };
+  const newer = behind.length === 0 ? 'All installed items are up to date.' : `To upgrade ${namesOf(behind)}: quarterdeck hub upgrade`;
+  return { message: `The index of the hub was updated. ${newer}`, data: { behind: kindsAndNames(behind) } };
 });
 
 export const hubUpgrade = onPrevention(async (prevention, session, input, context) => {
@@ -159,7 +159,7 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
   }
   const plan = await upgradePlan(crowdsec, session.signal);
   session.show({ kind: 'text', text: (plan ?? behind.map(({ kind, name }) => `${kind}: ${name}`)).join('\n') });
-  const left = 'Nothing was upgraded; the index of the hub is the new one.';
+  const left = 'Nothing was upgraded. The index of the hub was updated.';
   const go = await choiceOr(session, left, {
     id: 'upgrade',
     label: `Upgrade ${countText(behind.length, 'item')}`,
@@ -182,7 +182,7 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
   if (session.dryRun) return { message: 'Dry run: nothing was upgraded.' };
   const still = await outdated();
   const upgraded = behind.filter(({ kind, name }) => !still.some((item) => item.kind === kind && item.name === name));
-  const rest = still.length > 0 ? ` Still behind: ${namesOf(still)}.` : '';
+  const rest = still.length > 0 ? ` Still outdated: ${namesOf(still)}.` : '';
   const message = `Upgraded ${namesOf(upgraded) || 'nothing'}.${rest}`;
   const data = { upgraded: kindsAndNames(upgraded), left: kindsAndNames(still) };
   return reloadedOutcome(session, input, context, prevention, message, data);
@@ -191,5 +191,5 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
 export const metrics = onHostsThatHaveIt(async ({ crowdsec }, session) => {
   const [text, data] = await Promise.all([crowdsec.metrics(session.signal), crowdsec.metricsJson(session.signal).catch(() => null)]);
   session.show({ kind: 'text', text: text.trim() === '' ? 'No metrics yet.' : text.trimEnd() });
-  return { message: `Metrics of ${crowdsec.shown}, since it was started.`, data: { metrics: data } };
+  return { message: `Metrics of ${crowdsec.shown} since it was started.`, data: { metrics: data } };
 });

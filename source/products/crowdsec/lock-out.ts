@@ -57,8 +57,8 @@ export function refuseLockOut(target: BanTarget, guards: readonly Guarded[]): vo
   if (reason === undefined) return;
   throw new Fault(
     'refused.lockOut',
-    `Not banned, it could lock you out: ${reason}`,
-    `${target.scope === 'Ip' ? '' : 'Ban something narrower. '}To ban it anyway, use cscli on the host, and keep another way to log in.`,
+    `Not banned, because it could lock you out: ${reason}`,
+    `${target.scope === 'Ip' ? '' : 'Ban a smaller range. '}To ban it anyway, use cscli on the host, and keep another way to log in.`,
   );
 }
 
@@ -137,7 +137,7 @@ async function ownMachine(context: FlowContext, engineName: string, signal: Abor
   const sessions = addressesIn(part('who')).flatMap(({ text }) =>
     guarded(text, `an address from which a user is logged in to ${name}`, { operator: true }),
   );
-  const peers = parsePeers(part('tcp')).flatMap((text) => guarded(text, `has an SSH connection to ${name} open`, { maybe: true }));
+  const peers = parsePeers(part('tcp')).flatMap((text) => guarded(text, `has an open SSH connection to ${name}`, { maybe: true }));
   // In tmux SSH_CONNECTION is from an earlier login: it identifies the operator among the peers only with an open connection.
   const isSeen = [...comes, ...sessions].some(({ operator, span }) => operator && peers.some((peer) => overlap(peer.span, span)));
   const connections = isSeen ? [] : peers;
@@ -145,7 +145,7 @@ async function ownMachine(context: FlowContext, engineName: string, signal: Abor
     throw new Fault(
       'refused.unseen',
       `${name} does not show where you connect from, so this ban might lock you out.`,
-      'Its sshd sets no SSH_CONNECTION; do it with cscli on the machine, with another way in at hand.',
+      'Its sshd sets no SSH_CONNECTION. Use cscli on the machine instead, and keep another way to log in.',
     );
   }
   const own = addresses.flatMap((text) => guarded(text, `an address of ${name} itself`));
@@ -192,7 +192,7 @@ async function containerNetworks(context: FlowContext, engineName: string, signa
   const networks = await Promise.all(names.map((name) => context.engineOf(name).networks(signal)));
   return networks
     .flat()
-    .flatMap(({ name, subnets }) => subnets.flatMap((subnet) => guarded(subnet, `the network of containers ${cleanLine(name)}`)));
+    .flatMap(({ name, subnets }) => subnets.flatMap((subnet) => guarded(subnet, `the container network ${cleanLine(name)}`)));
 }
 
 async function otherHosts(context: FlowContext, engineName: string, signal: AbortSignal): Promise<Guarded[]> {
@@ -215,7 +215,7 @@ async function otherHosts(context: FlowContext, engineName: string, signal: Abor
 async function thisMachine(context: FlowContext, engineName: string, signal: AbortSignal): Promise<Guarded[]> {
   if (context.practice || !context.hostOf(engineName).link) return [];
   const { addresses } = await openLocalHost().facts(signal);
-  return notLoopback(addresses, 'an address of this machine, where you sit', { operator: true });
+  return notLoopback(addresses, 'an address of the machine that you are using', { operator: true });
 }
 
 /** Names of hosts are resolved both here and on the remote machine, which may have different answers. */

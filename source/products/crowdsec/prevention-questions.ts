@@ -35,7 +35,7 @@ export async function remarkOf(
 ): Promise<string> {
   const given = optionOf(input, flag);
   const problem = given === undefined ? undefined : remarkProblem(given);
-  if (problem !== undefined) throw new Fault(code, `--${flag}: ${problem}`, 'The text is too long.');
+  if (problem !== undefined) throw new Fault(code, `--${flag}: ${problem}`, 'Change the text.');
   const ask = () => session.ask.text({ id: flag, initial: otherwise, check: remarkProblem, ...question });
   return given ?? (await answerOr(ask, otherwise)).trim();
 }
@@ -48,7 +48,7 @@ export function spanProblem(text: string): string | undefined {
   if (problem !== undefined) return problem;
   const seconds = parseDuration(text) ?? 0;
   if (seconds < leastSeconds) return 'Use at least one minute: bouncers pull only every few seconds.';
-  return seconds > mostSeconds ? 'Five years are the most.' : undefined;
+  return seconds > mostSeconds ? 'Use at most five years.' : undefined;
 }
 
 export function flagSeconds(input: FlowInput): number | undefined {
@@ -67,8 +67,8 @@ function nameProblem(text: string, given: string | undefined): string | undefine
 }
 
 function remarkProblem(text: string): string | undefined {
-  if (text.length > 200) return 'Two hundred characters are the most.';
-  return cleanLine(text) === text ? undefined : 'It contains characters that cannot be shown.';
+  if (text.length > 200) return 'Use at most 200 characters.';
+  return cleanLine(text) === text ? undefined : 'Remove the characters that cannot be shown.';
 }
 
 /** Records the name, so that a resumed run concerns the same item even if it no longer exists. */

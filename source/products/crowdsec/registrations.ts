@@ -81,9 +81,9 @@ export const bouncersAdd = onPrevention(async (prevention, session, input) => {
 });
 
 export const bouncersDelete = deleteNamed<Bouncer>('bouncer', bouncersOf, (bouncer, bouncers) => [
-  'Its key stops working. It may keep enforcing current decisions, but receives no new ones.',
+  'Its key stops working. The bouncer may keep enforcing current decisions, but receives no new ones.',
   ...(bouncers.every(({ name, revoked }) => name === bouncer.name || revoked)
-    ? ['It is the last one: nothing enforces the decisions then.']
+    ? ['This is the last bouncer: nothing will enforce decisions.']
     : []),
 ]);
 
@@ -93,7 +93,7 @@ export const machinesList = onHostsThatHaveIt(async ({ crowdsec }, session) => {
     MACHINE: ({ name }) => name,
     VERSION: ({ version }) => version,
     FROM: ({ address }) => address,
-    'HEARD OF LAST': ({ lastHeartbeatMs }) => (lastHeartbeatMs === undefined ? 'never' : agoText(Date.now() - lastHeartbeatMs)),
+    'LAST SEEN': ({ lastHeartbeatMs }) => (lastHeartbeatMs === undefined ? 'never' : agoText(Date.now() - lastHeartbeatMs)),
     '': ({ validated }) => (validated ? '' : 'not validated'),
   });
   return {
@@ -120,10 +120,10 @@ export const machinesValidate = onPrevention(async (prevention, session, input) 
     done: async () => (await machinesOf(prevention.crowdsec, session.signal)).some((one) => one.name === name && one.validated),
   });
   if (session.dryRun) return { message: 'Dry run: no machine was validated.' };
-  return { message: `The machine ${name} may log in and report.`, data: { validated: name } };
+  return { message: `The machine ${name} can now log in and report.`, data: { validated: name } };
 });
 
 export const machinesDelete = deleteNamed<Machine>('machine', machinesOf, (_, machines) => [
-  'Its alerts are no longer accepted until it is registered again.',
-  ...(machines.length === 1 ? ['It is the only one: nothing is analysed then, and cscli here loses its own login with it.'] : []),
+  'The alerts of this machine are rejected until it is registered again.',
+  ...(machines.length === 1 ? ['This is the only machine: no logs will be analysed, and cscli on this host loses its own login.'] : []),
 ]);

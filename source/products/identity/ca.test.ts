@@ -180,7 +180,7 @@ describe('issuing a certificate', () => {
     try {
       await expect(issue(['old.lan'])).rejects.toMatchObject({
         code: 'failed.authority',
-        message: expect.stringContaining('provisioner admin has another password than its keys'),
+        message: expect.stringContaining('password of the provisioner admin differs'),
         remedy: expect.stringContaining('step ca provisioner add admin --type JWK --create --password-file /home/step/secrets/password'),
       });
     } finally {
@@ -225,7 +225,7 @@ describe('inspecting a certificate', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     await expect(inspect(`127.0.0.1:${port}`)).rejects.toMatchObject({
-      message: expect.stringContaining('nas.lan, 192.168.1.10, and not 127.0.0.1'),
+      message: expect.stringContaining('nas.lan, 192.168.1.10, but not 127.0.0.1'),
     });
     await new Promise((resolve) => server.close(resolve));
     await expect(inspect(`127.0.0.1:${port}`)).rejects.toMatchObject({ code: 'unreachable.page' });

@@ -49,8 +49,7 @@ export const caIssue: Procedure = async (session, input, context) => {
       const [certificate] = await certificatesIn(pem);
       if (!certificate) throw new Fault('failed.authority', 'The response is not a certificate.', `Check the log of ${id}.`);
       const wrong = wrongText(checkCertificate(certificate, { authorities: roots, chain: [...chain, ...(await certificatesIn(pem))] }));
-      if (wrong !== '')
-        throw new Fault('failed.authority', `The issued certificate is not valid: ${wrong}.`, 'Nothing was written but the key.');
+      if (wrong !== '') throw new Fault('failed.authority', `The issued certificate is not valid: ${wrong}.`, 'Only the key was written.');
       await host.files.write(grant, file, Buffer.from(pem), { mode: 0o644 });
       return certificate.validTo;
     },
@@ -59,7 +58,7 @@ export const caIssue: Procedure = async (session, input, context) => {
   if (made === undefined)
     return { message: `${file} already exists and is valid for these names.`, data: { certificate: file, key: keyFile, names } };
   return {
-    message: `${first} has a certificate until ${cleanLine(made)}: ${file}, its key ${keyFile}. To renew it, run the same command before then.`,
+    message: `${first} has a certificate until ${cleanLine(made)}: ${file}, key ${keyFile}. To renew it, run the same command before then.`,
     data: { certificate: file, key: keyFile, names, until: made },
   };
 };
@@ -82,7 +81,7 @@ async function requestFor(grant: Grant, host: Host, keyFile: string, names: read
     /not found/.test(words)
       ? 'The host has no openssl, which is required to create the key.'
       : `No key was created in ${keyFile}: ${words.replace(/\.$/, '')}.`,
-    /not found/.test(words) ? 'Install openssl on the host.' : 'Check its permissions.',
+    /not found/.test(words) ? 'Install openssl on the host.' : 'Check the permissions of the folder.',
   );
 }
 
@@ -103,8 +102,8 @@ async function askOrder(session: Session, input: FlowInput): Promise<{ names: re
     code: 'usage.name',
     remedy: 'For example nas.lan',
     label: 'Names (comma-separated)',
-    help: 'Host names and IP addresses; the file is named after the first one. *.lan covers all names below it.',
-    check: (text) => partsOf(text).map(nameProblem).find(Boolean) ?? (partsOf(text).length === 0 ? 'Type a name.' : undefined),
+    help: 'Host names and IP addresses; the first one names the file. *.lan covers all names below it.',
+    check: (text) => partsOf(text).map(nameProblem).find(Boolean) ?? (partsOf(text).length === 0 ? 'Enter a name.' : undefined),
   });
   const folder = await argumentOrPrompt(session, {
     id: 'folder',
@@ -117,19 +116,19 @@ async function askOrder(session: Session, input: FlowInput): Promise<{ names: re
   });
   const days = Number(optionOf(input, 'days') ?? usualDays);
   if (!Number.isInteger(days) || days < 1 || days > 3650)
-    throw new Fault('usage.days', 'A certificate is valid for a whole number of days.', 'For example --days 30');
+    throw new Fault('usage.days', '--days must be a whole number from 1 to 3650.', 'For example: --days 30');
   return { names: partsOf(names), folder: folder.replace(/\/$/, ''), days };
 }
 
 function nameProblem(name: string): string | undefined {
   if (isAddress(name) || /^(?:\*\.)?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i.test(name)) return undefined;
-  return `${cleanLine(name)} is neither a name of a host nor an IP address.`;
+  return `${cleanLine(name)} is neither a host name nor an IP address.`;
 }
 
 function folderProblem(folder: string): string | undefined {
   return folder.startsWith('/') && posix.normalize(folder) === folder.replace(/(.)\/$/, '$1') && cleanLine(folder) === folder
     ? undefined
-    : 'An absolute path, without .. in it.';
+    : 'Use an absolute path without "..".';
 }
 
 const dialLimitMs = 10_000;
@@ -147,7 +146,7 @@ export const caInspect: Procedure = async (session, input, context) => {
     name === undefined
       ? await inFile(host, written, session.signal)
       : await behind(host, { name, port: Number(port), shown: written }, session.signal);
-  if (!certificate) throw new Fault('usage.certificate', 'It contains no certificate.', 'Name a file in PEM.');
+  if (!certificate) throw new Fault('usage.certificate', `${cleanLine(written)} contains no certificate.`, 'Use a PEM file.');
   const items = checkCertificate(certificate, { authorities: roots, chain: [...above, ...intermediate], name });
   for (const item of items) session.show({ kind: 'item', ...item });
   const wrong = wrongText(items);
@@ -176,7 +175,7 @@ function askWhich(session: Session, input: FlowInput): Promise<string> {
       remedy: 'For example nas.lan:443 or /etc/ssl/nas.lan.crt',
       label: 'Certificate',
       help: 'A file on the host, or name:port of a TLS server.',
-      check: (text) => (text.startsWith('/') || addressed.test(text) ? undefined : 'An absolute path, or name:port.'),
+      check: (text) => (text.startsWith('/') || addressed.test(text) ? undefined : 'Use an absolute path or name:port.'),
     }),
   );
 }
@@ -200,7 +199,7 @@ async function behind(host: Host, { name, port, shown }: { name: string; port: n
     signal.throwIfAborted();
     throw new Fault(
       'unreachable.page',
-      `${cleanLine(shown)} shows no certificate: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`,
+      `${cleanLine(shown)} presented no certificate: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`,
       'Check the name, the port, and that it uses TLS.',
       { cause: thrown },
     );

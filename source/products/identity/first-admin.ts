@@ -26,21 +26,21 @@ export const firstAdmin: Procedure = async (session, input, context) => {
   for (const line of guideOf(component, address, { title: asks ? '' : task.title, detail: task.detail }))
     session.show({ kind: 'text', text: line });
   const data = { address, done: false };
-  if (task.by === 'observed') return { message: `${stays.message} It disappears from the list when it is done.`, data };
-  if (!session.attended) return { message: `${stays.message} Then: quarterdeck tasks ${id} ${task.id}`, data };
+  if (task.by === 'observed') return { message: `${stays.message} The task is removed from the list when it is done.`, data };
+  if (!session.attended) return { message: `${stays.message} Then run: quarterdeck tasks ${id} ${task.id}`, data };
   const chosen = await unlessCancelled(session, stays, () =>
     session.ask.choice({
       id: 'done',
       label: `${task.title.replace(/\.$/, '')}`,
       choices: [
         { value: 'yes', label: 'Done' },
-        { value: 'later', label: 'Later', detail: 'it stays on the list' },
+        { value: 'later', label: 'Later', detail: 'the task stays on the list' },
       ],
     }),
   );
   if (chosen === 'later') return { message: stays.message, data };
   await confirmTask(new EngineScope(session, context, input.engineName), component, task);
-  if (session.dryRun) return { message: 'Dry run: nothing was written down.' };
+  if (session.dryRun) return { message: 'Dry run: nothing was recorded.' };
   return { message: `${id}: "${task.title}" is done.`, data: { address, done: true } };
 };
 
@@ -50,8 +50,8 @@ function guideOf(
   address: string,
   { title, detail }: { title: string; detail: string },
 ): string[] {
-  if (url === undefined) return [title, detail, 'Its page is not published: set a site at the reverse proxy, or a port.'].filter(Boolean);
+  if (url === undefined) return [title, detail, 'The page is not published: set a site at the reverse proxy, or a port.'].filter(Boolean);
   const tunnel = `From another machine: quarterdeck tunnel ${id}`;
-  const plain = speaks === 'vaultwarden' ? `Browsers refuse its encryption on plain http, unless it is localhost. ${tunnel}` : tunnel;
+  const plain = speaks === 'vaultwarden' ? `Browsers do not allow its encryption over plain http, except on localhost. ${tunnel}` : tunnel;
   return [title, detail, `Open ${cleanLine(address)}`, url.startsWith('https://') ? '' : plain].filter(Boolean);
 }

@@ -34,8 +34,8 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     offline: true,
     flags: {
       issuer: { meaning: 'expected issuer; its keys are fetched from it', value: 'URL' },
-      audience: { meaning: 'for whom it must be', value: 'NAME' },
-      keys: { meaning: 'address of its keys (JWKS), if the issuer does not provide it', value: 'URL' },
+      audience: { meaning: 'expected audience', value: 'NAME' },
+      keys: { meaning: 'URL of the keys (JWKS), if the issuer does not list it', value: 'URL' },
     },
     load: async () => (await import('./oidc.ts')).tokenInspect,
   },
@@ -59,7 +59,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     flags: {
       bind: { meaning: 'DN of a user with write access (default: the administrator)', value: 'DN' },
       name: { meaning: 'full name', value: 'TEXT' },
-      email: { meaning: 'their mail address', value: 'ADDRESS' },
+      email: { meaning: 'email address of the user', value: 'ADDRESS' },
     },
     load: async () => (await import('./ldap-people.ts')).ldapAdd,
   },

@@ -43,7 +43,7 @@ export const ldapAdd: Procedure = async (session, input, context) => {
   const dn = `uid=${person.uid},ou=people,${base}`;
   try {
     if (session.dryRun) {
-      return dryRunOf(session, `add ${dn}, and set a password that is prompted for.`, `the users of ${id} were not changed.`);
+      return dryRunOf(session, `prompt for a password, add ${dn}, and set its password.`, `the users of ${id} were not changed.`);
     }
     const password = await unlessCancelled(session, left, () =>
       promptNewPassword(session, `Password of ${person.uid}`, `Sends LDAP add ${dn}, then password modify (RFC 3062).`),
@@ -65,12 +65,12 @@ export const ldapAdd: Procedure = async (session, input, context) => {
     if (!(await opens(endpoint, dn, password.value, session.signal))) {
       throw new Fault(
         'failed.directory',
-        `${person.uid} is in ${id}, and cannot log in with the password that was set.`,
-        'Check the log of the directory, and set another one.',
+        `${person.uid} was added to ${id}, but cannot log in with the password that was set.`,
+        'Check the log of the directory, and set another password.',
       );
     }
-    await showGenerated(session, person.uid, password);
-    return { message: `${person.uid} is in ${id}, and was seen to log in.`, data: { dn } };
+    await showMadeUp(session, person.uid, password);
+    return { message: `${person.uid} was added to ${id}, and the login works.`, data: { dn } };
   } finally {
     await directory.close();
   }
@@ -101,10 +101,10 @@ async function openDirectory(session: Session, input: FlowInput, context: FlowCo
     if (await directory.logIn(dn, password)) return open;
     throw new Fault(
       'refused.login',
-      `${id} rejects the ${isKept ? 'stored password' : 'password'} of ${cleanLine(dn)}${isKept ? ': it was changed since' : ''}.`,
+      `${id} rejects the ${isKept ? 'stored password' : 'password'} of ${cleanLine(dn)}${isKept ? ': it was changed after it was stored' : ''}.`,
       isKept
-        ? 'Type the current one; the stored one is the initial password of the directory.'
-        : 'Directories lock accounts after a few attempts: check the password before the next one.',
+        ? 'Enter the current password; the stored one is the initial password of the directory.'
+        : 'Directories lock accounts after a few attempts: check the password before you try again.',
     );
   } catch (thrown) {
     await directory.close();
@@ -126,9 +126,8 @@ async function askBindPassword(
   const typed = await session.ask.secret({
     id: 'bind-password',
     label: `Password of ${cleanLine(dn)}`,
-    help:
-      name === undefined ? 'Password of a user with this permission.' : 'Leave empty to use the stored one. To use another user: --bind.',
-    check: (text) => (text === '' && name === undefined ? 'Type it, or press Esc to cancel.' : undefined),
+    help: name === undefined ? 'Password of this user.' : 'Leave empty to use the stored password. To use another user: --bind.',
+    check: (text) => (text === '' && name === undefined ? 'Enter the password, or press Esc to cancel.' : undefined),
   });
   if (typed !== '' || name === undefined) return { password: typed, isKept: false };
   const kept = await (await context.vault(session)).read(name, session.signal);
@@ -139,7 +138,7 @@ async function askBindPassword(
   throw new Fault(
     'usage.answer',
     `No password of ${cleanLine(dn)} is stored.`,
-    `Type it, or store it: quarterdeck secrets set ${name.split('/').slice(1).join(' ')}`,
+    `Enter it when prompted, or store it: quarterdeck secrets set ${name.split('/').slice(1).join(' ')}`,
   );
 }
 
@@ -151,7 +150,7 @@ async function askPerson(session: Session, input: FlowInput): Promise<Omit<NewPe
   });
   const displayName = await argumentOrPrompt(session, {
     ...{ id: 'name', label: 'Full name', given: optionOf(input, 'name'), initial: uid },
-    check: (text) => (text.trim() === '' ? 'Enter a name.' : undefined),
+    check: (text) => (text.trim() === '' ? 'A name is required.' : undefined),
     ...{ code: 'usage.user', remedy: 'Pass another name: --name NAME.' },
   });
   const mail = await argumentOrPrompt(session, {
@@ -167,5 +166,5 @@ async function askPerson(session: Session, input: FlowInput): Promise<Omit<NewPe
 function uidProblem(text: string): string | undefined {
   return /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text.trim())
     ? undefined
-    : 'Letters, digits and . _ - only, beginning with a letter or a digit.';
+    : 'Use only letters, digits and . _ -, and start with a letter or a digit.';
 }

@@ -35,14 +35,14 @@ export const oidcCheck: Procedure = async (session, input, context) => {
   const odd = items.filter(({ state }) => state === 'warning');
   const data = { path, issuer: document['issuer'], items };
   if (wrong !== '') {
-    const remedy = 'Most often its public address is not set, or the proxy does not pass X-Forwarded-Proto.';
-    throw new Fault('failed.discovery', `Clients will refuse ${component.id}: ${wrong}.`, remedy);
+    const remedy = 'Check that its public address is set and that the proxy passes X-Forwarded-Proto.';
+    throw new Fault('failed.discovery', `Clients will reject ${component.id}: ${wrong}.`, remedy);
   }
   return {
     message:
       odd.length === 0
-        ? `The discovery of ${component.id} is right.`
-        : `The discovery of ${component.id} works; check: ${odd.map(({ title }) => title.toLowerCase()).join(', ')}.`,
+        ? `The OIDC discovery of ${component.id} is valid.`
+        : `The OIDC discovery of ${component.id} works, with warnings: ${odd.map(({ title }) => title.toLowerCase()).join(', ')}.`,
     data,
   };
 };
@@ -63,7 +63,7 @@ async function documentPath(session: Session, entry: CatalogEntry, word: string 
       remedy: 'Name another one.',
       label: `${inputName}`,
       help: named.inputs[inputName]?.description ?? '',
-      check: (text) => (/^[\w.-]+$/.test(text) ? undefined : 'Letters, digits, dots and dashes only.'),
+      check: (text) => (/^[\w.-]+$/.test(text) ? undefined : 'Use only letters, digits, dots and dashes.'),
     });
     return (named.http?.path ?? '').replace(`<${inputName}>`, encodeURIComponent(given));
   }
@@ -79,14 +79,14 @@ async function readBehindProxy(endpoint: HttpEndpoint, path: string, site: URL |
   if (status === 404)
     throw new Fault(
       'failed.discovery',
-      `Nothing found at ${cleanLine(path)}.`,
-      'Name the realm or the application: it may be another one.',
+      `No discovery document found at ${cleanLine(path)}.`,
+      'Check the name of the realm or application.',
     );
   const document = objectOf(json);
   if (status === 200 && document) return document;
   throw new Fault(
     'failed.discovery',
-    `${endpoint.shown} answers ${cleanLine(path)} with status ${status}, and not with a JSON document.`,
+    `${endpoint.shown} returned status ${status} without a JSON document for ${cleanLine(path)}.`,
     'Check its log.',
   );
 }
@@ -95,8 +95,8 @@ export const tokenInspect: Procedure = async (session, input, context) => {
   if (input.words.length > 0) {
     throw new Fault(
       'usage.token',
-      'A token does not belong on a command line: everybody on the machine can read that.',
-      'Type it when prompted, or pipe it in: --answers - accepts {"token": "..."}.',
+      'A token must not be passed on the command line, where other users of this machine can read it.',
+      'Enter it when prompted, or pipe it in: --answers - accepts {"token": "..."}.',
     );
   }
   const typed = await unlessCancelled(session, 'No token was checked.', () =>
@@ -117,12 +117,12 @@ export const tokenInspect: Procedure = async (session, input, context) => {
   session.show({ kind: 'table', columns: ['CLAIM', 'VALUE', 'MEANING'], rows: claimRows(seen.claims) });
   for (const item of seen.items) session.show({ kind: 'item', ...item });
   if (seen.verdict === 'refused') {
-    throw new Fault('refused.token', `This token is not to be believed: ${wrongText(seen.items)}.`, 'Request a new one from its issuer.');
+    throw new Fault('refused.token', `Do not trust this token: ${wrongText(seen.items)}.`, 'Request a new one from its issuer.');
   }
   return {
     message:
       seen.verdict === 'valid'
-        ? 'The token is right: signed by its issuer, and not expired.'
+        ? 'The token is valid: signed by its issuer and not expired.'
         : 'The token has no problems, but its signature was not verified: do not trust it yet.',
     data: { verdict: seen.verdict, header: seen.header, claims: seen.claims, items: seen.items },
   };
@@ -169,12 +169,12 @@ async function fetchJson(host: Host, address: string, signal: AbortSignal): Prom
   const { url, shown } = endpoint;
   const http = new HttpClient(endpoint, {
     secrets: undefined,
-    unreachable: { code: 'unreachable.page', who: shown, remedy: 'Check the address, and that this machine reaches it.' },
+    unreachable: { code: 'unreachable.page', who: shown, remedy: 'Check the address, and that this machine can reach it.' },
   });
   const headers = { accept: 'application/json', host: url.host };
   const answer = await http.send({ method: 'GET', path: `${url.pathname}${url.search}`, headers }, signal);
-  const refused = (why: string) => new Fault('failed.page', `${cleanLine(url.href)} answered with ${why}.`, 'Check the address.');
-  if (answer.status !== 200 || !answer.whole) throw refused(`status ${answer.status}${answer.whole ? '' : ', and more than is read'}`);
+  const refused = (why: string) => new Fault('failed.page', `${cleanLine(url.href)} returned ${why}.`, 'Check the address.');
+  if (answer.status !== 200 || !answer.whole) throw refused(`status ${answer.status}${answer.whole ? '' : ', too large a response'}`);
   const document = parsedJson(answer.text);
   if (document === undefined) throw refused('a response that is not JSON');
   return document;
@@ -183,5 +183,5 @@ async function fetchJson(host: Host, address: string, signal: AbortSignal): Prom
 async function fetchKeys(host: Host, at: string, signal: AbortSignal): Promise<JSONWebKeySet> {
   const keys = objectOf(await fetchJson(host, at, signal))?.['keys'];
   if (Array.isArray(keys)) return { keys };
-  throw new Fault('failed.page', `No keys at ${cleanLine(at)}.`, 'Name the address of the key set: --keys URL');
+  throw new Fault('failed.page', `No keys at ${cleanLine(at)}.`, 'Pass the URL of the key set: --keys URL');
 }

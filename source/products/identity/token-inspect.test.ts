@@ -66,7 +66,7 @@ describe('inspecting a token (R43)', () => {
   test('one that is right is verified with the keys of its issuer', async () => {
     operator({ token: [`Bearer ${await sign()}`] });
     const { message, data } = await run({ issuer: url, audience: 'feeds' });
-    expect(message).toMatch(/^The token is right/);
+    expect(message).toMatch(/^The token is valid/);
     expect(data).toMatchObject({ verdict: 'valid', claims: { sub: 'mara' } });
     expect(asked.map(({ path }) => path)).toEqual(['/.well-known/openid-configuration', '/certs']);
   });
@@ -161,7 +161,7 @@ describe('the discovery of a provider (R37)', () => {
     document = right(`${site}/realms/home`);
     operator({});
     const { message } = await fixture.run(oidcCheck, component, { words: ['home'] });
-    expect(message).toBe(`The discovery of ${id} is right.`);
+    expect(message).toBe(`The OIDC discovery of ${id} is valid.`);
     expect(asked).toEqual([
       { path: '/realms/home/.well-known/openid-configuration', host: 'id.home.example.org' },
       { path: '/certs', host: 'id.home.example.org' },
@@ -173,7 +173,7 @@ describe('the discovery of a provider (R37)', () => {
     operator({});
     await expect(fixture.run(oidcCheck, component)).rejects.toMatchObject({
       code: 'failed.discovery',
-      message: expect.stringContaining('http://127.0.0.1:8080/realms/master is not https'),
+      message: expect.stringContaining('http://127.0.0.1:8080/realms/master does not use https'),
     });
   });
 

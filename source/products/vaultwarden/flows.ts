@@ -14,7 +14,7 @@ export const vaultwardenFlows = lazyFlows({ about: 'component', speaks: 'vaultwa
     verb: 'admin-token',
     title: 'Replace the admin token',
     summary:
-      'Creates a new admin token and shows it once. The vault receives only its argon2id hash. Then verifies that the new token works and the old one does not.',
+      'Creates a new admin token and shows it once. The vault receives only its argon2id hash. The command then verifies that the new token works and the old one does not.',
     right: 'reveal',
     load: async () => (await import('./password-vault.ts')).adminToken,
   },

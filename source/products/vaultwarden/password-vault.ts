@@ -36,7 +36,7 @@ export const closeSignups: Procedure = async (session, input, context) => {
   const ready = await planComponent(one.facts, answers, { kind: 'change' });
   const review = reviewOf(ready.plan, ready.findings);
   const choice = await session.review({ ...review, actions: review.actions.filter((action) => action.id !== 'edit'), id: 'signups' });
-  if (session.dryRun) return { message: `Dry run: signups of ${id} are open.`, data: planData(ready) };
+  if (session.dryRun) return { message: `Dry run: signups of ${id} were not closed.`, data: planData(ready) };
   if (choice !== 'apply') throw cancelled(stillOpen(id));
   const { run } = await applyPlans([ready]);
   session.progress({ id: 'signups', label: 'Checking that the vault rejects new accounts' });
@@ -77,14 +77,14 @@ async function askFirst(session: Session, id: string): Promise<void> {
 /** Asks the running vault: the setting in a file may not be in effect (R20). Throws `unreachable.component` and `failed.vault`. */
 async function areOpen(session: Session, context: FlowContext, engineName: string, id: string): Promise<boolean> {
   const entry = context.catalog.get(id);
-  if (!entry) throw new Fault('usage.component', `${id} is not a known password vault.`, 'Name one: quarterdeck catalog list');
+  if (!entry) throw new Fault('usage.component', `${id} is not a known password vault.`, 'List components: quarterdeck catalog list');
   const target = await targetOf(context, engineName, entry, session.signal);
   const http = new HttpClient(httpEndpointOf(target, entry.api?.port ?? 'web'), { secrets: undefined });
   const { status, json } = await http.send({ method: 'GET', path: '/api/config' }, session.signal);
   const closed = objectOf(objectOf(json)?.['settings'])?.['disableUserRegistration'];
   if (status !== 200 || typeof closed !== 'boolean') {
     const message = `${id} does not report whether signups are open (status ${status}).`;
-    throw new Fault('failed.vault', message, 'Check its page: releases before 1.32 do not report it.');
+    throw new Fault('failed.vault', message, 'Check its web UI: releases before 1.32 do not report it.');
   }
   return !closed;
 }
@@ -92,8 +92,8 @@ async function areOpen(session: Session, context: FlowContext, engineName: strin
 function savedElsewhere(id: string): Fault {
   return new Fault(
     'failed.signups',
-    `${signupsVariable} is "false", and ${id} still accepts new accounts: a value saved on its admin page overrides the setting.`,
-    'Open /admin, General settings, clear "Allow new signups", and save.',
+    `${signupsVariable} is "false", but ${id} still accepts new accounts: a value saved on its admin page overrides the setting.`,
+    'Open /admin, clear "Allow new signups" under General settings, and save.',
   );
 }
 
@@ -109,7 +109,7 @@ export const adminToken: Procedure = async (session, input, context) => {
   const { facts } = await deployed(scope, id);
   const field = fieldOf(facts.entry, tokenVariable);
   if (!field || !context.applySecrets)
-    throw new Fault('usage.component', `${id} has no admin token that could be replaced here.`, 'Its secrets: quarterdeck secrets list');
+    throw new Fault('usage.component', `${id} has no admin token that can be replaced here.`, 'List secrets: quarterdeck secrets list');
   if (!session.attended && !session.dryRun) {
     throw new Fault(
       'refused.unattended',
@@ -160,7 +160,7 @@ async function deliver(session: Session, token: string, id: string): Promise<voi
     session.ask.choice({
       id: 'kept',
       label: 'Save the new token in your password manager',
-      help: 'It is shown only once: Quarterdeck stores only its hash.',
+      help: 'The token is shown only once: Quarterdeck stores only its hash.',
       reveals: { label: `New admin token of ${id}`, value: token },
       choices: [{ value: 'yes', label: 'Saved; apply it' }],
       initial: 'yes',

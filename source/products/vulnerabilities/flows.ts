@@ -5,7 +5,7 @@ export const vulnerabilityFlows = lazyFlows({ about: 'host', offline: true }, [
     verb: 'vulnerabilities import',
     title: 'Import a vulnerability report',
     summary:
-      'Imports scanner findings from JSON of Trivy or Grype, SARIF, or CSV of OpenVAS and others, and compares them with known ones: new, known, gone. Earlier decisions are kept.',
+      'Imports scanner findings from JSON (Trivy or Grype), SARIF, or CSV (OpenVAS and others), and compares them with the known ones: new, known or gone. Earlier decisions are kept.',
     ...resumable('operate'),
     usage: '[FILE]',
     flags: {
@@ -24,9 +24,9 @@ export const vulnerabilityFlows = lazyFlows({ about: 'host', offline: true }, [
     usage: '[WORD...]',
     flags: {
       band: { meaning: 'critical, high, medium, low, none or unknown; repeatable', value: 'BAND', repeats: true },
-      late: { meaning: 'only overdue ones and expired acceptances' },
-      open: { meaning: 'only undecided ones' },
-      limit: { meaning: 'so many lines (100); --json has no such limit', value: 'NUMBER' },
+      late: { meaning: 'only overdue vulnerabilities and expired acceptances' },
+      open: { meaning: 'only undecided vulnerabilities' },
+      limit: { meaning: 'maximum number of lines (default: 100); does not limit --json', value: 'NUMBER' },
     },
     load: async () => (await import('./vulnerabilities-list.ts')).vulnerabilitiesList,
   },
@@ -40,8 +40,8 @@ export const vulnerabilityFlows = lazyFlows({ about: 'host', offline: true }, [
     flags: {
       as: { meaning: 'fix, accept, false-positive, or open to revert a decision; applies to all matches', value: 'WHAT' },
       reason: { meaning: 'why', value: 'TEXT' },
-      until: { meaning: 'last day of its validity', value: 'DAY' },
-      everywhere: { meaning: 'for this package wherever it is found' },
+      until: { meaning: 'last day on which the decision is valid', value: 'DAY' },
+      everywhere: { meaning: 'apply to this package wherever it is found' },
     },
     load: async () => (await import('./vulnerabilities-decide.ts')).vulnerabilitiesDecide,
   },

@@ -30,7 +30,7 @@ export const vulnerabilitiesDecide: Procedure = async (session, input, context) 
   if (input.options['as'] !== undefined) return decideAtOnce(session, input, book, wanted);
   const groups = groupByPackage(wanted.filter(isUndecided));
   if (groups.length > 0) return decideEach(session, book, { groups, componentOf });
-  const message = wanted.length === 0 ? 'No matches.' : 'All of it was decided about.';
+  const message = wanted.length === 0 ? 'No matches.' : 'All matches have a decision.';
   return { message, data: { decided: 0, left: 0 } };
 };
 
@@ -46,7 +46,7 @@ async function decideEach(
   let acts = 0;
   const kept = () => {
     const left = total - decided;
-    const rest = left === 0 ? 'none left' : `${numberText(left)} ${left === 1 ? 'is' : 'are'} left`;
+    const rest = left === 0 ? 'none left' : `${numberText(left)} left`;
     return `${countText(decided, 'decision')} saved; ${rest}.`;
   };
   for (const group of groups) {
@@ -89,16 +89,16 @@ async function askVerdict(session: Session, group: PackageGroup, where: string):
   const fixed = [...new Set(group.all.map(({ fixedIn }) => fixedIn).filter(Boolean))];
   const what = await session.ask.choice({
     id: 'decide',
-    label: cleanLine(`${group.package} in ${where}: ${vulnerabilitiesText(group.all.length)}, the worst ${worst.band}${late(worst)}`),
+    label: cleanLine(`${group.package} in ${where}: ${vulnerabilitiesText(group.all.length)}, up to ${worst.band}${late(worst)}`),
     help: cleanLine(
       fixed.length > 0
-        ? `Fixed in ${fixed.slice(0, 3).join('; ')}: an update of the image or the package brings it.`
-        : 'No version mends it yet.',
+        ? `Fixed in ${fixed.slice(0, 3).join('; ')}. Update the image or the package.`
+        : 'No fixed version is available yet.',
     ),
     choices: [
-      { value: 'fix', label: 'Fix it by a day' },
-      { value: 'accept', label: 'Accept it until a day', detail: 'with a reason' },
-      { value: 'false-positive', label: 'It is a false positive', detail: 'with a reason' },
+      { value: 'fix', label: 'Fix it by a date' },
+      { value: 'accept', label: 'Accept it until a date', detail: 'with a reason' },
+      { value: 'false-positive', label: 'Mark as a false positive', detail: 'with a reason' },
       { value: 'skip', label: 'Not now' },
       { value: 'stop', label: 'Stop here', detail: 'decisions are saved' },
     ],
@@ -112,14 +112,14 @@ async function askReasonAndDay(session: Session, what: What, worst: Triaged, now
     id: 'reason',
     label: what === 'accept' ? 'Reason for accepting it' : 'Reason for a false positive',
     help: 'A reason is required.',
-    check: (text: string) => (text.trim().length < 3 ? 'Write a few words.' : undefined),
+    check: (text: string) => (text.trim().length < 3 ? 'Enter at least 3 characters.' : undefined),
   };
   const reason = what === 'fix' ? '' : cleanLine((await session.ask.text(question)).trim());
   if (what === 'false-positive') return { what, reason };
   const until = await session.ask.text({
     id: 'until',
     label: what === 'fix' ? 'Fix by' : 'Accept until',
-    help: what === 'fix' ? 'After that day it counts as overdue.' : 'After that day it is undecided again.',
+    help: what === 'fix' ? 'Overdue after that day.' : 'Undecided again after that day.',
     initial: suggestedDay(what, worst, nowMs),
     check: (text) => dayProblem(text, nowMs),
   });
@@ -130,7 +130,7 @@ async function decideAtOnce(session: Session, input: FlowInput, book: TriageBook
   const nowMs = Date.now();
   const verdict = verdictOf(input, nowMs);
   if (input.words.length === 0 && input.options['band'] === undefined)
-    throw new Fault('usage.words', 'A decision about everything is none.', 'Name a vulnerability, a package or a component.');
+    throw new Fault('usage.words', 'A decision cannot apply to all vulnerabilities.', 'Name a vulnerability, a package or a component.');
   if (wanted.length === 0)
     throw new Fault(
       'usage.vulnerability',
@@ -165,9 +165,9 @@ function verdictOf({ options }: FlowInput, nowMs: number): Verdict {
       'For example: --as accept --reason "not reachable" --until 2027-01-31',
     );
   if (what !== 'fix' && (typeof reason !== 'string' || reason.trim().length < 3))
-    throw new Fault('usage.reason', 'It needs a reason.', 'Add --reason "...".');
+    throw new Fault('usage.reason', `--as ${what} requires a reason.`, 'Add --reason "...".');
   if (what !== 'false-positive' && typeof until !== 'string')
-    throw new Fault('usage.until', what === 'fix' ? 'Fix by' : 'An acceptance requires an end date.', 'Add --until 2027-01-31.');
+    throw new Fault('usage.until', `--as ${what} requires a date.`, 'Add --until 2027-01-31.');
   const problem = typeof until === 'string' ? dayProblem(until, nowMs) : undefined;
   if (problem !== undefined) throw new Fault('usage.until', `--until: ${problem}`, 'For example: --until 2027-01-31');
   return {
@@ -201,7 +201,7 @@ function verdictText({ what, until, reason }: NonNullable<Verdict>): string {
   const words: Record<What, string> = {
     fix: `fix by ${until ?? ''}`,
     accept: `accept until ${until ?? ''}`,
-    'false-positive': 'call it a false positive',
+    'false-positive': 'mark as a false positive',
   };
   return reason === '' ? words[what] : `${words[what]} (${reason})`;
 }
@@ -215,5 +215,5 @@ function suggestedDay(what: What, { dueMs }: Triaged, nowMs: number): string {
 }
 
 function late({ standing }: Triaged): string {
-  return standing === 'overdue' ? ', overdue' : standing === 'lapsed' ? ', its acceptance is over' : '';
+  return standing === 'overdue' ? ', overdue' : standing === 'lapsed' ? ', acceptance expired' : '';
 }

@@ -30,7 +30,7 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
   session.show({ kind: 'text', text: `${cleanLine(file)}: ${report.format}, about ${subjectsText(report)}.` });
   const blind = oldFeedOf(report, nowMs);
   if (blind !== undefined)
-    session.show({ kind: 'item', id: 'feed', title: blind, state: 'warning', evidence: 'update it, and scan again' });
+    session.show({ kind: 'item', id: 'feed', title: blind, state: 'warning', evidence: 'update the database and scan again' });
   const counted = bands.map((band) => ({ band, count: report.vulnerabilities.filter((one) => one.band === band).length }));
   const found = counted.filter(({ count }) => count > 0);
   showList(session, found, { BAND: ({ band }) => band, FOUND: ({ count }) => numberText(count) }, { right: ['FOUND'] });
@@ -42,7 +42,7 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
     run: (grant) => book.import(grant, report, cleanLine(file), nowMs),
   });
   const counts = done ?? change;
-  const sentence = `${numberText(counts.added)} new, ${numberText(counts.stayed)} known before, ${numberText(counts.gone)} gone`;
+  const sentence = `${numberText(counts.added)} new, ${numberText(counts.stayed)} known, ${numberText(counts.gone)} gone`;
   const { all } = await book.read(nowMs);
   const subjects = new Set(report.subjects);
   const late = all.filter((one) => subjects.has(one.subject) && isLate(one)).length;
@@ -51,7 +51,7 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
   return {
     message: done
       ? `${what}: ${sentence}.${overdue} To decide about them: quarterdeck vulnerabilities decide`
-      : `Dry run: nothing was stored. It would be ${sentence}.`,
+      : `Dry run: nothing was stored (${sentence}).`,
     data: {
       ...{ format: report.format, subjects: report.subjects, ...counts, ignored: report.ignored, skipped: report.skipped },
       problems: report.problems.map((problem) => ({ file: cleanLine(file), ...problem })),
@@ -62,16 +62,16 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
 async function reportFile(session: Session, { words, stdin }: FlowInput): Promise<{ bytes: Uint8Array; file: string }> {
   const [word] = wordsUpTo(1, { words }, { takes: 'One report at a time', remedy: 'Run it once for each file.' });
   if (stdin) return { bytes: stdin, file: word ?? 'the input' };
-  const written = await argumentOrPrompt(session, {
-    ...{ id: 'file', given: word, code: 'usage.file', remedy: 'Name the report that the scanner wrote.' },
+  const written = await givenOrAsked(session, {
+    ...{ id: 'file', given: word, code: 'usage.file', remedy: 'Use a report file created by the scanner.' },
     label: 'Report',
-    help: 'A file of this machine: JSON of Trivy or Grype, SARIF, or CSV.',
-    check: (text) => (text.trim() === '' ? 'Name a file.' : undefined),
+    help: 'A file on this machine: JSON (Trivy or Grype), SARIF, or CSV.',
+    check: (text) => (text.trim() === '' ? 'Enter a file name.' : undefined),
   });
   const path = fileOf(written);
   const bytes = await localFiles.read(path, { signal: session.signal, limitBytes: fileLimitBytes });
   if (!bytes) {
-    throw new Fault('usage.file', `${cleanLine(path)} does not exist.`, 'Name the report that the scanner wrote.');
+    throw new Fault('usage.file', `${cleanLine(path)} does not exist.`, 'Use a report file created by the scanner.');
   }
   if (bytes.length >= fileLimitBytes) {
     throw new Fault(
@@ -90,8 +90,8 @@ function named(report: ScanReport, input: FlowInput): ScanReport {
   if (report.subjects.length > 1) {
     throw new Fault(
       'usage.subject',
-      `The report is about ${report.subjects.length} subjects, and --subject names one.`,
-      'Omit it: each subject has a name.',
+      `The report is about ${report.subjects.length} subjects, but --subject names only one.`,
+      'Omit --subject: the report names its subjects.',
     );
   }
   const name = cleanLine(subject.trim());
@@ -132,7 +132,7 @@ async function throwUnlessPartial(
   throw new Fault(
     'config.report',
     `${count} of ${cleanLine(file)} cannot be used; the first: ${first.message}`,
-    'Fix the file or create it again with the scanner. To import the valid entries: --partial',
+    'Fix the file or recreate it with the scanner. To import the valid entries: --partial',
     { where: { file: cleanLine(file), line: first.line, column: first.column } },
   );
 }

@@ -73,8 +73,8 @@ function jsonOf(one: Triaged, component: string | undefined): object {
 }
 
 function summaryText(wanted: readonly Triaged[], known: number): string {
-  if (known === 0) return 'Nothing was found by any scanner.';
-  if (wanted.length === 0) return `None of the ${numberText(known)} known ones match.`;
+  if (known === 0) return 'No scanner found any vulnerabilities.';
+  if (wanted.length === 0) return `None of the ${numberText(known)} known vulnerabilities match.`;
   const late = wanted.filter(isLate).length;
   const undecided = wanted.filter(isUndecided).length;
   return `${vulnerabilitiesText(wanted.length)}: ${numberText(late)} overdue, ${numberText(undecided)} undecided.`;
@@ -102,14 +102,14 @@ export const vulnerabilitiesReport: Procedure = async (session, input, context) 
   const content = Buffer.from(text);
   // Readable only by the owner: the report shows how to break in.
   const shown = await saveFile(session, { id: 'report', right: 'operate', path, content, what: bytesText(content.length) });
-  const message = shown === undefined ? 'Dry run: nothing was written.' : `The report is in ${shown}.`;
+  const message = shown === undefined ? 'Dry run: nothing was written.' : `Wrote the report to ${shown}.`;
   return { message, data: { file: fileOf(path), format } };
 };
 
 function formatOf({ words, options }: FlowInput): 'markdown' | 'json' {
-  const [word] = wordsUpTo(1, { words }, { takes: 'It is written to one file', remedy: 'Name one file.' });
+  const [word] = wordsUpTo(1, { words }, { takes: 'Write the report to one file', remedy: 'Name one file.' });
   const written = options['format'];
   if (written === undefined) return word !== undefined && /\.json$/i.test(word) ? 'json' : 'markdown';
   if (written === 'markdown' || written === 'json') return written;
-  throw new Fault('usage.format', `"${cleanLine(String(written))}" is not a format.`, 'Use markdown or json.');
+  throw new Fault('usage.format', `--format must be markdown or json, not "${cleanLine(String(written))}".`, 'For example: --format json');
 }

@@ -73,7 +73,7 @@ const standings = async () => {
 describe('import', () => {
   test('says what is new and what is overdue, and keeps it for nobody else to read', async () => {
     const { message, data } = await imported();
-    expect(message).toMatch(/^Imported: 3 new, 0 known before, 0 gone\. 1 is overdue\./);
+    expect(message).toMatch(/^Imported: 3 new, 0 known, 0 gone\. 1 is overdue\./);
     expect(data).toMatchObject({ format: 'Trivy JSON', subjects: ['nginx'], added: 3 });
     expect(rowsOf(fixture.operator.shown)).toEqual([
       ['critical', '1'],
@@ -113,7 +113,7 @@ describe('import', () => {
   test('in a dry run, nothing is kept', async () => {
     const file = await reported(nginx);
     fixture.policy = { ...fixture.policy, dryRun: true };
-    expect((await run(vulnerabilitiesImport, [file])).message).toMatch(/^Dry run: nothing was stored\. It would be 3 new/);
+    expect((await run(vulnerabilitiesImport, [file])).message).toMatch(/^Dry run: nothing was stored \(3 new/);
     await expect(run(vulnerabilitiesList)).rejects.toMatchObject({ code: 'failed.noReport' });
   });
 
@@ -181,17 +181,17 @@ describe('decide', () => {
     first.answers = { decide: ['accept'], reason: ['only on loopback'], until: [inDays(10)] };
     await expect(run(vulnerabilitiesDecide, [], {}, first)).rejects.toMatchObject({
       code: 'interrupted.cancelled',
-      message: '2 decisions saved; 1 is left.',
+      message: '2 decisions saved; 1 left.',
       remedy: expect.stringContaining('quarterdeck vulnerabilities decide'),
     });
     expect(first.asked.map(({ id }) => id)).toEqual(['decide', 'reason', 'until', 'decide']);
-    expect(first.asked[0]?.label).toBe('openssl in nginx: 2 vulnerabilities, the worst critical, overdue');
+    expect(first.asked[0]?.label).toBe('openssl in nginx: 2 vulnerabilities, up to critical, overdue');
     const second = new Triager();
     second.answers = { decide: ['fix'], until: [inDays(3)] };
     expect(await run(vulnerabilitiesDecide, [], {}, second)).toMatchObject({ message: '1 decision saved; none left.' });
     expect(second.asked[0]?.label).toMatch(/^zlib in nginx/);
     expect(await standings()).toEqual({ 'CVE-2026-1': 'accepted', 'CVE-2026-2': 'accepted', 'CVE-2026-3': 'fixing' });
-    expect((await run(vulnerabilitiesDecide)).message).toBe('All of it was decided about.');
+    expect((await run(vulnerabilitiesDecide)).message).toBe('All matches have a decision.');
   });
 
   test('unattended answers are taken in turn, and what they do not reach is left', async () => {

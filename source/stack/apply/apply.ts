@@ -92,7 +92,7 @@ async function startScript(grant: Grant, host: Host, { plans }: Transaction, scr
   if (answer === 'locked') throw lockedFault(await readLock(host, stackFolder, grant.signal));
   if (answer === 'changed') {
     const message = 'Another process has resumed this run in the meantime.';
-    throw new Fault('refused.runChanged', message, 'Check its current state, then decide again.');
+    throw new Fault('refused.runChanged', message, 'Check the state of the run before you continue.');
   }
   const [, stale] = /^failed stale (.*)$/.exec(answer) ?? [];
   if (stale !== undefined) {
@@ -101,11 +101,11 @@ async function startScript(grant: Grant, host: Host, { plans }: Transaction, scr
   }
   const output = cleanLine(Buffer.from(outcome.stderr).toString().trim().split('\n').at(-1) ?? '');
   const answers = [cleanLine(answer.replace(/^failed /, '')), output].filter(Boolean);
-  const reason = answers.join(': ') || `the shell ended with ${outcome.exitCode}`;
+  const reason = answers.join(': ') || `the shell exited with code ${outcome.exitCode}`;
   if (/no space left|disk quota/i.test(reason)) throw noSpaceFault(stackFolder, reason, host);
   const message = `Nothing was changed: the change could not be prepared in ${stackFolder}${onHost(host)}: ${reason}.`;
   const remount = 'Remount that filesystem for writing, or set another folder for the stack (stackFolder).';
-  const remedy = /read-only/i.test(reason) ? remount : 'Check its permissions, then try again.';
+  const remedy = /read-only/i.test(reason) ? remount : 'Check the permissions of that folder, then try again.';
   throw new Fault('failed.applyStart', message, remedy);
 }
 

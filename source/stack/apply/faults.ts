@@ -12,7 +12,7 @@ export function endedFault({ transaction, state, entries, summary, output }: Run
   if (/no space left on device|disk quota exceeded/i.test(last) && entries.at(-1)?.step.startsWith('place:'))
     return noSpaceFault(stackFolder, summary, host);
   const log = `${runFolder(stackFolder, transaction.run)}/output.log${onHost(host)}`;
-  const remedy = `Finish or undo it: quarterdeck recover. The output of its programs is in ${log}.`;
+  const remedy = `Finish or undo the change: quarterdeck recover. The output is in ${log}.`;
   return new Fault(state === 'failed' ? 'failed.apply' : 'failed.applyStopped', [summary, last].filter(Boolean).join('\n'), remedy);
 }
 
@@ -29,22 +29,22 @@ export function lockedFault(lock: Pick<LockHolder, 'by' | 'since' | 'run'> | und
   const doing = { backup: 'backing up', restore: 'restoring', rotation: 'rotating a secret of' }[what];
   if (doing !== undefined) {
     const message = `${cleanLine(by)} has been ${doing} ${cleanLine(component)} since ${cleanLine(since)}.`;
-    return new Fault('refused.locked', message, 'Wait until that is done, then try again.');
+    return new Fault('refused.locked', message, 'Wait until it is done, then try again.');
   }
   const message = `${cleanLine(by)} has been changing this stack since ${cleanLine(since)}${run === '' ? '' : ` (run ${cleanLine(run)})`}.`;
-  return new Fault('refused.locked', message, 'Wait until that is done, then plan again.');
+  return new Fault('refused.locked', message, 'Wait until it is done, then plan again.');
 }
 
 export function continuesFault(cause: unknown): Fault {
   const message = 'The change is no longer watched, but it continues on the host.';
-  return new Fault('interrupted.applying', message, 'The next start shows its result.', { cause });
+  return new Fault('interrupted.applying', message, 'Quarterdeck shows the result when it is next started.', { cause });
 }
 
 export const onHost = ({ link, name }: Host): string => (link ? ` on ${cleanLine(name)}` : '');
 
 export function noSpaceFault(stackFolder: string, reason: string, host: Host): Fault {
   const message = `No space left on the filesystem of ${stackFolder}${onHost(host)}; its files were not changed. ${reason}`;
-  return new Fault('failed.noRoom', message, 'Free some space on it, then try again.');
+  return new Fault('failed.noRoom', message, 'Free some space on that filesystem, then try again.');
 }
 
 export function stackFolderOf(plans: readonly Plan[]): string {

@@ -65,7 +65,7 @@ export async function undoRun(
   const startedPlans = plans.filter(({ component }) => started.has(component));
   const evidence = await reasonsAgainstUndo(options.engine, startedPlans, grant.signal);
   if (evidence.length > 0) {
-    const remedy = snapshotRemedy(run.transaction) ?? 'Repair it and finish the run, or restore an earlier backup.';
+    const remedy = snapshotRemedy(run.transaction) ?? 'Repair the component and finish the run, or restore an earlier backup.';
     throw new Fault('refused.rollbackUnsafe', `Rolling back is not safe: ${evidence.join(' ')}`, remedy);
   }
   const pinned: Record<string, string> = {};
@@ -92,7 +92,7 @@ export async function undoRun(
 export function snapshotRemedy({ backups = {} }: Pick<Transaction, 'backups'>): string | undefined {
   const commands = Object.entries(backups).map(([component, { stamp }]) => `quarterdeck restore ${component} --snapshot ${stamp}`);
   if (commands.length === 0) return undefined;
-  return `Repair it and finish the run, or restore the earlier backup with its data, image and files: ${commands.join('; ')}.`;
+  return `Repair the component and finish the run, or restore the earlier backup with its data, image and files: ${commands.join('; ')}.`;
 }
 
 export async function markVerified(grant: Grant, host: Host, transaction: Transaction): Promise<void> {
@@ -141,7 +141,7 @@ async function refuseWhenSuperseded(grant: Grant, host: Host, { transaction }: R
   );
   if (!later) return;
   const message = `The run ${later.transaction.run} of ${cleanLine(later.transaction.by)} has changed the same component since.`;
-  throw new Fault('refused.superseded', message, 'Roll that one back first, or plan a new change.');
+  throw new Fault('refused.superseded', message, 'Roll back that run first, or plan a new change.');
 }
 
 function componentsOf(entries: readonly JournalEntry[], kinds: readonly string[]): ReadonlySet<string> {
@@ -193,7 +193,7 @@ async function pinImages(grant: Grant, engine: Engine, plan: Plan, compose: stri
     if (now && bare(now.id) === bare(before.id)) continue;
     if (!(await engine.image(before.id, grant.signal))) {
       if (before.digest === undefined) {
-        const message = `The image that ${name} of ${plan.component} ran on is no longer on this host, and came from no registry.`;
+        const message = `The image that ${name} of ${plan.component} ran on is no longer on this host, and did not come from a registry.`;
         throw new Fault('refused.imageGone', message, 'Restore a backup instead.');
       }
       await pullImages(grant, engine, [before.digest], tell);

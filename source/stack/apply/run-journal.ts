@@ -141,10 +141,10 @@ function sentenceOf(transaction: Transaction, state: RunState, entries: readonly
   const back = entries.some(({ step }) => step === 'undo');
   const sentences: Readonly<Record<RunState, string>> = {
     staged: 'Stopped before anything was changed.',
-    running: back ? 'Is being undone.' : `Is being applied: ${what}.`,
+    running: back ? 'Being undone.' : `Being applied: ${what}.`,
     stopped: last?.state === 'done' ? `Stopped after ${what}, with more to do.` : `Stopped while ${what}.`,
     failed: `Failed while ${what}${last?.exitCode === undefined ? '' : ` (exit code ${last.exitCode})`}.`,
-    applied: 'Everything is applied; whether it is healthy was not checked.',
+    applied: 'Everything was applied, but its health was not checked.',
     verified: 'Applied and healthy.',
     undone: 'Undone.',
   };

@@ -4,7 +4,7 @@ import { Fault } from '../../faults/fault.ts';
 /** Quotes any text as one word for any POSIX shell. */
 export function shellWord(text: string): string {
   if (text.includes('\0')) {
-    const message = 'A value contains a NUL character, which neither a program nor a variable accepts.';
+    const message = 'A value contains a NUL character, which programs and variables do not accept.';
     throw new Fault('refused.nul', message, 'Remove it from the value.');
   }
   return `'${text.replaceAll("'", "'\\''")}'`;
@@ -15,7 +15,7 @@ export const shellCommand = (argv: readonly string[]): string => argv.map(shellW
 /** Checks the name of a variable of a compose file. */
 export function variableName(name: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !isReserved(name)) return name;
-  const message = `${JSON.stringify(name)} cannot be the name of a secret's variable: the shell or the compose program uses it otherwise.`;
+  const message = `${JSON.stringify(name)} cannot be the variable of a secret: the shell or the compose program already uses this name.`;
   throw new Fault('refused.variable', message, 'Give the variable another name in compose.yaml.');
 }
 

@@ -68,7 +68,7 @@ export function reasonWithoutData({ mount, isSpecial }: SeenMount, folder: strin
   const source = posix.resolve('/', mount.source);
   const isIn = (parent: string) => source === parent || source.startsWith(`${parent}/`);
   if (isSpecial || socket.test(source)) return 'a socket or device';
-  if (hostPaths.test(source)) return "belongs to the host's system";
+  if (hostPaths.test(source)) return 'belongs to the host system';
   if (folder !== undefined && (isIn(posix.join(folder, 'files')) || source === posix.join(folder, '.env')))
     return "saved with the component's files";
   return undefined;

@@ -81,7 +81,7 @@ export async function finished(program: PipedProgram, what: string): Promise<voi
 export async function runThere(grant: Grant, host: Host, argv: readonly string[]): Promise<void> {
   const { exitCode, stderr } = await host.run(grant, argv, { signal: grant.signal, limitMs: readLimitMs });
   if (exitCode === 0) return;
-  throw writeFault(argv.at(-1) ?? '', textOf(stderr) || `${argv[0]} ended with ${exitCode}`);
+  throw writeFault(argv.at(-1) ?? '', textOf(stderr) || `${argv[0]} exited with code ${exitCode}`);
 }
 
 /** Returns the files that differ from `SHA256SUMS`, or are missing; empty if the backup is unchanged. Reads everything, on the host. */
@@ -130,11 +130,11 @@ function writeFault(where: string, stderr: string, bytes?: number, cause?: unkno
   if (/no space left|disk quota exceeded|ENOSPC|EDQUOT/i.test(stderr)) {
     const written = bytes === undefined ? '' : `, after ${bytesText(bytes)} of this file`;
     const full = `No space left on the backup target: ${cleanLine(where)}${written}.`;
-    const remedy = 'Free some space on it, or choose another folder with --to. Earlier backups are not affected.';
+    const remedy = 'Free some space there, or choose another folder with --to. Earlier backups are not affected.';
     return new Fault('failed.diskFull', full, remedy, { cause });
   }
-  const message = `The backup cannot be written: ${lastLine(stderr) || 'the program that writes it ended'}.`;
-  return new Fault('failed.backup', message, `Check who may write to ${cleanLine(where)}.`, { cause });
+  const message = `The backup cannot be written: ${lastLine(stderr) || 'the program that writes it stopped'}.`;
+  return new Fault('failed.backup', message, `Check the permissions of ${cleanLine(where)}.`, { cause });
 }
 
 /** Counts and hashes the data of a stream. */

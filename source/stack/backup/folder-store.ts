@@ -142,5 +142,5 @@ export async function lockFolder(grant: Grant, host: Host, folder: string): Prom
     throw new Fault('refused.backupRuns', message, 'Wait until it is done, then try again.');
   }
   const unusable = `${cleanLine(folder)} cannot be used for backups: ${held}.`;
-  throw new Fault('failed.backup', unusable, 'Check its permissions and the free space on its filesystem.');
+  throw new Fault('failed.backup', unusable, 'Check the permissions of the folder and the free space on its filesystem.');
 }

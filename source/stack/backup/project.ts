@@ -175,7 +175,7 @@ export async function openSecrets(sealed: Uint8Array, key: string): Promise<Read
     else decrypter.addPassphrase(key);
     return (parseJson(await decrypter.decrypt(sealed, 'text')) as { secrets: Record<string, string> }).secrets;
   } catch (cause) {
-    const remedy = 'Enter the passphrase, or the identity (AGE-SECRET-KEY-…), with which the backup was sealed.';
-    throw new Fault('refused.sealed', 'The secrets of this backup do not open with this passphrase.', remedy, { cause });
+    const remedy = 'Enter the passphrase, or the identity (AGE-SECRET-KEY-…), that the backup was sealed with.';
+    throw new Fault('refused.sealed', 'This passphrase or identity does not decrypt the secrets of this backup.', remedy, { cause });
   }
 }

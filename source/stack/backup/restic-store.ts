@@ -70,19 +70,19 @@ export class ResticStore implements BackupStore {
   #fault(stderr: string): Fault {
     if (/wrong password|no key found/i.test(stderr)) {
       const remedy =
-        'Pass a file with the right one: --password-file FILE. To be prompted again, remove the stored one: quarterdeck secrets remove backup RESTIC_PASSWORD';
-      return new Fault('refused.restic', `${this.where} does not open with this password.`, remedy);
+        'Pass a file with the correct password: --password-file FILE. To be prompted again, remove the stored password: quarterdeck secrets remove backup RESTIC_PASSWORD';
+      return new Fault('refused.restic', `${this.where} cannot be opened with this password.`, remedy);
     }
     if (/no space left|disk quota exceeded/i.test(stderr)) {
       const message = `No space left in ${this.where}.`;
       return new Fault('failed.diskFull', message, 'Free some space there. Earlier backups are not affected.');
     }
     if (/already locked/i.test(stderr)) {
-      const remedy = 'Wait until it is done. If no other restic is running: restic unlock.';
-      return new Fault('refused.backupRuns', `${this.where} is locked by another restic.`, remedy);
+      const remedy = 'Wait until it is done. If no other restic is running, run: restic unlock';
+      return new Fault('refused.backupRuns', `${this.where} is locked by another restic process.`, remedy);
     }
-    const reason = lastLine(stderr) || 'nothing, and failed';
-    return new Fault('failed.restic', `restic says: ${reason}.`, `Run restic by hand on ${this.host.name} for details.`);
+    const message = `restic failed${lastLine(stderr).replace(/^(?=.)/, ': ') || ' without an error message'}.`;
+    return new Fault('failed.restic', message, `Run restic by hand on ${this.host.name} for details.`);
   }
 
   async #exists(signal: AbortSignal): Promise<boolean> {

@@ -104,7 +104,7 @@ export async function openVolume(grant: Grant, engine: Engine, volume: RestoredV
     const { exitCode, stdout, stderr } = await engine.writer(grant).exec(beside.id, ['sh', '-c', script, inside]);
     if (exitCode === 0) return Buffer.from(stdout).toString('utf8');
     const message = `${what} ${cleanLine(volume.volume)} failed: ${failureOf({ exitCode, stderr })}.`;
-    throw new Fault('failed.restore', message, 'Check the disk and who owns its files, then run the same restore again.');
+    throw new Fault('failed.restore', message, 'Check the disk and the owners of its files, then run the same restore again.');
   };
   const run = async (script: string, what: string) => void (await scriptOutput(script, what));
   return {
@@ -151,7 +151,7 @@ export async function withVolumeArchive<T>(
     // 1: a file changed while it was read, which a copy of a running service has to accept.
     if (exitCode === 0 || (exitCode === 1 && item.method === 'copy')) return result;
     const message = `${cleanLine(item.volume)} could not be read completely: ${failureOf({ exitCode, stderr })}.`;
-    throw new Fault('failed.backup', message, 'Check the disk and who owns the files, then try again.');
+    throw new Fault('failed.backup', message, 'Check the disk and the owners of the files, then try again.');
   } finally {
     await beside.close();
   }

@@ -52,14 +52,14 @@ export function planRestore(backup: BackupFacts, now: BackupPlan): RestorePlan {
   const items: RestoreItem[] = [];
   const homeless: string[] = [];
   const twice = manifest.items.find(({ volume }, at) => manifest.items.findIndex((other) => other.volume === volume) !== at);
-  if (twice) throw damaged(backup, `two of its items are for ${cleanLine(twice.volume)}`);
+  if (twice) throw damaged(backup, `it has two items for ${cleanLine(twice.volume)}`);
   for (const saved of manifest.items) {
     const planned =
       now.items.find(({ id, volume }) => id === saved.id && volume === saved.volume) ??
       now.items.find(({ volume }) => volume === saved.volume);
     if (!planned) homeless.push(`${saved.volume}: no container on this host has this volume.`);
     else if ((planned.method === 'dump') !== (saved.method === 'dump'))
-      homeless.push(`${saved.volume}: it was saved with another method than the current one.`);
+      homeless.push(`${saved.volume}: it was saved with a different method than the current one.`);
     else items.push({ saved, planned });
   }
   const { engineName, component, project, containers } = now;
@@ -72,11 +72,11 @@ export function restoreConsequences({ items, manifest, homeless, engineName, pro
     isOther ? `The backup is from another instance: the project ${cleanLine(manifest.project)} on ${cleanLine(manifest.engineName)}.` : '',
     ...items.map(({ saved, planned }) =>
       saved.method === 'dump'
-        ? `The database in ${planned.container.name} is replaced with that of ${manifest.startedAt} (${bytesText(saved.contentBytes)}).`
-        : `Everything in ${cleanLine(planned.source)} (${planned.target} of ${planned.container.name}) is deleted and replaced with that of ${manifest.startedAt} (${bytesText(saved.contentBytes)}).`,
+        ? `The database in ${planned.container.name} is replaced with the backup of ${manifest.startedAt} (${bytesText(saved.contentBytes)}).`
+        : `Everything in ${cleanLine(planned.source)} (${planned.target} of ${planned.container.name}) is deleted and replaced with the backup of ${manifest.startedAt} (${bytesText(saved.contentBytes)}).`,
     ),
     ...homeless.map((line) => `Not restored: ${line}`),
-    'Later changes are lost.',
+    'Changes made after that backup are lost.',
   ].filter(Boolean);
 }
 
@@ -192,7 +192,7 @@ async function throwIfFull(doors: readonly { item: RestoreItem; door: VolumeDoor
     if (neededBytes <= freeBytes) continue;
     throw new Fault(
       'refused.diskFull',
-      `Not enough free space to restore ${volumes.map((volume) => cleanLine(volume)).join(', ')}: ${bytesText(neededBytes)} are required beside the current data, ${bytesText(freeBytes)} are free.`,
+      `Not enough free space to restore ${volumes.map((volume) => cleanLine(volume)).join(', ')}: ${bytesText(neededBytes)} is required in addition to the current data, but only ${bytesText(freeBytes)} is free.`,
       'Nothing was changed. Free some space on that disk, then run the same restore again.',
     );
   }
@@ -296,14 +296,14 @@ export async function undoRestore(
     throw new Fault(
       'failed.restoreHalf',
       `The previous data of ${cleanLine(record.component)} is kept, but could not be restored: ${messageOf(thrown)}`,
-      'Its containers stay stopped. Fix the cause, then run: quarterdeck recover --undo',
+      'The containers stay stopped. Fix the cause, then run: quarterdeck recover --undo',
       { cause: thrown },
     );
   }
   const [failure] = await restart(engine, grant, record.halted);
   if (failure) {
     const message = `${cleanLine(failure.container.name)} could not be restarted: ${failure.reason}`;
-    throw new Fault('failed.stillStopped', message, `Start it by hand: quarterdeck start ${cleanLine(record.component)}`);
+    throw new Fault('failed.stillStopped', message, `Start the component by hand: quarterdeck start ${cleanLine(record.component)}`);
   }
   await removeRestore(grant, host, stackFolder, record);
 }
@@ -323,7 +323,7 @@ export async function refuseDuringRestore(host: Host, stackFolder: string, of: O
     throw new Fault(
       'refused.unfinished',
       `A restore of ${cleanLine(of.component)} was interrupted, and its journal is damaged: ${cleanLine(damagedRestore)}.`,
-      'Its data may be inconsistent. Check it, then move that folder.',
+      'The data may be inconsistent. Check the data, then move that folder.',
     );
 }
 
@@ -332,7 +332,7 @@ function restoreOpen(record: RestoreRecord, atWork: boolean): Fault {
     return new Fault(
       'refused.locked',
       `${record.by} has been restoring ${cleanLine(record.component)} since ${record.startedAt}.`,
-      'Wait until that is done.',
+      'Wait until it is done.',
     );
   const message = `${cleanLine(record.component)}: ${restoreSentence(record)}`;
   return new Fault('refused.unfinished', message, 'Restore the previous data, or run the restore again: quarterdeck recover');
@@ -345,7 +345,7 @@ export async function settleRestore(grant: Grant, plan: RestorePlan, run: Restor
 
 function undone(thrown: unknown): unknown {
   if (!(thrown instanceof Fault)) return thrown;
-  return new Fault(thrown.code, `${thrown.message} The previous data is restored.`, thrown.remedy, { cause: thrown });
+  return new Fault(thrown.code, `${thrown.message} The previous data was restored.`, thrown.remedy, { cause: thrown });
 }
 
 async function takeDump(
@@ -363,7 +363,7 @@ async function takeDump(
   if (exitCode === 0) return;
   throw new Fault(
     'failed.restore',
-    `${container.name} did not accept its dump: ${failureOf({ exitCode, stderr })}.`,
+    `${container.name} did not accept the dump: ${failureOf({ exitCode, stderr })}.`,
     'Check its log, then run the same restore again.',
   );
 }
@@ -376,7 +376,7 @@ async function makeReady(grant: Grant, engine: Engine, { id, name }: Pick<Backup
     const detail = await engine.inspect(id, grant.signal);
     if (detail?.state === 'running' && (detail.health === 'healthy' || detail.health === 'none')) return;
     if (detail === undefined || detail.state === 'exited' || detail.state === 'dead' || Date.now() > deadline) {
-      const message = `${name} is not ready for its dump: ${detail ? cleanLine(detail.statusText || detail.state) : 'it is gone'}.`;
+      const message = `${name} is not ready for the dump: ${detail ? cleanLine(detail.statusText || detail.state) : 'the container no longer exists'}.`;
       throw new Fault('failed.notReady', message, 'Check its log, then run the same restore again.');
     }
     await pauseFor(readyStepMs, grant.signal);

@@ -143,8 +143,8 @@ async function saveDump(
   run: BackupRun,
 ) {
   if (!item.container.running) {
-    const message = `${item.container.name} is not running, which its dump requires.`;
-    throw new Fault('refused.notRunning', message, `Start it first: quarterdeck start ${run.plan.component}`);
+    const message = `${item.container.name} is not running, which the dump requires.`;
+    throw new Fault('refused.notRunning', message, `Start the component first: quarterdeck start ${run.plan.component}`);
   }
   const program = await run.engine.writer(grant).execStream(item.container.id, item.dump ?? []);
   const saved = await writeStream(grant, folder, file, program.stdout, pace);
@@ -186,7 +186,7 @@ export async function sweepInterrupted(
   for (const record of await listHalted(host, stackFolder, grant.signal))
     if (!record.secrets) await startHalted(grant, record, { host, engine, stackFolder });
   for (const { component, stamp, folder } of await store.interrupted(grant.signal)) {
-    reported({ label: `Clearing the interrupted backup ${stamp} of ${component}` });
+    reported({ label: `Removing the interrupted backup ${stamp} of ${component}` });
     await removeFolder(grant, host, folder);
   }
 }

@@ -107,7 +107,7 @@ async function refuseOthers(host: Host, { folder, name }: ScheduleUnit, signal: 
     const content = await host.files.read(file, { signal, limitBytes: 64 * 1024 });
     if (!content) continue;
     if (!Buffer.from(content).toString('utf8').startsWith(mark))
-      throw new Fault('refused.unit', `${file} was not written by Quarterdeck.`, 'Move it first; nothing was changed.');
+      throw new Fault('refused.unit', `${file} was not written by Quarterdeck.`, 'Nothing was changed. Move the file first.');
     files.push(file);
   }
   return files;
@@ -117,6 +117,6 @@ async function systemctl(grant: Grant, host: Host, { scope }: ScheduleUnit, args
   const { exitCode, stderr } = await host.run(grant, ['systemctl', ...scope, ...args], { signal: grant.signal, limitMs });
   if (exitCode === 0) return;
   const message = `systemctl ${args.join(' ')} failed: ${failureOf({ exitCode, stderr })}.`;
-  const remedy = 'The files are written. Check "systemctl status", or remove them: quarterdeck backup unschedule.';
+  const remedy = 'The unit files were written. Check "systemctl status", or remove them: quarterdeck backup unschedule.';
   throw new Fault('failed.systemd', message, remedy);
 }

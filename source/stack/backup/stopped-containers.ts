@@ -48,8 +48,8 @@ export class StillContainers {
     this.#existing = failures.map(({ container }) => container);
     const [first] = failures;
     if (!first) return;
-    const message = `After the copy ${this.#existing.map(({ name }) => name).join(', ')} could not be restarted: ${first.reason}`;
-    throw new Fault('failed.stillStopped', message, 'Start it by hand: quarterdeck start COMPONENT.');
+    const message = `After the copy, ${this.#existing.map(({ name }) => name).join(', ')} could not be restarted: ${first.reason}`;
+    throw new Fault('failed.stillStopped', message, 'Start the component by hand: quarterdeck start COMPONENT');
   }
 }
 

@@ -31,13 +31,13 @@ type Identified = Pick<BackupFacts, 'component' | 'stamp' | 'manifest'>;
 
 export function identityProblem({ component, stamp, manifest }: Identified, nowMs: number): string | undefined {
   if (!manifest) return undefined;
-  if (manifest.component !== component) return `its manifest is of ${cleanLine(manifest.component)}`;
-  if (manifest.stamp !== stamp) return `its manifest is of the backup ${cleanLine(manifest.stamp)}`;
+  if (manifest.component !== component) return `its manifest belongs to ${cleanLine(manifest.component)}`;
+  if (manifest.stamp !== stamp) return `its manifest belongs to the backup ${cleanLine(manifest.stamp)}`;
   const atMs = msOfStamp(stamp);
   const started = new Date(manifest.startedAt);
   if (atMs === undefined || Number.isNaN(started.getTime()) || stampOf(started) !== stamp)
     return `its manifest has the creation time ${cleanLine(manifest.startedAt)}`;
-  if (atMs < earliestMs || atMs > nowMs + clockToleranceMs) return `its date is impossible: ${manifest.startedAt}`;
+  if (atMs < earliestMs || atMs > nowMs + clockToleranceMs) return `its date is not plausible: ${manifest.startedAt}`;
   return undefined;
 }
 
@@ -102,6 +102,6 @@ async function verifyFile(store: BackupStore, backup: BackupFacts, saved: Saved,
 export function readProblem(thrown: unknown): string {
   const { code } = thrown as NodeJS.ErrnoException;
   if (code === 'Z_BUF_ERROR') return 'its compressed data is truncated';
-  if (code?.startsWith('Z_')) return `it does not decompress (${messageOf(thrown)})`;
+  if (code?.startsWith('Z_')) return `it cannot be decompressed (${messageOf(thrown)})`;
   return cleanLine(messageOf(thrown)).replace(/\.$/, '');
 }

@@ -87,13 +87,13 @@ export function parseSet(words: readonly string[], entry: CatalogEntry, source: 
     };
     const own = canHaveSite(entry) ? written.toLowerCase() : '';
     if (own === siteField) put(own, value.toLowerCase(), checkSite(value, new Map()), 'Use a name such as vault.lan, or leave it empty.');
-    else if (own === portalField) put(own, value, checkPortalAnswer(value), `--set ${portalField}=yes puts it behind the portal.`);
+    else if (own === portalField) put(own, value, checkPortalAnswer(value), `To require the sign-on portal: --set ${portalField}=yes.`);
     else {
       const variable = named(written, variables, entry);
       refuse(variable, entry, value);
       const problem = checkVariable(variable, value);
       const rule = variable.field?.rule;
-      put(variable.name, value, problem, rule && !problem?.includes(rule) ? `Its rule: ${rule}.` : 'Use another value.');
+      put(variable.name, value, problem, rule && !problem?.includes(rule) ? `Required format: ${rule}.` : 'Use another value.');
     }
   }
   return values;
@@ -107,12 +107,12 @@ function named(written: string, variables: readonly ComponentVariable[], entry: 
   if (variable) return variable;
   const elsewhere = entry.fields.find(({ name }) => name.toLowerCase() === written.toLowerCase());
   if (elsewhere?.target === 'config')
-    throw usage(`${written} is a line of its configuration file.`, `Edit it with "quarterdeck edit ${entry.id}".`, written);
+    throw usage(`${written} is set in the configuration file of ${entry.id}.`, `Edit the file: quarterdeck edit ${entry.id}`, written);
   const names = [
     ...variables.filter((one) => one.kind !== 'secret' && isAsked(one)).map(({ name }) => name),
     ...(canHaveSite(entry) ? [siteField, portalField] : []),
   ];
-  throw usage(`${entry.id} has no setting named "${written.slice(0, 60)}".`, nameRemedy(written, names, 'It has no settings.'));
+  throw usage(`${entry.id} has no setting named "${written.slice(0, 60)}".`, nameRemedy(written, names, `${entry.id} has no settings.`));
 }
 
 function refuse(variable: ComponentVariable, entry: CatalogEntry, value: string): void {
@@ -127,7 +127,7 @@ function refuse(variable: ComponentVariable, entry: CatalogEntry, value: string)
     );
   if (kind === 'bind' && port?.exposure !== 'all' && checkVariable(variable, value) !== undefined) {
     const message = `${name} stays on loopback: this port must not be published on the network.`;
-    throw new Fault('refused.exposure', message, 'Give it a name at the reverse proxy: --set site=NAME.', where);
+    throw new Fault('refused.exposure', message, 'Publish it through the reverse proxy instead: --set site=NAME.', where);
   }
   if (kind === 'port' && port?.fixed && value !== String(port.host)) {
     const message = `${name} stays ${port.host}: clients of this protocol expect it there.`;

@@ -49,7 +49,7 @@ describe('readEnv', () => {
   });
 
   it.each([
-    ['A=1\nhalf+a+key here\n', 2, '/s/app/.env cannot be read: it is not a variable name.'],
+    ['A=1\nhalf+a+key here\n', 2, '/s/app/.env cannot be read: the line does not start with a variable name.'],
     ['A=1\n\nB="open\nC=2\n', 3, 'never closed'],
     ["A='x' y\n", 1, 'text after the closing quote'],
   ])('names the line that it cannot read: %j', (text, line, words) => {

@@ -31,7 +31,7 @@ export function readEnv(text: string, file = '.env'): { values: Readonly<Record<
     }
     const name = nameLine.exec(line)?.[1];
     // The text may be the second line of a key.
-    if (name === undefined) throw damaged(file, first, 'it is not a variable name');
+    if (name === undefined) throw damaged(file, first, 'the line does not start with a variable name');
     const equals = line.indexOf('=');
     // A name without a value reads it from the environment of compose, which the file does not define.
     if (equals < 0) {
@@ -43,7 +43,7 @@ export function readEnv(text: string, file = '.env'): { values: Readonly<Record<
       const start = line.indexOf(quote, equals);
       while (closingQuote(line, start, quote) < 0) {
         index++;
-        if (index >= written.length) throw damaged(file, first, `the quote behind ${name}= is never closed`);
+        if (index >= written.length) throw damaged(file, first, `the quote after ${name}= is never closed`);
         line += `\n${(written[index] ?? '').replace(/\r$/, '')}`;
       }
       const end = closingQuote(line, start, quote);

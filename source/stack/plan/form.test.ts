@@ -105,7 +105,7 @@ describe('formOf', () => {
     });
     const form = formOf(entry, context);
     expect(line(form, 'DB_PASSWORD')).toMatchObject({ kept: true, required: false });
-    expect(line(form, 'ADMIN_PASSWORD')).toMatchObject({ kept: true, help: expect.stringContaining('Taken from') });
+    expect(line(form, 'ADMIN_PASSWORD')).toMatchObject({ kept: true, help: expect.stringContaining('Imported from') });
     expect(answersOf(entry, context, {}).secrets).toEqual({
       DB_PASSWORD: { from: 'keep', version: 'v1' },
       ADMIN_PASSWORD: { from: 'given', value: 'typed-once' },
@@ -169,7 +169,7 @@ describe('formOf', () => {
     const { entry, context } = take('password-vault', { others: [deployment('rss-reader', {}, { site: 'News.lan' })] });
     const form = formOf(entry, context);
     expect(form.check({ HUB_PORT: '8180' })).toMatchObject({ HUB_PORT: expect.stringContaining('8180') });
-    expect(line(form, 'site').check?.('news.LAN')).toBe('news.LAN is already the name of rss-reader.');
+    expect(line(form, 'site').check?.('news.LAN')).toBe('news.LAN is already used by rss-reader.');
   });
 
   it('is content with a site where an address is needed', () => {
@@ -229,7 +229,7 @@ describe('the sign-on portal', () => {
     expect(answersOf(entry, context, {}).protect).toBe(false);
     expect(answersOf(entry, take('rss-reader').context, { protect: 'yes' }).protect).toBeUndefined();
     expect(parseSet(['protect=yes'], entry, source)).toEqual({ protect: 'yes' });
-    expect(() => parseSet(['protect=maybe'], entry, source)).toThrow('Answer yes or no.');
+    expect(() => parseSet(['protect=maybe'], entry, source)).toThrow('Enter yes or no.');
   });
 });
 
@@ -300,7 +300,7 @@ describe('parseSet', () => {
 
   it.each([
     ['password-vault', 'SIGNUP_ALLOWED=true', 'usage.set', 'Did you mean "SIGNUPS_ALLOWED"?'],
-    ['password-vault', 'SIGNUPS_ALLOWED=yes', 'usage.set', 'Its rule: true or false'],
+    ['password-vault', 'SIGNUPS_ALLOWED=yes', 'usage.set', 'Required format: true or false'],
     ['password-vault', 'WEB_PORT=http', 'usage.set', 'another value'],
     ['password-vault', 'WEB_PORT', 'usage.set', '--set'],
     ['password-vault', '=x', 'usage.set', '--set'],

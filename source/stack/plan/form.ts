@@ -106,7 +106,7 @@ export function checkVariable(variable: ComponentVariable, value: string): strin
   }
   if (kind === 'bind') {
     const isAllowed = port?.exposure === 'all' || isLoopback(value);
-    const problem = isAllowed ? undefined : 'This port stays on loopback; the reverse proxy makes it reachable.';
+    const problem = isAllowed ? undefined : 'This port stays on loopback. Publish it through the reverse proxy instead.';
     return checkValue({ type: 'ip-address' }, value) ?? problem;
   }
   if (kind === 'profiles') {
@@ -147,7 +147,7 @@ function labelOf({ kind, name, field, port }: ComponentVariable): string {
 function helpOf({ kind, field, port, services }: ComponentVariable): string | undefined {
   const parts: string[] = [];
   if (kind === 'port' && port) parts.push(`On this host; inside the container it is ${port.container}.`);
-  if (kind === 'bind') parts.push('0.0.0.0 listens on every address of the host; one of its own addresses, or 127.0.0.1, is narrower.');
+  if (kind === 'bind') parts.push('0.0.0.0 listens on all addresses of the host. To restrict access, use one of them or 127.0.0.1.');
   if (kind === 'profiles') parts.push(`Started only if selected: ${services.join(', ')}.`);
   if (field?.description) parts.push(asSentence(field.description));
   if (field?.rule) parts.push(asSentence(field.rule));
@@ -177,9 +177,9 @@ function secretLine(entry: CatalogEntry, variable: ComponentVariable, context: F
   const { name, field } = variable;
   const from = secretSource(variable, context);
   const remarks: Partial<Record<typeof from, string>> = {
-    imported: 'Taken from the running instance.',
+    imported: 'Imported from the running instance.',
     none: 'Optional.',
-    missing: field?.generator && `${entry.id} already has data: enter the secret in use, a new one would not match.`,
+    missing: field?.generator && `${entry.id} already has data. Enter the secret in use; a new one would not match.`,
   };
   return {
     id: name,
@@ -203,7 +203,7 @@ function siteLine(entry: CatalogEntry, context: FormContext, value: string): For
     kind: 'text',
     value,
     required: false,
-    help: `Such as ${entry.id.split('-')[0]}.lan or a public name; https is the proxy’s. If empty, only this machine can reach it.`,
+    help: `Such as ${entry.id.split('-')[0]}.lan or a public name. The proxy provides HTTPS. If empty, the component has no site at the reverse proxy.`,
     section: 'Address',
     check: (site) => checkSite(site, taken),
   };
@@ -217,25 +217,25 @@ function portalLine({ portal }: FormContext, value: string): FormField {
     kind: 'choice',
     value,
     choices: [
-      { value: 'no', label: 'no', detail: 'anyone who can reach the name sees its own login page' },
-      { value: 'yes', label: 'yes', detail: deployed ? `${id} admits signed-in users` : `${id} is not deployed yet` },
+      { value: 'no', label: 'no', detail: 'anyone who can reach the site can open it without the portal' },
+      { value: 'yes', label: 'yes', detail: deployed ? `${id} allows only signed-in users` : `${id} is not deployed yet` },
     ],
     required: true,
-    help: 'Applies only if it has a name at the reverse proxy. Programs that sign in by themselves, such as apps, cannot pass a portal.',
+    help: 'Applies only to a component with a site at the reverse proxy. Apps that sign in by themselves cannot pass the portal.',
     section: 'Address',
     check: checkPortalAnswer,
   };
 }
 
 export const checkPortalAnswer = (value: string): string | undefined =>
-  value === 'yes' || value === 'no' ? undefined : 'Answer yes or no.';
+  value === 'yes' || value === 'no' ? undefined : 'Enter yes or no.';
 
 export function checkSite(site: string, taken: ReadonlyMap<string, string>): string | undefined {
   if (site === '') return undefined;
   const problem = checkValue({ type: 'domain' }, site);
   if (problem !== undefined) return problem;
   const owner = taken.get(site.toLowerCase());
-  return owner === undefined ? undefined : `${site} is already the name of ${owner}.`;
+  return owner === undefined ? undefined : `${site} is already used by ${owner}.`;
 }
 
 /** Checks rules between fields: values that exclude each other (R21), duplicate ports, a missing value or site. */
@@ -255,7 +255,7 @@ function checkTogether(entry: CatalogEntry, context: FormContext, values: Values
   if (values[siteField]) return wrong;
   for (const variable of variables) {
     if (!variable.required || variable.mayBeEmpty || variable.kind === 'secret' || follows(variable) === undefined) continue;
-    if (!values[variable.name]) wrong[variable.name] = `${asSentence(variable.message)} Or give it a name at the reverse proxy.`;
+    if (!values[variable.name]) wrong[variable.name] = `${asSentence(variable.message)} Or set a name at the reverse proxy.`;
   }
   return wrong;
 }

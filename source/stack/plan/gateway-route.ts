@@ -26,10 +26,10 @@ export function routeThrough(text: string, file: string, service: string, contai
   const { document, found } = openService(text, file, service);
   const mode = found.get('network_mode');
   if (mode !== undefined)
-    throw refused(`${service} sets its own network mode: network_mode: ${String(mode)}.`, 'Remove it from its compose.yaml first.');
+    throw refused(`${service} sets its own network mode: network_mode: ${String(mode)}.`, 'Remove it from compose.yaml first.');
   const ports = listIn(found.get('ports'));
   if (!ports.every((port) => typeof port === 'string'))
-    throw refused(`Some ports of ${service} use the long syntax.`, 'Write them as "address:port:port" in its compose.yaml first.');
+    throw refused(`Some ports of ${service} use the long syntax.`, 'Use the form "address:port:port" in its compose.yaml first.');
   const networks = sharedNetworks(found);
   const kept = { ports, ...(found.has('networks') && { networks: (found.toJSON() as { networks: unknown }).networks }) };
   found.delete('ports');
@@ -149,7 +149,7 @@ function openService(text: string, file: string, name: string): { document: Docu
   const document = editableCompose(text, file);
   const found = document.getIn(['services', name]);
   if (isMap(found)) return { document, found };
-  throw new Fault('config.compose', `${file} has no service ${name}.`, 'Correct that file.', { where: { file } });
+  throw new Fault('config.compose', `${file} has no service ${name}.`, 'Fix that file.', { where: { file } });
 }
 
 const refused = (message: string, remedy: string): Fault => new Fault('refused.route', message, remedy);

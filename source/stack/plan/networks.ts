@@ -82,13 +82,13 @@ export function consumerProposals(provider: CatalogEntry, deployments: readonly 
       const variable = variableOf(entry, use.field);
       if (variable === undefined) return [];
       const current = valueInForce(entry, use.field, deployment.env);
-      if (hostOf(current) === provider.id) return join(`looks for ${current}`);
+      if (hostOf(current) === provider.id) return join(`connects to ${current}`);
       // The address of another program of the operator: it is not changed.
       if (current !== '' && !namesLoopback(current)) return [];
       const why =
         current === ''
           ? `${entry.id} can use it: ${variable} is not set.`
-          : `${entry.id} looks for it at ${current}, which inside its container is the container itself.`;
+          : `${entry.id} connects to it at ${current}, which inside its container is the container itself.`;
       return [{ component: entry.id, values: { [variable]: address }, why }];
     });
   });

@@ -119,7 +119,7 @@ function portLine({ address, host, container, protocol, service, name }: Planned
 }
 
 const origins: Readonly<Record<PlannedSecret['what'], string>> = {
-  keep: 'is unchanged',
+  keep: 'unchanged',
   generate: 'is generated now and kept by Quarterdeck',
   given: 'as entered, kept by Quarterdeck',
   none: 'stays empty',
@@ -135,7 +135,7 @@ function secretLine({ variable, label, what }: PlannedSecret): ReviewLine {
 
 function fileTitle({ path, before, after, touched }: FileChange): string {
   const what = before === undefined ? 'new' : after === undefined ? 'deleted' : 'changed';
-  return `${path}: ${what}${touched ? ', was changed by hand' : ''}`;
+  return `${path}: ${what}${touched ? ', was edited by hand' : ''}`;
 }
 
 /** An empty range is counted from the line before it: `patch` accepts nothing else. */

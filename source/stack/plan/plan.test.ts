@@ -155,7 +155,7 @@ describe('planDeploy', () => {
     const existing = applied(planDeploy(request('rss-reader')));
     const plan = planDeploy(request('rss-reader', existing, { WEB_PORT: '18090' }));
     expect(changes(plan)).toEqual({ reader: 'recreate', db: 'keep' });
-    expect(why(plan, 'reader')).toBe('these change: ports, environment');
+    expect(why(plan, 'reader')).toBe('changed: ports, environment');
   });
 
   it('makes those again whose secret changes', () => {
@@ -207,8 +207,8 @@ describe('planDeploy', () => {
     });
     expect(plan.files.some(({ path }) => path.endsWith('notes.txt'))).toBe(false);
     expect(plan.notes).toEqual([
-      'llm-proxy/compose.yaml was changed by hand: only what has to change is changed.',
-      'llm-proxy/files/config.yaml was changed by hand: it is unchanged.',
+      'llm-proxy/compose.yaml was changed by hand: only the required lines are changed.',
+      'llm-proxy/files/config.yaml was changed by hand: it is not changed.',
     ]);
     // A kept file stays the operator's: the next plan must not treat it as ours because it is in the record.
     const later = planDeploy(
@@ -354,9 +354,9 @@ describe('planRemove', () => {
     });
     expect(plan.files.map(({ path, after }) => [path, after])).toEqual([['llm-proxy/compose.yaml', undefined]]);
     expect(plan.notes).toEqual([
-      'llm-proxy/files/config.yaml stays: it was changed by hand.',
-      'llm-proxy/files/extra.txt stays: Quarterdeck did not write it.',
-      'Volumes and their data stay.',
+      'llm-proxy/files/config.yaml is kept: it was changed by hand.',
+      'llm-proxy/files/extra.txt is kept: Quarterdeck did not write it.',
+      'Volumes and their data are kept.',
     ]);
     expect(changes(plan)).toEqual({ litellm: 'remove', db: 'remove' });
   });
@@ -365,7 +365,7 @@ describe('planRemove', () => {
     const existing = applied(planDeploy(request('llm-proxy')));
     const edited = applied(planDeploy(request('llm-proxy', existing, {}, { edited: { 'files/config.yaml': 'mine\n' } })), existing);
     const plan = planRemove({ entry: { id: 'llm-proxy' }, deployment: edited, engineName: 'nas', stackFolder: '/s', containers: [] });
-    expect(plan.notes[0]).toBe('llm-proxy/files/config.yaml stays: it was changed by hand.');
+    expect(plan.notes[0]).toBe('llm-proxy/files/config.yaml is kept: it was changed by hand.');
   });
 });
 

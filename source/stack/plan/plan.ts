@@ -106,7 +106,7 @@ function planFiles(request: PlanRequest) {
       ...((edited[path] !== undefined || (isOwned && path !== '.env' && !fresh)) && { edited: true }),
     });
     if (edited[path] !== undefined || !record || !isOwned) return;
-    const kept = before === after ? 'it is unchanged' : fresh ? 'those changes are discarded' : 'only what has to change is changed';
+    const kept = before === after ? 'it is not changed' : fresh ? 'those changes are discarded' : 'only the required lines are changed';
     notes.push(`${id}/${path} was changed by hand: ${kept}.`);
   };
   add('compose.yaml', deployment?.compose, rendered.compose);
@@ -186,7 +186,7 @@ function clearTextNotes(files: readonly FileChange[]): string[] {
     const left = new Set(after.split('\n'));
     if (!before.split('\n').some((line) => !left.has(line) && maskLine(line) !== line)) return [];
     return [
-      `${path} contains what looks like a plaintext secret. It is removed here, but the rollback copy below .quarterdeck/runs keeps it: rotate it afterwards (quarterdeck secrets rotate).`,
+      `${path} contains what looks like a plaintext secret. It is removed here, but the rollback copy in .quarterdeck/runs keeps it: rotate it afterwards (quarterdeck secrets rotate).`,
     ];
   });
 }
@@ -219,12 +219,12 @@ export function planRemove({ entry, deployment, engineName, stackFolder, contain
     if (text === undefined) continue;
     const path = `${id}/${inner}`;
     const written = record?.files[path];
-    if (written === undefined) notes.push(`${path} stays: Quarterdeck did not write it.`);
-    else if (written !== hashOf(text) || record?.edited?.includes(path)) notes.push(`${path} stays: it was changed by hand.`);
+    if (written === undefined) notes.push(`${path} is kept: Quarterdeck did not write it.`);
+    else if (written !== hashOf(text) || record?.edited?.includes(path)) notes.push(`${path} is kept: it was changed by hand.`);
     else files.push({ path, before: text, after: undefined, mode: 0o644, touched: false });
   }
-  const deleted = `Volumes are deleted with all of their data: ${volumes.join(', ')}.`;
-  notes.push(volumes.length === 0 ? 'Volumes and their data stay.' : deleted);
+  const deleted = `Volumes are deleted with all their data: ${volumes.join(', ')}.`;
+  notes.push(volumes.length === 0 ? 'Volumes and their data are kept.' : deleted);
   return {
     schema: 1,
     kind: 'remove',

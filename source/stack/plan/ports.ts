@@ -90,7 +90,7 @@ export function portConflicts(
     if (proposal === undefined) return [{ port, users, proposal, advice: `Stop ${owners}, or choose a port by hand.` }];
     promised.push({ owner: '', address: '127.0.0.1', port: proposal, protocol: port.protocol });
     // port-conflicts.md: a tunnel can move, but every distributed configuration contains the port.
-    const reported = isLoopback(port.address) ? '' : ' Clients on other machines need the new one.';
+    const reported = isLoopback(port.address) ? '' : ' Update clients on other machines to use the new port.';
     return [{ port, users, proposal, advice: `Move it to ${proposal}; ${owners} ${several ? 'keep' : 'keeps'} ${port.host}.${reported}` }];
   });
 }

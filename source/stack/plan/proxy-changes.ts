@@ -75,7 +75,7 @@ export function proxyChanges(request: ProxyRequest): ProxyChanges {
   if (entry.site?.portal !== undefined) files.push(...followPortal(request, proxy));
   if (files.length > 0 && !/^\s*import\s+sites\//m.test(proxy.files['files/Caddyfile'] ?? '')) {
     const message = 'The Caddyfile of the reverse proxy does not import sites/*.caddy, so the rule has no effect.';
-    const advice = 'Add the line "import sites/*.caddy" to its files/Caddyfile.';
+    const advice = 'Add the line "import sites/*.caddy" to files/Caddyfile of the reverse proxy.';
     findings.push(warning('proxy-imports-nothing', message, advice, { rule: 'R11' }));
   }
   return { files, after: files.length > 0 ? putInEffect(catalog.get(proxyId)) : [], findings };
@@ -110,7 +110,7 @@ function siteOf(request: ProxyRequest, proxy: Deployment): Site | Finding {
   const [upstream] = upstreamsOf(frontPort(entry)?.name);
   if (!upstream) {
     const message = `${entry.id} publishes no port that a reverse proxy could serve.`;
-    return blocking('site-without-port', message, 'Leave the name of the site empty.');
+    return blocking('site-without-port', message, 'Leave the site name empty.');
   }
   const routes = (entry.site?.routes ?? []).map(({ path, port, otherwise }) => ({ path, upstreams: upstreamsOf(port, otherwise) }));
   const open: Site = { host: site, upstream, routes: routes.filter(({ upstreams }) => upstreams.length > 0), websocket: entry.websocket };
@@ -127,7 +127,7 @@ function siteOf(request: ProxyRequest, proxy: Deployment): Site | Finding {
   }
   const portal = portalOf(portalEntry, publishedBy(portalEntry, deployed.env), deployed.env);
   if (portal) return { ...open, portal };
-  const message = `${portalEntry.id} has no address for browsers.`;
+  const message = `${portalEntry.id} has no address that browsers can use.`;
   return blocking('no-portal', message, `Set its field "${portalEntry.site?.portal}".`, { rule: 'R36' });
 }
 
@@ -163,8 +163,8 @@ function put({ deployments, fresh }: ProxyRequest, proxy: Deployment, site: stri
   if (before === text) return [];
   const touched = before !== undefined && !isOurs(path, before, deployments);
   if (!touched || fresh) return [{ path, before, after: text, mode: 0o644, touched }];
-  const message = `The rule of ${site} was written by hand (${path}) and is kept as it is.`;
-  const advice = 'Check that it has the right port, or delete the file to recreate it.';
+  const message = `The rule of ${site} was written by hand (${path}) and is not changed.`;
+  const advice = 'Check that the rule has the right port, or delete the file to recreate it.';
   findings.push(warning('site-by-hand', message, advice, { rule: 'R89' }));
   return [];
 }
@@ -175,7 +175,7 @@ function take(proxy: Deployment, site: string, deployments: readonly Deployment[
   if (before === undefined) return [];
   if (isOurs(path, before, deployments)) return [{ path, before, after: undefined, mode: 0o644, touched: false }];
   const message = `The rule of ${site} was changed by hand (${path}) and is not deleted.`;
-  findings.push(warning('site-by-hand', message, 'Delete the file yourself when it is no longer needed, and reload the proxy.'));
+  findings.push(warning('site-by-hand', message, 'Delete the file when it is no longer needed, then reload the proxy.'));
   return [];
 }
 

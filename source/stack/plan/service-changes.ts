@@ -118,5 +118,5 @@ const words: Readonly<Record<string, string>> = {
 
 function reasonOf(keys: readonly string[]): string {
   const [first = ''] = keys;
-  return keys.length === 1 ? (words[first] ?? `${first} changes`) : `these change: ${keys.join(', ')}`;
+  return keys.length === 1 ? (words[first] ?? `${first} changes`) : `changed: ${keys.join(', ')}`;
 }

@@ -24,13 +24,13 @@ export function* checkExposure({ plan, entry }: PreflightContext): Iterable<Find
     if (annotated?.host !== undefined && neverWide[entry.id] === annotated.host)
       yield blocking(id, `${message}; it is for administration and stays on loopback.`, 'Publish it on 127.0.0.1.', { rule: 'R8', remedy });
     else if (lacksLogin(entry)) {
-      const advice = 'Publish it on 127.0.0.1, and put the reverse proxy with the sign-on portal in front.';
+      const advice = 'Publish it on 127.0.0.1, behind the reverse proxy with the sign-on portal.';
       yield blocking(id, `${message}, and this component has no login.`, advice, { rule: 'R42', remedy });
     } else if (needsHttps(entry) && port.protocol === 'tcp' && !annotated?.tls) {
-      const advice = 'Publish it on 127.0.0.1, and put the reverse proxy in front.';
+      const advice = 'Publish it on 127.0.0.1, behind the reverse proxy.';
       yield blocking(id, `${message} without TLS: passwords could be read in transit.`, advice, { rule: 'R9', remedy });
     } else {
-      const advice = 'Publish a port on the network only if it must be reachable from there.';
+      const advice = 'Publish a port only if it must be reachable from the network.';
       yield warning(id, `${message}; it is meant for loopback only.`, advice, { rule: 'R7', remedy });
     }
   }

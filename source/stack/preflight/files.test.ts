@@ -31,9 +31,8 @@ it('answers that are wrong together are told before the product would', async ()
     {
       id: 'config-file',
       level: 'blocking',
-      message: 'files/config.yml would be invalid in line 5, firewall.inbound[0].port: The port range ends before it starts.',
-      advice: 'Enter the smaller port first, such as 8000-8010.',
-      rule: 'inbound-port-range',
+      message: 'files/config.yml would be invalid at line 5, firewall.inbound[0].port: The port range ends before it starts.',
+      advice: 'Write the smaller port first, such as 8000-8010.',
     },
   ]);
   expect((await reported(config('5-2', '["10.1.0.1"]')))[0]?.message).toMatch(/First of 3 errors\.$/);
@@ -49,8 +48,8 @@ it('a file that only its program reads is named when somebody changes it, and no
     expect.objectContaining({
       id: 'config-unread',
       level: 'warning',
-      message: 'files/haproxy.cfg is not checked here: only HAProxy itself can check it.',
-      advice: 'Check it once this is applied: quarterdeck config check load-balancer',
+      message: 'files/haproxy.cfg was not checked: only HAProxy itself can check it.',
+      advice: 'Check the file after you apply the plan: quarterdeck config check load-balancer',
     }),
   ]);
   expect(await reported('frontend x\n', { id: 'load-balancer' })).toEqual([]);

@@ -13,8 +13,8 @@ export async function* checkConfigFile({ plan, entry }: PreflightContext): Async
     if (file.edited && configFile.verify)
       yield warning(
         'config-unread',
-        `${configFile.path} is not checked here: only ${product.name} itself can check it.`,
-        `Check it once this is applied: quarterdeck config check ${entry.id}`,
+        `${configFile.path} was not checked: only ${product.name} itself can check it.`,
+        `Check the file after you apply the plan: quarterdeck config check ${entry.id}`,
       );
     return;
   }
@@ -29,8 +29,8 @@ export async function* checkConfigFile({ plan, entry }: PreflightContext): Async
   const finding = file.edited ? warning : blocking;
   yield finding(
     'config-file',
-    `${configFile.path} would be invalid in line ${line}${field === '' ? '' : `, ${field}`}: ${message}${more}`,
-    remedy === '' ? 'Change the settings that it is rendered from.' : remedy,
+    `${configFile.path} would be invalid at line ${line}${field === '' ? '' : `, ${field}`}: ${message}${more}`,
+    remedy === '' ? 'Change the settings from which the file is rendered.' : remedy,
     { rule },
   );
 }

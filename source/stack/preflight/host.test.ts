@@ -24,7 +24,7 @@ describe('room on the host', () => {
     search.plan = { services: [{ ...service, present: false }] };
     expect(await search.reported()).toEqual(['warning disk:/var']);
     search.programs['sh -c'] = df([400_000, '/srv/a b'], [9_000_000, '/var']);
-    expect((await search.finding('disk:/srv/a b'))?.message).toMatch(/^Only .* are free on \/srv\/a b of local\.$/);
+    expect((await search.finding('disk:/srv/a b'))?.message).toMatch(/^Only .* is free on \/srv\/a b of local\.$/);
   });
 
   it('is asked for where the engine keeps its images, and compared with what the component needs', async () => {
@@ -95,7 +95,7 @@ describe('images', () => {
       sizeBytes: 1,
       labels: {},
     });
-    expect((await one.finding('architecture:app'))?.message).toContain('is for arm64, the host is amd64');
+    expect((await one.finding('architecture:app'))?.message).toContain('is for arm64, but the host is amd64');
     one.hostFacts = { architecture: 'arm64' };
     expect(await one.reported()).toEqual([]);
     const only = new PreflightFixture({
@@ -244,7 +244,7 @@ describe('rootless engines', () => {
     one.facts = { kind: 'podman', rootless: false };
     const tool = { kind: 'podman-compose', generation: 2, argv: ['podman-compose'], env: {} } as const;
     one.input = { composeTool: { ...tool, version: '1.0.3' } };
-    expect(await one.finding('host-network')).toMatchObject({ level: 'blocking', advice: expect.stringContaining('docker-compose 2') });
+    expect(await one.finding('host-network')).toMatchObject({ level: 'blocking', advice: expect.stringContaining('Docker Compose v2') });
     one.input = { composeTool: { ...tool, version: '1.3.0' } };
     expect(await one.finding('host-network')).toBeUndefined();
   });

@@ -11,8 +11,8 @@ import { modelMemoryBytes, modelSize, modelsOf } from './values.ts';
 export function* checkCompose({ composeTool, facts }: PreflightContext): Iterable<Finding> {
   if (composeTool?.refused) yield blocking('compose-sudo', composeTool.refused.message, composeTool.refused.remedy);
   if (composeTool) return;
-  const packages = ': the package docker-compose-plugin, docker-compose-v2 or docker-compose';
-  const program = facts.kind === 'podman' ? 'podman-compose, or the compose plugin of Docker' : `the compose plugin of Docker${packages}`;
+  const packages = ' (package docker-compose-plugin, docker-compose-v2 or docker-compose)';
+  const program = facts.kind === 'podman' ? 'podman-compose or the Docker Compose plugin' : `the Docker Compose plugin${packages}`;
   yield blocking('no-compose', 'The host has no compose command.', `Install ${program}.`);
 }
 
@@ -32,11 +32,11 @@ export async function* checkDisk(context: PreflightContext): AsyncIterable<Findi
   const advice = 'Free some space. See what uses it: quarterdeck df. Remove unused items: quarterdeck prune';
   const filesystems = spaces.filter(({ mount }, index) => spaces.findIndex((other) => other.mount === mount) === index);
   for (const { path, freeBytes, mount } of filesystems) {
-    const free = `${bytesText(freeBytes)} are free on ${cleanLine(mount)} of ${cleanLine(host.name)}`;
+    const free = `${bytesText(freeBytes)} is free on ${cleanLine(mount)} of ${cleanLine(host.name)}`;
     const isEngines = path === root || spaces.length === 1;
     if (freeBytes < leastFreeBytes) yield blocking(`disk:${mount}`, `Only ${free}.`, advice);
     else if (isEngines && freeBytes < wanted)
-      yield blocking(`disk:${mount}`, `${free}, and ${entry.id} requires ${bytesText(wanted)}.`, advice);
+      yield blocking(`disk:${mount}`, `${free}, but ${entry.id} requires ${bytesText(wanted)}.`, advice);
     else if (isEngines && pulls && freeBytes < goodFreeBytes)
       yield warning(`disk:${mount}`, `Only ${free}; the size of the images is unknown until they are pulled.`, advice);
   }
@@ -53,7 +53,7 @@ export async function* checkMemory(context: PreflightContext): AsyncIterable<Fin
   const least = sizeOf(entry.needs?.memory) ?? 0;
   if (memoryBytes < least) {
     const message = `${entry.id} requires ${bytesText(least)} of memory; the host has ${bytesText(memoryBytes)}.`;
-    yield warning('memory', message, 'Deploy it on another host, or expect it to be killed for lack of memory.');
+    yield warning('memory', message, 'Deploy the component on another host, or expect it to be killed for lack of memory.');
   }
   for (const model of modelsOf(entry, values)) {
     const size = modelSize(model);
@@ -94,11 +94,11 @@ export async function* checkImages(context: PreflightContext): AsyncIterable<Fin
       const message = `${cleanLine(image)} cannot replace ${annotation.image}: ${annotation.irreplaceable}.`;
       yield blocking(`image:${name}`, message, `Use ${annotation.image}, or another image of the same vendor.`, { rule: 'R30' });
     } else if (found && (engineNames[found] ?? found) !== own) {
-      const message = `The image ${cleanLine(image)} on this host is for ${cleanLine(found)}, the host is ${cleanLine(own)}.`;
-      yield warning(`architecture:${name}`, message, 'It runs slowly through an emulator, or not at all: pull the one for this host.');
+      const message = `The image ${cleanLine(image)} on this host is for ${cleanLine(found)}, but the host is ${cleanLine(own)}.`;
+      yield warning(`architecture:${name}`, message, 'The image runs slowly in an emulator, or not at all. Pull the image for this host.');
     } else if (annotation?.architectures && !annotation.architectures.includes(own)) {
-      const message = `${cleanLine(image)} is built for ${annotation.architectures.join(' and ')}, the host is ${cleanLine(own)}.`;
-      yield blocking(`architecture:${name}`, message, 'Deploy it on another host.');
+      const message = `${cleanLine(image)} is built for ${annotation.architectures.join(' and ')}, but the host is ${cleanLine(own)}.`;
+      yield blocking(`architecture:${name}`, message, 'Deploy the component on another host.');
     }
   }
 }
@@ -116,7 +116,7 @@ export async function* checkDevices({ services, host, signal }: PreflightContext
     const effect = graphics ? 'the CPU is used instead' : 'the device is not used';
     if (remedy) yield warning(id, message, `Set ${variables[0]}=/dev/null: ${effect}.`, { rule, remedy });
     else if (graphics)
-      yield warning(id, message, 'Remove the device from compose.yaml: the engine refuses to start with one that is missing.', { rule });
+      yield warning(id, message, 'Remove it from compose.yaml: a container does not start if a device is missing.', { rule });
     else yield blocking(id, message, 'Load its driver, or remove the device from compose.yaml.');
   }
 }

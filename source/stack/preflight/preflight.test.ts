@@ -200,7 +200,7 @@ describe('ports (R88)', () => {
     const quic = fixture('quic-proxy');
     quic.deployments = [deployed('reverse-proxy')];
     expect((await quic.finding('port-taken:quic'))?.advice).toBe(
-      'Move it to 10443; reverse-proxy keeps 443. Clients on other machines need the new one.',
+      'Move it to 10443; reverse-proxy keeps 443. Update clients on other machines to use the new port.',
     );
     const siem = fixture('siem');
     siem.deployments = [deployed('reverse-proxy')];

@@ -38,7 +38,7 @@ const checks: readonly PreflightCheck[] = [
   { id: 'devices', what: 'Devices of the host', run: checkDevices },
   { id: 'dns', what: 'Name of the site', run: checkName },
   { id: 'storage', what: 'Folders of downloads and libraries', run: checkStorage },
-  { id: 'before-start', what: 'Files required to start', run: checkBeforeStart },
+  { id: 'before-start', what: 'Files required for startup', run: checkBeforeStart },
   { id: 'low-ports', what: 'Ports below 1024', run: checkLowPorts },
   { id: 'host-network', what: 'Network of the host', run: checkHostNetwork },
   { id: 'health-checks', what: 'Health check runner', run: checkHealthChecks },

@@ -35,13 +35,13 @@ export function* checkHostNetwork({ facts, services, entry, composeTool }: Prefl
     yield blocking(
       isHost ? 'host-network' : 'joined-network',
       `${entry.id} requires ${isHost ? 'the network of the host' : "the network of another component's container"}, which podman-compose ${composeTool.version} does not support.`,
-      'Install docker-compose 2, which works with Podman too, or podman-compose from 1.0.6 on.',
+      'Install Docker Compose v2, which also works with Podman, or podman-compose 1.0.6 or later.',
     );
   else if (isHost && facts.rootless && facts.kind === 'docker')
     yield warning(
       'host-network',
       `${entry.id} requires the network of the host, but rootless Docker isolates it: it cannot reach loopback ports of the host, and its own ports cannot be reached.`,
-      'Run it in a rootful Docker, or in Podman.',
+      'Run the component in rootful Docker or in Podman.',
       { rule: 'R16' },
     );
 }
@@ -100,8 +100,8 @@ async function lingerFinding({ facts, hostFacts, host, signal }: PreflightContex
   if (exitCode === 0 && /^Linger=yes/m.test(text(stdout))) return undefined;
   return warning(
     'linger',
-    'Containers of this user end when the user logs out, and do not start with the host: lingering is off.',
-    'Enable it: loginctl enable-linger',
+    'Containers of this user stop when the user logs out, and do not start with the host: lingering is disabled.',
+    'Enable lingering: loginctl enable-linger',
     { rule: 'R5', remedy: { kind: 'run', label: 'Enable lingering', argv: ['loginctl', 'enable-linger'] } },
   );
 }
@@ -132,8 +132,8 @@ export async function* checkLabels({ facts, host, plan, entry, services, signal 
   if (shut.length === 0) return;
   yield warning(
     'selinux',
-    `SELinux is enforced on this host, and ${cleanLine(shut.join(' and '))} ${shut.length === 1 ? 'is' : 'are'} not labelled for containers: containers of Podman cannot read there.`,
-    `As root on the host: chcon -R -t container_file_t ${cleanLine(shellCommand(shut))}, and semanage fcontext to keep it over a relabelling`,
+    `SELinux is enforcing on this host, but ${cleanLine(shut.join(' and '))} ${shut.length === 1 ? 'is' : 'are'} not labelled for containers: Podman containers cannot read there.`,
+    `As root on the host: chcon -R -t container_file_t ${cleanLine(shellCommand(shut))}, and semanage fcontext to keep the labels after a relabelling`,
     { rule: 'R13' },
   );
 }

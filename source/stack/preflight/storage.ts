@@ -28,8 +28,8 @@ export async function* checkStorage(context: PreflightContext): AsyncIterable<Fi
     if (!apart) continue;
     yield warning(
       `downloads-apart:${apart.component}`,
-      `${entry.id} has its downloads in ${pathText(storage)}, ${apart.component} has them in ${pathText(apart)}: they cannot find each other's files.`,
-      'Use the same folder of the host for both.',
+      `${entry.id} has its downloads in ${pathText(storage)}, but ${apart.component} has them in ${pathText(apart)}: they cannot find each other's files.`,
+      'Use the same host folder for both.',
       { rule: 'R27', remedy: setTo(storage.mount.variables[0], apart.mount.host, `Use ${pathText(apart)}`) },
     );
   }
@@ -46,7 +46,7 @@ export async function* checkStorage(context: PreflightContext): AsyncIterable<Fi
       seen.add(key);
       yield warning(
         `filesystems:${library.target}`,
-        `The downloads (${pathText(downloads)}) and the library (${pathText(library)}) are on two filesystems, so every file is copied and uses its space twice.`,
+        `The downloads (${pathText(downloads)}) and the library (${pathText(library)}) are on two filesystems, so every file is copied and takes up space twice.`,
         'Use one folder on one filesystem for both, so that files are hard-linked instead.',
         { rule: 'R27' },
       );

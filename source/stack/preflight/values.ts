@@ -15,12 +15,12 @@ export function* checkRequired({ plan, entry, secretsKnown, values }: PreflightC
     const required = entry.fields.some((field) => field.required && field.secret && variableOf(entry, field.name) === variable);
     if (what === 'missing' || (what === 'none' && required)) {
       const message = `The secret ${label} is required and has no value.`;
-      yield blocking(`secret-missing:${variable}`, message, 'Type it, or generate it if the form offers that.');
+      yield blocking(`secret-missing:${variable}`, message, 'Enter the secret, or generate it if the form offers that.');
     } else if (what === 'keep' && version !== undefined && secretsKnown[variable] === undefined)
       yield blocking(
         `secret-gone:${variable}`,
-        `The secret ${label} should be kept, but is no longer in the secret store.`,
-        `Import it from a backup, or type it: quarterdeck secrets set ${entry.id} ${variable}`,
+        `The secret ${label} is in use, but is no longer in the secret store.`,
+        `Import the secret from a backup, or enter it: quarterdeck secrets set ${entry.id} ${variable}`,
       );
   }
   for (const { name, required, secret, target, rule } of entry.fields) {
@@ -51,10 +51,10 @@ export function* checkLocalhost(context: PreflightContext): Iterable<Finding> {
     const better = provided ?? replaceLoopback(value, gateway);
     yield blocking(
       `localhost:${variable}`,
-      `"${field.name}" names ${field.secret ? 'localhost' : value}, which inside the container is the container itself.`,
+      `"${field.name}" is set to ${field.secret ? 'localhost' : value}, which inside the container is the container itself.`,
       field.secret
         ? `Use the name of a service, or ${gateway} for a program on the host.`
-        : `Use ${better}${provided === undefined ? ', for programs on the host only: a port published on 127.0.0.1 is not reachable that way' : ''}.`,
+        : `Use ${better}${provided === undefined ? ' (only for programs on the host; a port published on 127.0.0.1 is not reachable at this address)' : ''}.`,
       { rule: 'R14', remedy: field.secret ? undefined : setTo(variable, better) },
     );
   }
@@ -102,7 +102,7 @@ export function* checkMtu({ entry, values }: PreflightContext): Iterable<Finding
     if (!/(?:^|[^a-z])mtu$/i.test(name) || !(value > tunnelMtu)) continue;
     yield warning(
       `mtu:${name}`,
-      `"${name}" is ${value}: with the header of the tunnel, large packets exceed the usual 1500 bytes and are dropped.`,
+      `"${name}" is ${value}: with the tunnel header, large packets exceed the usual 1500 bytes and are dropped.`,
       `Use ${tunnelMtu}, or less if the path has a smaller MTU, or clamp the MSS.`,
       { rule: 'R77', remedy: setTo(variableOf(entry, name), String(tunnelMtu)) },
     );
@@ -122,7 +122,7 @@ export function* checkTokenAge(context: PreflightContext): Iterable<Finding> {
     if (madeMs !== undefined && nowMs - madeMs <= validMs) continue;
     yield blocking(
       `token-age:${variable}`,
-      `"${field.name}" is valid for ${field.validFor} only, and ${madeMs === undefined ? 'its age is not known' : `was stored ${agoText(nowMs - madeMs)}`}.`,
+      `"${field.name}" is valid for ${field.validFor} only, and ${madeMs === undefined ? 'its age is unknown' : `was stored ${agoText(nowMs - madeMs)}`}.`,
       'Get a new one just before you deploy.',
       { rule: 'R76' },
     );
@@ -134,8 +134,8 @@ export function* checkProviders({ entry, values, deployments }: PreflightContext
   for (const { component, address } of missingProviders(entry, values, deployed))
     yield warning(
       `provider-missing:${component}`,
-      `${entry.id} looks for ${address}, and ${component} is not deployed on this host.`,
-      `Deploy ${component}, before or after. Or use another address.`,
+      `${entry.id} connects to ${address}, but ${component} is not deployed on this host.`,
+      `Deploy ${component} before or afterwards, or use another address.`,
       { remedy: deployFirst(component) },
     );
 }

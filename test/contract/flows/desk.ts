@@ -272,7 +272,7 @@ export const deskFlows: Family<Desk> = {
       first: scanned,
       acts: ['import'],
       end: book,
-      otherwise: { 'import/after': { says: /1 known before/, end: 'same' } },
+      otherwise: { 'import/after': { says: /1 known\b/, end: 'same' } },
     },
     reading('vulnerabilities-list', [], { first: imported }),
     {

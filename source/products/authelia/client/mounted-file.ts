@@ -68,7 +68,7 @@ export class MountedFile {
     const words = cleanLine(new TextDecoder().decode(outcome.stderr).trim().split('\n').at(-1) ?? '').replace(/\.$/, '');
     throw new Fault(
       'failed.file',
-      `${this.shown} was not written: ${words || `the program ended with ${outcome.exitCode}`}.`,
+      `${this.shown} was not written: ${words || `the program exited with code ${outcome.exitCode}`}.`,
       'Check its permissions and the free space.',
     );
   }

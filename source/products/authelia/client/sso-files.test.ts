@@ -64,7 +64,7 @@ describe('the users file', () => {
   test('what the portal would refuse is found before it is written', () => {
     const one = { displayName: 'x', groups: [], disabled: false, digest };
     const rules = { caseInsensitive: true, byEmail: true };
-    expect(usersProblems([], rules)).toEqual(['It has no users.']);
+    expect(usersProblems([], rules)).toEqual(['The file has no users.']);
     expect(usersProblems([{ ...one, name: 'Ida', email: 'a@b' }], rules)).toEqual([
       'Ida is not in lower case, which search.case_insensitive requires.',
     ]);

@@ -46,7 +46,7 @@ export class SsoPortal {
     const path = new Map(this.container.env).get('X_AUTHELIA_CONFIG')?.split(',')[0] ?? '/config/configuration.yml';
     const bytes = await this.engine.readFile(this.container.id, path, { signal });
     if (bytes) return text(bytes);
-    throw failed(`Its configuration is not at ${cleanLine(path)}.`, 'Check the volumes of the component.');
+    throw failed(`The configuration of the portal was not found at ${cleanLine(path)}.`, 'Check the volumes of the component.');
   }
 
   async bans(signal: AbortSignal): Promise<readonly PortalBan[]> {
@@ -73,13 +73,13 @@ export class SsoPortal {
     const outcome = await this.#change(grant, ['storage', 'user', 'totp', 'delete', user]);
     if (outcome.exitCode === 0) return true;
     if (/no TOTP configuration/i.test(said(outcome))) return false;
-    throw refused('forget the one-time codes', outcome);
+    throw refused('delete the one-time codes', outcome);
   }
 
   async forgetSecurityKeys(grant: Grant, user: string): Promise<void> {
     const outcome = await this.#change(grant, ['storage', 'user', 'webauthn', 'delete', user, '--all']);
     if (outcome.exitCode === 0 || /no WebAuthn credential|no rows/i.test(said(outcome))) return;
-    throw refused('forget the security keys', outcome);
+    throw refused('delete the security keys', outcome);
   }
 
   async checkPolicy(
@@ -91,7 +91,7 @@ export class SsoPortal {
       ...(groups.length === 0 ? [] : ['--groups', groups.join(',')]),
       ...(from === '' ? [] : ['--ip', from]),
     ];
-    return this.#list(['access-control', 'check-policy', '--url', url, '--method', method, ...more], 'test its rules', signal);
+    return this.#list(['access-control', 'check-policy', '--url', url, '--method', method, ...more], 'test the access rules', signal);
   }
 
   /** Validates a configuration with the running release before it takes effect. Returns the errors that would make the portal refuse it. */
@@ -105,7 +105,7 @@ export class SsoPortal {
     const problems = problemsIn(text(stdout));
     if (problems.length > 0) return problems;
     const words = lastLine(`${text(stdout)}\n${text(stderr)}`);
-    return [words === '' ? `its check ended with exit code ${exitCode}` : words];
+    return [words === '' ? `the check exited with code ${exitCode}` : words];
   }
 
   #read(words: readonly string[], signal: AbortSignal) {
@@ -128,8 +128,8 @@ export class SsoPortal {
 function refused(what: string, outcome: ExecOutcome): Fault {
   const words = said(outcome);
   if (/unknown (?:command|flag|shorthand)/i.test(words))
-    return failed(`This release of the portal does not support to ${what}.`, 'Update it: bans came with 4.39, security keys with 4.38.');
-  return failed(`The portal did not ${what}: ${words || `its command ended with ${outcome.exitCode}`}.`, 'Check its log.');
+    return failed(`This release of the portal cannot ${what}.`, 'Update it: bans require 4.39, security keys 4.38.');
+  return failed(`The portal could not ${what}: ${words || `its command exited with code ${outcome.exitCode}`}.`, 'Check its log.');
 }
 
 /** Sends the request that a proxy sends before it lets a request through, without a login. */

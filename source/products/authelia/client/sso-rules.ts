@@ -84,19 +84,19 @@ function unplaced(document: Document.Parsed<ParsedNode>): Fault {
   const why = error ? cleanLine(error.message.split('\n', 1)[0] ?? '').replace(/\.$/, '') : 'it has no list "access_control.rules"';
   return new Fault(
     'config.portal',
-    `The place for a rule cannot be found in the configuration: ${why}.`,
-    'Write the rule yourself: quarterdeck edit COMPONENT files/configuration.yml',
+    `Cannot find where to insert a rule in the configuration: ${why}.`,
+    'Add the rule by hand: quarterdeck edit COMPONENT files/configuration.yml',
   );
 }
 
 export function ruleDomainProblem(domain: string): string | undefined {
   if (domain === '') return 'A host name is required.';
-  if (/^\*[^.]/.test(domain)) return `That matches nothing: write *.${domain.slice(1)}`;
-  if (/^https?:\/\//.test(domain) || /[/:]/.test(domain)) return 'Use only the name, without https:// and port.';
+  if (/^\*[^.]/.test(domain)) return `That matches nothing. Use *.${domain.slice(1)}`;
+  if (/^https?:\/\//.test(domain) || /[/:]/.test(domain)) return 'Use only the name, without https:// or a port.';
   if (!/^(?:\*\.|\{user\}\.|\{group\}\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i.test(domain)) return 'Not a host name.';
   return undefined;
 }
 
 export function subjectProblem(subject: string): string | undefined {
-  return /^(?:user|group):\S.*$/.test(subject) ? undefined : 'Write user:NAME or group:NAME.';
+  return /^(?:user|group):\S.*$/.test(subject) ? undefined : 'Use user:NAME or group:NAME.';
 }

@@ -37,7 +37,7 @@ export class UsersFile {
       throw refused(`The users file cannot be read: ${why}.`, 'Fix it first; the portal cannot read it either.', line);
     }
     if (!isMap(this.#document.get('users', true)))
-      throw refused('The users file has no map "users".', 'It begins with "users:", and has a name in each line below it.', 1);
+      throw refused('The users file has no map "users".', 'Add a map "users" with one entry for each user.', 1);
   }
 
   get users(): readonly PortalUser[] {
@@ -111,7 +111,7 @@ function quote(user: YAMLMap, field: string): void {
 /** Returns the problems for which the portal would refuse the file: a running portal keeps the old users then. */
 export function usersProblems(users: readonly PortalUser[], { caseInsensitive, byEmail }: UserRules): string[] {
   const problems: string[] = [];
-  if (users.length === 0) problems.push('It has no users.');
+  if (users.length === 0) problems.push('The file has no users.');
   for (const { name, displayName, email, digest } of users) {
     const shown = cleanLine(name);
     if (displayName === '') problems.push(`${shown} has no displayname.`);
@@ -133,8 +133,8 @@ export function ableUsers(users: readonly PortalUser[]): readonly PortalUser[] {
 }
 
 export function userNameProblem(name: string, { caseInsensitive }: UserRules): string | undefined {
-  if (name === '') return 'Type the name to log in with.';
-  if (!/^[\p{L}\p{N}][\p{L}\p{N}._@+-]*$/u.test(name)) return 'Letters, digits and . _ @ + - only, beginning with a letter or a digit.';
+  if (name === '') return 'Enter the login name.';
+  if (!/^[\p{L}\p{N}][\p{L}\p{N}._@+-]*$/u.test(name)) return 'Use only letters, digits and . _ @ + -, and start with a letter or a digit.';
   if (caseInsensitive && name !== name.toLowerCase()) return 'This portal requires lower-case names.';
   return undefined;
 }

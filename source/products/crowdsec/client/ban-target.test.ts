@@ -16,7 +16,7 @@ describe('what can be banned (R63)', () => {
   });
 
   test.each([
-    ['', /Write an address/],
+    ['', /Enter an address/],
     ['192.0.2', /is not an address, range or country/],
     ['010.0.0.1', /is not an address/],
     ['192.0.2.0/33', /is not an address/],

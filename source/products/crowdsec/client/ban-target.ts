@@ -19,7 +19,7 @@ export type BanTarget =
 /** Parses an address, a range or a country code; returns a sentence if the text is none of them. */
 export function parseBanTarget(text: string): BanTarget | string {
   const written = text.trim();
-  if (written === '') return 'Write an address, a range or a country: 192.0.2.7, 192.0.2.0/24, 2001:db8::/32, FR.';
+  if (written === '') return 'Enter an address, a range or a country: 192.0.2.7, 192.0.2.0/24, 2001:db8::/32, FR.';
   const span = spanOf(written);
   if (span) return { scope: isOneAddress(span) ? 'Ip' : 'Range', value: span.text, span, shown: span.text };
   const code = written.toUpperCase();

@@ -24,7 +24,7 @@ export function alertReader(endpoint: HttpEndpoint, { login, password }: Machine
   const who = `The local API of ${endpoint.shown}`;
   const http = new HttpClient(endpoint, {
     secrets: { what: 'the password', remedy: 'Configure a certificate for the local API, and use its https address.' },
-    unreachable: { code: 'unreachable.crowdsec', who, remedy: 'Check that it is running, and its log.' },
+    unreachable: { code: 'unreachable.crowdsec', who, remedy: 'Check that the local API is running, and check its log.' },
     limits: { limitMs, limitBytes },
   });
   const failed = (what: string) => new Fault('failed.crowdsec', `${who} ${what}.`, 'Check its log.');
@@ -34,7 +34,7 @@ export function alertReader(endpoint: HttpEndpoint, { login, password }: Machine
   const send = async (request: Pick<HttpRequest, 'method' | 'path' | 'headers' | 'json'>, signal: AbortSignal) => {
     const headers = { accept: 'application/json', 'user-agent': `crowdsec/${version}`, ...request.headers };
     const { status, json, whole } = await http.send({ ...request, headers }, signal);
-    if (!whole) throw failed(`answered with more than ${limitBytes / 1024 / 1024} MB`);
+    if (!whole) throw failed(`returned more than ${limitBytes / 1024 / 1024} MB`);
     return { status, json, words: cleanLine(textOf(objectOf(json)?.['message'])).slice(0, 300) || `status ${status}` };
   };
   const tokenFor = async (signal: AbortSignal) => {

@@ -35,7 +35,7 @@ export async function addBouncer(crowdsec: Crowdsec, grant: Grant, name: string)
   if (/^[\x21-\x7e]{8,}$/.test(key)) return key;
   throw new Fault(
     'failed.crowdsec',
-    `The bouncer ${name} was added, but no key came with it.`,
+    `The bouncer ${name} was added, but CrowdSec returned no key.`,
     `Delete it and add it again: quarterdeck bouncers delete ${name}`,
   );
 }
@@ -66,13 +66,13 @@ export async function allowlistsOf(crowdsec: Crowdsec, signal: AbortSignal) {
 }
 
 export async function allowlisting(crowdsec: Crowdsec, value: string, signal: AbortSignal): Promise<string | undefined> {
-  const { stdout } = await crowdsec.read(['allowlists', 'check', value], `look for ${value} in allowlists`, signal);
+  const { stdout } = await crowdsec.read(['allowlists', 'check', value], `check the allowlists for ${value}`, signal);
   return /is allowlisted by item (.+)/.exec(stdout)?.[1]?.trim();
 }
 
 /** With `all` also what the hub offers. Throws `failed.crowdsec` if 1.4 cannot reach the hub, even for installed items. */
 export async function hubItems(crowdsec: Crowdsec, { all }: { all: boolean }, signal: AbortSignal) {
-  const json = await crowdsec.readJson(['hub', 'list', ...(all ? ['--all'] : [])], 'list what is installed', signal);
+  const json = await crowdsec.readJson(['hub', 'list', ...(all ? ['--all'] : [])], 'list the installed items', signal);
   return Object.entries(objectOf(json) ?? {}).flatMap(([kind, items]) =>
     objectsOf(items).map((item) => {
       const status = text(item, 'status').split(',');

@@ -16,7 +16,7 @@ const apiAgainMs = 60_000;
 const originsMs = 600_000;
 
 const withoutAllowlists =
-  'Allowlists require 1.6.6. Before that, a whitelist file for the parsers prevents bans by scenarios, but not manual bans.';
+  'Allowlists require CrowdSec 1.6.6 or later. In earlier versions, a whitelist file for the parsers prevents bans by scenarios, but not manual bans.';
 
 export interface BanOrder {
   target: BanTarget;
@@ -87,20 +87,20 @@ export class Crowdsec {
     if (item !== undefined) {
       throw new Fault(
         'refused.allowlisted',
-        `${order.target.shown} was not banned: an allowlist has it (${cleanLine(item)}).`,
-        'Remove it from that list first, or ban it anyway with --bypass-allowlist.',
+        `${order.target.shown} was not banned: it is on an allowlist (${cleanLine(item)}).`,
+        'Remove the address from that list first, or ban it anyway with --bypass-allowlist.',
       );
     }
     throw this.refusal(answer, `ban ${order.target.shown}`);
   }
 
   async metrics(signal: AbortSignal): Promise<string> {
-    return (await this.read(['metrics', '--color', 'no'], 'tell its metrics', signal)).stdout;
+    return (await this.read(['metrics', '--color', 'no'], 'show metrics', signal)).stdout;
   }
 
   /** Returns the metrics by section. Until 1.5 it prints one object after the other, without section names. */
   async metricsJson(signal: AbortSignal): Promise<unknown> {
-    const { stdout } = await this.read(['metrics', '-o', 'json'], 'tell its metrics', signal);
+    const { stdout } = await this.read(['metrics', '-o', 'json'], 'show metrics', signal);
     const parsed = parsedJson(stdout) ?? parsedJson(`[${stdout.trim().replace(/\}\s*\{/g, '},{')}]`);
     if (parsed === undefined) throw this.#strange('metrics');
     return parsed;
@@ -130,13 +130,13 @@ export class Crowdsec {
     const words = refusalWords(answer);
     const unknown = /unknown (?:command|flag:?) "?([\w-]+)"?/.exec(words)?.[1];
     if (unknown !== undefined) {
-      const message = `The CrowdSec of ${this.shown} is too old to ${what}: its cscli does not support ${unknown}.`;
-      const remedy = unknown === 'allowlists' ? withoutAllowlists : 'Update it: quarterdeck update COMPONENT';
+      const message = `CrowdSec in ${this.shown} is too old to ${what}: its cscli does not support ${unknown}.`;
+      const remedy = unknown === 'allowlists' ? withoutAllowlists : 'Update CrowdSec: quarterdeck update COMPONENT';
       return new Fault('refused.version', message, remedy);
     }
     const isCutOff = /connection refused|no such host|dial tcp/i.test(words);
     const remedy = isCutOff ? 'Check that the local API is running and that the hub is reachable from the host.' : 'Check its log.';
-    return new Fault('failed.crowdsec', `CrowdSec did not ${what}: ${words || `cscli ended with ${answer.exitCode}`}.`, remedy);
+    return new Fault('failed.crowdsec', `CrowdSec could not ${what}: ${words || `cscli exited with code ${answer.exitCode}`}.`, remedy);
   }
 
   /** The API is only the faster path: a request that fails there may succeed over `cscli`. */
@@ -145,8 +145,8 @@ export class Crowdsec {
       try {
         this.#readAlerts ??= await this.openApi(signal);
         if (this.#readAlerts) return await this.#readAlerts(filter, signal);
-        const message = `The login of ${this.shown} at its local API cannot be read, or its port is not published.`;
-        throw new Fault('unreachable.crowdsec', message, 'Publish its port on loopback, or start without --read-only.');
+        const message = `The local API credentials of ${this.shown} cannot be read, or the API port is not published.`;
+        throw new Fault('unreachable.crowdsec', message, 'Publish the API port on loopback, or start without --read-only.');
       } catch (thrown) {
         if (!(thrown instanceof Fault)) throw thrown;
         this.#apiTrouble = { fault: thrown, untilMs: performance.now() + apiAgainMs };
@@ -186,7 +186,7 @@ export class Crowdsec {
 
   #strange(what: string): Fault {
     const message = `Cannot parse the ${what} of CrowdSec.`;
-    return new Fault('failed.crowdsec', message, 'Check with cscli, and report it with its version.');
+    return new Fault('failed.crowdsec', message, 'Run the command with cscli, and report the problem with the CrowdSec version.');
   }
 }
 

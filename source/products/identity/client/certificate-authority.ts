@@ -38,7 +38,7 @@ function namesItem(certificate: X509Certificate, name: string | undefined): Chec
   if (names.length === 0) return item.blocked('none (no subjectAltName): browsers reject it regardless of its subject');
   if (name === undefined) return item.ok(shown);
   const fits = !isAddress(name) ? certificate.checkHost(name) : certificate.checkIP(name);
-  return fits === undefined ? item.blocked(`${shown}, and not ${cleanLine(name)}`) : item.ok(shown);
+  return fits === undefined ? item.blocked(`${shown}, but not ${cleanLine(name)}`) : item.ok(shown);
 }
 
 function timeItem({ validFrom, validTo }: X509Certificate, nowMs: number): CheckedItem {
@@ -46,7 +46,7 @@ function timeItem({ validFrom, validTo }: X509Certificate, nowMs: number): Check
   const [fromMs, toMs] = [Date.parse(validFrom), Date.parse(validTo)];
   const until = new Date(toMs).toISOString().slice(0, 16).replace('T', ' ');
   if (fromMs > nowMs) return item.blocked(`not valid for another ${durationText(fromMs - nowMs)}: check the clocks`);
-  if (toMs <= nowMs) return item.blocked(`ended ${durationText(nowMs - toMs)} ago, ${until} UTC`);
+  if (toMs <= nowMs) return item.blocked(`expired ${durationText(nowMs - toMs)} ago, ${until} UTC`);
   const left = `${durationText(toMs - nowMs)} left, until ${until} UTC`;
   // Clients renew when a third of the lifetime is left; at a tenth, renewal does not work.
   if (toMs - nowMs < (toMs - fromMs) / 10) return item.warning(`${left}: not renewed`);
@@ -117,7 +117,7 @@ export async function readCertificates({ engine, container }: CertificateAuthori
   };
   const [roots, chain] = await Promise.all([read('root_ca.crt'), read('intermediate_ca.crt')]);
   if (roots.length > 0) return { roots, chain };
-  throw failed('It has no root certificate yet.', 'Check its log: it is created at the first start.');
+  throw failed('The CA has no root certificate yet.', 'The certificate is created when the CA is first started. Check the log of the CA.');
 }
 
 /** Returns the certificate with its chain, in PEM. Throws `failed.authority`. */
@@ -134,21 +134,21 @@ export async function signRequest(
   const words = reasonIn(new TextDecoder().decode(stderr));
   if (/more than the authorized maximum|requested duration/i.test(words))
     throw failed(
-      `It does not issue certificates with that validity: ${words}.`,
+      `The CA does not issue certificates with that validity: ${words}.`,
       'Use fewer days, or raise maxTLSCertDuration of the provisioner.',
     );
   if (/provisioner.*not found|no provisioner/i.test(words))
     throw failed(
-      `It has no provisioner ${provisioner}: it was set up in another way.`,
-      'Its provisioners: step ca provisioner list, in its container.',
+      `The CA has no provisioner ${provisioner}: it was set up differently.`,
+      'To list the provisioners, run "step ca provisioner list" in the container.',
     );
   // The image generates a password for each unless one is set, and stores only that of the keys.
   if (/failed to decrypt\b.*invalid password/i.test(words))
     throw failed(
-      `Its provisioner ${provisioner} has another password than its keys.`,
-      `Recreate it: in its container "step ca provisioner remove ${provisioner}", then "step ca provisioner add ${provisioner} --type JWK --create --password-file ${home}/secrets/password"; then restart it.`,
+      `The password of the provisioner ${provisioner} differs from that of the CA keys.`,
+      `Recreate it in the container: "step ca provisioner remove ${provisioner}", then "step ca provisioner add ${provisioner} --type JWK --create --password-file ${home}/secrets/password"; then restart it.`,
     );
-  throw failed(`It did not sign: ${words || `its program ended with ${exitCode}`}.`, 'Check its log.');
+  throw failed(`The CA did not sign the request: ${words || `exit code ${exitCode}`}.`, 'Check its log.');
 }
 
 function reasonIn(output: string): string {

@@ -122,7 +122,7 @@ export class Directory {
       return await run();
     } catch (thrown) {
       if (errors.some((kind) => thrown instanceof kind)) return answer as T;
-      const refused = `${this.shown} did not ${what}`;
+      const refused = `${this.#shown} could not ${what}`;
       const known = thrown instanceof Error ? reasons[thrown.constructor.name] : undefined;
       if (known) throw new Fault('refused.directory', `${refused}: ${known.why}.`, known.remedy, { cause: thrown });
       const words = cleanLine(messageOf(thrown)).replace(/\s*Code: 0x[0-9a-f]+$/i, '');
@@ -135,10 +135,10 @@ export class Directory {
 const reasons: Readonly<Record<string, { why: string; remedy: string }>> = {
   InsufficientAccessError: { why: 'permission denied for this login', remedy: 'Log in as an administrator of the directory: --bind DN' },
   AlreadyExistsError: { why: 'the name already exists', remedy: 'Use another name.' },
-  NoSuchObjectError: { why: 'the branch for users does not exist', remedy: 'Create the branch ou=people first, or check the base DN.' },
+  NoSuchObjectError: { why: 'the organizational unit for users does not exist', remedy: 'Create ou=people first, or check the base DN.' },
   ConstraintViolationError: {
-    why: 'it violates a rule of the directory (the email address is in use, or the password is too simple)',
-    remedy: 'Use another one.',
+    why: 'it violates a constraint of the directory (the email address is in use, or the password is too simple)',
+    remedy: 'Use another email address or password.',
   },
   InvalidDNSyntaxError: { why: 'the name is not valid in a DN', remedy: 'Use another name.' },
 };

@@ -16,11 +16,11 @@ export function checkDiscovery(document: JsonObject, { address }: { address: str
 function issuerItem(issuer: string, address: string | undefined): CheckedItem {
   const item = itemOf('issuer', 'Issuer');
   const shown = cleanLine(issuer);
-  if (issuer === '' || !URL.canParse(issuer)) return item.blocked(`"${shown}" is not an address`);
-  if (!issuer.startsWith('https://')) return item.blocked(`${shown} is not https: clients refuse it`);
+  if (issuer === '' || !URL.canParse(issuer)) return item.blocked(`"${shown}" is not a URL`);
+  if (!issuer.startsWith('https://')) return item.blocked(`${shown} does not use https: clients reject it`);
   if (/[?#]/.test(issuer)) return item.blocked(`${shown} has a query or a fragment, which an issuer must not have`);
   if (address === undefined)
-    return item.warning(`${shown}; it has no site at the reverse proxy, so it is unknown whether clients can reach it`);
+    return item.warning(`${shown}; the provider has no site at the reverse proxy, so whether clients can reach it is unknown`);
   const expected = address.slice(0, -discoverySuffix.length);
   if (issuer === expected) return item.ok(shown);
   if (issuer.replace(/\/$/, '') === expected.replace(/\/$/, '')) return item.ok(shown);
@@ -43,27 +43,27 @@ function endpointsItem(document: JsonObject, issuer: string): CheckedItem {
   const there = [...needed, ...other].map((name) => [name, textOf(document[name])] as const).filter(([, url]) => url !== '');
   const plain = there.filter(([, url]) => !url.startsWith('https://'));
   const listed = (urls: typeof there) => urls.map(([name, url]) => `${name} ${cleanLine(url)}`).join(', ');
-  if (plain.length > 0) return item.blocked(`not on https: ${listed(plain)}`);
+  if (plain.length > 0) return item.blocked(`without https: ${listed(plain)}`);
   const origin = URL.canParse(issuer) ? new URL(issuer).origin : '';
   const elsewhere = there.filter(([, url]) => !URL.canParse(url) || new URL(url).origin !== origin);
-  if (elsewhere.length > 0) return item.warning(`on another name than the issuer: ${listed(elsewhere)}`);
+  if (elsewhere.length > 0) return item.warning(`on another origin than the issuer: ${listed(elsewhere)}`);
   return item.ok(`${there.length}, all on ${cleanLine(origin)}`);
 }
 
 function flowsItem(document: JsonObject): CheckedItem {
   const item = itemOf('flows', 'Flows');
   const types = textsOf(document['response_types_supported']);
-  if (!types.includes('code')) return item.blocked('the authorization code is not offered');
+  if (!types.includes('code')) return item.blocked('the authorization code flow is not offered');
   const implicit = types.filter((type) => /\btoken\b|\bid_token\b/.test(type) && !/\bcode\b/.test(type));
   if (implicit.length > 0)
-    return item.warning(`offers the implicit flow too (${implicit.map(cleanLine).join(', ')}): switch it off for every client`);
+    return item.warning(`also offers the implicit flow (${implicit.map(cleanLine).join(', ')}): disable it for every client`);
   return item.ok('authorization code; no implicit flow');
 }
 
 function pkceItem(document: JsonObject): CheckedItem {
   const item = itemOf('pkce', 'PKCE');
   const methods = textsOf(document['code_challenge_methods_supported']);
-  if (methods.length === 0) return item.warning('not listed in the document: clients do not use it');
+  if (methods.length === 0) return item.warning('not listed in the discovery document, so clients do not use it');
   if (!methods.includes('S256')) return item.blocked(`${methods.map(cleanLine).join(', ')}, without S256`);
   return item.ok(methods.map(cleanLine).join(', '));
 }
@@ -72,7 +72,7 @@ function algorithmsItem(document: JsonObject): CheckedItem {
   const item = itemOf('algorithms', 'Signatures');
   const algorithms = textsOf(document['id_token_signing_alg_values_supported']);
   if (algorithms.some((one) => /^none$/i.test(one))) return item.blocked('offers "none": unsigned tokens');
-  if (algorithms.length === 0) return item.blocked('it does not list its signature algorithms');
+  if (algorithms.length === 0) return item.blocked('no signature algorithms are listed');
   const shown = algorithms.map(cleanLine).join(', ');
   if (algorithms.every((one) => /^HS/.test(one))) return item.warning(`${shown}: only with shared secrets`);
   return item.ok(shown);
@@ -88,11 +88,11 @@ export function checkKeys(document: unknown, nowMs: number): CheckedItem {
   // If a private key is published, no token can be trusted.
   const leaked = all.filter((key) => ['d', 'p', 'q', 'k'].some((part) => key[part] !== undefined));
   if (leaked.length > 0)
-    return item.blocked(`PRIVATE KEYS ARE PUBLISHED (${leaked.map(nameOf).join(', ')}): replace them now, everybody can forge tokens`);
+    return item.blocked(`PRIVATE KEYS ARE PUBLISHED (${leaked.map(nameOf).join(', ')}): replace them now, anyone can forge tokens`);
   const weak = all.filter((key) => key['kty'] === 'RSA' && Buffer.from(textOf(key['n']), 'base64url').length * 8 < leastModulusBits);
   if (weak.length > 0) return item.blocked(`shorter than ${leastModulusBits} bits: ${weak.map(nameOf).join(', ')}`);
   if (all.length > 1 && all.some((key) => textOf(key['kid']) === ''))
-    return item.warning('several, and not all have an ID (kid): clients cannot select one');
+    return item.warning('several, but not all have an ID (kid): clients cannot select one');
   const ages = all.flatMap((key) => ageOf(key, nowMs));
   const oldest = Math.max(0, ...ages);
   const shown = all.map((key) => `${textOf(key['kty'])} ${nameOf(key)}`).join(', ');
@@ -107,7 +107,7 @@ function ageOf(key: JsonObject, nowMs: number): number[] {
 }
 
 function nameOf(key: JsonObject): string {
-  return cleanLine(textOf(key['kid'])).slice(0, 16) || 'without a name';
+  return cleanLine(textOf(key['kid'])).slice(0, 16) || 'unnamed';
 }
 
 function textsOf(value: unknown): readonly string[] {

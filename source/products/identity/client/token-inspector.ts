@@ -23,14 +23,14 @@ const sensitive = /passw|secret|private|credit|iban|ssn|social_security|api_?key
 export async function readToken(token: string): Promise<{ header: ProtectedHeaderParameters; claims: JWTPayload }> {
   const { decodeJwt, decodeProtectedHeader } = await import('jose');
   const parts = token.split('.').length;
-  if (parts === 5) throw notToken('It is encrypted (five parts): only whom it is for can read it.');
-  if (parts !== 3) throw notToken('A JSON web token has three parts with dots between them.');
+  if (parts === 5) throw notToken('It is encrypted (five parts): only its recipient can read it.');
+  if (parts !== 3) throw notToken('A JSON web token has three parts separated by dots.');
   const texts = token.split('.').map((one) => Buffer.from(one, 'base64url').toString('utf8'));
   if (texts.some(isTooDeep)) throw notToken(nestingProblem);
   try {
     return { header: decodeProtectedHeader(token), claims: decodeJwt(token) };
   } catch {
-    throw notToken('Its parts are not JSON in base64url: it is truncated, or of another type.');
+    throw notToken('Its parts are not JSON in base64url: it is truncated or of another type.');
   }
 }
 
@@ -68,14 +68,14 @@ async function signatureItem(
   { keys, withoutKeys = 'no keys provided' }: TokenExpectations,
 ): Promise<CheckedItem> {
   const item = itemOf('signature', 'Signature');
-  if (isUnsigned(alg)) return item.blocked('there is none');
+  if (isUnsigned(alg)) return item.blocked('none');
   if (/^HS/.test(String(alg))) return item.warning('not checked: it requires the shared secret');
   if (!keys) return item.warning(`not checked: ${withoutKeys}`);
   const { compactVerify, createLocalJWKSet, errors } = await import('jose');
   const by = kid === undefined ? '' : `, key ${cleanLine(kid)}`;
   try {
     await compactVerify(token, createLocalJWKSet(keys));
-    return item.ok(`right, by a key of the issuer${by}`);
+    return item.ok(`valid, signed with a key of the issuer${by}`);
   } catch (thrown) {
     if (thrown instanceof errors.JWSSignatureVerificationFailed)
       return item.blocked(`invalid: the token was changed, or signed by another issuer${by}`);
@@ -89,15 +89,16 @@ async function signatureItem(
 
 function timeItems({ exp, nbf, iat }: JWTPayload, now: number): CheckedItem[] {
   const span = (seconds: number) => durationText(Math.abs(seconds) * 1000);
-  const [end, begin, made, life] = [itemOf('expiry', 'End'), itemOf('begin', 'Begin'), itemOf('made', 'Made'), itemOf('life', 'Life')];
+  const [end, begin] = [itemOf('expiry', 'Expiry'), itemOf('begin', 'Not before')];
+  const [made, life] = [itemOf('made', 'Issued'), itemOf('life', 'Lifetime')];
   const items: CheckedItem[] = [];
-  if (typeof exp !== 'number') items.push(end.blocked('it never expires (no exp)'));
+  if (typeof exp !== 'number') items.push(end.blocked('never (no exp)'));
   else if (exp + toleranceSeconds < now) items.push(end.blocked(`expired ${span(now - exp)} ago, ${dateText(exp)}`));
   else items.push(end.ok(`in ${span(exp - now)}, ${dateText(exp)}`));
   if (typeof nbf === 'number' && nbf - toleranceSeconds > now) items.push(begin.blocked(`not valid for another ${span(nbf - now)}`));
   if (typeof iat !== 'number') return items;
   if (iat - toleranceSeconds > now)
-    items.push(made.blocked(`in the future, ${dateText(iat)}: the clock of its maker, or of this machine, is wrong`));
+    items.push(made.blocked(`in the future, ${dateText(iat)}: the clock of the issuer or of this machine is wrong`));
   else items.push(made.ok(`${span(now - iat)} ago, ${dateText(iat)}`));
   if (typeof exp === 'number' && exp - iat > longLifeSeconds)
     items.push(life.warning(`${span(exp - iat)} in total: a leaked token stays valid for long`));
@@ -108,7 +109,7 @@ function issuerItem({ iss }: JWTPayload, wanted: string | undefined): CheckedIte
   const item = itemOf('issuer', 'Issuer');
   const shown = cleanLine(String(iss ?? ''));
   if (shown === '') return item[wanted === undefined ? 'warning' : 'blocked']('no issuer (no iss)');
-  if (wanted === undefined) return item.warning(`${shown}; no expected issuer was given (--issuer)`);
+  if (wanted === undefined) return item.warning(`${shown}; no expected issuer was set (--issuer)`);
   // Compared exactly: with a slash at the end it is a different issuer.
   return iss === wanted ? item.ok(shown) : item.blocked(`${shown}, expected ${cleanLine(wanted)}`);
 }
@@ -117,7 +118,7 @@ function audienceItem({ aud }: JWTPayload, wanted: string | undefined): CheckedI
   const item = itemOf('audience', 'Audience');
   const all = (Array.isArray(aud) ? aud : aud === undefined ? [] : [aud]).map(String);
   const shown = all.map(cleanLine).join(', ');
-  if (wanted === undefined) return item.warning(`${shown || 'none (no aud)'}; no expected audience was given (--audience)`);
+  if (wanted === undefined) return item.warning(`${shown || 'none (no aud)'}; no expected audience was set (--audience)`);
   return all.includes(wanted) ? item.ok(shown) : item.blocked(`${shown || 'none (no aud)'}, expected ${cleanLine(wanted)}`);
 }
 
@@ -131,31 +132,31 @@ function contentItem(claims: JWTPayload): CheckedItem | undefined {
 
 const meanings: Readonly<Record<string, string>> = {
   iss: 'issuer',
-  sub: 'about whom',
-  aud: 'for whom',
+  sub: 'subject',
+  aud: 'audience',
   exp: 'valid until',
   nbf: 'valid from',
   iat: 'issued at',
-  jti: 'its own number',
+  jti: 'token ID',
   azp: 'client that requested it',
   client_id: 'client that requested it',
   scope: 'permissions',
   scp: 'permissions',
-  nonce: 'answers this login',
+  nonce: 'ties the token to a login request',
   auth_time: 'logged in at',
   acr: 'authentication level',
   amr: 'authentication method',
   sid: 'session',
-  at_hash: 'belongs to this access token',
-  c_hash: 'belongs to this code',
-  email: 'mail address',
-  email_verified: 'mail address was checked',
+  at_hash: 'hash of the access token',
+  c_hash: 'hash of the authorization code',
+  email: 'email address',
+  email_verified: 'email address was verified',
   name: 'name',
-  preferred_username: 'name to log in with',
+  preferred_username: 'login name',
   groups: 'groups',
   roles: 'roles',
   realm_access: 'roles in the realm',
-  resource_access: 'roles in clients',
+  resource_access: 'roles by client',
   typ: 'kind',
 };
 

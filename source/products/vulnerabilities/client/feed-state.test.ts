@@ -39,7 +39,7 @@ test('old scans and old databases are counted, the worst is named', () => {
   });
   expect(scanRemarks({ nginx: scan('22', '21'), redis: scan('16') }, nowMs)).toEqual([]);
   expect(scanRemarks({ nginx: scan('15'), redis: scan('10'), caddy: scan('21', '01') }, nowMs)).toEqual([
-    'Scanned over a week ago: 2 subjects, first of all redis, 12 days ago.',
-    'Scanned with an old database: caddy, 20 days old then.',
+    'Scanned over a week ago: 2 subjects, including redis, 12 days ago.',
+    'Scanned with an outdated database: caddy, 20 days old at the time.',
   ]);
 });

@@ -27,9 +27,9 @@ export function scanRemarks(scans: Readonly<Record<string, ScanRecord>>, nowMs: 
     ...old.slice(0, 1).map((one) => `Scanned over a week ago: ${named(one.subject, old.length)}, ${daysText(one.ageMs)} ago.`),
     ...blind
       .slice(0, 1)
-      .map((one) => `Scanned with an old database: ${named(one.subject, blind.length)}, ${daysText(one.feedAgeMs)} old then.`),
+      .map((one) => `Scanned with an outdated database: ${named(one.subject, blind.length)}, ${daysText(one.feedAgeMs)} old at the time.`),
   ];
 }
 
 const daysText = (ms: number) => countText(Math.floor(ms / dayMs), 'day');
-const named = (first: string, count: number) => (count === 1 ? first : `${countText(count, 'subject')}, first of all ${first}`);
+const named = (first: string, count: number) => (count === 1 ? first : `${countText(count, 'subject')}, including ${first}`);

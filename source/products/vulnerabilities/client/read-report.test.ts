@@ -241,25 +241,25 @@ describe('CSV', () => {
     expect(report.problems).toEqual([
       { line: 4, column: 9, message: '"bad" is not a CVSS score from 0 to 10.' },
       { line: 5, column: 9, message: '"11" is not a CVSS score from 0 to 10.' },
-      { line: 6, column: 1, message: 'The row does not name the vulnerability.' },
+      { line: 6, column: 1, message: 'The row has no vulnerability ID.' },
     ]);
   });
 
   test('a row with too few fields is left out; commas at the end are no fields', async () => {
     const report = await read('cve,package,cvss\r\nCVE-1,a,5,,\r\n\r\nCVE-2,5\r\nCVE-3,b,5\r\n', 'x.csv');
     expect(report.vulnerabilities.map(({ id }) => id)).toEqual(['CVE-1', 'CVE-3']);
-    expect(report.problems).toEqual([{ line: 4, column: 1, message: 'The row has 2 fields, and the heading 3.' }]);
+    expect(report.problems).toEqual([{ line: 4, column: 1, message: 'The row has 2 fields, but the heading has 3.' }]);
   });
 
   test.each([
-    ['a quote without an end', 'cve,cvss\nCVE-1,5\nCVE-2,"5\nCVE-3,5\n', { line: 3, column: 8 }, /quote .* never ends/],
-    ['a file cut off behind a quote', 'cve,cvss\nCVE-1,5\n"', { line: 3, column: 2 }, /quote .* never ends/],
+    ['a quote without an end', 'cve,cvss\nCVE-1,5\nCVE-2,"5\nCVE-3,5\n', { line: 3, column: 8 }, /quote .* is never closed/],
+    ['a file cut off behind a quote', 'cve,cvss\nCVE-1,5\n"', { line: 3, column: 2 }, /quote .* is never closed/],
     ['text behind a quote', 'cve,cvss\n"CVE-1"x,5\n', { line: 2, column: 2 }, /unexpected quote/],
     [
       'no column for the vulnerability',
       'name,cvss\nx,5\n',
       { line: 1, column: 1 },
-      /no column names the vulnerability.*Its columns: name, cvss/,
+      /no column for the vulnerability.*Its columns: name, cvss/,
     ],
     ['no column for how bad it is', 'cve,name\nx,5\n', { line: 1, column: 1 }, /severity/],
   ])('%s: refused with the place', async (_, text, position, why) => {
@@ -273,8 +273,8 @@ describe('CSV', () => {
 
 describe('what is no report', () => {
   test.each([
-    ['broken JSON', '{\n  "Results": [}\n', { line: 2, column: 15 }, /JSON is broken/],
-    ['JSON that ends too early', '{"Results": [', { line: 1, column: 14 }, /JSON is broken/],
+    ['broken JSON', '{\n  "Results": [}\n', { line: 2, column: 15 }, /JSON is invalid/],
+    ['JSON that ends too early', '{"Results": [', { line: 1, column: 14 }, /JSON is invalid/],
     ['JSON of somebody else', '{"hello": 1}', { line: 1, column: 1 }, /unknown scanner format/],
     ['XML', '<report/>', { line: 1, column: 1 }, /XML/],
     ['nothing', '  \n', { line: 1, column: 1 }, /empty/],

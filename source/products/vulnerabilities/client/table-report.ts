@@ -19,7 +19,7 @@ export function readCsv(text: string, file: string, builder: ReportBuilder): str
   for (const { cells, begin } of rows) {
     const position = (column = 0) => cellPosition(text, delimiter, begin, column);
     if (cells.length < heading.length || cells.slice(heading.length).some((cell) => cell.trim() !== ''))
-      builder.leaveOut(`The row has ${cells.length} fields, and the heading ${heading.length}.`, position);
+      builder.leaveOut(`The row has ${cells.length} fields, but the heading has ${heading.length}.`, position);
     else addRow(cells, table, subject, builder, position);
   }
   return table.format === '' ? 'CSV' : `CSV of ${table.format}`;
@@ -32,7 +32,7 @@ function rowsOf(text: string, file: string, delimiter: string): { cells: readonl
     delimiter,
     step({ data: cells, errors: [broken], meta }) {
       if (broken) {
-        const why = broken.code === 'MissingQuotes' ? 'a quote that begins in this row never ends' : 'unexpected quote';
+        const why = broken.code === 'MissingQuotes' ? 'the quote that starts in this row is never closed' : 'unexpected quote';
         throw unreadableReport(file, why, positionAt(text, broken.index ?? text.length));
       }
       // Empty lines before a row are skipped.
@@ -120,7 +120,7 @@ function columnsOf(names: readonly string[]) {
       openVas: { oid, cves: known.get('cves'), port: known.get('port'), protocol: known.get('portprotocol') },
     };
   }
-  if (columns.id === undefined) return 'no column names the vulnerability: CVE, VulnerabilityID or ID';
+  if (columns.id === undefined) return 'no column for the vulnerability: CVE, VulnerabilityID or ID';
   if (columns.score === undefined && columns.severity === undefined) return 'no column for the severity: CVSS or Severity';
   return { format: '', subjectNames: [], columns, openVas: undefined };
 }
@@ -149,7 +149,7 @@ function addRow(
   }
   const entry = openVas ? openVasEntry(cell, openVas) : { id: cell(columns.id), package: cell(columns.package) || 'unnamed' };
   if (entry.id === '') {
-    builder.leaveOut('The row does not name the vulnerability.', () => position(openVas?.oid ?? columns.id));
+    builder.leaveOut('The row has no vulnerability ID.', () => position(openVas?.oid ?? columns.id));
     return;
   }
   const time = readTime(cell(columns.time));

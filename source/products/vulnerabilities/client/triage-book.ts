@@ -18,7 +18,7 @@ import {
 } from './triage.ts';
 import { keyOf } from './vulnerability.ts';
 
-const remedy = 'Fix or move it: findings return with the next import, decisions do not.';
+const remedy = 'Fix or move the file. If you move it, findings return with the next import, but decisions are lost.';
 /** About 100,000 entries are 40 MB. */
 const reading = { remedy, limitBytes: 512 * 1024 * 1024 };
 

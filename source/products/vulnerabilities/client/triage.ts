@@ -43,8 +43,8 @@ export function endOfDay(day: string): number {
 export function dayProblem(text: string, nowMs: number): string | undefined {
   const day = text.trim();
   const time = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
-  if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== day) return 'Write a day like 2026-12-31.';
-  return endOfDay(day) < nowMs ? 'That day is over.' : undefined;
+  if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== day) return 'Use a date such as 2026-12-31.';
+  return endOfDay(day) < nowMs ? 'That day has passed.' : undefined;
 }
 
 /** Returns a lookup in these decisions: the last one counts, and one about this subject takes precedence over one about all subjects. */
