@@ -23,7 +23,7 @@ export const ssoAdd: Procedure = async (session, input, context) => {
   }
   const there = open.users.user(person.name);
   const label = there ? `${person.name} is already in the file. Password that was set` : `Password of ${person.name}`;
-  const password = await unlessCancelled(session, left, () => askNewPassword(session, label, `Its hash is written to ${open.file.shown}.`));
+  const password = await unlessCancelled(session, left, () => promptNewPassword(session, label, `Its hash is written to ${open.file.shown}.`));
   if (there && !(await matchesDigest(there.digest, password.value))) {
     throw new Fault(
       'usage.user',
@@ -133,7 +133,7 @@ export const ssoPassword: Procedure = async (session, input, context) => {
     return dryRunOf(session, would, `the password of ${name} was not changed.`);
   }
   const password = await unlessCancelled(session, `Nothing was written: the password of ${name} was not changed.`, () =>
-    askNewPassword(session, `New password of ${name}`, `Its hash is written to ${open.file.shown}.`),
+    promptNewPassword(session, `New password of ${name}`, `Its hash is written to ${open.file.shown}.`),
   );
   const digest = await createDigest(password.value, open.config.digestCost);
   session.hide(digest);

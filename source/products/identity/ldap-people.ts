@@ -69,7 +69,7 @@ export const ldapAdd: Procedure = async (session, input, context) => {
         'Check the log of the directory, and set another password.',
       );
     }
-    await showMadeUp(session, person.uid, password);
+    await showGenerated(session, person.uid, password);
     return { message: `${person.uid} was added to ${id}, and the login works.`, data: { dn } };
   } finally {
     await directory.close();

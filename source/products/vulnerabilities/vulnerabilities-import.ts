@@ -62,7 +62,7 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
 async function reportFile(session: Session, { words, stdin }: FlowInput): Promise<{ bytes: Uint8Array; file: string }> {
   const [word] = wordsUpTo(1, { words }, { takes: 'One report at a time', remedy: 'Run it once for each file.' });
   if (stdin) return { bytes: stdin, file: word ?? 'the input' };
-  const written = await givenOrAsked(session, {
+  const written = await argumentOrPrompt(session, {
     ...{ id: 'file', given: word, code: 'usage.file', remedy: 'Use a report file created by the scanner.' },
     label: 'Report',
     help: 'A file on this machine: JSON (Trivy or Grype), SARIF, or CSV.',

@@ -122,7 +122,7 @@ export class Directory {
       return await run();
     } catch (thrown) {
       if (errors.some((kind) => thrown instanceof kind)) return answer as T;
-      const refused = `${this.#shown} could not ${what}`;
+      const refused = `${this.shown} could not ${what}`;
       const known = thrown instanceof Error ? reasons[thrown.constructor.name] : undefined;
       if (known) throw new Fault('refused.directory', `${refused}: ${known.why}.`, known.remedy, { cause: thrown });
       const words = cleanLine(messageOf(thrown)).replace(/\s*Code: 0x[0-9a-f]+$/i, '');
