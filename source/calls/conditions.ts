@@ -92,7 +92,7 @@ const answering: readonly ProbeState[] = [
     when: 'status == 404',
     ...{ state: 'different path', id: 'up-other-path' },
     severity: 'warning',
-    detail: 'It responds, but not at this path. It is another version, or another program uses this port.',
+    detail: 'It responds, but not at this path: it may be another version, or another program may use this port.',
   },
   { when: 'status == 429 || status == 503', state: 'busy', severity: 'warning', detail: 'It rejects requests for now (status {status}).' },
   { when: 'status >= 500', state: 'unhealthy', severity: 'error', detail: 'It responds with status {status}; its log shows why.' },

@@ -25,7 +25,7 @@ export class Inputs {
         continue;
       }
       const problem = checkValue(input, value);
-      if (problem !== undefined) throw usage(`${name}: ${problem}`, `It is the ${input.description}.`);
+      if (problem !== undefined) throw usage(`${name}: ${problem}`, `Expected: ${input.description}.`);
     }
     return new Inputs(call, values);
   }
