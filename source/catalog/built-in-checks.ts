@@ -56,11 +56,11 @@ function exposureChecks(entry: Pick<CatalogEntry, 'auth' | 'group' | 'ports' | '
 }
 
 const withoutTls = {
-  message: 'It is published beyond this machine without TLS, so its traffic can be read on the network.',
+  message: 'The component is published beyond the host without TLS, so its traffic can be read on the network.',
   remedy: 'Publish it on 127.0.0.1 and put it behind the reverse proxy.',
 };
 
 const withoutLogin = {
-  message: 'It has no login and is published beyond this machine.',
+  message: 'The component has no login and is published beyond the host.',
   remedy: 'Publish it on 127.0.0.1 and put it behind the reverse proxy with a login.',
 };

@@ -113,11 +113,7 @@ class Reader {
       const at = [...path, index];
       const read = readPort(entry);
       if ('problem' in read) {
-        this.#problem(
-          at,
-          `Invalid port: ${read.problem}.`,
-          'Write "${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8180}:80", followed by /udp for UDP.',
-        );
+        this.#problem(at, `Invalid port: ${read.problem}.`, 'Use "${WEB_BIND:-127.0.0.1}:${WEB_PORT:-8180}:80", followed by /udp for UDP.');
         return [];
       }
       return read.ports.map((port) => ({ ...port, service, path: at }));

@@ -28,13 +28,13 @@ describe('a compose file of the right form', () => {
       'a secret that nobody hands over',
       secret,
       '      APP_SECRET:',
-      /^error 9:7 APP_SECRET without a value is read from the environment of compose, .* Write APP_SECRET: \$\{APP_SECRET:\?kept by Quarterdeck, use/,
+      /^error 9:7 APP_SECRET without a value is read from the environment of compose, .* Use APP_SECRET: \$\{APP_SECRET:\?kept by Quarterdeck, use/,
     ],
     [
       'a setting that nobody is asked for',
       '      SIGNUP: "${SIGNUP:-true}"',
       '      SIGNUP:',
-      /^warning 10:7 SIGNUP without a value .* Write SIGNUP: \$\{SIGNUP\}\.$/,
+      /^warning 10:7 SIGNUP without a value .* Use SIGNUP: \$\{SIGNUP\}\.$/,
     ],
     [
       'a service that is waited for, and never ends',
@@ -54,7 +54,7 @@ describe('a compose file of the right form', () => {
       'a test without its kind',
       deps,
       `${deps}    healthcheck: {test: [curl, localhost]}\n`,
-      /^error 6:26 A test list must begin with CMD, .* Write \[CMD, curl, localhost\]\.$/,
+      /^error 6:26 A test list must begin with CMD, .* Use \[CMD, curl, localhost\]\.$/,
     ],
     [
       'a duration that is none',
@@ -72,7 +72,7 @@ describe('a compose file of the right form', () => {
     const whole = soundCompose.slice(soundCompose.indexOf(map), soundCompose.indexOf('    volumes:\n'));
     expect(await reported(whole, list)).toEqual([
       'warning 9:9 In a list, the quotes become part of the value of APP_SECRET. Quote the whole entry, or use a map.',
-      'error 10:9 The space before the equals sign would be part of the name. Write SIGNUP=${SIGNUP:-true}.',
+      'error 10:9 The space before the equals sign would be part of the name. Use SIGNUP=${SIGNUP:-true}.',
       'warning 12:9 SIGNUP is set twice, and the last value applies. Keep one of the two.',
     ]);
   });

@@ -66,7 +66,7 @@ const remedies: readonly (readonly [string, string])[] = [
   ['services.*.develop', 'Remove it: images are not built.'],
   ['name', 'Remove it: the project has the name of the component.'],
   ['services.*.deploy.resources.reservations.devices', 'Add the device under devices, or use another compose program on all hosts.'],
-  ['services.*.env_file.*', 'Write only the path: ./files/NAME.'],
+  ['services.*.env_file.*', 'Use only the path: ./files/NAME.'],
   ['services.*.pull_policy', 'Use always, never or if_not_present.'],
   ['services.*.command', 'Remove the line, or set a value.'],
   ['services.*.entrypoint', 'Remove the line, or set a value.'],

@@ -58,7 +58,7 @@ function* mounts(service: ComposeService): Generator<RuleFinding> {
   const seen = new Set<string>();
   for (const { target, path } of service.mounts) {
     if (target !== '' && !target.startsWith('/') && !/^[A-Za-z]:[\\/]/.test(target))
-      yield inCompose(path, `"${target}" is not a path in a container.`, `Write an absolute path: /${target.replace(/^\.?\//, '')}.`);
+      yield inCompose(path, `"${target}" is not a path in a container.`, `Use an absolute path: /${target.replace(/^\.?\//, '')}.`);
     if (seen.has(target)) yield inCompose(path, `${target} is mounted twice.`, 'Keep one of the two.');
     seen.add(target);
   }
@@ -102,7 +102,7 @@ function* neighbours({ compose }: Draft, service: ComposeService): Generator<Rul
     yield inCompose([...path, 'network_mode'], `Unknown service "${host}".`, nameRemedy(host, compose.services.keys(), 'Remove this.'));
   if (written['extends'] !== undefined) {
     const message = '"extends" is not supported: its content would not be checked.';
-    yield inCompose([...path, 'extends'], message, 'Write the content out, or share it with an anchor: <<: *name.', 'key');
+    yield inCompose([...path, 'extends'], message, 'Copy the content here, or share it with an anchor: <<: *name.', 'key');
   }
   if (written['build'] !== undefined && written['image'] !== undefined) {
     const message = 'Images are not built, and the build context is not deployed.';
@@ -114,7 +114,7 @@ function* neighbours({ compose }: Draft, service: ComposeService): Generator<Rul
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: compose names files in three forms, by several keys
 function* besides(draft: Draft, file: JsonObject): Generator<RuleFinding> {
   if (file['include'] !== undefined)
-    yield inCompose(['include'], '"include" is not supported: its content would not be checked.', 'Write the content out.', 'key');
+    yield inCompose(['include'], '"include" is not supported: its content would not be checked.', 'Copy the content here.', 'key');
   const read: { path: YamlPath; file: unknown }[] = [];
   for (const kind of ['secrets', 'configs'])
     for (const [name, value] of Object.entries(mapOf(file[kind])))

@@ -42,13 +42,13 @@ function* serviceKeys(draft: Draft): Generator<RuleFinding> {
     if (service.image === '')
       yield inCompose(path, `The service "${service.name}" has no image.`, 'Add image: name:tag. Images are not built.');
     else if (parseImage(service.image) === undefined)
-      yield inCompose([...path, 'image'], `"${service.image}" is not a valid image reference.`, 'Write registry/name:tag.');
+      yield inCompose([...path, 'image'], `"${service.image}" is not a valid image reference.`, 'Use registry/name:tag.');
     const { restart } = service;
-    const action = restart === undefined ? 'Add' : 'Write';
+    const action = restart === undefined ? 'Add' : 'Set';
     if (!oneShot && restart !== 'unless-stopped')
       yield inCompose(
         restart === undefined ? path : [...path, 'restart'],
-        `The service "${service.name}" does not restart unless stopped.`,
+        `The service "${service.name}" does not set restart: unless-stopped.`,
         `${action} restart: unless-stopped, or set oneShot: true in component.yaml if it exits by itself.`,
       );
     for (const key of Object.keys(service.written)) {
@@ -122,7 +122,7 @@ function* portsSaidTwice(draft: Draft): Generator<RuleFinding> {
       warning(
         inComponent(
           ['ports', name, key],
-          `"${name}" is ${inForce ?? 'another'} in compose.yaml, which takes precedence over ${written}.`,
+          `"${name}" is ${inForce ?? 'different'} in compose.yaml, which takes precedence over ${written}.`,
           `Remove ${key}: it is only for ports that compose.yaml does not define.`,
         ),
       );
@@ -151,13 +151,13 @@ function* environment({ component }: Draft, service: string, value: unknown): Ge
         ...inCompose(
           path,
           `${name} without a value is read from the environment of compose, where it is never set.`,
-          `Write ${Array.isArray(value) ? `${name}=` : `${name}: `}\${${name}${field.secret ? ':?kept by Quarterdeck, use quarterdeck compose' : ''}}.`,
+          `Use ${Array.isArray(value) ? `${name}=` : `${name}: `}\${${name}${field.secret ? ':?kept by Quarterdeck, use quarterdeck compose' : ''}}.`,
           'key',
         ),
         level: field.secret ? 'error' : 'warning',
       };
     if (/\s$/.test(name))
-      yield inCompose(path, `The space before the equals sign would be part of the name.`, `Write ${name.trim()}=${(rest ?? '').trim()}.`);
+      yield inCompose(path, `The space before the equals sign would be part of the name.`, `Use ${name.trim()}=${(rest ?? '').trim()}.`);
     if (rest !== undefined && /^(["']).*\1$/s.test(rest)) {
       const message = `In a list, the quotes become part of the value of ${name}.`;
       yield warning(inCompose(path, message, 'Quote the whole entry, or use a map.'));
@@ -173,7 +173,7 @@ function* healthcheck(value: JsonObject, path: readonly PropertyKey[]): Generato
   const { test } = value;
   if (Array.isArray(test) && test.length > 0 && !['CMD', 'CMD-SHELL', 'NONE'].includes(String(test[0]))) {
     const message = `A test list must begin with CMD, CMD-SHELL or NONE, not ${String(test[0])}.`;
-    yield inCompose([...path, 'test', 0], message, `Write [CMD, ${test.map(String).join(', ')}].`);
+    yield inCompose([...path, 'test', 0], message, `Use [CMD, ${test.map(String).join(', ')}].`);
   }
   for (const key of durationKeys) {
     const written = value[key];

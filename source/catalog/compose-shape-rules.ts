@@ -57,7 +57,7 @@ function* plainTexts(value: unknown, path: YamlPath = []): Generator<RuleFinding
     // Names of services, volumes and networks are free.
     const kind = path.length > 1 ? plainKinds.find(([, , keys]) => keys.test(key)) : undefined;
     if (kind && typeof inner === 'string' && !kind[1].test(inner))
-      yield inCompose(at, `"${key}" must be ${kind[0]}: compose rejects the whole file.`, `Write ${kind[0]}.`);
+      yield inCompose(at, `"${key}" must be ${kind[0]}: compose rejects the whole file.`, `Use ${kind[0]}.`);
     yield* plainTexts(inner, at);
   }
 }
@@ -75,7 +75,7 @@ function* variables(draft: Draft): Generator<RuleFinding> {
       else if (operator === '-' && variablesIn(word).length > 0)
         yield older(
           `${python} and ${podman} do not expand a variable in the default of ${name}.`,
-          'Write the default out, or use two variables.',
+          'Use a default without a variable, or use two variables.',
         );
     }
   }
@@ -120,7 +120,7 @@ function* mistake(draft: Draft, all: readonly Mistake[], value: unknown): Genera
   const isText = wanted.includes('text') && typeof written !== 'object';
   const asText = `Quote it: "${draft.composeDocument?.scalar(path)?.written ?? ''}".`;
   const otherwise =
-    first.code === 'invalid_value' ? nameRemedy(String(written), first.values.map(String), '') : `Write ${wanted.join(' or ')}.`;
+    first.code === 'invalid_value' ? nameRemedy(String(written), first.values.map(String), '') : `Use ${wanted.join(' or ')}.`;
   yield inCompose(path, `${what} must be ${wanted.join(' or ')}: ${refused}.`, isText ? asText : otherwise);
 }
 

@@ -40,19 +40,19 @@ describe('a default', () => {
     [
       'that compose.yaml does not have',
       { compose: [[text, 'SIGNUP: "${SIGNUP}"']] },
-      /^warning component\.yaml 16:72 The default of "SIGNUP" is "true" here, but compose\.yaml has none: SIGNUP is empty until it is set\. Write \$\{SIGNUP:-true\} there\.$/,
+      /^warning component\.yaml 16:72 The default of "SIGNUP" is "true" here, but compose\.yaml has none: SIGNUP is empty until it is set\. Use \$\{SIGNUP:-true\} in compose\.yaml\.$/,
     ],
     ['where compose.yaml wants a value', { compose: [[text, 'SIGNUP: "${SIGNUP:?say it}"']] }, /compose\.yaml has none/],
     ['that is empty in compose.yaml', { compose: [[text, 'SIGNUP: "${SIGNUP:-}"']] }, /here, but nothing in compose\.yaml/],
     [
       'of what compose.yaml sets for good',
       { compose: [[text, 'SIGNUP: "false"']] },
-      /^warning component\.yaml 16:72 .* compose\.yaml always sets SIGNUP to "false"\. Write \$\{SIGNUP:-true\} there so that it can be changed, or use the same value here\.$/,
+      /^warning component\.yaml 16:72 .* compose\.yaml always sets SIGNUP to "false"\. Use \$\{SIGNUP:-true\} in compose\.yaml so that it can be changed, or use the same value here\.$/,
     ],
     [
       'that is not the same everywhere',
       { compose: [[text, `${text}\n      ALSO: "\${SIGNUP:-false}"`]] },
-      /^warning compose\.yaml 11:13 The default of SIGNUP is "false" here and "true" in line 10: a user who chooses one gets the other here\./,
+      /^warning compose\.yaml 11:13 The default of SIGNUP is "false" here, but "true" in line 10: a form can show only one of them\./,
     ],
     [
       'that no field would take',

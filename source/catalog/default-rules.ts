@@ -39,7 +39,7 @@ export function* checkDefaults(draft: Draft): Generator<RuleFinding> {
         ? inComponent(
             path,
             `${said}, but compose.yaml has none: ${name} is empty until it is set.`,
-            `Write \${${name}:-${field.default}} there.`,
+            `Use \${${name}:-${field.default}} in compose.yaml.`,
           )
         : inComponent(
             path,
@@ -58,7 +58,7 @@ export function* checkDefaults(draft: Draft): Generator<RuleFinding> {
       inComponent(
         ['fields', index, 'default'],
         `The default of "${field.name}" is ${shownValue(String(preset))} here, but compose.yaml always sets ${variable} to ${shownValue(written[0]?.value ?? '')}.`,
-        `Write \${${variable}:-${preset}} there so that it can be changed, or use the same value here.`,
+        `Use \${${variable}:-${preset}} in compose.yaml so that it can be changed, or use the same value here.`,
       ),
     );
   }
@@ -75,8 +75,8 @@ function* several(
   yield warning(
     inCompose(
       other.path,
-      `The default of ${name} is ${shownValue(other.value)} here and ${shownValue(first.value)} in line ${lineOf(first.path)}: a user who chooses one gets the other here.`,
-      'Write the same default everywhere, or use two variables.',
+      `The default of ${name} is ${shownValue(other.value)} here, but ${shownValue(first.value)} in line ${lineOf(first.path)}: a form can show only one of them.`,
+      'Use the same default everywhere, or two variables.',
     ),
   );
 }

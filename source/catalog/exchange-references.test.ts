@@ -110,16 +110,16 @@ describe('addresses that a container follows', () => {
   it('may not default to the container itself, unless others follow them (R14)', async () => {
     const inside = '  - {name: runtime address, type: url, target: config, default: "http://localhost:1"}\n';
     expect((await load({ field: `${inside}${field}` })).found).toEqual([
-      'fields[0].default: The container of "runtime address" would use http://localhost:1 inside itself.',
+      'fields[0].default: "runtime address" is used inside a container, where http://localhost:1 is the container itself.',
     ]);
     expect((await load({ field: `${inside.replace('target', 'audience: browser, target')}${field}` })).found).toEqual([]);
     const name = inside.replace('url', 'hostname').replace('http://localhost:1', 'localhost');
     expect((await load({ field: `${name}${field}` })).found).toEqual([
-      'fields[0].default: The container of "runtime address" would use localhost inside itself.',
+      'fields[0].default: "runtime address" is used inside a container, where localhost is the container itself.',
     ]);
     const written = soundCompose.replace('SIGNUP: ', () => 'RUNTIME_URL: "${RUNTIME_URL:-http://[::1]:1}"\n      SIGNUP: ');
     expect((await load({ notesCompose: written })).found).toEqual([
-      'services.app.environment.RUNTIME_URL: The container of "RUNTIME_URL" would use http://[::1]:1 inside itself.',
+      'services.app.environment.RUNTIME_URL: "RUNTIME_URL" is used inside a container, where http://[::1]:1 is the container itself.',
     ]);
   });
 

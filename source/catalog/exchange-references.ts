@@ -17,7 +17,7 @@ export function* checkExchange(draft: Draft): Generator<RuleFinding> {
       givers.add(published.service);
       if (compose?.services.get(published.service)?.networkMode !== undefined) {
         const message = `"${published.service}" sets network_mode and cannot join another network.`;
-        yield inComponent(path, message, 'Remove network_mode, or this.');
+        yield inComponent(path, message, 'Remove network_mode, or remove this from provides.');
       }
     }
   }
@@ -75,10 +75,11 @@ export function* checkBeforeStart({ component, compose }: Draft): Generator<Rule
 
 /** R14: `localhost` inside a container is the container itself. */
 export function* checkReach({ component, compose }: Draft): Generator<RuleFinding> {
-  const remedy = 'Use the name of a service, or set audience: browser if users open the address, or audience: listen if it listens there.';
+  const remedy =
+    'Use the name of a service, or set audience: browser if users open the address, or audience: listen if the program listens on it.';
   for (const [index, field] of component.fields.entries()) {
     if (!followedByContainer(field)) continue;
-    const message = (address: string) => `The container of "${field.name}" would use ${address} inside itself.`;
+    const message = (address: string) => `"${field.name}" is used inside a container, where ${address} is the container itself.`;
     if (field.default !== undefined && namesLoopback(String(field.default)))
       yield inComponent(['fields', index, 'default'], message(String(field.default)), remedy);
     for (const { operator, word, path } of compose?.variables.get(variableOf(field) ?? '') ?? []) {

@@ -88,7 +88,7 @@ function* checkExpression(
     const finding = calls.includes(name)
       ? inComponent(
           path,
-          `The call "${name}" is used here, but not made.`,
+          `The call "${name}" is used here, but never run.`,
           scope === 'probe' ? `Add it to the probe: also: [${name}].` : `Add it to this check: calls: [${name}].`,
         )
       : unknown(path, 'call', name, calls);

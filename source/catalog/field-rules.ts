@@ -6,7 +6,7 @@ import { isReserved } from './variable-names.ts';
 
 export const fieldRules = { R2: secretsOutOfFiles, R17: fieldValues, R18: stringBooleans, R21: exclusiveDefaults };
 
-const isRequired = (name: string) => `Write \${${name}:?kept by Quarterdeck, use quarterdeck compose}.`;
+const isRequired = (name: string) => `Use \${${name}:?kept by Quarterdeck, use quarterdeck compose}.`;
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: one rule for each position in which a secret or its default can be written
 function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFinding> {
@@ -32,8 +32,7 @@ function* secretsOutOfFiles({ component, compose }: Draft): Generator<RuleFindin
       if (operator === '-' && word !== '') yield inCompose(path, `The secret ${name} has a public default.`, isRequired(name));
     for (const { environment } of compose?.services.values() ?? []) {
       const written = environment.get(name);
-      if (written && !written.value.includes('$'))
-        yield inCompose(written.path, `The file contains the secret ${name}.`, isRequired(name));
+      if (written && !written.value.includes('$')) yield inCompose(written.path, `The file contains the secret ${name}.`, isRequired(name));
     }
   }
 }

@@ -95,7 +95,7 @@ const checks = {
   address: ofText((text) => unless(isAddress(text), 'must be an address with an optional port, such as 0.0.0.0:8080 or :8080')),
   'ip-address': ofText((text) => unless(isIp(text), 'must be an IPv4 or IPv6 address')),
   cidr: ofText((text) => unless(isCidr(text), 'must be a network, such as 10.8.0.0/24')),
-  email: ofText((text) => unless(isEmail(text), 'must be a mail address')),
+  email: ofText((text) => unless(isEmail(text), 'must be an email address')),
   timezone: ofText((text) => unless(isTimezone(text), 'must be a time zone, such as Europe/Berlin')),
   duration: checkDuration,
   cron: ofText(checkCron),
@@ -159,7 +159,7 @@ function checkInteger(value: unknown, { name, env }: FieldRule): string | undefi
 
 function checkUrl(text: string, schemes: readonly string[] | undefined): string | undefined {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
-  if (schemes && !(scheme && schemes.includes(scheme))) return 'must begin with the kind of database, such as postgres://user@db/name';
+  if (schemes && !(scheme && schemes.includes(scheme))) return 'must begin with the database type, such as postgres://user@db/name';
   if (scheme === undefined) return 'must be a URL with its scheme, such as https://example.org';
   if (/\s/.test(text)) return 'must not contain spaces';
   const url = URL.parse(text);

@@ -33,12 +33,12 @@ export function tagProblem(
   const { repository, tag } = image;
   const pin = pins.find(([pattern]) => pattern.test(repository))?.[1];
   if (repository.startsWith('docker.io/powerdns/pdns-auth-'))
-    return repository.endsWith(`-${pin}`) ? undefined : [`The specification states pdns-auth-${pin}.`, `Use powerdns/pdns-auth-${pin}.`];
+    return repository.endsWith(`-${pin}`) ? undefined : [`This image must be pdns-auth-${pin}.`, `Use powerdns/pdns-auth-${pin}.`];
   // Custom entries choose their versions themselves.
   if (own && isExplained) return undefined;
   if (pin !== undefined) {
     const remedy = own ? `Use the tag ${pin}, or add a tagReason to the service in component.yaml.` : `Use the tag ${pin}.`;
-    const message = `The specification states version ${pin} for this image, not ${tag ?? 'a digest'}.`;
+    const message = `This image must have version ${pin}, not ${tag ?? 'a digest'}.`;
     return isOfVersion(tag, pin) ? undefined : [message, remedy];
   }
   if (tag === 'latest' || isExplained) return undefined;

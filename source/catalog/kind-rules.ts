@@ -12,10 +12,7 @@ function* mediaServers(draft: Draft): Generator<RuleFinding> {
     if (!component.services[service.name]?.main) continue;
     for (const mount of service.mounts) {
       if (libraryMount.test(mount.target) && !mount.readOnly)
-        yield warningIfOwn(
-          draft,
-          inCompose(mount.path, 'The media library is writable for the media server.', 'Add :ro to the mount.'),
-        );
+        yield warningIfOwn(draft, inCompose(mount.path, 'The media library is writable for the media server.', 'Add :ro to the mount.'));
     }
     if (!service.devices.some((device) => device.startsWith('/dev/dri')))
       yield warningIfOwn(
@@ -36,7 +33,7 @@ function* databases(draft: Draft): Generator<RuleFinding> {
   if (index < 0 || draft.compose === undefined) return;
   const stores = servicesOf(draft).filter((service) => databaseImage.test(repositoryOf(service) ?? ''));
   if (stores.length === 0) {
-    const message = `"${component.fields[index]?.name}" is about a database, but compose.yaml has no database service.`;
+    const message = `"${component.fields[index]?.name}" configures a database, but compose.yaml has no database service.`;
     yield inComponent(['fields', index], message, 'Add a database service to compose.yaml.');
     return;
   }
@@ -61,7 +58,7 @@ function* vectorSearch(draft: Draft): Generator<RuleFinding> {
       const message = `The database image ${service.image} has no vector search, which the photo library requires to start.`;
       yield inCompose(['services', service.name, 'image'], message, 'Use the image with the extensions that the photo library documents.');
     } else if (draft.component.services[service.name]?.irreplaceable === undefined) {
-      const message = `"${service.name}" requires this database image, but its entry does not say so.`;
+      const message = `"${service.name}" requires this database image, but component.yaml does not state it.`;
       yield inComponent(['services', service.name], message, 'Add irreplaceable: it has the vector-search extensions.', 'key');
     }
   }
@@ -94,7 +91,10 @@ function* writingTools(draft: Draft): Generator<RuleFinding> {
   for (const [what, found, missing] of wanted) {
     if (!found && !Object.hasOwn(justifies, what)) {
       const remedy = `Add ${missing}, or the reason for its absence: justifies: {${what}: ...}.`;
-      yield warningIfOwn(draft, inComponent(['fields'], `A component of this kind requires a ${what}, but none is declared.`, remedy, 'key'));
+      yield warningIfOwn(
+        draft,
+        inComponent(['fields'], `A component of this kind requires a ${what}, but none is declared.`, remedy, 'key'),
+      );
     }
   }
 }
@@ -122,8 +122,8 @@ function* chainFolders({ component }: Draft): Generator<RuleFinding> {
       if (!held.has(what))
         yield inComponent(
           ['chain', index],
-          `It serves the stage "${stage}", but no volume is marked as holding ${what === 'library' ? 'the library' : 'downloads'}.`,
-          `Add holds: ${what} to that volume.`,
+          `The stage "${stage}" requires a volume with the content "${what}".`,
+          `Add content: ${what} to that volume.`,
         );
   }
 }

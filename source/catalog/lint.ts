@@ -36,7 +36,7 @@ function* groupAndName({ component, folderName, groupName }: Draft): Generator<R
 function* multipartFiles({ component }: Draft): Generator<RuleFinding> {
   for (const [name, { http, inputs }] of Object.entries(component.calls)) {
     if (!http?.multipart || Object.values(inputs).some(({ file }) => file)) continue;
-    const remedy = 'Set file: true at the input that is the file.';
+    const remedy = 'Set file: true for the input that is the file.';
     yield inComponent(['calls', name, 'inputs'], 'The multipart body has no file.', remedy, 'key');
   }
 }

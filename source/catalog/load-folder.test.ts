@@ -163,16 +163,16 @@ describe('loadFolder', () => {
 
   it('refuses an entry that depends on itself', async () => {
     const { problems } = await load(broken('component', '\nvolumes:\n', '\ndependsOn: [notes]\nvolumes:\n'));
-    expect(problems).toMatchObject([{ field: 'dependsOn[0]', message: 'It depends on itself.' }]);
+    expect(problems).toMatchObject([{ field: 'dependsOn[0]', message: 'The component depends on itself.' }]);
   });
 
   it('says where a colon is missing and which line is out of place', async () => {
     const colon = await load(broken('compose', '  app:\n', '  app\n'));
     expect(colon.problems).toMatchObject([
-      { line: 2, message: 'A colon is missing in this line.', remedy: 'Write app: value, or remove it.' },
+      { line: 2, message: 'A colon is missing in this line.', remedy: 'Use app: value, or remove the line.' },
     ]);
     const moved = await load(broken('compose', '    image: notes', '   image: notes'));
-    expect(moved.problems).toMatchObject([{ line: 4, remedy: 'Align it with its neighbours, or remove the value above.' }]);
+    expect(moved.problems).toMatchObject([{ line: 4, remedy: 'Align it with the lines around it, or remove the value above.' }]);
   });
 
   // The replaced text, its replacement, the text that the problem must point at, its field, the rule, message and remedy.
@@ -209,7 +209,7 @@ describe('loadFolder', () => {
       'ports.web.web',
       undefined,
       /must be true or false/,
-      /^Write true or false\.$/,
+      /^Use true or false\.$/,
     ],
     [
       'a list where a map belongs',
@@ -275,7 +275,7 @@ describe('loadFolder', () => {
       'probe.every',
       undefined,
       /is invalid: "1d"/,
-      /^Write a number and s or m, such as 30s\.$/,
+      /^Use a number and s or m, such as 30s\.$/,
     ],
     [
       'a row of a list',
@@ -308,7 +308,7 @@ describe('loadFolder', () => {
       'fields[0].generator',
       undefined,
       /is invalid: "hexx:16"/,
-      /^Write base64:48.* or uuid\.$/,
+      /^Use base64:48.* or uuid\.$/,
     ],
     [
       'a service of a call that is not there',
@@ -407,7 +407,7 @@ describe('loadFolder', () => {
       'calls.count.ok',
       'checks[0].when',
       'expressions',
-      /"count" is used here, but not made/,
+      /"count" is used here, but never run/,
       /calls: \[count\]/,
     ],
     [
@@ -726,7 +726,7 @@ describe('loadFolder', () => {
       "port, when: 'false'",
       'configFile.rules[1].id',
       'call-users',
-      /"port" is there twice/,
+      /"port" is used twice/,
       /Rename one of the two/,
     ],
     [
@@ -749,7 +749,7 @@ describe('loadFolder', () => {
       'services.app.ports[0]',
       undefined,
       /"web" is not a container port/,
-      /Write/,
+      /Use/,
     ],
   ];
 
@@ -900,9 +900,9 @@ describe('loadFolder', () => {
     );
     expect(problems.map(({ file, message, remedy }) => `${file}: ${message} ${remedy}`)).toEqual([
       'a/component.yaml: component.yaml is missing. Rename component.yml to component.yaml.',
-      'b/component.yaml: component.yaml is missing. Add it beside compose.yaml; "quarterdeck catalog new" writes one to begin with.',
+      'b/component.yaml: component.yaml is missing. Add it beside compose.yaml; "quarterdeck catalog new" creates a draft.',
       'notes/compose.yaml: compose.yaml is missing. Rename docker-compose.yml to compose.yaml.',
-      'only/component.yaml: component.yaml is missing. Add it beside compose.yaml; "quarterdeck catalog new" writes one to begin with.',
+      'only/component.yaml: component.yaml is missing. Add it beside compose.yaml; "quarterdeck catalog new" creates a draft.',
     ]);
     await symlink('/nonexistent/component.yaml', join(folder, 'b', 'component.yaml'));
     const { problems: linked } = await loadFolder(folder, { own: true });

@@ -39,7 +39,7 @@ function* widePorts(draft: Draft): Generator<RuleFinding> {
         : [`${annotation.number ?? ''}/${annotation.protocol ?? 'tcp'}`];
     for (const number of allowed ? numbers : []) {
       if (!allowed?.has(`${component.id} ${number}`)) {
-        const message = `The specification allows port ${number} of this component only on loopback.`;
+        const message = `Port ${number} of this component is only allowed on loopback.`;
         yield inComponent([...path, 'exposure'], message, 'Use exposure: loopback.');
       }
     }
@@ -50,7 +50,7 @@ function* alwaysLoopback(draft: Draft): Generator<RuleFinding> {
   const guarded = neverWide[draft.component.id];
   for (const port of portsOf(draft)) {
     if (guarded !== undefined && port.host === guarded && !isLoopback(port.address))
-      yield inCompose(port.path, `Port ${guarded} of this component stays on loopback.`, 'Publish it on 127.0.0.1.');
+      yield inCompose(port.path, `Port ${guarded} of this component is only allowed on loopback.`, 'Publish it on 127.0.0.1.');
   }
 }
 
@@ -88,11 +88,13 @@ function* loginsInTheClear({ component, own }: Draft): Generator<RuleFinding> {
   const hasLogin = !withoutLogin.test(auth);
   const isPlain = Object.values(ports).some(({ web, tls }) => web && !tls);
   if (sensitive === undefined && hasLogin && isPlain) {
-    const message = 'It has a login on a page without TLS, but does not require HTTPS.';
+    const message = 'The component has a login on a page without TLS, but does not require HTTPS.';
     yield inComponent(['auth'], message, 'Add sensitive: true.');
   }
   if (sensitive !== undefined && sensitive !== hasLogin && !Object.hasOwn(justifies, 'sensitive')) {
-    const message = sensitive ? 'It requires HTTPS, but has no login.' : 'It has a login, but does not require HTTPS.';
+    const message = sensitive
+      ? 'The component requires HTTPS, but has no login.'
+      : 'The component has a login, but does not require HTTPS.';
     yield inComponent(['sensitive'], message, 'Add the reason: justifies: {sensitive: ...}.');
   }
 }

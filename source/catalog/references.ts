@@ -103,7 +103,7 @@ function entriesOf(value: object): [PropertyKey, unknown][] {
 function* checkServices(draft: Draft): Generator<RuleFinding> {
   const { component, compose } = draft;
   const self = component.dependsOn.indexOf(component.id);
-  if (self >= 0) yield inComponent(['dependsOn', self], 'It depends on itself.', 'Remove it.');
+  if (self >= 0) yield inComponent(['dependsOn', self], 'The component depends on itself.', 'Remove it.');
   const names = servicesOf(draft).map(({ name }) => name);
   if (compose === undefined) {
     if (component.deploy === 'compose') {
@@ -121,7 +121,7 @@ function* checkServices(draft: Draft): Generator<RuleFinding> {
   }
   const mains = Object.values(component.services).filter(({ main }) => main);
   const message = mains.length === 0 ? 'No service is marked as main.' : 'More than one service is marked as main.';
-  if (mains.length !== 1) yield inComponent(['services'], message, 'Set main: true at exactly one service.', 'key');
+  if (mains.length !== 1) yield inComponent(['services'], message, 'Set main: true for exactly one service.', 'key');
 }
 
 function* checkPorts(draft: Draft): Generator<RuleFinding> {
@@ -241,7 +241,7 @@ function* checkCalls({ component }: Draft): Generator<RuleFinding> {
       const message = `A request can have only one body, not ${bodies.join(' and ')}.`;
       if (bodies.length > 1) yield inComponent([...path, 'http', bodies[1] ?? ''], message, 'Keep one of them.', 'key');
       if (call.http.path.includes('?'))
-        yield inComponent([...path, 'http', 'path'], 'The query is part of the path here.', 'Move it to query: {name: value}.');
+        yield inComponent([...path, 'http', 'path'], 'The path contains a query.', 'Move it to query: {name: value}.');
     }
     if (call.reads && call.http && !['GET', 'HEAD', 'LIST', 'PROPFIND', 'POST'].includes(call.http.method)) {
       yield inComponent([...path, 'reads'], `A ${call.http.method} request does more than read.`, 'Remove reads: true.');
@@ -265,7 +265,7 @@ function* checkInputs(path: RuleFinding['path'], call: ComponentCall): Generator
   }
   for (const name of inputs) {
     if (used.has(name)) continue;
-    const remedy = `Write <${name}> where it is used, or remove it.`;
+    const remedy = `Use <${name}> in the call, or remove the input.`;
     yield inComponent([...path, 'inputs', name], `The input "${name}" is not used.`, remedy, 'key');
   }
 }

@@ -16,7 +16,7 @@ const name = z.string().regex(/^[a-z][a-z0-9-]*$/, 'use lower case letters, digi
 const variable = z.string().regex(/^[A-Z][A-Z0-9_]*$/, 'use capital letters, digits and underscores, starting with a letter');
 const lasting = (units: string, example: string) => {
   const words = units.replaceAll('|', ', ').replace(/, (?=\w+$)/, ' or ');
-  return z.string().regex(new RegExp(`^\\d+(${units})$`), `write a number and ${words}, such as ${example}`);
+  return z.string().regex(new RegExp(`^\\d+(${units})$`), `use a number and ${words}, such as ${example}`);
 };
 /** `512MB`, `4GB`: powers of 1024. */
 const size = z.string().regex(/^\d+(MB|GB)$/, 'use a number and MB or GB');
@@ -51,7 +51,7 @@ const field = z.strictObject({
   secret: z.boolean().default(false),
   required: z.boolean().default(false),
   default: z.union([z.string(), z.number(), z.boolean()]).optional(),
-  generator: z.string().regex(generatorPattern, 'Write base64:48, hex:16 (bytes), alphanumeric:32 (characters) or uuid').optional(),
+  generator: z.string().regex(generatorPattern, 'Use base64:48, hex:16 (bytes), alphanumeric:32 (characters) or uuid').optional(),
   enum: z.array(z.string()).min(1).optional(),
   pattern: z.string().optional(),
   length: z.number().int().positive().optional(),
@@ -68,7 +68,7 @@ const field = z.strictObject({
       secretProgram('verify'),
     ])
     .optional(),
-  sameAs: z.array(z.string().regex(/^[a-z][a-z0-9-]*\/\S+$/, 'write component/VARIABLE')).optional(),
+  sameAs: z.array(z.string().regex(/^[a-z][a-z0-9-]*\/\S+$/, 'use component/VARIABLE')).optional(),
   validFor: lasting('s|m|h', '30s').optional(),
   env: variable.optional(),
 });
@@ -184,7 +184,7 @@ const backupItem = z
     },
     { message: 'method: dump requires dump and restore, or the program of a database; the other methods require neither' },
   )
-  .refine(({ method, why }) => method !== 'skip' || why !== undefined, { message: 'say why it is skipped' })
+  .refine(({ method, why }) => method !== 'skip' || why !== undefined, { message: 'method: skip requires why' })
   .transform(({ program, ...item }) => ({
     ...item,
     ...(program && { dump: databaseProgram(program, 'dump').argv, restore: databaseProgram(program, 'restore').argv }),
@@ -230,7 +230,7 @@ export const componentSchema = z.strictObject({
       templates: z.enum(['go']).optional(),
       schema: z
         .string()
-        .regex(/^[\w.-]+\.json$/, 'name a .json file of this folder')
+        .regex(/^[\w.-]+\.json$/, 'use the name of a .json file in this folder')
         .optional(),
       rules: entries({
         id: name,
@@ -253,7 +253,7 @@ export const componentSchema = z.strictObject({
   sensitive: z.boolean().optional(),
   needs: z.strictObject({ memory: size.optional(), disk: size.optional() }).optional(),
   provides: z
-    .record(name, z.strictObject({ port: name, scheme: z.string().regex(/^[a-z][a-z0-9+.-]*$/, 'write a scheme, such as http') }))
+    .record(name, z.strictObject({ port: name, scheme: z.string().regex(/^[a-z][a-z0-9+.-]*$/, 'use a scheme, such as http') }))
     .optional(),
   uses: z
     .array(z.strictObject({ component: name, what: name, field: z.string().optional(), services: z.array(z.string()).min(1).optional() }))
@@ -263,7 +263,7 @@ export const componentSchema = z.strictObject({
     .strictObject({
       port: name.optional(),
       routes: entries({
-        path: z.string().regex(/^\/[\w./-]*\*?$/, 'write a path, such as /api/*'),
+        path: z.string().regex(/^\/[\w./-]*\*?$/, 'use a path, such as /api/*'),
         port: name,
         otherwise: name.optional(),
       }),

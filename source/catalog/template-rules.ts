@@ -38,7 +38,7 @@ export function* checkTemplates(draft: Draft): Generator<RuleFinding> {
     const name = field.target === 'config' && !field.secret ? field.env : undefined;
     if (name !== undefined && !named.has(name) && compose && !compose.variables.has(name)) {
       const message = `No template uses ${name}, so its value has no effect.`;
-      yield inComponent(['fields', index, 'env'], message, `Write {{ ${name} }} where it belongs, or remove env.`);
+      yield inComponent(['fields', index, 'env'], message, `Add {{ ${name} }} to a template, or remove env.`);
     }
   }
 }

@@ -57,7 +57,7 @@ export const inService: readonly ShapeCase[] = [
   {
     written: 'env_file: [{path: ./files/a.env, required: false}]',
     refusal: 'the older',
-    reported: /and podman-compose 1\.0\.3 fails\. Write only the path/,
+    reported: /and podman-compose 1\.0\.3 fails\. Use only the path/,
   },
   { written: 'develop: {watch: [{path: ., action: rebuild}]}', refusal: 'the older', reported: /Remove it: images are not built/ },
   { written: 'gpus: all', refusal: 'the older', reported: /and podman-compose 1\.0\.3 ignores gpus\./ },

@@ -137,7 +137,7 @@ it.each([
     /Remove the value/,
   ],
   ['  cookies:\n    - {', '  name: {', 3, 'session.name', /must be text/, /./],
-  ["'ldap://directory:3890'", 'directory', 6, 'authentication_backend.ldap.address', /is invalid/, /^Write an address with its scheme/],
+  ["'ldap://directory:3890'", 'directory', 6, 'authentication_backend.ldap.address', /is invalid/, /^Use an address with its scheme/],
 ])('sso-portal: %j written as %j is told in words', async (from, to, line, field, message, remedy) => {
   const reported = await check('sso-portal', portal.replace(from, to));
   expect(reported.find((one) => one.field === field)).toMatchObject({

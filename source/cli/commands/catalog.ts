@@ -24,7 +24,7 @@ export async function runCatalogVerb(
   { path = false, open = openOwnCatalog }: { path?: boolean; open?: typeof openOwnCatalog } = {},
 ): Promise<number> {
   const [action = 'list', about, ...more] = words;
-  if (more.length > 0 && action !== 'list') throw usage(`catalog ${cleanLine(action)} takes one name, not ${more.length + 1}.`);
+  if (more.length > 0 && action !== 'list') throw usage(`catalog ${cleanLine(action)} accepts one name, not ${more.length + 1}.`);
   if (path && action !== 'schema') throw usage('--path is only valid for "catalog schema".');
   if (action === 'schema') return printSchema(output, path, about);
   const { catalog, ownFolder } = await open({ paths, env, readOnly: options.readOnly });
@@ -96,7 +96,7 @@ async function checkFolder(catalog: Catalog, folder: string, written: string, ou
   const counts = [errors > 0 && countText(errors, 'error'), warnings > 0 && countText(warnings, 'warning')].filter(Boolean);
   conclude(
     errors > 0 ? 'error' : 'ok',
-    `${countText(entries.length, 'component')} can be used, ${counts.join(', ') || 'nothing is wrong'}.`,
+    `${countText(entries.length, 'component')} can be used, ${counts.join(', ') || 'no problems found'}.`,
   );
   return errors > 0 ? 1 : 0;
 }
