@@ -87,19 +87,19 @@ test('a question that ssh withdraws while it is answered says so', async () => {
   input.write('geh');
   leaving.abort();
   expect(await given).toBeUndefined();
-  await sees('nas: ssh no longer waits for that.');
+  await sees('nas: ssh is no longer waiting for this answer.');
   const next = questions.ask('nas', password, never);
   await vi.waitFor(() => expect(stderr.text.match(/op@nas's password:/g)).toHaveLength(2));
   input.write('geheim\r');
   expect(await next).toBe('geheim');
-  expect(stderr.text.match(/no longer waits/g)).toHaveLength(1);
+  expect(stderr.text.match(/no longer waiting/g)).toHaveLength(1);
 });
 
 test('a question that was declined with Ctrl-C writes nothing more when its connection ends', async () => {
   const ending = new AbortController();
   const given = questions.ask('nas', { kind: 'hostKey', lines: ['ED25519 key fingerprint is SHA256:abc.'] }, ending.signal);
   given.catch(() => {});
-  await sees('Is that its key?');
+  await sees('Is this its key?');
   input.write('\x03');
   await expect(given).rejects.toMatchObject({ code: 'refused.hostKey' });
   const before = stderr.text;

@@ -71,7 +71,7 @@ export function answerOnTerminal(questions: HostQuestions, terminal: PromptTermi
       look();
     };
     void inTurn(terminal.stdin, limit, ask).then(done, () => {
-      if (isPut && asked.signal.aborted) terminal.output.note(`${asked.host}: ssh no longer waits for that.`);
+      if (isPut && asked.signal.aborted) terminal.output.note(`${asked.host}: ssh is no longer waiting for this answer.`);
       done(undefined);
     });
   };
@@ -95,7 +95,7 @@ async function put(question: HostQuestion, terminal: PromptTerminal, signal: Abo
   const ask = async (label: string) => (await readLine(terminal, label, signal)).trim();
   if (kind === 'confirm') return /^y(?:es)?$/i.test(await ask('Continue? [y/N] ')) ? 'yes' : undefined;
   for (;;) {
-    const typed = await ask('Is that its key? yes, no, or the fingerprint it should have: ');
+    const typed = await ask('Is this its key? Enter yes, no or the expected fingerprint: ');
     const answer = readKeyAnswer(typed);
     if (answer !== undefined) return answer;
     output.note(output.paintError('warning', keyAnswerProblem(typed) ?? ''));

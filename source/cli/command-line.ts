@@ -131,7 +131,7 @@ export async function parseCommandLine(
     .usage('[serve | incident [NAME]]')
     .summary('try the console on a simulated stack')
     .description(
-      'Opens the console on a practice stack: a simulated engine with a dozen components, in memory only. "serve" runs it without the console until it is stopped and prints its address; "incident" simulates a failure in the served one.',
+      'Opens the console on a practice stack: a simulated engine with a dozen components, in memory only. "serve" runs it without the console until it is stopped and prints its address; "incident" simulates a failure in a served stack.',
     )
     .action((action: string | undefined, words: string[]) => {
       verb = 'practice';

@@ -14,7 +14,7 @@ export async function offerPractice(context: VerbContext, app: QuarterdeckApp, s
       kind: 'text',
       id: 'practice',
       label: 'Open the practice stack? [Y/n]',
-      check: (text) => (/^(y|yes|n|no)?$/i.test(text.trim()) ? undefined : 'Answer y or n.'),
+      check: (text) => (/^(y|yes|n|no)?$/i.test(text.trim()) ? undefined : 'Enter y or n.'),
     },
     signal,
   );

@@ -155,7 +155,15 @@ describe('a form on a plain terminal', () => {
 
   test('the variable is dim after its label, and a field that is called like its variable shows it once', async () => {
     const fields = [
-      { id: 'SESSION_KEY', label: 'Session key', kind: 'secret' as const, value: '', required: true, help: 'Signs cookies.', section: 'Secrets' },
+      {
+        id: 'SESSION_KEY',
+        label: 'Session key',
+        kind: 'secret' as const,
+        value: '',
+        required: true,
+        help: 'Signs cookies.',
+        section: 'Secrets',
+      },
       { id: 'TZ', label: 'TZ', kind: 'text' as const, value: 'UTC', required: true, section: 'Settings' },
     ];
     const filling = operatorWith({}, outputWith({ LANG: 'C.UTF-8', TERM: 'xterm' })).fill({ id: 'x', title: 'X', fields }, never);
@@ -355,7 +363,7 @@ test('steps are printed when they are over; until then they and what goes on at 
   expect(stderr.text.split('\r\x1b[K').filter(Boolean)).toEqual([
     'Pull the images',
     ' 60 %  Fetching a',
-    ' 40 %  2 at once  Fetching b',
+    ' 40 %  2 in parallel  Fetching b',
     ' 40 %  Fetching b',
   ]);
   expect(stdout.text).toBe('● ok       Pull the images\n');

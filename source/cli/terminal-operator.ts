@@ -39,7 +39,7 @@ export function createTerminalOperator(options: TerminalOperatorOptions): Operat
     const fractions = [...going.values()].filter((each) => each !== undefined);
     const together = fractions.reduce((sum, each) => sum + each, 0) / fractions.length;
     const percent = fractions.length === 0 ? '' : `${String(Math.round(together * 100)).padStart(3)} %  `;
-    const count = fractions.length > 1 ? `${fractions.length} at once  ` : '';
+    const count = fractions.length > 1 ? `${fractions.length} in parallel  ` : '';
     output.progress(cut(`${percent}${count}${cleanLine(label)}`, output.progressColumns));
   }
 

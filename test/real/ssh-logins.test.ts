@@ -402,7 +402,7 @@ describeSshd('a jump host', () => {
       { listed: ['nas'] },
     );
     const asked = await onTerminal(at, [
-      ['Is that its key? yes, no, or the fingerprint it should have', 'yes\r'],
+      ['Is this its key? Enter yes, no or the expected fingerprint', 'yes\r'],
       [new RegExp(`${first.name}@.*'s password:$`), `${passwords[0]}\r`],
       [new RegExp(`${second.name}@.*'s password:$`), `${passwords[1]}\r`],
     ]);

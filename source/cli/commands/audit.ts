@@ -43,7 +43,7 @@ export async function runAuditVerb(
     throw new Fault(
       'failed.auditUnchecked',
       `${countText(report.unchecked, 'entry', 'entries')} of ${report.entries} could not be checked: their key is unavailable.`,
-      'Unlock the keychain that holds the key. If the key is lost, compare the log with a backup: these entries can no longer be verified.',
+      'Unlock the keychain that contains the key. If the key is lost, compare the log with a backup: these entries can no longer be verified.',
     );
   }
   const locked = lockedOf(report);
@@ -114,7 +114,7 @@ function subjectText({ component, host, project, service, containers }: AuditEnt
 }
 
 function damagedText(path: string): string {
-  return `Damaged ends of the audit log are kept in ${cleanLine(path)}. Check them, then remove that file.`;
+  return `Damaged parts of the audit log are kept in ${cleanLine(path)}. Check them, then delete that file.`;
 }
 
 function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, away, damaged }: AuditReport, output: Output): void {
@@ -136,7 +136,7 @@ function printReport({ path, entries, problems, unchecked, byKeyFile, keptIn, aw
   }
   if (damaged !== undefined) print('warning', damagedText(damaged));
   for (const { kind, reason } of away)
-    print('faint', `The ${kind === 'keychain' ? 'keychain' : 'key file'} was not queried: ${cleanLine(reason)}`);
+    print('faint', `The ${kind === 'keychain' ? 'keychain' : 'key file'} was not checked: ${cleanLine(reason)}`);
   if (keptIn === 'file')
     print(
       'faint',

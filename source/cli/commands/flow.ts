@@ -112,7 +112,7 @@ async function keep({ output, options, signal }: VerbContext, flow: Flow, outcom
   const { message, data } = outcome;
   if (options.json) output.json({ schema: 1, flow: flow.id, message, data });
   else output.line(message);
-  if (output.interactive && !options.json) output.note('Ctrl-C closes it.');
+  if (output.interactive && !options.json) output.note('Press Ctrl-C to close it.');
   const stop = lasts.follow((state, sentence, reported) => {
     const [first = '', ...more] = sentence.split('\n');
     if (options.json) output.json({ schema: 1, flow: flow.id, state, message: first, data: reported });

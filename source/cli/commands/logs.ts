@@ -192,7 +192,7 @@ function narrow(components: Map<string, ComponentView>, services: Map<string, Se
   const known = new Set([...components.values()].flatMap((component) => component.services.map(({ name }) => name)));
   const unknown = wanted.find((name) => !known.has(name));
   if (unknown !== undefined) {
-    throw usage('service', `No service is named "${cleanLine(unknown)}".`, nameRemedy(unknown, known, 'It has none yet.'));
+    throw usage('service', `No service is named "${cleanLine(unknown)}".`, nameRemedy(unknown, known, 'No services found.'));
   }
   for (const [key, component] of components) {
     const here = component.services

@@ -21,11 +21,11 @@ export async function runPracticeVerb(context: VerbContext, action: string | und
 
 export function describePractice({ output }: VerbContext): number {
   output.lines([
-    'The practice stack is a simulated container engine with a dozen components, in memory only: logs, health checks, a secrets manager that really seals. It does not touch this machine.',
+    'The practice stack is a simulated container engine with a dozen components, in memory only: logs, health checks, a secrets manager that seals and unseals. It does not touch this machine.',
     '',
     'In a terminal "quarterdeck practice" opens the console on it.',
     'quarterdeck practice serve [--json]     runs it until it is stopped, and prints its address',
-    'quarterdeck practice incident [NAME]    simulates a failure in the one that is served',
+    'quarterdeck practice incident [NAME]    simulates a failure in a served stack',
     'quarterdeck --practice VERB             runs a command on it: quarterdeck --practice status',
   ]);
   return 0;
@@ -34,7 +34,7 @@ export function describePractice({ output }: VerbContext): number {
 async function serve({ output, options, signal, basePaths }: VerbContext): Promise<number> {
   const other = await findServed(basePaths, signal);
   if (other) {
-    const remedy = 'Use that one: commands with --practice find it. It ends with its process.';
+    const remedy = 'Use the running stack: commands with --practice find it. It stops when its process exits.';
     throw new Fault('failed.practiceServed', `A practice stack is already running: ${other.facts.engine}`, remedy);
   }
   const own = await openOwn(basePaths);
@@ -53,10 +53,10 @@ async function serve({ output, options, signal, basePaths }: VerbContext): Promi
         '',
         `Key shares of the secrets manager (${facts.threshold} unseal it):`,
         ...facts.shares.map((share) => `  ${share}`),
-        `Its root token: ${facts.rootToken}`,
+        `Root token of the secrets manager: ${facts.rootToken}`,
         `Incidents: ${facts.incidents.map(({ name }) => name).join(', ')}`,
         '',
-        'It runs until it is stopped with Ctrl-C.',
+        'The practice stack runs until you press Ctrl-C.',
       ]);
     }
     await output.flushed();

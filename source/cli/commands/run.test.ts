@@ -76,7 +76,7 @@ test('what was left in the middle is listed; what ended, and what nobody can go 
 test('nothing left: a sentence; and an unknown run is refused', async () => {
   const { context, stdout } = await fixture();
   expect(await runRunVerb(context(), flows, undefined)).toBe(0);
-  expect(stdout.text).toBe('Nothing was interrupted.\n');
+  expect(stdout.text).toBe('No interrupted runs.\n');
   await expect(runRunVerb(context(), flows, '20260101T000000000-abcdef')).rejects.toMatchObject({ code: 'usage.run' });
 });
 
@@ -88,7 +88,7 @@ test('a journal that cannot be read is named, and not called "nothing"', async (
   await writeFile(file, 'null\n');
   expect(await runRunVerb(context(), flows, undefined)).toBe(0);
   expect(stdout.text).toBe('No run can be resumed.\n');
-  expect(stderr.text.replaceAll(/\s+/g, ' ')).toContain(`Line 1 of the journal ${file} is damaged. Its run may have been interrupted.`);
+  expect(stderr.text.replaceAll(/\s+/g, ' ')).toContain(`Line 1 of the journal ${file} is damaged. The run may have been interrupted.`);
   expect(await runRunVerb(context(true), flows, undefined)).toBe(0);
   expect(JSON.parse(stdout.text.slice(stdout.text.indexOf('{')))).toMatchObject({ runs: [], damaged: [{ run, file }] });
   await expect(runRunVerb(context(), flows, run)).rejects.toMatchObject({ code: 'failed.journal', where: { file } });

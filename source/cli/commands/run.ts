@@ -58,13 +58,13 @@ function list({ output, options }: VerbContext, { open: runs, damaged }: RunJour
     });
     return 0;
   }
-  if (runs.length === 0) output.line(damaged.length === 0 ? 'Nothing was interrupted.' : 'No run can be resumed.');
+  if (runs.length === 0) output.line(damaged.length === 0 ? 'No interrupted runs.' : 'No run can be resumed.');
   else {
     const columns = [
       { heading: 'RUN' },
       { heading: 'WHAT', least: 12 },
       { heading: 'HOST' },
-      { heading: 'BEGUN' },
+      { heading: 'STARTED' },
       { heading: 'DONE', align: 'right' as const },
     ];
     const rows = runs.map(({ run, flow, engineName, component, key, words, at, acts }) => [
@@ -88,6 +88,6 @@ function shownName(component: string, key: string | undefined): string {
 
 function damageText({ file, reason }: DamagedRun): string {
   return cleanLine(
-    `${reason} Its run may have been interrupted. Check what it did: quarterdeck audit. Then delete the journal or move it elsewhere: ${file}`,
+    `${reason} The run may have been interrupted. Check what it did: quarterdeck audit. Then delete the journal or move it elsewhere: ${file}`,
   );
 }
