@@ -19,7 +19,7 @@ describe('a configuration file', () => {
   it.each([
     ['yaml', 'port: 53\nmode: on\nupstreams: [1.1.1.1]\n', []],
     ['yaml', '# all right\nport: 53\nmoode: off\n', [[3, 1, 'moode', /Unknown key "moode"/, /mode/]]],
-    ['yaml', 'port: "53"\n', [[1, 7, 'port', /must be a number, not "53"/, /^Write a number/]]],
+    ['yaml', 'port: "53"\n', [[1, 7, 'port', /must be a number, not "53"/, /^Use a number/]]],
     [
       'yaml',
       'port: 70000\nmode: maybe\n',
@@ -43,9 +43,9 @@ describe('a configuration file', () => {
     ['kea-json', '{,"port": 53}', [[1, 2, '', /Not valid JSON/, /./]]],
     ['kea-json', '{"port": 53, "mode" "on"}', [[1, 21, '', /Not valid JSON/, /./]]],
     ['kea-json', '{"port": 53, <?include \'a\'?>}', [[1, 14, '', /Not valid JSON/, /./]]],
-    ['yaml', 'port: 53\nlimit: 16 GB\n', [[2, 8, 'limit', /is invalid: "16 GB"/, /^Write a size, such as 16Gi, or none\.$/]]],
-    ['yaml', 'port: 53\nlists: {ads: 3}\n', [[2, 14, 'lists.ads', /cannot be "?3/, /^Write text or a list\.$/]]],
-    ['yaml', 'port: 53\nhosts: {nas: 3x}\n', [[2, 14, 'hosts.nas', /is invalid: "3x"/, /^Write an address\.$/]]],
+    ['yaml', 'port: 53\nlimit: 16 GB\n', [[2, 8, 'limit', /is invalid: "16 GB"/, /^Use a size, such as 16Gi, or none\.$/]]],
+    ['yaml', 'port: 53\nlists: {ads: 3}\n', [[2, 14, 'lists.ads', /cannot be "?3/, /^Use text or a list\.$/]]],
+    ['yaml', 'port: 53\nhosts: {nas: 3x}\n', [[2, 14, 'hosts.nas', /is invalid: "3x"/, /^Use an address\.$/]]],
     ['properties', 'launch=gsqlite3\nlaunch=bind\n', [[2, 1, 'launch', /already set in line 1/, /one/]]],
     ['properties', '# comment\nlocal-port 53\n', [[2, 1, '', /Expected name=value/, /name=value/]]],
     ['properties', 'no-shuffle\nlaunch=\nlaunch+=bind\n', []],
@@ -190,7 +190,7 @@ describe('a configuration file', () => {
       },
     });
     expect(checkConfig('models:\n  - llama\n', { format: 'yaml' }, words)).toEqual([
-      expect.objectContaining({ line: 2, column: 5, remedy: 'Write provider, a slash, and its model.' }),
+      expect.objectContaining({ line: 2, column: 5, remedy: 'Use provider, a slash, and its model.' }),
     ]);
   });
 

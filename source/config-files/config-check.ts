@@ -61,7 +61,7 @@ function brokenRules(part: ConfigPart, rules: readonly ConfigRule[], misfits: re
         level: level === 'deployed' ? (elsewhere ? 'warning' : 'error') : level,
         ...part.position(path, 'value'),
         field: fieldText(path),
-        message: more > 0 ? `${message} ${more} more places have the same problem.` : message,
+        message: more > 0 ? `${message} Occurrences not shown: ${more}.` : message,
         ...{ remedy, rule },
       };
     });
@@ -170,7 +170,7 @@ function wantedAt(schema: SchemaNode, path: YamlPath): string | undefined {
   const words =
     under.map(({ description }) => description).find((text): text is string => typeof text === 'string' && text !== '') ??
     (nodes.length > 1 ? [...new Set(nodes.map(kindOfNode))].join(' or ') : '');
-  return words === '' ? undefined : `Write ${words.replace(/\.$/, '')}.`;
+  return words === '' ? undefined : `Use ${words.replace(/\.$/, '')}.`;
 }
 
 function kindOfNode({ enum: values, description, type }: SchemaNode): string {

@@ -116,7 +116,7 @@ function readTemplate(text: string, form: ConfigForm): Partial<ConfigText> {
     const read = readers[form.format](text, form);
     return { ...read, parts: (read.parts ?? []).map((part) => ({ ...part, doubts: templatesIn(part.value, []) })) };
   }
-  const message = 'Text in double braces is rendered before this is parsed; only the program itself can check it.';
+  const message = 'Text in double braces is rendered before the file is parsed; only the program itself can check it.';
   return { unjudged: [{ line: positionAt(text, at).line, message }] };
 }
 
@@ -139,7 +139,7 @@ function readProperties(text: string): Partial<ConfigText> {
     if (/^\s*(?:[#;].*)?$/.test(line)) continue;
     const [, name, written] = /^\s*([\w.-]+)\s*(?:\+?=\s*(.*))?$/.exec(line) ?? [];
     if (name === undefined) {
-      add(at + 1, '', 'Expected name=value or a comment.', 'Write name=value, or put # in front.');
+      add(at + 1, '', 'Expected name=value or a comment.', 'Use name=value, or put # in front of a comment.');
       // It may be a misspelling of whatever is missing.
       doubts.push([]);
     } else if (positions.has(name) && !line.includes('+=')) {

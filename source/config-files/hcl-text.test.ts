@@ -43,7 +43,7 @@ policy = <<-EOF
 it.each([
   ['a = 1\nstorage "raft" {\n  path = "/x"\n', 2, 16, /never closed/, /Add \}/],
   ['ui = yes\n', 1, 6, /"yes" is not a valid value/, /"yes"/],
-  ['ui =\n}\n', 2, 1, /value is missing/, /"" if it is empty/],
+  ['ui =\n}\n', 2, 1, /value is missing/, /"" for an empty value/],
   ['ui = true\n}\n', 2, 1, /Expected a name, not "\}"/, /no block is open/],
   ['path = "/data\nnode = "a"\n', 1, 8, /quote is not closed/, /\\"/],
   ["path = '/data'\n", 1, 8, /not a valid value/, /Use " instead/],

@@ -67,7 +67,7 @@ class Reader {
       if (token.text === until && (token.kind === 'sign' || token.kind === 'end')) return found;
       if (token.kind === 'end') throw new Mistake(opened, 'This brace is never closed.', 'Add } at the end of the block.');
       if (isSign(token, ',') && until === '}') continue;
-      const remedy = token.text === '}' ? 'Remove it: no block is open.' : 'Write name = value, or a block: name { ... }';
+      const remedy = token.text === '}' ? 'Remove it: no block is open.' : 'Use name = value, or a block: name { ... }';
       if (token.kind === 'sign' || token.kind === 'number') throw new Mistake(token.at, `Expected a name, not "${token.text}".`, remedy);
       this.#item(found, token, path, depth);
     }
@@ -89,7 +89,7 @@ class Reader {
       return;
     }
     if (labels.length > 0 || !isSign(token, '='))
-      throw new Mistake(key.at, `Expected = or a block after "${name}".`, `Write ${name} = value, or ${name} { ... }`);
+      throw new Mistake(key.at, `Expected = or a block after "${name}".`, `Use ${name} = value, or ${name} { ... }`);
     if (Object.hasOwn(found, name)) throw new Mistake(key.at, `"${name}" is set twice.`, 'Keep one of the two.');
     const value = this.#token();
     this.#record([...path, name], key.at, value.at);
@@ -103,7 +103,7 @@ class Reader {
     if (token.kind === 'name') throw new Mistake(token.at, `"${token.text}" is not a valid value.`, `Quote it: "${token.text}"`);
     if (token.text === '{') return this.#nested(token, path, depth);
     if (token.text === '[') return this.#list(path, depth, token.at);
-    throw new Mistake(token.at, 'The value is missing.', 'Write it after the =, or "" if it is empty.');
+    throw new Mistake(token.at, 'The value is missing.', 'Add it after the =, or use "" for an empty value.');
   }
 
   #nested(brace: Token, path: YamlPath, depth: number): Record<string, unknown> {

@@ -62,7 +62,7 @@ export function readKeaJson(text: string): Partial<ConfigText> {
   const code = outsideQuotes(text, /#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\//, (comment) => comment.replaceAll(/[^\n]/g, ' '));
   const include = /<\?\s*include\s*"/.exec(code);
   if (include) {
-    const message = 'It includes other files, which are not read; only Kea itself can check it.';
+    const message = 'This file includes other files, which are not read; only Kea itself can check it.';
     return { unjudged: [{ line: positionAt(text, include.index).line, message }] };
   }
   const plain = outsideQuotes(code, /,(?=[\s,]*[}\]])|(?<=[\s:[,])\+(?=[\d.])/, () => ' ');

@@ -53,11 +53,11 @@ describe('a policy in HuJSON (R62)', () => {
     [
       'a tag without ports',
       '{"tagOwners": {"tag:web": ["ann@"]},\n"acls": [{"action": "accept", "src": ["*"], "dst": [<here>"tag:web"]}]}',
-      /has no ports: write "tag:web:\*"/,
+      /has no ports: use "tag:web:\*"/,
     ],
     ['port 0', '{"acls": [{"action": "accept", "src": ["*"], "dst": [<here>"*:0"]}]}', /not a list of ports/],
     ['ports backwards', '{"acls": [{"action": "accept", "src": ["*"], "dst": [<here>"*:90-80"]}]}', /not a list of ports/],
-    ['deny is no action', '{"acls": [{"action": <here>"deny", "src": ["*"], "dst": ["*:*"]}]}', /all else is denied/],
+    ['deny is no action', '{"acls": [{"action": <here>"deny", "src": ["*"], "dst": ["*:*"]}]}', /everything else is denied/],
     ['a protocol', '{"acls": [{"action": "accept", "proto": <here>"tpc", "src": ["*"], "dst": ["*:*"]}]}', /Unknown protocol "tpc"/],
     ['a group in a group', '{"groups": {"group:a": ["ann@"], "group:b": [<here>"group:a"]}, "acls": []}', /not other groups/],
     ['a group that is none', '{"groups": {<here>"crew": ["ann@"]}, "acls": []}', /must begin with "group:"/],
@@ -163,7 +163,7 @@ describe('a policy in HuJSON (R62)', () => {
 
 test('a comment that begins with # is told once, and not word by word', () => {
   expect(find(`# Who reaches what, and why\n# in two lines\n${good}`)).toEqual([
-    { level: 'error', line: 1, column: 1, message: 'Here # begins no comment: write // in front of it.' },
+    { level: 'error', line: 1, column: 1, message: 'A comment cannot begin with # here: use //.' },
   ]);
   expect(find(good.replace('// Who', '/*\n# in it\n*/ // Who'))).toEqual(find(good).map((one) => ({ ...one, line: one.line + 2 })));
 });

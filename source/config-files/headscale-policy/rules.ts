@@ -47,7 +47,7 @@ function listIn(policy: PolicyText, rule: Node, name: string, { needed = true } 
     return [];
   }
   const parts = partsOf(list);
-  if (needed && parts.length === 0) policy.wrong(list ?? rule, `The rule has no "${name}", so it applies to nothing.`);
+  if (needed && parts.length === 0) policy.wrong(list ?? rule, `The rule has no "${name}", so it has no effect.`);
   return parts;
 }
 
@@ -64,7 +64,7 @@ function checkAction(policy: PolicyText, rule: Node, allowed: readonly string[])
   const node = memberOf(rule, 'action');
   const action = textOf(node);
   if (action === undefined || !allowed.includes(action))
-    policy.wrong(node ?? rule, `"action" must be ${allowed.map((one) => `"${one}"`).join(' or ')}: all else is denied.`);
+    policy.wrong(node ?? rule, `"action" must be ${allowed.map((one) => `"${one}"`).join(' or ')}: everything else is denied.`);
   return action;
 }
 
@@ -88,7 +88,7 @@ export function checkAcls(policy: PolicyText, names: PolicyNames, reach: Reach):
       // Without ports, the last colon is part of the name.
       const isBare = !split || names.tags.has(text) || names.groups.has(text) || (isAddress(text) && !text.startsWith('['));
       const problem = split && portsProblem(split.ports);
-      if (isBare) policy.wrong(node, `"${text}" has no ports: write "${text}:*" for all, or "${text}:443".`);
+      if (isBare) policy.wrong(node, `"${text}" has no ports: use "${text}:*" for all, or "${text}:443".`);
       else if (problem !== undefined) policy.wrong(node, problem);
       else {
         checkName(policy, node, split.name, 'destination', names);
@@ -203,9 +203,9 @@ export function checkName(policy: PolicyText, node: Node, name: string, side: Si
       names.usersHaveAt ? `"${name}" cannot own a tag: use a user ("${name}@"), a group or a tag.` : `"${name}" cannot own a tag.`,
     );
   else if (isAddress(name) || names.hosts.has(name)) {
-    const kind = isAddress(name) ? 'addresses' : 'hosts';
+    const kind = isAddress(name) ? 'an address' : 'a name from hosts';
     if (side === 'ssh destination')
-      policy.wrong(node, `"${name}": a destination of ssh must be a user, a tag or an autogroup, not one of ${kind}.`);
+      policy.wrong(node, `"${name}": a destination of ssh must be a user, a tag or an autogroup, not ${kind}.`);
   } else if (names.usersHaveAt) policy.wrong(node, `"${name}" is not defined under hosts; a user name must end with @: "${name}@".`);
   else checkUser(policy, node, name, names);
 }

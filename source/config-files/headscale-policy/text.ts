@@ -23,12 +23,11 @@ export class PolicyText {
     const [first] = errors;
     const lineStart = first === undefined ? -1 : text.lastIndexOf('\n', first.offset - 1) + 1;
     // Otherwise each word of such a line would be reported separately.
-    if (first && /^[ \t]*#/.test(text.slice(lineStart)))
-      this.report('error', first.offset, 'Here # begins no comment: write // in front of it.');
+    if (first && /^[ \t]*#/.test(text.slice(lineStart))) this.report('error', first.offset, 'A comment cannot begin with # here: use //.');
     else
       for (const error of errors) {
         const code = printParseErrorCode(error.error);
-        this.report('error', this.#position(error), syntaxWords[code] ?? `Cannot parse this (${code}).`);
+        this.report('error', this.#position(error), syntaxWords[code] ?? `Syntax error (${code}).`);
       }
   }
 
@@ -84,6 +83,6 @@ const syntaxWords: Readonly<Record<string, string>> = {
   UnexpectedEndOfString: 'This string is not closed: a double quote is missing.',
   UnexpectedEndOfNumber: 'This number is incomplete.',
   InvalidUnicode: 'This \\u requires four hexadecimal digits.',
-  InvalidEscapeCharacter: 'Invalid escape: no backslash is allowed before this character.',
+  InvalidEscapeCharacter: 'Invalid escape: this character cannot follow a backslash.',
   InvalidCharacter: 'This character is not allowed in a string.',
 };

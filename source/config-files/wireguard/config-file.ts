@@ -58,7 +58,7 @@ export function readConfig(text: string): { sections: readonly ConfigSection[]; 
     const section = sections.at(-1);
     const equals = written.indexOf('=');
     if (equals < 0) {
-      wrong('Expected "Name = value".', 'Write one field per line, or put # in front of a comment.');
+      wrong('Expected "Name = value".', 'Use one field per line, and put # in front of comments.');
       continue;
     }
     const name = written.slice(0, equals).trim();
@@ -85,7 +85,7 @@ export function readConfig(text: string): { sections: readonly ConfigSection[]; 
 
 function unknownRemedy(name: string, kind: ConfigSection['kind'], names: readonly string[]): string {
   const other = (kind === 'Interface' ? peerNames : interfaceNames).find((one) => one.toLowerCase() === name.toLowerCase());
-  if (other) return `It belongs in [${kind === 'Interface' ? 'Peer' : 'Interface'}].`;
+  if (other) return `Move it to [${kind === 'Interface' ? 'Peer' : 'Interface'}].`;
   const near = nearestName(name, new Set(names));
   return near === undefined ? `Use one of: ${names.join(', ')}.` : `Did you mean "${near}"?`;
 }

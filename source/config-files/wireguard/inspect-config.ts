@@ -58,7 +58,7 @@ function checkInterface(own: ConfigSection, isFull: boolean, found: Findings): v
   checkCommands(own, isFull, found);
   for (const port of valuesOf(own, 'ListenPort'))
     if (!/^\d{1,5}$/.test(port.value) || Number(port.value) > 65_535)
-      found.error(port, 'ListenPort', 'The port must be a number up to 65535.', 'For example: ListenPort = 51820');
+      found.error(port, 'ListenPort', 'The port must be a number from 0 to 65535.', 'For example: ListenPort = 51820');
   const remedy = 'Remove the line, unless another program adds the routes.';
   for (const table of valuesOf(own, 'Table'))
     if (isFull && /^off$/i.test(table.value))
@@ -67,7 +67,7 @@ function checkInterface(own: ConfigSection, isFull: boolean, found: Findings): v
 
 function checkNames(own: ConfigSection, isFull: boolean, begin: TextPosition, found: Findings): void {
   const dns = partsOf(valuesOf(own, 'DNS'));
-  const neither = 'Write the address of a DNS server, or a search domain.';
+  const neither = 'Use the address of a DNS server, or a search domain.';
   for (const one of dns)
     if (!isAddress(one.value) && !isDomain(one.value))
       found.error(one, 'DNS', `"${short(one.value)}" is neither an address nor a domain.`, neither);
@@ -91,13 +91,13 @@ function checkMtu(own: ConfigSection, addresses: readonly ConfigEntry[], begin: 
   }
   const value = Number(mtu.value);
   if (!/^\d{1,5}$/.test(mtu.value) || value < 576 || value > 65_535)
-    found.error(mtu, 'MTU', `"${short(mtu.value)}" is not a valid MTU.`, `Write ${usual}.`, 'R77');
+    found.error(mtu, 'MTU', `"${short(mtu.value)}" is not a valid MTU.`, `Set ${usual}.`, 'R77');
   else if (value > tunnelMtu && !clamps) {
     const message = `An MTU of ${value} is too large for the overhead of the tunnel (60 bytes, 80 over IPv6): large packets are fragmented or lost.`;
-    found.warning(mtu, 'MTU', message, `Write ${usual}, or clamp the MSS.`, 'R77');
+    found.warning(mtu, 'MTU', message, `Set ${usual}, or clamp the MSS.`, 'R77');
   } else if (value < leastMtuIpv6 && addresses.some(({ value: address }) => address.includes(':'))) {
     const message = `The tunnel has an IPv6 address, which requires an MTU of at least ${leastMtuIpv6}.`;
-    found.error(mtu, 'MTU', message, `Write MTU = ${leastMtuIpv6} or more.`, 'R77');
+    found.error(mtu, 'MTU', message, `Set MTU = ${leastMtuIpv6} or more.`, 'R77');
   }
 }
 
@@ -124,7 +124,7 @@ function factsOf(own: ConfigSection, peers: readonly ConfigSection[], isFull: bo
   const commands = own.entries.filter(({ name }) => isCommand(name));
   const dns = list('DNS');
   const [programs, them] = commands.length === 1 ? ['a command', 'it'] : [`${commands.length} commands`, 'them'];
-  const warning = `It runs ${programs} as root: check ${them} if the file is not your own.`;
+  const warning = `The file runs ${programs} as root: check ${them} if you did not write it.`;
   return [
     `Tunnel address: ${list('Address').join(', ') || 'none'}.`,
     isFull ? 'All traffic goes through the tunnel.' : `Traffic through the tunnel: ${networks.join(', ') || 'none'}.`,

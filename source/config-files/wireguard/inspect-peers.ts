@@ -17,7 +17,7 @@ export function checkPeers(peers: readonly ConfigSection[], own: string | undefi
     }
     for (const keepalive of valuesOf(peer, 'PersistentKeepalive'))
       if (!/^(?:off|\d{1,5})$/i.test(keepalive.value) || Number(keepalive.value) > 65_535)
-        found.error(keepalive, 'PersistentKeepalive', 'It must be a number of seconds, or off.', 'For example: PersistentKeepalive = 25');
+        found.error(keepalive, 'PersistentKeepalive', 'Must be 0 to 65535 seconds, or off.', 'For example: PersistentKeepalive = 25');
   }
 }
 
@@ -30,7 +30,7 @@ function checkKeys(peer: ConfigSection, own: string | undefined, seen: Map<strin
     found.error({ line: peer.line, column: 1 }, 'PublicKey', message, 'Get it from the operator of the peer; it is not secret.');
   } else if (wrong !== undefined) found.error(publicKey, 'PublicKey', `The public key is invalid. ${wrong}`, again);
   else if (publicKey.value === own)
-    found.error(publicKey, 'PublicKey', 'It is the public key of this machine.', "Use the public key of the peer: each has the other's.");
+    found.error(publicKey, 'PublicKey', 'This is the public key of this machine.', 'Use the public key of the peer.');
   else {
     const before = seen.get(publicKey.value);
     if (before !== undefined) found.error(publicKey, 'PublicKey', `The [Peer] of line ${before} has the same key.`, 'Merge the two.');
@@ -54,7 +54,7 @@ function checkNetworks(peer: ConfigSection, seen: Map<string, number>, found: Fi
     }
     const network = networkOf(part.value);
     if (part.value.includes('/') && network !== part.value.toLowerCase() && !part.value.includes(':'))
-      found.warning(part, name, `It is read as ${network}.`, 'Write it this way to avoid doubt.');
+      found.warning(part, name, `This is read as ${network}.`, 'Use this form to avoid ambiguity.');
     const before = seen.get(network);
     const twice = `The [Peer] of line ${before} also has ${network}: only the last one gets it.`;
     if (before !== undefined) found.error(part, name, twice, 'Assign each network to one peer.');
@@ -80,8 +80,8 @@ export function endpointProblem(text: string): string | undefined {
   if (port === undefined)
     return (text.match(/:/g)?.length ?? 0) > 1
       ? 'An IPv6 address requires brackets, followed by a port.'
-      : 'It must be a name or address followed by a port.';
+      : 'The endpoint must be a name or address followed by a port.';
   if (Number(port) < 1 || Number(port) > 65_535) return 'The port must be a number from 1 to 65535.';
   if (bracketed !== undefined) return bracketed.includes(':') && isAddress(bracketed) ? undefined : 'Brackets are only for IPv6 addresses.';
-  return isAddress(plain ?? '') || isDomain(plain ?? '') ? undefined : 'It must be a name or address followed by a port.';
+  return isAddress(plain ?? '') || isDomain(plain ?? '') ? undefined : 'The endpoint must be a name or address followed by a port.';
 }
