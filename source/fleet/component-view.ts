@@ -223,7 +223,7 @@ function cutOffOf(container: ContainerFacts, detail: ContainerDetail | undefined
 
 /** Returns the reason for a problem that no probe can see from outside: a program that runs but has no network. */
 function withoutNetwork(view: ComponentView, service: string, { why, stale }: CutOff): ComponentView {
-  const message = `${service === view.id || view.services.length === 1 ? 'It' : service} has no network: ${why}.`;
+  const message = `${service === view.id || view.services.length === 1 ? 'The component' : service} has no network: ${why}.`;
   const remedy = stale
     ? view.deployed
       ? `Recreate it: quarterdeck up ${view.id}`
