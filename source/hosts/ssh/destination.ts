@@ -41,6 +41,6 @@ function wrong(text: string, reason: string): Fault {
   return new Fault(
     'usage.destination',
     `${JSON.stringify(text)} is not a valid ssh destination: ${reason}.`,
-    'Write it as for ssh: nas, op@nas.example.org, op@192.168.1.20:2222, or a Host of your ssh configuration.',
+    'Use the form that ssh accepts: nas, op@nas.example.org, op@192.168.1.20:2222, or a Host of your ssh configuration.',
   );
 }

@@ -143,7 +143,7 @@ async function after(stream: Readable, token: string): Promise<[words: string, r
       stream.pause();
       resolve([held.toString('latin1', at + start.length, end), Buffer.from(held.subarray(end + 1))]);
     };
-    const gone = () => reject(new Error('it ended before it started'));
+    const gone = () => reject(new Error('it stopped before it was ready'));
     stream.on('data', take);
     stream.once('end', gone);
   });

@@ -100,7 +100,8 @@ const known: readonly Known[] = [
     shape: /kex_exchange_identification|Connection closed by|Connection reset by|Broken pipe|closed by remote host/,
     code: 'unreachable.link',
     says: (name) => `${name} closed the connection.`,
-    remedy: () => 'It is restored automatically. If not, sshd may be restarting, have too many logins, or have banned this address.',
+    remedy: () =>
+      'If the connection is not restored automatically, sshd may be restarting, have too many logins, or have banned this address.',
   },
 ];
 

@@ -155,7 +155,7 @@ export function openSshHost(options: SshHostOptions): SshHost {
 function unanswered(name: string): Fault {
   return new Fault(
     'refused.login',
-    `ssh prompted before it connected to ${name}, and got no answer in time.`,
+    `ssh prompted before connecting to ${name}, but was not answered in time.`,
     `Connect again when you have the answer: quarterdeck hosts check ${name}`,
   );
 }

@@ -195,10 +195,10 @@ const refusals: Readonly<Record<string, string>> = {
 };
 
 function reasonOf(said: string): string {
-  if (/not in the sudoers|not allowed to|may not run/i.test(said)) return 'this user is not allowed to use it';
+  if (/not in the sudoers|not allowed to|may not run/i.test(said)) return 'this user is not allowed to use sudo';
   if (/incorrect password|sorry/i.test(said)) return 'the password was wrong';
-  if (/must have a tty|terminal is required/i.test(said)) return 'it requires a terminal (Defaults !requiretty disables this)';
-  return cleanLine(said).trim() || 'it ended without a message';
+  if (/must have a tty|terminal is required/i.test(said)) return 'sudo requires a terminal (Defaults !requiretty disables this)';
+  return cleanLine(said).trim() || 'sudo exited without a message';
 }
 
 function refused(name: string, reason: string): Fault {
