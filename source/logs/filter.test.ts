@@ -118,7 +118,7 @@ describe('a regular expression', () => {
     ['/[ab/', 'A ] is missing'],
     ['/*a/', '* has nothing to repeat'],
     ['/a**/', '** is a repetition of a repetition'],
-    ['/a{1001}/', '{1001} repeats too often'],
+    ['/a{1001}/', '{1001} repeats too many times'],
     ['/[z-a]/', 'z-a is not a valid set'],
     ['/\\p{Klingon}/', 'is not a valid set'],
     ['/\\Z/', '\\Z is not a known escape'],

@@ -159,14 +159,14 @@ const problems: Readonly<Record<string, (part: string, shown: string | undefined
     `${part.slice(0, 1)} has nothing to repeat; type \\${part.slice(0, 1)} for a literal one.`,
   'invalid nested repetition operator': (_, shown) => `${shown ?? 'Something'} is a repetition of a repetition: omit one of the two.`,
   'invalid repeat count': (_, shown) =>
-    `${shown ?? 'Something'} repeats too often: at most 1000 times, with nested repetitions multiplied.`,
+    `${shown ?? 'Something'} repeats too many times: the limit is 1000, with nested repetitions multiplied.`,
   'trailing backslash at end of expression': () => 'The \\ at the end escapes nothing; type \\\\ for a literal one.',
   'invalid escape sequence': (_, shown) => `${shown ?? 'An escape'} is not a known escape: omit the \\, or type \\\\ for a literal one.`,
   'invalid character class range': (_, shown) =>
     `${shown ?? 'A set'} is not a valid set of characters: put the lower end of a range first, and write classes as \\d, \\pL or [[:alpha:]].`,
   'duplicate capture group name': (_, shown) => `Two groups are named ${shown ?? 'the same'}: omit the names.`,
-  'invalid or unsupported Perl syntax': (_, shown) => `${shown ?? 'A group'} is not supported: write (...), (?:...) or (?P<name>...).`,
-  'invalid named capture': (_, shown) => `${shown ?? 'A group'} is not supported: write (...), (?:...) or (?P<name>...).`,
+  'invalid or unsupported Perl syntax': (_, shown) => `${shown ?? 'A group'} is not supported: use (...), (?:...) or (?P<name>...).`,
+  'invalid named capture': (_, shown) => `${shown ?? 'A group'} is not supported: use (...), (?:...) or (?P<name>...).`,
   'expression too large': () => tooLarge,
   'expression nests too deeply': () => tooLarge,
 };

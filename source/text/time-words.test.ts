@@ -118,7 +118,7 @@ test.each([
 
 test('a bare number is asked back', () => {
   expect(parseTimeWords('10', nowMs)).toEqual({
-    problem: '10 of what? Use 10m for minutes or 10h for hours; @ stands before unix seconds.',
+    problem: '"10" has no unit: use 10m for minutes or 10h for hours, or put @ before Unix seconds.',
   });
 });
 
