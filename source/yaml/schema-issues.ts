@@ -109,7 +109,7 @@ export class SchemaIssues {
         const expected = kindWords[issue.expected] ?? `a ${issue.expected}`;
         if (value === undefined) return missing(`: ${expected}`);
         const remedies = path.length === 0 ? 'Add the content, or remove the file.' : 'Set a value, or remove the line.';
-        const remedy = issue.expected === 'string' ? 'Quote it.' : `Write ${expected}.`;
+        const remedy = issue.expected === 'string' ? 'Quote it.' : `Use ${expected}.`;
         return one(`${name} must be ${expected}, not ${kindOf(value)}.`, value === null ? remedies : remedy);
       }
       case 'invalid_value': {
@@ -117,7 +117,7 @@ export class SchemaIssues {
         if (value === undefined) return missing(`: one of ${allowed.join(', ')}`);
         const written = String(value);
         const now = this.#oldNames?.values[String(last)]?.[written];
-        if (now !== undefined) return one(`"${written}" is now "${now}".`, `Write ${now}.`);
+        if (now !== undefined) return one(`"${written}" is now "${now}".`, `Use ${now}.`);
         return one(`${name} cannot be ${shownValue(written)}.`, nameRemedy(written, allowed, 'Change the value.'));
       }
       case 'invalid_key':
@@ -136,7 +136,7 @@ export class SchemaIssues {
         return one(`${name} is too ${issue.origin === 'string' ? 'long' : 'big'}.`, `It must be at most ${issue.maximum}${unit(issue)}.`);
       case 'invalid_union':
         if (value === undefined) return missing();
-        return one(`${name} cannot be ${kindOf(value)}.`, 'Use one of the documented kinds of value.', { doubt: 'vague' });
+        return one(`${name} cannot be ${kindOf(value)}.`, 'Use one of the documented types.', { doubt: 'vague' });
       default:
         return one(`${name}: ${issue.message}.`, 'Change the value.');
     }

@@ -44,14 +44,14 @@ describe('one slip', () => {
       soundCompose,
       'environment:',
       'environment',
-      /^8:5 A colon is missing in this line\. Write environment: value, or remove it\.$/,
+      /^8:5 A colon is missing in this line\. Use environment: value, or remove the line\.$/,
     ],
     [
       'a colon before a value that is missing',
       soundCompose,
       'restart: unless-stopped\n    depends',
       'restart unless-stopped\n    depends',
-      /^4:5 A colon is missing in this line\. Write restart: value, or remove it\.$/,
+      /^4:5 A colon is missing in this line\. Use restart: value, or remove the line\.$/,
     ],
     ['no space behind a colon', soundCompose, 'image: notes', 'image:notes', /^3:5 A space is missing after the colon of "image"/],
     [
@@ -73,7 +73,7 @@ describe('one slip', () => {
       soundCompose,
       restart,
       restart.slice(1),
-      /^4:4 This line is not aligned with those above\. Align it with its neighbours\./,
+      /^4:4 This line is not aligned with those above\. Align it with the lines around it\./,
     ],
     ['two spaces too few', soundCompose, deps, deps.slice(2), /^6:5 This line is not aligned/],
     [

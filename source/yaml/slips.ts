@@ -111,8 +111,8 @@ function slipOfKey(text: string, offset: number, line: Line): Slip {
   }
   if (!/:(?:\s|$)/.test(line.text)) {
     const [, key = 'KEY', rest] = /^\s*(?:- +)?([A-Za-z_][\w.-]*)(.*?)\s*$/.exec(line.text) ?? [];
-    if (rest?.startsWith(':')) return slip(from, `A space is missing after the colon of "${key}".`, `Write ${key}: VALUE.`);
-    return slip(from, 'A colon is missing in this line.', `Write ${key}: value, or remove it.`);
+    if (rest?.startsWith(':')) return slip(from, `A space is missing after the colon of "${key}".`, `Use ${key}: VALUE.`);
+    return slip(from, 'A colon is missing in this line.', `Use ${key}: value, or remove the line.`);
   }
   if (/:\s/.test(text.slice(offset, line.to)))
     return slip(offset, 'This line has two keys with a colon.', 'Quote text that contains ": ".');
@@ -122,7 +122,7 @@ function slipOfKey(text: string, offset: number, line: Line): Slip {
     return slip(offset, 'A key and its colon must be on one line.', remedy);
   }
   const message = 'This line is indented deeper than the one above, which already has a value.';
-  return slip(next.from + next.indent, message, 'Align it with its neighbours, or remove the value above.');
+  return slip(next.from + next.indent, message, 'Align it with the lines around it, or remove the value above.');
 }
 
 /** Describes text that continues after the end of a value. */
@@ -139,12 +139,12 @@ function slipBehind(text: string, offset: number, { from }: Line): Slip {
 
 /** Message, where the parser's is for programmers, and remedy. */
 const words: Readonly<Record<string, readonly [message: string, remedy: string]>> = {
-  BAD_INDENT: ['This line is not aligned with those above.', 'Align it with its neighbours.'],
+  BAD_INDENT: ['This line is not aligned with those above.', 'Align it with the lines around it.'],
   BLOCK_IN_FLOW: [
     'A comma or a quote is missing: a second key begins inside the brackets.',
     'Add a comma between the two, or quote text that contains a colon.',
   ],
-  BAD_DQ_ESCAPE: ['', 'Use single quotes, or write each backslash twice.'],
+  BAD_DQ_ESCAPE: ['', 'Use single quotes, or double each backslash.'],
   MISSING_CHAR: ['A key and its colon must be on one line.', 'Close the quote, bracket or brace, or add a colon after the key.'],
   MULTIPLE_DOCS: ['This file has more than one document.', 'Keep one document per file: remove the line ---.'],
   BAD_ALIAS: ['', 'Define the anchor before it is used.'],
