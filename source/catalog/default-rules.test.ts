@@ -57,7 +57,7 @@ describe('a default', () => {
     [
       'that no field would take',
       { component: [[`, ${field}`, '}']], compose: [[text, 'SIGNUP: "${SIGNUP:-perhaps}"']] },
-      /^warning compose\.yaml 10:15 The default of SIGNUP does not fit: "perhaps" /,
+      /^warning compose\.yaml 10:15 The default of SIGNUP is invalid: "perhaps" /,
     ],
   ])('%s is told once, with its place', async (_, edits, expected) => {
     expect(await reported(edits)).toEqual([expect.stringMatching(expected)]);

@@ -49,13 +49,13 @@ function* fieldValues({ component }: Draft): Generator<RuleFinding> {
     }
     const problem = field.default === undefined || (field.type === 'enum' && !field.enum) ? undefined : checkValue(field, field.default);
     if (problem !== undefined)
-      yield inComponent([...path, 'default'], `The default does not fit: ${problem}`, 'Change the default or the type.');
+      yield inComponent([...path, 'default'], `The default is invalid: ${problem}`, 'Change the default or the type.');
     const { generator } = field;
     if (generator === undefined) continue;
     const misfit = Array.from({ length: samples }, () => checkValue(field, generate(generator))).find((found) => found !== undefined);
     if (misfit !== undefined) {
       const remedy = 'Change the generator, or length and pattern.';
-      yield inComponent([...path, 'generator'], `The generated value does not fit: ${misfit}`, remedy);
+      yield inComponent([...path, 'generator'], `The generated value is invalid: ${misfit}`, remedy);
     }
   }
 }
@@ -81,7 +81,7 @@ function* exclusiveDefaults({ component }: Draft): Generator<RuleFinding> {
   for (const field of withDefault) {
     const other = withDefault.find(({ name }) => field.excludes.includes(name));
     if (other) {
-      const message = `"${field.name}" and "${other.name}" exclude each other, but both have a default.`;
+      const message = `"${field.name}" and "${other.name}" are mutually exclusive, but both have a default.`;
       yield inComponent(['fields', component.fields.indexOf(field), 'default'], message, 'Remove one of the defaults.');
     }
   }

@@ -189,7 +189,7 @@ async function problemsOfFile(folder: string, { path, kind }: Awaited<ReturnType
   const deep = `${path} is deeper than ${depthLimit} folders, or there are too many levels of symbolic links.`;
   if (kind === 'tooDeep') return [wholeFile(file, deep, 'Move it up, or remove the link.')];
   const neither = `${path} is not a file, a folder or a link to one.`;
-  if (kind === 'other') return [wholeFile(file, neither, 'Put a file there, or remove it.')];
+  if (kind === 'other') return [wholeFile(file, neither, 'Replace it with a file, or remove it.')];
   if (kind === 'folder' || path.endsWith(templateEnding)) return [];
   return readOwnText(file).then(
     () => [],
