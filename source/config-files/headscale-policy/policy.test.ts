@@ -94,13 +94,15 @@ describe('a policy in HuJSON (R62)', () => {
   });
 
   test('what nobody wrote down is said: everybody, nobody, and who is left out (implicit deny)', () => {
-    expect(find('{"groups": {}}')).toMatchObject([{ level: 'warning', message: expect.stringMatching(/every node reaches every other/) }]);
-    expect(find('{"acls": []}')).toMatchObject([{ level: 'warning', message: expect.stringMatching(/no node reaches any other/) }]);
+    expect(find('{"groups": {}}')).toMatchObject([
+      { level: 'warning', message: expect.stringMatching(/every node can reach every other/) },
+    ]);
+    expect(find('{"acls": []}')).toMatchObject([{ level: 'warning', message: expect.stringMatching(/no node can reach any other/) }]);
     const onlyAnn =
       '{"tagOwners": {"tag:web": ["ann@"], "tag:db": ["ann@"]}, "acls": [{"action": "accept", "src": ["ann@"], "dst": ["tag:web:443"]}]}';
     expect(find(onlyAnn).map(({ message }) => message)).toEqual([
       expect.stringMatching(/No rule has tag:db as a destination/),
-      expect.stringMatching(/reach nothing: ben/),
+      expect.stringMatching(/No rule has ben as a source: their nodes cannot reach anything/),
     ]);
     expect([deniesAll('{"acls": []}'), deniesAll('{}'), deniesAll(good), deniesAll('{"acls"')]).toEqual([true, false, false, false]);
   });

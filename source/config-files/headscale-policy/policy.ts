@@ -157,7 +157,7 @@ function checkTagOwners(policy: PolicyText, names: PolicyNames): void {
   }
 }
 
-const everybody = 'Without acls or grants every node reaches every other. With the first rule, everything that no rule accepts is denied.';
+const everybody = 'Without acls or grants every node can reach every other. Once a rule exists, traffic that no rule accepts is denied.';
 
 function tellImplicitDeny(policy: PolicyText, names: PolicyNames, { sources, destinations }: Reach, users: readonly PolicyUser[]): void {
   const lists = ['acls', 'grants'].flatMap((name) => memberOf(policy.root, name) ?? []);
@@ -166,14 +166,14 @@ function tellImplicitDeny(policy: PolicyText, names: PolicyNames, { sources, des
     return;
   }
   if (lists.every((list) => partsOf(list).length === 0)) {
-    policy.warn(lists[0], 'The list of rules is empty: no node reaches any other.');
+    policy.warn(lists[0], 'The list of rules is empty: no node can reach any other.');
     return;
   }
   const isOpen = ['*', 'autogroup:danger-all', 'autogroup:member'].some((name) => sources.has(name));
   const named = new Set([...sources].flatMap((name) => names.groups.get(name) ?? [name]));
   const left = users.filter(({ name, email }) => !['', '@'].some((end) => named.has(name + end)) && !(email !== '' && named.has(email)));
   if (!isOpen && left.length > 0)
-    policy.warn(lists[0], `No rule has these users as a source, so their nodes reach nothing: ${left.map(({ name }) => name).join(', ')}.`);
+    policy.warn(lists[0], `No rule has ${left.map(({ name }) => name).join(' or ')} as a source: their nodes cannot reach anything.`);
   if (destinations.has('*') || destinations.has('autogroup:tagged')) return;
   for (const { name, key } of membersOf(memberOf(policy.root, 'tagOwners')))
     if (!destinations.has(name)) policy.warn(key, `No rule has ${name} as a destination: nodes with this tag cannot be reached.`);
