@@ -179,7 +179,7 @@ describe('an http call', () => {
       await expect(refused).rejects.toMatchObject({
         code: 'refused.clear',
         message: expect.stringMatching(
-          /^app \(192\.0\.2\.7:8180\) is plain HTTP to another machine: the (?:key|login) could be read on the network\.$/,
+          /^app \(192\.0\.2\.7:8180\) uses plain HTTP on the network: the (?:key|login) could be read in transit\.$/,
         ),
         remedy: 'Publish it on loopback, or connect over ssh.',
       });

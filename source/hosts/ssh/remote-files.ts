@@ -153,7 +153,7 @@ function factsIn(line: string): FileFacts {
 }
 
 /** Returns the reason in the words of `reasonOf`, where the remote side's are known. */
-function reasonIn({ stderr }: { stderr: Uint8Array }, otherwise = 'the remote system gives no reason'): string {
+function reasonIn({ stderr }: { stderr: Uint8Array }, otherwise = 'the remote system reported no reason'): string {
   const said = textOf(stderr);
   if (/quota exceeded/i.test(said)) return 'the disk quota is exceeded';
   const known = fileProblems.find(([, message]) => said.toLowerCase().includes(message.toLowerCase()));
