@@ -72,7 +72,7 @@ function deploymentSections(entry: CatalogEntry): Sections {
     Ports: entry.ports.map((port) => [
       port.name,
       `${addressText(port)}  ${port.role}`,
-      joined(port.web && 'web page', port.tls && 'uses TLS', port.fixed && 'fixed by its protocol'),
+      joined(port.web && 'web UI', port.tls && 'uses TLS', port.fixed && 'fixed by its protocol'),
     ]),
     Fields: entry.fields.map(fieldRow),
     'Only one of each': unnamed(entry.oneOf.map((set) => set.join(' or '))),
@@ -113,7 +113,7 @@ function networkSections({ provides = {}, uses = [], chain, site, websocket, sen
     Uses: uses.map(({ component, what, field, services }) => [
       field ?? component,
       `${what} of ${component}`,
-      field === undefined && 'its address is entered in the web page',
+      field === undefined && 'its address is entered in the web UI',
       services && `for ${services.join(', ')}`,
     ]),
     'Stages of the media chain': chain.map(({ stage, does, optional }) => [stage, does, optional && 'optional for this stage']),

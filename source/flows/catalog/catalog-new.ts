@@ -156,9 +156,9 @@ function entryFields(id: string, catalog: Catalog): FormField[] {
     field('kind', 'Kind', 'What it is, without the name of the product, e.g. Push notifications.', { check: textProblem }),
     field('group', 'Group', 'Where lists of the catalog show it.', choice(groups)),
     field('image', 'Image', 'With its tag. Its containers are recognized by their image.', { check: imageProblem }),
-    field('port', 'Container port', 'Port of its web page in the container, e.g. 80.', { check: portProblem }),
-    field('host-port', 'Host port', 'Default port of its web page on 127.0.0.1 of the host, e.g. 8770.', { check: hostPortProblem }),
-    field('health', 'Health path', 'Path that responds without a login, e.g. /health, or / for the web page.', { check: pathProblem }),
+    field('port', 'Container port', 'Port of its web UI in the container, e.g. 80.', { check: portProblem }),
+    field('host-port', 'Host port', 'Default port of its web UI on 127.0.0.1 of the host, e.g. 8770.', { check: hostPortProblem }),
+    field('health', 'Health path', 'Path that responds without a login, e.g. /health, or / for the web UI.', { check: pathProblem }),
     field('volume', 'Data folders', 'Folders in the container that keep its data, separated by spaces, or none.', { check: volumeProblem }),
     field('time-zone', 'Time zone', 'Whether it reads its time zone from the variable TZ.', choice(['yes', 'no'])),
   ];

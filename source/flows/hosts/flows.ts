@@ -11,7 +11,7 @@ const tunnelFlows = lazyFlows({}, [
     remote: true,
     flags: {
       port: { meaning: 'port on this machine (default: the same as the remote port, or a free one)', value: 'NUMBER' },
-      to: { meaning: 'remote port (default: the port of its web page)', value: 'NUMBER' },
+      to: { meaning: 'remote port (default: the port of its web UI)', value: 'NUMBER' },
     },
     offered: ({ url, services }) =>
       url !== undefined ||

@@ -60,7 +60,7 @@ export const hosts: Screen<'hosts', (typeof keys)[number]['id'], { cursor: numbe
         const open = tunnels?.find(component.key);
         if (open) commands.copyShown(open.url);
         else commands.startFlow(flow, component);
-      } else if (!component.url) commands.say('warning', `${component.id} has no published web page.`);
+      } else if (!component.url) commands.say('warning', `${component.id} has no published web UI.`);
       else commands.copyShown(cleanLine(component.url));
     }
 
