@@ -39,18 +39,28 @@ test('an entry of one’s own is begun by answering, is sound, and is in the lis
   for (let count = 0; count < 10; count++) asking.press('backspace');
   asking.type('bread-book');
   asking.press('enter');
-  await asking.sees('Image');
-  asking.type('baker/bread:1.4');
-  asking.press('enter');
-  await asking.sees('Container port of its web page');
-  asking.type('8000');
-  asking.press('enter');
-  await asking.sees('a minimal entry', 20_000);
+  const answers = [
+    ['Product name (name):', 'Bread Book'],
+    ['Kind (kind):', 'Recipe manager'],
+    ['Group (group):', 'productivity'],
+    ['Image (image):', 'baker/bread:1.4'],
+    ['Container port (port):', '8000'],
+    ['Host port (host-port):', '8123'],
+    ['Health path (health):', '/health'],
+    ['Data folders (volume):', '/var/bread'],
+    ['Time zone (time-zone):', 'no'],
+  ] as const;
+  for (const [prompt, answer] of answers) {
+    await asking.sees(prompt);
+    asking.type(answer);
+    asking.press('enter');
+  }
+  await asking.sees('bread-book is a new entry', 20_000);
   expect((await asking.exit()).code).toBe(0);
 
   const compose = await readFile(join(home, 'my-catalog', 'bread-book', 'compose.yaml'), 'utf8');
   expect(compose).toContain('image: baker/bread:1.4\n');
-  expect(compose).toContain('${WEB_PORT:-8000}:8000/tcp');
+  expect(compose).toContain('${WEB_PORT:-8123}:8000/tcp');
   const checking = await start('catalog', 'check');
   await checking.sees('1 component can be used, no problems found.', 60_000);
 
