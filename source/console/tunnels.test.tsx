@@ -8,7 +8,7 @@ import { PracticeFixture } from '../../test/doubles/practice-fixture.ts';
 import { tracesBelow } from '../../test/doubles/secret-traces.ts';
 import { requiredProgram } from '../../test/required.ts';
 import { inspectConfig } from '../config-files/wireguard/inspect-config.ts';
-import { createKeyPair } from '../config-files/wireguard/wireguard-keys.ts';
+import { makeKeyPair } from '../config-files/wireguard/wireguard-keys.ts';
 
 const sizes = [
   { columns: 80, rows: 24 },
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const open = (size: Size) => openOnPractice(fixture, { size });
 
-const server = createKeyPair().publicKey;
+const server = makeKeyPair().publicKey;
 
 /** Fills in name, kind, address, and the server's key and address; other fields keep their defaults. */
 async function fillForm(screen: Harness, name: string): Promise<void> {

@@ -3,14 +3,14 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { requiredProgram } from '../../test/required.ts';
-import { createDigest, digestText, isDigest, matchesDigest } from './password-digest.ts';
+import { makeDigest, digestText, isDigest, matchesDigest } from './password-digest.ts';
 
 const cheap = { memoryKiB: 1024, passes: 1, parallelism: 1, keyBytes: 32, saltBytes: 16 };
 const run = promisify(execFile);
 
 describe('a password hash (R49)', () => {
   test('is what the portal makes: argon2id, version 19, base64 without padding', async () => {
-    const digest = await createDigest('secret', { memoryKiB: 65_536, passes: 3, parallelism: 4, keyBytes: 32, saltBytes: 16 });
+    const digest = await makeDigest('secret', { memoryKiB: 65_536, passes: 3, parallelism: 4, keyBytes: 32, saltBytes: 16 });
     expect(digest).toMatch(/^\$argon2id\$v=19\$m=65536,t=3,p=4\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(await matchesDigest(digest, 'secret')).toBe(true);
     expect(await matchesDigest(digest, 'Secret')).toBe(false);
@@ -23,7 +23,7 @@ describe('a password hash (R49)', () => {
       program.child.stdin?.end(password);
       const { stdout } = await program;
       expect(
-        await createDigest(password, { memoryKiB: 65_536, passes: 3, parallelism: 4, keyBytes: 32, saltBytes: 16 }, Buffer.from(salt)),
+        await makeDigest(password, { memoryKiB: 65_536, passes: 3, parallelism: 4, keyBytes: 32, saltBytes: 16 }, Buffer.from(salt)),
       ).toBe(stdout.trim());
     }
   });
@@ -31,7 +31,7 @@ describe('a password hash (R49)', () => {
   test('opens for the password that it was made of, byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ minLength: 1, unit: 'grapheme' }), async (password) => {
-        expect(await matchesDigest(await createDigest(password, cheap), password)).toBe(true);
+        expect(await matchesDigest(await makeDigest(password, cheap), password)).toBe(true);
       }),
       { numRuns: 20 },
     );

@@ -7,7 +7,7 @@ export interface DigestCost extends KeyCost {
 }
 
 /** `$argon2id$v=19$m=65536,t=3,p=4$<salt>$<key>`, base64 without padding. The password is used byte for byte, as the products do. */
-export async function createDigest(password: string, cost: DigestCost, salt: Uint8Array = randomBytes(cost.saltBytes)): Promise<string> {
+export async function makeDigest(password: string, cost: DigestCost, salt: Uint8Array = randomBytes(cost.saltBytes)): Promise<string> {
   const key = await argon2id(Buffer.from(password), salt, cost);
   const { memoryKiB, passes, parallelism } = cost;
   return `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(key)}`;

@@ -1,5 +1,4 @@
 import { isTooDeep, nestingProblem } from './nesting.ts';
-import { unlessThrown } from './unless-thrown.ts';
 
 /* Reads the output of another program: a value of another type counts as missing. */
 
@@ -46,5 +45,9 @@ export function parseJson(text: string): unknown {
 
 /** Returns undefined for invalid JSON. */
 export function parsedJson(text: string): unknown {
-  return unlessThrown(() => parseJson(text), undefined);
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -5,7 +5,7 @@ import type { Engine } from '../../source/engine/engine.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { readPortalConfig, usualDigestCost } from '../../source/products/authelia/client/sso-config.ts';
 import { readBans } from '../../source/products/authelia/client/sso-portal.ts';
-import { createDigest, matchesDigest } from '../../source/secrets/password-digest.ts';
+import { makeDigest, matchesDigest } from '../../source/secrets/password-digest.ts';
 import { containerDetail } from '../doubles/container-facts.ts';
 import { wholeCatalog } from '../doubles/whole-catalog.ts';
 
@@ -41,7 +41,7 @@ export const accessControl = `access_control:
 const password = 'correct horse battery';
 
 export async function contractUsers(): Promise<string> {
-  const digest = await createDigest(password, usualDigestCost);
+  const digest = await makeDigest(password, usualDigestCost);
   const user = (name: string, more = '') =>
     `  ${name}:\n    disabled: false\n    displayname: ${name.toUpperCase()}\n    password: '${digest}'\n    email: ${name}@example.org\n    groups: [family]\n${more}`;
   return `---\n# kept\nusers:\n${user('mara')}${user('jonas')}${user('ida')}`;
@@ -241,7 +241,7 @@ export function ssoPortalContract(open: (users: string) => Promise<PortalServer>
   });
 
   test('reads a changed users file at once; a broken one is refused, and the users of before stay (R49)', async () => {
-    const digest = await createDigest('another one', usualDigestCost);
+    const digest = await makeDigest('another one', usualDigestCost);
     await server.writeUsers(`${users}  noor:\n    displayname: Noor\n    password: '${digest}'\n    email: noor@example.org\n`);
     await seen(/Reloaded successfully/);
     expect((await logIn('noor', 'another one')).status).toBe(200);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createKeyPair, createPresharedKey } from '../../source/config-files/wireguard/wireguard-keys.ts';
+import { makeKeyPair, makePresharedKey } from '../../source/config-files/wireguard/wireguard-keys.ts';
 
 interface Client {
   id: string;
@@ -21,7 +21,7 @@ export class TunnelUiDouble {
   release: 13 | 15 = 13;
   mtu = 'MTU = 1420\n';
   readonly #server: Server;
-  readonly #serverKey = createKeyPair().publicKey;
+  readonly #serverKey = makeKeyPair().publicKey;
   #session: string | undefined;
 
   private constructor(server: Server) {
@@ -53,8 +53,8 @@ export class TunnelUiDouble {
       name,
       enabled: true,
       address: `10.8.0.${this.clients.length + 2}`,
-      ...createKeyPair(),
-      preSharedKey: createPresharedKey(),
+      ...makeKeyPair(),
+      preSharedKey: makePresharedKey(),
     };
     this.clients.push(client);
     return client;

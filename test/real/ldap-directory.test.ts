@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client } from 'ldapts';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
-import { createDigest } from '../../source/secrets/password-digest.ts';
+import { makeDigest } from '../../source/secrets/password-digest.ts';
 import { flowOf } from '../contract/flows/registry.ts';
 import { breakOffs, type Ground } from '../doubles/break-offs.ts';
 import { catalogEntry, composeLabels } from '../doubles/container-facts.ts';
@@ -48,7 +48,7 @@ describeUnless(requiredProgram(program, 'slapd'), 'a real OpenLDAP', () => {
     folder = mkdtempSync(join(tmpdir(), 'qd-slapd-'));
     mkdirSync(join(folder, 'data'));
     port = await freePort();
-    const digest = await createDigest(adminPassword, { memoryKiB: 1024, passes: 1, parallelism: 1, keyBytes: 32, saltBytes: 16 });
+    const digest = await makeDigest(adminPassword, { memoryKiB: 1024, passes: 1, parallelism: 1, keyBytes: 32, saltBytes: 16 });
     const config = join(folder, 'slapd.conf');
     writeFileSync(
       config,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { inspectConfig } from '../../source/config-files/wireguard/inspect-config.ts';
-import { createKeyPair, createPresharedKey, keyProblem, publicKeyOf } from '../../source/config-files/wireguard/wireguard-keys.ts';
+import { makeKeyPair, makePresharedKey, keyProblem, publicKeyOf } from '../../source/config-files/wireguard/wireguard-keys.ts';
 import type { FlowInput } from '../../source/flows/flow.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { clientConfig } from '../../source/products/wireguard/client/client-config.ts';
@@ -23,11 +23,11 @@ function said(argv: readonly string[], input = ''): string {
 describeUnless(requiredProgram('wg', 'wireguard-tools'), "WireGuard's own tools", () => {
   test('take the keys that are made here, and make the same public ones of them', () => {
     for (let round = 0; round < 20; round++) {
-      const { privateKey, publicKey } = createKeyPair();
+      const { privateKey, publicKey } = makeKeyPair();
       expect(said(['wg', 'pubkey'], privateKey)).toBe(publicKey);
       const theirs = said(['wg', 'genkey']);
       expect(publicKeyOf(theirs)).toBe(said(['wg', 'pubkey'], theirs));
-      expect([theirs, said(['wg', 'genpsk']), createPresharedKey()].map(keyProblem)).toEqual([undefined, undefined, undefined]);
+      expect([theirs, said(['wg', 'genpsk']), makePresharedKey()].map(keyProblem)).toEqual([undefined, undefined, undefined]);
     }
   });
 
@@ -35,8 +35,8 @@ describeUnless(requiredProgram('wg', 'wireguard-tools'), "WireGuard's own tools"
     const folder = await mkdtemp(join(tmpdir(), 'qd-wg-'));
     try {
       const file = join(folder, 'alice.conf');
-      const server = createKeyPair();
-      const keys = { ...createKeyPair(), presharedKey: createPresharedKey() };
+      const server = makeKeyPair();
+      const keys = { ...makeKeyPair(), presharedKey: makePresharedKey() };
       const wanted = {
         name: 'alice',
         device: 'linux',

@@ -5,7 +5,7 @@ const privatePrefix = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const keyBytes = 32;
 
 /** Curve25519 keys in WireGuard's format: 32 bytes in base64. */
-export function createKeyPair() {
+export function makeKeyPair() {
   const { privateKey } = generateKeyPairSync('x25519');
   const raw = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-keyBytes);
   // As "wg genkey" does; the public key is the same either way (RFC 7748, 5).
@@ -15,7 +15,7 @@ export function createKeyPair() {
   return { privateKey: written, publicKey: publicKeyOf(written) };
 }
 
-export function createPresharedKey(): string {
+export function makePresharedKey(): string {
   return randomBytes(keyBytes).toString('base64');
 }
 

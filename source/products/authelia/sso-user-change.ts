@@ -5,7 +5,7 @@ import type { FlowInput, Procedure } from '../../flows/flow.ts';
 import { optionOf, optionsOf, wordsUpTo } from '../../flows/flow-options.ts';
 import { unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import { promptNewPassword, showGenerated } from '../../flows/secrets/new-password.ts';
-import { createDigest, matchesDigest } from '../../secrets/password-digest.ts';
+import { makeDigest, matchesDigest } from '../../secrets/password-digest.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { nameRemedy } from '../../text/nearest-name.ts';
@@ -31,7 +31,7 @@ export const ssoAdd: Procedure = async (session, input, context) => {
       `Use another name, or reset the password: quarterdeck sso password ${open.id} ${person.name}`,
     );
   }
-  const digest = await createDigest(password.value, open.config.digestCost);
+  const digest = await makeDigest(password.value, open.config.digestCost);
   session.hide(digest);
   const how = await changeUsers(open, {
     id: `add ${person.name}`,
@@ -135,7 +135,7 @@ export const ssoPassword: Procedure = async (session, input, context) => {
   const password = await unlessCancelled(session, `Nothing was written: the password of ${name} was not changed.`, () =>
     promptNewPassword(session, `New password of ${name}`, `Its hash is written to ${open.file.shown}.`),
   );
-  const digest = await createDigest(password.value, open.config.digestCost);
+  const digest = await makeDigest(password.value, open.config.digestCost);
   session.hide(digest);
   const how = await changeUsers(open, {
     id: `password ${name}`,

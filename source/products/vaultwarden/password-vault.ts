@@ -14,7 +14,7 @@ import type { FlowContext, Procedure } from '../../flows/flow.ts';
 import { cancelled, unlessCancelled } from '../../flows/prompt-cancelled.ts';
 import { fieldOf } from '../../flows/secrets/secret-names.ts';
 import { Rotation } from '../../flows/secrets/secrets-rotate.ts';
-import { createDigest } from '../../secrets/password-digest.ts';
+import { makeDigest } from '../../secrets/password-digest.ts';
 import type { Session } from '../../session/session.ts';
 import { reviewOf } from '../../stack/plan/plan-text.ts';
 import { objectOf } from '../../text/json-value.ts';
@@ -129,7 +129,7 @@ export const adminToken: Procedure = async (session, input, context) => {
   const old = await unlessCancelled(session, `Nothing was changed: ${id} keeps its current admin token.`, () => oldToken(session, before));
   const token = randomBytes(tokenBytes).toString('base64');
   session.hide(token);
-  const digest = await createDigest(token, cost);
+  const digest = await makeDigest(token, cost);
   session.hide(digest);
   await deliver(session, token, id);
   const holder = { name, component: id, variable: tokenVariable, entry: facts.entry, field };

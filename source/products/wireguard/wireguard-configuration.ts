@@ -1,7 +1,7 @@
 import { isOwnFilePrivate } from '../../config/own-files.ts';
 import type { ConfigProblem } from '../../config-files/problem.ts';
 import { inspectConfig } from '../../config-files/wireguard/inspect-config.ts';
-import { createKeyPair, createPresharedKey } from '../../config-files/wireguard/wireguard-keys.ts';
+import { makeKeyPair, makePresharedKey } from '../../config-files/wireguard/wireguard-keys.ts';
 import { Fault } from '../../faults/fault.ts';
 import { showProblems } from '../../flows/catalog/config-problems.ts';
 import type { FlowInput, FlowOutcome, Procedure } from '../../flows/flow.ts';
@@ -37,7 +37,7 @@ export const wireguardMake: Procedure = async (session, input) => {
     // Both files are complete, or they are written again with new keys: the previous ones were not delivered.
     done: async () => file !== undefined && session.noted(fileStep).includes(file) && (await writtenKey(session, file)) !== undefined,
     run: async (grant) => {
-      const keys: ClientKeys = { ...createKeyPair(), presharedKey: wanted.presharedKey ? createPresharedKey() : undefined };
+      const keys: ClientKeys = { ...makeKeyPair(), presharedKey: wanted.presharedKey ? makePresharedKey() : undefined };
       session.hide(keys.privateKey);
       if (keys.presharedKey !== undefined) session.hide(keys.presharedKey);
       const config = clientConfig(wanted, keys);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FlowFixture } from '../../../test/doubles/flow-fixture.ts';
 import { OperatorDouble } from '../../../test/doubles/operator-double.ts';
 import { inspectConfig } from '../../config-files/wireguard/inspect-config.ts';
-import { createKeyPair, publicKeyOf } from '../../config-files/wireguard/wireguard-keys.ts';
+import { makeKeyPair, publicKeyOf } from '../../config-files/wireguard/wireguard-keys.ts';
 import type { FlowInput } from '../../flows/flow.ts';
 import type { ShownSecret } from '../../session/session.ts';
 
@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-const server = createKeyPair();
+const server = makeKeyPair();
 const answers = { serverPublicKey: server.publicKey, endpoint: 'vpn.example.net:51820', dns: '10.8.0.1', killSwitch: 'yes' };
 function run(
   flow: string,

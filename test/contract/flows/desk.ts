@@ -5,7 +5,7 @@ import { catalogOf } from '../../../source/catalog/open-catalog.ts';
 import { ownPaths } from '../../../source/config/paths.ts';
 import { defaultSettings } from '../../../source/config/settings.ts';
 import { inspectConfig } from '../../../source/config-files/wireguard/inspect-config.ts';
-import { createKeyPair } from '../../../source/config-files/wireguard/wireguard-keys.ts';
+import { makeKeyPair } from '../../../source/config-files/wireguard/wireguard-keys.ts';
 import { Fault } from '../../../source/faults/fault.ts';
 import type { FlowInput } from '../../../source/flows/flow.ts';
 import type { HostBook } from '../../../source/flows/hosts/host-book.ts';
@@ -133,7 +133,7 @@ const stored = async ({ objects }: Desk) => [...(objects.buckets.get('crate') ??
 const withObject = async (desk: Desk) =>
   void desk.objects.buckets.get('crate')?.set('a.txt', { body: Buffer.from('hello'), changedMs: 0, tag: '"one"' });
 
-const vpn = { serverPublicKey: createKeyPair().publicKey, endpoint: 'vpn.example.net:51820', dns: '10.8.0.1' };
+const vpn = { serverPublicKey: makeKeyPair().publicKey, endpoint: 'vpn.example.net:51820', dns: '10.8.0.1' };
 
 const scan = JSON.stringify({
   SchemaVersion: 2,

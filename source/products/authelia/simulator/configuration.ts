@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import { mapOf, oneOrMore } from '../../../text/json-value.ts';
+import { mapOf } from '../../../text/json-value.ts';
 
 export type Configuration = ReturnType<typeof readConfiguration>;
 export type Rule = Configuration['rules'][number];
@@ -54,7 +54,8 @@ function termOf(term: string, environment: Readonly<Record<string, string>>): st
   return '';
 }
 
-const textsOf = (value: unknown) => oneOrMore(value).map(String);
+const listOf = (value: unknown) => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]) as unknown[];
+const textsOf = (value: unknown) => listOf(value).map(String);
 
 /** Throws what the YAML parser throws. */
 export function readConfiguration(text: string) {
@@ -65,18 +66,18 @@ export function readConfiguration(text: string) {
     usersFile: String(file['path'] ?? '/config/users_database.yml'),
     watch: file['watch'] === true,
     defaultPolicy: String(control['default_policy'] ?? 'deny'),
-    rules: oneOrMore(control['rules'])
+    rules: listOf(control['rules'])
       .map(mapOf)
       .map((rule) => ({
         domains: textsOf(rule['domain']),
         policy: String(rule['policy'] ?? ''),
         // One list of which all subjects match is enough.
-        subjects: oneOrMore(rule['subject']).map(textsOf),
+        subjects: listOf(rule['subject']).map(textsOf),
         networks: textsOf(rule['networks']),
         methods: textsOf(rule['methods']).map((method) => method.toUpperCase()),
         resources: textsOf(rule['resources']),
       })),
-    domains: oneOrMore(mapOf(root['session'])['cookies'])
+    domains: listOf(mapOf(root['session'])['cookies'])
       .map(mapOf)
       .map((cookie) => ({ domain: String(cookie['domain'] ?? ''), portal: String(cookie['authelia_url'] ?? '') })),
   };

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { type Answer, type Asked, htmlPage, listenerOf } from '../../../practice/answers.ts';
 import { isPassword } from '../../../practice/argon2.ts';
-import { unlessThrown } from '../../../text/unless-thrown.ts';
 import { policyFor, type Subject } from './access.ts';
 import type { PortalState } from './sso-portal.ts';
 
@@ -22,12 +21,15 @@ export function portalApi(state: PortalState): RequestListener {
 }
 
 class PortalApi {
+  readonly #state: PortalState;
   /** User names, by session. */
   readonly #sessions = new Map<string, string>();
   /** Times of failed logins, by user name. */
   readonly #failures = new Map<string, number[]>();
 
-  constructor(private readonly state: PortalState) {}
+  constructor(state: PortalState) {
+    this.#state = state;
+  }
 
   answer(asked: Asked): Answer | Promise<Answer> {
     switch (asked.path) {
@@ -53,17 +55,17 @@ class PortalApi {
 
   #subjectOf({ header }: Asked): Subject {
     const cookie = new RegExp(`${sessionCookie}=([^;]+)`).exec(header('cookie'))?.[1] ?? '';
-    const user = this.state.users.get(this.#sessions.get(cookie) ?? '');
+    const user = this.#state.users.get(this.#sessions.get(cookie) ?? '');
     const ip = (header('x-forwarded-for') || '127.0.0.1').replace(/,.*/, '');
     return user && !user.disabled ? { user: user.name, groups: user.groups, ip } : { user: '', groups: [], ip };
   }
 
   #isBanned(name: string): boolean {
-    return this.state.bans.some(({ whom, untilMs, revoked }) => whom === name && !revoked && untilMs > Date.now());
+    return this.#state.bans.some(({ whom, untilMs, revoked }) => whom === name && !revoked && untilMs > Date.now());
   }
 
   #domainOf(hostname: string) {
-    const { domains } = this.state.configuration();
+    const { domains } = this.#state.configuration();
     return domains.find(({ domain }) => hostname === domain || hostname.endsWith(`.${domain}`));
   }
 
@@ -73,14 +75,18 @@ class PortalApi {
     const written = `${forwarded('proto', 'http')}://${forwarded('host', header('host'))}${forwarded('uri', path)}`;
     if (URL.canParse(written) && this.#domainOf(new URL(written).hostname)) return true;
     const why = `unable to retrieve session cookie domain provider: no configured session cookie domain matches the url '${written}'`;
-    this.state.log('error', 'Error occurred retrieving user session', ` error="${why}" method=${method} path=${path}`);
+    this.#state.log('error', 'Error occurred retrieving user session', ` error="${why}" method=${method} path=${path}`);
     return false;
   }
 
   async #firstFactor(asked: Asked): Promise<Answer> {
-    const { users, bans, log } = this.state;
-    const given = unlessThrown(() => JSON.parse(asked.body.toString()) as { username?: unknown; password?: unknown }, undefined);
-    if (given === undefined) return { ...refused, status: 200 };
+    const { users, bans, log } = this.#state;
+    let given: { username?: unknown; password?: unknown };
+    try {
+      given = JSON.parse(asked.body.toString()) as typeof given;
+    } catch {
+      return { ...refused, status: 200 };
+    }
     const name = String(given.username ?? '');
     const user = users.get(name);
     const isRight = user && !user.disabled && !this.#isBanned(name) && (await isPassword(user.digest, String(given.password ?? '')));
@@ -105,7 +111,7 @@ class PortalApi {
   /** `legacy` has what the legacy endpoint accepts in place of headers and configuration. */
   #authorize(asked: Asked, legacy = { method: '', portal: '' }): Answer {
     const { header, method: via, path } = asked;
-    const log = (level: string, message: string) => this.state.log(level, message, ` method=${via} path=${path}`);
+    const log = (level: string, message: string) => this.#state.log(level, message, ` method=${via} path=${path}`);
     const refuse = (message: string) => {
       log('error', message);
       return plain(400);
@@ -122,10 +128,10 @@ class PortalApi {
     const cookie = this.#domainOf(url.hostname);
     if (!cookie) return refuse('Target URL does not appear to have a relevant session cookies configuration');
     const subject = this.#subjectOf(asked);
-    const policy = policyFor(this.state.configuration(), subject, { url, method });
+    const policy = policyFor(this.#state.configuration(), subject, { url, method });
     if (policy === 'deny') return plain(403);
     if (policy === 'bypass' || (policy === 'one_factor' && subject.user !== '')) {
-      const { name, groups = [], displayName, email } = this.state.users.get(subject.user) ?? {};
+      const { name, groups = [], displayName, email } = this.#state.users.get(subject.user) ?? {};
       const remote = { 'Remote-User': name, 'Remote-Groups': groups.join(','), 'Remote-Name': displayName, 'Remote-Email': email };
       return plain(200, name === undefined ? {} : remote);
     }

@@ -1,5 +1,4 @@
 import type { PracticeProduct, ProductSurroundings } from '../../../practice/practice.ts';
-import { unlessThrown } from '../../../text/unless-thrown.ts';
 import { runCommand, validate } from './command.ts';
 import { type Configuration, readConfiguration, rendered } from './configuration.ts';
 import { portalApi } from './http.ts';
@@ -54,8 +53,12 @@ export function createSsoPortal(): PracticeProduct {
       const text = state.text();
       // Its files are written a moment after the practice starts.
       if (text === '') return readConfiguration('');
-      // The real one does not start with an invalid configuration: here everything is denied.
-      configuration = unlessThrown(() => readConfiguration(rendered(text, state.environment())), undefined) ?? readConfiguration('');
+      try {
+        configuration = readConfiguration(rendered(text, state.environment()));
+      } catch {
+        // The real one does not start: here everything is denied.
+        configuration = readConfiguration('');
+      }
       return configuration;
     },
     log(level, message, more = '') {

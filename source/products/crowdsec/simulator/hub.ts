@@ -32,9 +32,12 @@ const readContents = () =>
 type HubItem = ReturnType<typeof readContents>[number];
 
 export class Hub {
+  readonly #dialect: Dialect;
   readonly #items = readContents();
 
-  constructor(private readonly dialect: Dialect) {}
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
 
   list(all: boolean): Record<string, object[]> {
     const shown = this.#items.filter(({ installed }) => all || installed !== undefined);
@@ -54,7 +57,7 @@ export class Hub {
   install(wanted: readonly HubItem[], dryRun = false): string {
     const lines = wanted.map(({ kind, name, installed, newest }) => ` ${kind}: ${name} (${installed ? `${installed} -> ` : ''}${newest})`);
     if (!dryRun) for (const item of wanted) item.installed = item.newest;
-    if (this.dialect === '1.4.6') return lines.join('\n');
+    if (this.#dialect === '1.4.6') return lines.join('\n');
     if (wanted.length === 0) return 'Nothing to install or remove.\n';
     return `Action plan:\n📥 download\n${lines.join('\n')}\n${dryRun ? 'Dry run, no action taken.\n' : ''}`;
   }

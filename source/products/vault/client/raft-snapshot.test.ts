@@ -2,7 +2,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { Core, openbao } from '../simulator/core.ts';
-import { createSnapshot } from '../simulator/snapshot.ts';
+import { takeSnapshot } from '../simulator/snapshot.ts';
 import { decodeRoot } from './key-ceremonies.ts';
 import { readSnapshot } from './raft-snapshot.ts';
 
@@ -12,7 +12,7 @@ let whole: Buffer;
 beforeAll(async () => {
   const core = new Core(openbao);
   await core.initialise({ shares: 1, threshold: 1 }, { mounts: { secret: {}, auth: {} }, policies: { a: 'c'.repeat(2000) }, tokens: {} });
-  whole = await createSnapshot(core);
+  whole = await takeSnapshot(core);
 });
 
 test('a whole snapshot tells where in the log it is from', async () => {

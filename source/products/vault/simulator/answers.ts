@@ -38,6 +38,7 @@ export class Refusal extends Error {
 /** The form of Go's multierror with one error. */
 export const oneError = (text: string) => `1 error occurred:\n\t* ${text}\n\n`;
 export const unsupportedPath = () => new Refusal(404, oneError('unsupported path'));
+export const unsupportedOperation = () => new Refusal(405, oneError('unsupported operation'));
 
 /** A list of names, which is refused if it is empty. */
 export function listed(keys: string[]): Handled {

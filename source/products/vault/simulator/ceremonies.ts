@@ -49,10 +49,13 @@ const generateWording: Wording = {
 
 /** Rotates the key shares and creates root tokens: both require the threshold of shares again, and the nonce with each. */
 export class Ceremonies {
+  readonly #core: Core;
   #rotation: Rotation | undefined;
   #generation: (Attempt & { otp: string }) | undefined;
 
-  constructor(private readonly core: Core) {}
+  constructor(core: Core) {
+    this.#core = core;
+  }
 
   /** Sealing ends all attempts. */
   forget(): void {
@@ -70,7 +73,7 @@ export class Ceremonies {
           ...{ nonce: randomUUID(), given: [], wanted: sealConfigOf(body, 'invalid rotate seal configuration') },
           verify: body['require_verification'] === true,
         };
-        this.core.log(`core: rotation initialized: nonce=${this.#rotation.nonce}`);
+        this.#core.log(`core: rotation initialized: nonce=${this.#rotation.nonce}`);
         return { data: this.#rotationStatus() };
       case 'read init':
         return { data: this.#rotationStatus() };
@@ -113,7 +116,7 @@ export class Ceremonies {
   }
 
   get #required(): number {
-    return this.core.config?.threshold ?? 0;
+    return this.#core.config?.threshold ?? 0;
   }
 
   /** Adds a share to an attempt. Returns true with the last one. */
@@ -126,7 +129,7 @@ export class Ceremonies {
     attempt.given.push(share);
     if (attempt.given.length < this.#required) return undefined;
     const given = attempt.given.splice(0);
-    if (this.core.isKey(await combineShares(given))) return attempt;
+    if (this.#core.isKey(await combineShares(given))) return attempt;
     throw wording.refuse(wording.wrong);
   }
 
@@ -189,10 +192,10 @@ export class Ceremonies {
   }
 
   #putInEffect(key: Buffer, wanted: SealConfig): void {
-    this.core.rekey(key);
-    this.core.config = wanted;
+    this.#core.rekey(key);
+    this.#core.config = wanted;
     this.#rotation = undefined;
-    this.core.log(`core: rotation finished: stored=1 shares=${wanted.shares} threshold=${wanted.threshold}`);
+    this.#core.log(`core: rotation finished: stored=1 shares=${wanted.shares} threshold=${wanted.threshold}`);
   }
 
   #generationStatus(): Body {
@@ -214,15 +217,15 @@ export class Ceremonies {
     const status = { ...this.#generationStatus(), complete: true, progress: this.#required };
     this.#generation = undefined;
     const pad = Buffer.from(generation.otp);
-    const encoded = Buffer.from(createRoot(this.core).id).map((byte, at) => byte ^ (pad[at] ?? 0));
-    this.core.log(`core: root generation finished: nonce=${generation.nonce}`);
+    const encoded = Buffer.from(createRoot(this.#core).id).map((byte, at) => byte ^ (pad[at] ?? 0));
+    this.#core.log(`core: root generation finished: nonce=${generation.nonce}`);
     // The real server omits the padding.
     return { ...status, encoded_token: Buffer.from(encoded).toString('base64').replace(/=+$/, '') };
   }
 
   /** The length of a token. */
   get #otpLength(): number {
-    return this.core.dialect.product === 'openbao' ? 26 : 28;
+    return this.#core.dialect.product === 'openbao' ? 26 : 28;
   }
 }
 

@@ -1,26 +1,36 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { type Answer, type Asked, listenerOf } from '../../../practice/answers.ts';
-import { objectOf } from '../../../text/json-value.ts';
-import { unlessThrown } from '../../../text/unless-thrown.ts';
-import { type Body, done, type Handled, namesOf, oneError, Refusal, type Request, unsupportedPath } from './answers.ts';
+import {
+  type Body,
+  done,
+  type Handled,
+  namesOf,
+  oneError,
+  Refusal,
+  type Request,
+  unsupportedOperation,
+  unsupportedPath,
+} from './answers.ts';
 import { Ceremonies, keysOf, sealConfigOf } from './ceremonies.ts';
 import { type Core, isOpenbaoFrom } from './core.ts';
 import { answerKv1, answerKv2 } from './kv.ts';
 import { answerMounts, answerUiMounts, defaultMounts, findMount } from './mounts.ts';
 import { answerPolicies } from './policies.ts';
-import { createSnapshot, restoreSnapshot } from './snapshot.ts';
+import { restoreSnapshot, takeSnapshot } from './snapshot.ts';
 import { answerRoles, answerTokens, capabilitiesOf, createRoot, findToken, logIn, type Token } from './tokens.ts';
 
 export type Call = Pick<Asked, 'method' | 'path' | 'query' | 'body'> & { token: string };
 
 /** The HTTP API. */
 export class Server {
+  readonly core: Core;
   readonly ceremonies: Ceremonies;
   /** One request after the other, like the lock of the real server: shares that arrive at once are counted one by one. */
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(readonly core: Core) {
+  constructor(core: Core) {
+    this.core = core;
     this.ceremonies = new Ceremonies(core);
     core.whenSealed = () => this.ceremonies.forget();
   }
@@ -183,7 +193,7 @@ export class Server {
     const { at, mount } = found;
     const rest = inside.slice(at.length);
     if (mount.type === 'approle') return answerRoles(mount, rest, request);
-    if (mount.type !== 'kv') throw new Refusal(405, oneError('unsupported operation'));
+    if (mount.type !== 'kv') throw unsupportedOperation();
     return mount.options?.['version'] === '2' ? answerKv2(core, mount, rest, request) : answerKv1(mount, rest, request);
   }
 
@@ -207,7 +217,7 @@ export class Server {
         core.seal();
         return done;
       case 'storage':
-        return { bytes: await createSnapshot(core) };
+        return { bytes: await takeSnapshot(core) };
       case 'rotate':
         if (!isOpenbaoFrom(core.dialect, 4)) throw unsupportedPath();
         if (rest[0] === 'recovery' && !core.opensItself) throw new Refusal(400, 'recovery keys are not supported by this seal');
@@ -236,7 +246,11 @@ function sent({ status = 200, data = null, auth = null, warnings, leaseSeconds =
 }
 
 function bodyOf(bytes: Buffer, verb: 'decode' | 'parse'): Body {
-  const value = objectOf(unlessThrown(() => JSON.parse(bytes.toString('utf8').trim() || '{}') as unknown, undefined));
-  if (value) return value as Body;
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8').trim() || '{}');
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
+  } catch {
+    // Reported below.
+  }
   throw new Refusal(400, `failed to ${verb} JSON input: unexpected EOF`);
 }

@@ -7,7 +7,7 @@ import type { Core } from './core.ts';
 import { sumOf } from './storage.ts';
 
 /** Returns a raft snapshot in the form of the real server: a gzipped tar of state, its sums, and the sums under the current keys. */
-export async function createSnapshot({ storage }: Core): Promise<Buffer> {
+export async function takeSnapshot({ storage }: Core): Promise<Buffer> {
   const { state, sealedSum } = storage.snapshot();
   const meta = Buffer.from(JSON.stringify({ Version: 1, ID: `2-86-${Date.now()}`, Index: 86, Term: 2, Size: state.length }));
   const archive = pack();

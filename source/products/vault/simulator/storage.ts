@@ -1,5 +1,4 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { unlessThrown } from '../../../text/unless-thrown.ts';
 
 /** AES-256-GCM with the nonce in front and the tag at the end. Throws for another key than the one it was encrypted with. */
 function decrypt(key: Buffer, text: string): Buffer {
@@ -50,7 +49,11 @@ export class Storage<State> {
   }
 
   opensWith(key: Buffer): boolean {
-    return unlessThrown(() => decrypt(key, this.#disk.rootKey).length > 0, false);
+    try {
+      return decrypt(key, this.#disk.rootKey).length > 0;
+    } catch {
+      return false;
+    }
   }
 
   unseal(key: Buffer): void {
@@ -76,7 +79,11 @@ export class Storage<State> {
 
   /** Reports whether a snapshot was taken under the current keys. */
   recognises(state: Buffer, sealedSum: string): boolean {
-    return unlessThrown(() => decrypt(this.#opened.rootKey, sealedSum).toString() === sumOf(state), false);
+    try {
+      return decrypt(this.#opened.rootKey, sealedSum).toString() === sumOf(state);
+    } catch {
+      return false;
+    }
   }
 
   /** Replaces everything with a snapshot. Under other keys it is sealed afterwards. */

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { inspectConfig } from '../../../config-files/wireguard/inspect-config.ts';
 import { endpointProblem } from '../../../config-files/wireguard/inspect-peers.ts';
-import { createKeyPair, createPresharedKey, keyProblem, publicKeyOf } from '../../../config-files/wireguard/wireguard-keys.ts';
+import { makeKeyPair, makePresharedKey, keyProblem, publicKeyOf } from '../../../config-files/wireguard/wireguard-keys.ts';
 import { type ClientSettings, clientConfig, serverPeer } from './client-config.ts';
 
-const own = createKeyPair();
-const other = createKeyPair();
+const own = makeKeyPair();
+const other = makeKeyPair();
 const good = `[Interface]
 PrivateKey = ${own.privateKey}
 Address = 10.8.0.2/32
@@ -29,7 +29,7 @@ describe('keys', () => {
     expect(raw).toHaveLength(32);
     expect([(raw[0] ?? 0) & 7, (raw[31] ?? 0) & 192]).toEqual([0, 64]);
     expect(publicKeyOf(own.privateKey)).toBe(own.publicKey);
-    expect([own.privateKey, own.publicKey, createPresharedKey()].map(keyProblem)).toEqual([undefined, undefined, undefined]);
+    expect([own.privateKey, own.publicKey, makePresharedKey()].map(keyProblem)).toEqual([undefined, undefined, undefined]);
   });
 
   test.each([
@@ -139,7 +139,7 @@ const wanted: ClientSettings = {
 
 describe('what is made here', () => {
   test('kill switch for IPv4 and IPv6, taken away again to the letter; MTU 1420 (R77)', () => {
-    const config = clientConfig(wanted, { ...own, presharedKey: createPresharedKey() });
+    const config = clientConfig(wanted, { ...own, presharedKey: makePresharedKey() });
     expect(config).toMatch(/^MTU = 1420$/m);
     const [, up = ''] = /^PostUp = (.*)$/m.exec(config) ?? [];
     const [, down = ''] = /^PreDown = (.*)$/m.exec(config) ?? [];
@@ -200,7 +200,7 @@ describe('what is made here', () => {
         (one) => {
           const config = clientConfig(
             { ...wanted, ...one, killSwitch: one.device === 'linux' && one.networks.includes('::/0') },
-            { ...own, presharedKey: createPresharedKey() },
+            { ...own, presharedKey: makePresharedKey() },
           );
           expect(inspectConfig(config).problems).toEqual([]);
         },
