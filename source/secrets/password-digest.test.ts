@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { requiredProgram } from '../../test/required.ts';
-import { makeDigest, digestText, isDigest, matchesDigest } from './password-digest.ts';
+import { digestText, isDigest, makeDigest, matchesDigest } from './password-digest.ts';
 
 const cheap = { memoryKiB: 1024, passes: 1, parallelism: 1, keyBytes: 32, saltBytes: 16 };
 const run = promisify(execFile);

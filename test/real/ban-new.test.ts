@@ -49,7 +49,8 @@ describeBeside('docker', 'the flows of a real CrowdSec 1.7.8', (engine) => {
       expect(await bans()).toEqual(['2001:db8:bad::/48', '203.0.113.7', 'FR']);
       const refused = await operator.run(['ban', '198.51.100.0/24', '--for', '4h']);
       expect([refused.code, refused.stderr]).toEqual([4, expect.stringMatching(/the address\s+you come from/)]);
-      for (const value of ['203.0.113.7', '2001:db8:bad::/48']) expect(await message('unban', value)).toBe(`${value} is no longer blocked.`);
+      for (const value of ['203.0.113.7', '2001:db8:bad::/48'])
+        expect(await message('unban', value)).toBe(`${value} is no longer blocked.`);
       expect(await message('unban', 'FR')).toBe('France (FR) is no longer blocked.');
       expect(await bans()).toEqual([]);
     });

@@ -93,7 +93,10 @@ describeUnless(missing, 'a real Keycloak', () => {
   });
 
   test('without a site its issuer is plain http, which clients refuse; a realm that is not there is told', async () => {
-    await expect(check(undefined)).rejects.toMatchObject({ code: 'failed.discovery', message: expect.stringContaining('does not use https') });
+    await expect(check(undefined)).rejects.toMatchObject({
+      code: 'failed.discovery',
+      message: expect.stringContaining('does not use https'),
+    });
     await expect(check('https://id.home.example.org', ['nowhere'])).rejects.toMatchObject({
       code: 'failed.discovery',
       message: 'Nothing found at /realms/nowhere/.well-known/openid-configuration.',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { inspectConfig } from '../../source/config-files/wireguard/inspect-config.ts';
-import { makeKeyPair, makePresharedKey, keyProblem, publicKeyOf } from '../../source/config-files/wireguard/wireguard-keys.ts';
+import { keyProblem, makeKeyPair, makePresharedKey, publicKeyOf } from '../../source/config-files/wireguard/wireguard-keys.ts';
 import type { FlowInput } from '../../source/flows/flow.ts';
 import { openLocalHost } from '../../source/hosts/local-host.ts';
 import { clientConfig } from '../../source/products/wireguard/client/client-config.ts';

@@ -23,7 +23,9 @@ export const ssoAdd: Procedure = async (session, input, context) => {
   }
   const there = open.users.user(person.name);
   const label = there ? `${person.name} is already in the file. Password that was set` : `Password of ${person.name}`;
-  const password = await unlessCancelled(session, left, () => promptNewPassword(session, label, `Its hash is written to ${open.file.shown}.`));
+  const password = await unlessCancelled(session, left, () =>
+    promptNewPassword(session, label, `Its hash is written to ${open.file.shown}.`),
+  );
   if (there && !(await matchesDigest(there.digest, password.value))) {
     throw new Fault(
       'usage.user',

@@ -253,7 +253,13 @@ async function wordOr(
   const [word] = wordsUpTo(1, { words }, { takes: 'One name at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
     /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'Enter 1 to 60 letters, digits, spaces or . _ -';
-  return argumentOrPrompt(session, { ...question, check, given: word, code: 'usage.overlay', remedy: 'See: quarterdeck overlay sign --help' });
+  return argumentOrPrompt(session, {
+    ...question,
+    check,
+    given: word,
+    code: 'usage.overlay',
+    remedy: 'See: quarterdeck overlay sign --help',
+  });
 }
 
 async function groupsOf(session: Session, input: FlowInput, before: readonly string[]): Promise<readonly string[]> {

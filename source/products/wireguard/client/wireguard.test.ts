@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { inspectConfig } from '../../../config-files/wireguard/inspect-config.ts';
 import { endpointProblem } from '../../../config-files/wireguard/inspect-peers.ts';
-import { makeKeyPair, makePresharedKey, keyProblem, publicKeyOf } from '../../../config-files/wireguard/wireguard-keys.ts';
+import { keyProblem, makeKeyPair, makePresharedKey, publicKeyOf } from '../../../config-files/wireguard/wireguard-keys.ts';
 import { type ClientSettings, clientConfig, serverPeer } from './client-config.ts';
 
 const own = makeKeyPair();
