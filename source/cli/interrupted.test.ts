@@ -105,5 +105,5 @@ test('so may one that was interrupted while its effect was awaited', async () =>
     },
   });
   expect(exitCode).toBe(130);
-  expect(said).toBe('quarterdeck: Interrupted. Check the status: the action may have been completed.');
+  expect(said).toBe('quarterdeck: Interrupted. Check the status: the action may have completed.');
 });

@@ -198,7 +198,7 @@ test('the policy in the editor: the place of a mistake, back to the editor with 
   const before = String((await fixture.aside('GET', 'policy'))['policy']);
   const screen = await open();
   await start(screen, 'Edit the policy of the mesh');
-  await screen.sees('Change the policy of the mesh', /Line 13, column \d+: "tag:cinema" is not under/, /errors? to fix first/);
+  await screen.sees('Change the policy of the mesh', /Line 13, column \d+: "tag:cinema" is not defined/, /errors? to fix first/);
   expect(misfits(screen.frame(), size)).toEqual([]);
   expect((await fixture.aside('GET', 'policy'))['policy']).toBe(before);
   await screen.press('e');

@@ -182,7 +182,7 @@ test.each(sizes)('a rule is asked for and looked at as any other change at $colu
   await screen.sees('Host name', /Domains of(?: +┃.*\n.*┃)? +the portal: home\.example\.org\./);
   await screen.type('public.home.example.org');
   await screen.press('enter');
-  await screen.sees('Policy', 'Users who log in with a second factor', 'without a login');
+  await screen.sees('Policy', 'Users who log in with a second factor', 'without any login');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('down', 'down', 'enter');
   await screen.sees('Insert before rule', 'The first match applies.');

@@ -41,7 +41,7 @@ describe('the policy (R62)', () => {
     const bad = before.replace('"tag:media:8096', '"tag:cinema:8096');
     await expect(run('mesh-edit-policy', [], { stdin: bad })).rejects.toMatchObject({ code: 'refused.blocked' });
     const findings = fixture.practice.operator.reviews[0]?.findings.map(({ message }) => message) ?? [];
-    expect(findings[0]).toMatch(/^Line 13, column \d+: "tag:cinema" is not under tagOwners/);
+    expect(findings[0]).toMatch(/^Line 13, column \d+: "tag:cinema" is not defined under tagOwners/);
     expect(findings.join(' ')).toMatch(/The control server reports: .*tag not found: "tag:cinema"/);
     expect(await policyText()).toBe(before);
   });

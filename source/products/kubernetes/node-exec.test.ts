@@ -113,7 +113,7 @@ describe('a way to a node', () => {
       signal,
     );
     expect(await away.to(node('cp-1'))).toBeUndefined();
-    expect(away.why(node('cp-1'))).toBe('nas cannot be reached: nas does not answer.');
+    expect(away.why(node('cp-1'))).toBe('nas cannot be reached: nas does not respond.');
     expect(away.why(node('worker-1'))).toBe('not reachable from this machine');
   });
 
