@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { renderRecording } from './screenshot.ts';
 import { Terminal, type TerminalOptions } from './terminal.ts';
 
 let terminal: Terminal | undefined;
@@ -119,7 +120,7 @@ it('writes pictures', async () => {
     await shown.screenshot(join(folder, 'screen.png'));
     const svg = await readFile(join(folder, 'screen.svg'), 'utf8');
     expect(svg).toMatch(/<text [^>]*fill="#00cd00"[^>]*>●<\/text>/);
-    expect(svg).toContain('>&amp;</text>');
+    expect(svg).toContain('>&lt;&amp;&gt;</text>');
     const png = await readFile(join(folder, 'screen.png'));
     expect(png.subarray(1, 4).toString()).toBe('PNG');
     // 40 columns and 8 rows of 9.03 x 17.46 px with a margin, at one and a half times the size.
@@ -127,4 +128,22 @@ it('writes pictures', async () => {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+});
+
+it('writes a recording in which a text is seen for as long as it was on the screen', async () => {
+  const shown = run('echo always; echo first; read -r go; printf "\\033[2;1Hlater"');
+  await shown.sees('first');
+  const frames = [{ rows: shown.cells(), ms: 3000 }];
+  shown.press('enter');
+  await shown.sees('later');
+  frames.push({ rows: shown.cells(), ms: 1000 });
+  const svg = renderRecording(frames, { title: 'Two screens' });
+  const classOf = (text: string) => new RegExp(`<g class="([^"]*)">(?:(?!</?g)[\\s\\S])*>${text}</text>`).exec(svg)?.[1] ?? '';
+  const timesOf = (text: string) => new RegExp(`@keyframes ${classOf(text).split(' ').at(-1)}\\{(.*?)\\}\\.r`).exec(svg)?.[1];
+  expect(svg).toContain('.a{visibility:hidden;animation:4000ms step-end infinite}');
+  expect(classOf('always')).toBe('');
+  expect(timesOf('first')).toBe('0%{visibility:visible}75%{visibility:hidden}');
+  expect(timesOf('later')).toBe('0%{visibility:hidden}75%{visibility:visible}');
+  // Without motion, the first screen stays.
+  expect([classOf('first').includes('first'), classOf('later').includes('first')]).toEqual([true, false]);
 });
