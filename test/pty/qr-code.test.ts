@@ -143,7 +143,13 @@ describe('the QR code of a pre-auth key', () => {
       shown.type('1\r');
       await shown.sees(/User/, startLimitMs);
       shown.type('1\r');
-      for (const question of ['Tags [', 'Valid for [', 'Reusable [', 'Ephemeral nodes [', 'Store in secrets [']) {
+      for (const question of [
+        'Tags (tags) [',
+        'Valid for (expiration) [',
+        'Reusable (reusable) [',
+        'Ephemeral nodes (ephemeral) [',
+        'Store in secrets (keep) [',
+      ]) {
         await shown.sees(question, startLimitMs);
         shown.press('enter');
       }
