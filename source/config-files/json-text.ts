@@ -26,7 +26,7 @@ function syntaxProblem(text: string, error: ParseError | undefined): ConfigProbl
   const code = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
   if (code === 'InvalidCommentToken') return errorAt(at, 'Comments are not allowed: the program reads strict JSON.', 'Remove it.');
   if (/^[}\]]/.test(text.slice(error?.offset)) && /,\s*$/.test(text.slice(0, error?.offset)))
-    return errorAt(at, 'A comma is not followed by a value.', 'Remove the comma after the last entry.');
+    return errorAt(at, 'Trailing comma.', 'Remove the comma after the last entry.');
   const words = code.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`).trim();
   return errorAt(at, `Not valid JSON: ${words}.`, 'Check commas, quotes and brackets here and on the line above.');
 }

@@ -10,5 +10,5 @@ it("is refused in the product's own words, with the line that it names", () => {
   expect(reportedProblems('nothing of it is understood\n', 'line (?P<line>\\d+)')).toEqual([
     { level: 'error', line: 1, column: 1, field: '', message: 'nothing of it is understood', remedy: '' },
   ]);
-  expect(reportedProblems('', undefined)[0]?.message).toBe('It was rejected without a message.');
+  expect(reportedProblems('', undefined)[0]?.message).toBe('The file was rejected without a message.');
 });

@@ -18,5 +18,5 @@ export function reportedProblems(output: string, pattern: string | undefined): C
   // Some print everything twice: to their log and to their output.
   const once = new Map(found.map((problem) => [JSON.stringify(problem), problem]));
   if (once.size > 0) return [...once.values()];
-  return [errorAt({ line: 1, column: 1 }, lines.slice(-5).join(' ') || 'It was rejected without a message.', '')];
+  return [errorAt({ line: 1, column: 1 }, lines.slice(-5).join(' ') || 'The file was rejected without a message.', '')];
 }

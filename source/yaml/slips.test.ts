@@ -53,7 +53,7 @@ describe('one slip', () => {
       'restart unless-stopped\n    depends',
       /^4:5 A colon is missing in this line\. Use restart: value, or remove the line\.$/,
     ],
-    ['no space behind a colon', soundCompose, 'image: notes', 'image:notes', /^3:5 A space is missing after the colon of "image"/],
+    ['no space behind a colon', soundCompose, 'image: notes', 'image:notes', /^3:5 Missing space after "image:"/],
     [
       'a second colon',
       soundComponent,

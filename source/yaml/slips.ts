@@ -111,7 +111,7 @@ function slipOfKey(text: string, offset: number, line: Line): Slip {
   }
   if (!/:(?:\s|$)/.test(line.text)) {
     const [, key = 'KEY', rest] = /^\s*(?:- +)?([A-Za-z_][\w.-]*)(.*?)\s*$/.exec(line.text) ?? [];
-    if (rest?.startsWith(':')) return slip(from, `A space is missing after the colon of "${key}".`, `Use ${key}: VALUE.`);
+    if (rest?.startsWith(':')) return slip(from, `Missing space after "${key}:".`, `Use ${key}: VALUE.`);
     return slip(from, 'A colon is missing in this line.', `Use ${key}: value, or remove the line.`);
   }
   if (/:\s/.test(text.slice(offset, line.to)))

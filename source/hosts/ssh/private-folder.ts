@@ -28,7 +28,7 @@ export async function createSocketFolder(folder: string, { pid = process.pid }: 
   if (!facts.isDirectory() || facts.uid !== uid) {
     throw new Fault(
       'refused.socketFolder',
-      `${base} belongs to another user, so its sockets would not be private.`,
+      `${base} is not a folder owned by this user, so its sockets would not be private.`,
       'Remove it, or set XDG_RUNTIME_DIR to a folder of your own.',
       { where: { file: base } },
     );

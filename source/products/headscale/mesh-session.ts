@@ -6,6 +6,7 @@ import { parseDuration } from '../../session/answer-checks.ts';
 import type { Act, Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
 import { listOf, objectOf, parsedJson, parseJson, textOf } from '../../text/json-value.ts';
+import { countText } from '../../text/quantities.ts';
 import { Headscale } from './client/headscale.ts';
 import { HeadscaleApi } from './client/headscale-api.ts';
 import type { MeshApiKey } from './client/headscale-records.ts';
@@ -75,8 +76,8 @@ async function meshOf(session: Session, input: FlowInput, context: FlowContext):
   if (access) {
     const leftMs = (access.ownKey?.expiryMs ?? Number.POSITIVE_INFINITY) - Date.now();
     if (leftMs < soonMs) {
-      const days = Math.max(0, Math.floor(leftMs / dayMs));
-      showNote(session, `The API key of this console expires in ${days} days. Renew it: quarterdeck mesh access ${id} --renew`);
+      const when = leftMs < dayMs ? 'within 24 hours' : `in ${countText(Math.floor(leftMs / dayMs), 'day')}`;
+      showNote(session, `The API key of this console expires ${when}. Renew it: quarterdeck mesh access ${id} --renew`);
     }
     return access;
   }

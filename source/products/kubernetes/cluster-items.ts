@@ -179,7 +179,7 @@ async function dryRunResult({ api, session, facts }: ClusterChecklist, node: str
   if (refused.length > 0)
     return blocked(
       `${moved}; ${refused.join('; ')}`,
-      'Relax the disruption budget (another replica, maxUnavailable) before this node is drained.',
+      'Relax the disruption budget (add a replica or raise maxUnavailable) before you drain this node.',
       evidence,
     );
   if (lost.length > 0) return warning(`${moved}; ${lost.join('; ')}`, 'Save any data that must not be lost.', evidence);

@@ -1,7 +1,7 @@
 import { Fault } from '../../faults/fault.ts';
 import type { Grant } from '../../grants/grant.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { agoText, bytesText } from '../../text/quantities.ts';
+import { agoText, bytesText, countText } from '../../text/quantities.ts';
 import { blocked, type CheckResult, ok, warning } from './client/check-result.ts';
 import {
   builtInSnapshots,
@@ -109,10 +109,10 @@ async function observeFile(
 export const etcdByHand = `ETCDCTL_API=3 ${etcdctl(kubeadmEtcd, 'snapshot', 'save', 'FILE').join(' ')}. Check it with etcdutl snapshot status FILE, then skip this item with its location as the reason.`;
 
 const contentText = ({ file, keys, sizeBytes }: Snapshot, verifier: string) =>
-  `${file} (${keys} keys, ${bytesText(sizeBytes)}), verified with ${verifier}`;
+  `${file} (${countText(keys, 'key')}, ${bytesText(sizeBytes)}), verified with ${verifier}`;
 const evidenceOf = (node: string, { file, hash, revision, keys, sizeBytes }: Snapshot, { version, verifier }: EtcdTools): string[] => [
   `on ${node}: ${file}`,
-  `hash ${hash}, revision ${revision}, ${keys} keys, ${sizeBytes} bytes; etcd ${version}, verified with ${verifier}`,
+  `hash ${hash}, revision ${revision}, ${countText(keys, 'key')}, ${sizeBytes} bytes; etcd ${version}, verified with ${verifier}`,
   'The snapshot contains every secret of the cluster: copy it to a location that only you can read.',
 ];
 

@@ -203,7 +203,7 @@ function putInEffect(proxy: CatalogEntry | undefined): Plan['after'] {
     return exec ? [{ component: proxyId, service: exec.service, argv: exec.argv, why }] : [];
   };
   return [
-    ...step('validate', 'The reverse proxy loads the changed rules.'),
-    ...step('reload', 'The reverse proxy applies them; connections are kept.'),
+    ...step('validate', 'Validates the changed rules before they are loaded.'),
+    ...step('reload', 'Loads the changed rules; connections are kept.'),
   ];
 }

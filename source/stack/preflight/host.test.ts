@@ -290,7 +290,7 @@ describe('preflight as a whole', () => {
       throw new Fault('unreachable.engine', 'The engine is unreachable.', 'Start it.');
     };
     expect(await search.reported()).toEqual(['warning unknown:disk', 'warning unknown:instances', 'warning unknown:ports']);
-    expect((await search.finding('unknown:ports'))?.message).toBe('Ports of the host could not be checked: The engine is unreachable.');
+    expect((await search.finding('unknown:ports'))?.message).toBe('Host ports could not be checked: The engine is unreachable.');
   });
 
   it('without a compose command nothing can be applied', async () => {

@@ -29,7 +29,7 @@ export async function* checkDisk(context: PreflightContext): AsyncIterable<Findi
   const pulls = plan.services.some(({ present }) => present !== true);
   // A deployed component already occupies its space.
   const wanted = context.deployment ? 0 : (sizeOf(entry.needs?.disk) ?? 0);
-  const advice = 'Free some space. See what uses it: quarterdeck df. Remove unused items: quarterdeck prune';
+  const advice = 'Free some space. Show disk usage: quarterdeck df. Remove unused items: quarterdeck prune';
   const filesystems = spaces.filter(({ mount }, index) => spaces.findIndex((other) => other.mount === mount) === index);
   for (const { path, freeBytes, mount } of filesystems) {
     const free = `${bytesText(freeBytes)} is free on ${cleanLine(mount)} of ${cleanLine(host.name)}`;
@@ -92,7 +92,7 @@ export async function* checkImages(context: PreflightContext): AsyncIterable<Fin
     const found = present.get(image)?.architecture;
     if (annotation?.irreplaceable !== undefined && repository !== undefined && !annotation.repositories.includes(repository)) {
       const message = `${cleanLine(image)} cannot replace ${annotation.image}: ${annotation.irreplaceable}.`;
-      yield blocking(`image:${name}`, message, `Use ${annotation.image}, or another image of the same vendor.`, { rule: 'R30' });
+      yield blocking(`image:${name}`, message, `Use ${annotation.image}, or another tag of the same repository.`, { rule: 'R30' });
     } else if (found && (engineNames[found] ?? found) !== own) {
       const message = `The image ${cleanLine(image)} on this host is for ${cleanLine(found)}, but the host is ${cleanLine(own)}.`;
       yield warning(`architecture:${name}`, message, 'The image runs slowly in an emulator, or not at all. Pull the image for this host.');

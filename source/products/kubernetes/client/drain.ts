@@ -142,7 +142,7 @@ function stalled(node: string, left: readonly KubePod[], refused: readonly Refus
     'failed.drain',
     `${node} stays cordoned: ${countText(left.length, 'pod')} cannot be moved. ${reported.map((each) => each.replace(/\.?$/, '.')).join(' ')}`,
     refused.length > 0
-      ? 'Relax the disruption budget (another replica, maxUnavailable), then resume.'
+      ? 'Relax the disruption budget (add a replica or raise maxUnavailable), then resume.'
       : 'No disruption budget blocks these pods. Find the cause with "kubectl describe pod" (a finalizer, a volume, a program that ignores SIGTERM).',
   );
 }

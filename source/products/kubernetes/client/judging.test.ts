@@ -189,7 +189,7 @@ describe('certificates', () => {
   test('that ended block, that are about to end warn', async () => {
     expect(await judged(days(-3))).toMatchObject({ state: 'blocked', summary: 'expired: apiserver' });
     expect(await judged(days(12))).toMatchObject({ state: 'warning', summary: 'expiring soon: apiserver (12 days)' });
-    expect(await judged(days(200))).toMatchObject({ state: 'ok', summary: '1 certificates, the first expires in 200 days' });
+    expect(await judged(days(200))).toMatchObject({ state: 'ok', summary: '1 certificate, next expiry in 200 days' });
   });
   test('of a node that does not say are not looked at, with its own words', async () => {
     expect(await checkCertificates(nodeExec(1, '', 'sudo: a password is required\n'), new AbortController().signal)).toMatchObject({

@@ -146,16 +146,17 @@ export async function checkCertificates(nodeExec: NodeExec, signal: AbortSignal)
     );
   const ended = found.flatMap(({ name, days }) => (days <= 0 ? [name] : []));
   const soon = found.filter(({ days }) => days > 0 && days < soonDays);
-  const evidence = found.map(({ name, days }) => `${name}  ${days} days`);
+  const evidence = found.map(({ name, days }) => `${name}  ${countText(days, 'day')}`);
   if (ended.length > 0)
     return blocked(`expired: ${ended.join(', ')}`, 'Run kubeadm certs renew all, then restart the control plane.', evidence);
   if (soon.length > 0)
     return warning(
-      `expiring soon: ${soon.map(({ name, days }) => `${name} (${days} days)`).join(', ')}`,
+      `expiring soon: ${soon.map(({ name, days }) => `${name} (${countText(days, 'day')})`).join(', ')}`,
       'kubeadm upgrade apply renews them, unless --certificate-renewal=false is set.',
       evidence,
     );
-  return ok(`${found.length} certificates, the first expires in ${Math.min(...found.map(({ days }) => days))} days`, evidence);
+  const next = countText(Math.min(...found.map(({ days }) => days)), 'day');
+  return ok(`${countText(found.length, 'certificate')}, next expiry in ${next}`, evidence);
 }
 
 function certificatesIn(text: string): { name: string; days: number }[] | undefined {
