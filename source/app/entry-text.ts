@@ -65,7 +65,7 @@ function deploymentSections(entry: CatalogEntry): Sections {
       service.capAdd.length > 0 && `may ${service.capAdd.join(', ')}`,
       service.devices.length > 0 && `devices ${service.devices.join(', ')}`,
       service.tagReason && `this tag: ${service.tagReason}`,
-      service.irreplaceable && `no other image: ${service.irreplaceable}`,
+      service.irreplaceable && `cannot be replaced by another image: ${service.irreplaceable}`,
       service.architectures && `only for ${service.architectures.join(', ')}`,
       service.images && `also known as ${service.images.join(', ')}`,
     ]),

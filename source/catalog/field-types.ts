@@ -61,7 +61,7 @@ const ofItems =
     const items = itemsOf(value);
     const wrong = items.find((item) => !fits(item));
     if (items.length === 0) return `must be a list of ${what} separated by commas`;
-    return wrong === undefined ? undefined : `contains ${secret ? 'an entry' : shownValue(wrong)} that is ${misfit}`;
+    return wrong === undefined ? undefined : `contains ${secret ? 'an entry that' : `${shownValue(wrong)}, which`} is ${misfit}`;
   };
 
 const ofForm = (form: RegExp, otherwise: string) => ofText((text) => unless(form.test(text), otherwise));

@@ -10,7 +10,7 @@ export function bringersOf(entry: CatalogEntry, entries: readonly CatalogEntry[]
 
 const placesOfOthers: Partial<Record<CatalogEntry['deploy'], string>> = {
   host: 'It is installed on the hosts themselves.',
-  config: 'It is a file or an object of another program.',
+  config: 'It is a configuration file or object that another program uses.',
   cluster: 'It runs in a cluster and is set up with the tools of the cluster.',
   external: 'It is operated by another provider.',
 };

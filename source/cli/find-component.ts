@@ -107,7 +107,7 @@ export function subjectOf(flow: Flow, words: readonly string[]): { name: string;
   const { name, words: rest } = flow.subject?.(words) ?? { name: words[0], words: words.slice(1) };
   if (name === undefined || name === '') {
     const usage = [`quarterdeck ${flow.verb} COMPONENT${flow.all ? '|all' : ''}`, flow.usage].filter(Boolean).join(' ');
-    const remedy = `${usage}; "quarterdeck ${flow.about === 'catalog' ? 'catalog list' : 'status'}" lists them.`;
+    const remedy = `Usage: ${usage}. List the components: quarterdeck ${flow.about === 'catalog' ? 'catalog list' : 'status'}`;
     throw new Fault('usage.component', `${flow.verb} requires a component.`, remedy);
   }
   if (rest.length > 0 && !flow.usage) {

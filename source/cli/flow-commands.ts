@@ -58,7 +58,7 @@ export async function runByName(program: Command, flows: readonly Flow[], words:
   const [first = '', second = ''] = words;
   const flow = flows.find(({ id, verb }) => id === first || verb === first) ?? flows.find(({ verb }) => verb === `${first} ${second}`);
   if (!flow) {
-    const remedy = nameRemedy(first, new Set(flows.flatMap(({ id, verb }) => [id, verb])), '"quarterdeck flows" lists them.');
+    const remedy = nameRemedy(first, new Set(flows.flatMap(({ id, verb }) => [id, verb])), 'List the flows: quarterdeck flows');
     throw new Fault('usage.flow', `Unknown flow "${cleanLine(first)}".`, remedy);
   }
   const used = flow.verb === `${first} ${second}` ? 2 : 1;

@@ -135,7 +135,7 @@ describe('a checklist', () => {
     await screen.press('s');
     await screen.sees('This item does not block, so it cannot be skipped.');
     await screen.press('enter');
-    await screen.sees('Enter has no effect while an item blocks.');
+    await screen.sees('Enter has no effect while an item is blocking.');
     expect(answers).toEqual([]);
   });
 

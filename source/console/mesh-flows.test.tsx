@@ -126,7 +126,7 @@ test('a user comes, a name that is taken is told while it is typed, and goes aft
   await start(screen, 'Create, rename or delete a user');
   await screen.sees('Action', 'Create a user', 'Delete a user');
   await screen.press('enter');
-  await screen.sees('Name of the user');
+  await screen.sees('User name');
   await screen.type('mate');
   await screen.press('enter');
   await screen.sees('User mate already exists.');

@@ -43,7 +43,7 @@ test.each([
   const screen = await open(size);
   const name = `phone-${columns}-${rows}`;
   await findFlow(screen, 'add a device to the tunnel', 'Add a device to the tunnel');
-  await screen.sees('Name of the device', 'Sends POST /api/wireguard/client', `quarterdeck clients add ${server} --practice`);
+  await screen.sees('Device name', 'Sends POST /api/wireguard/client', `quarterdeck clients add ${server} --practice`);
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.type('no/name');
   await screen.press('enter');
@@ -148,7 +148,7 @@ test('Esc at a question says that the devices are as before, and they are', asyn
   const before = await devices();
   const screen = await open(narrow);
   for (const [words, title, asks, says] of [
-    ['add a device to the tunnel', 'Add a device to the tunnel', 'Name of the device', 'No device was added.'],
+    ['add a device to the tunnel', 'Add a device to the tunnel', 'Device name', 'No device was added.'],
     ['show device config', "Show a device's configuration", 'Which device?', 'No device was changed.'],
     ['disable a device', 'Disable a device of the tunnel', 'Which device?', 'No device was changed.'],
     ['remove device tunnel', 'Remove a device from the tunnel', 'Which device?', 'No device was removed.'],

@@ -20,7 +20,7 @@ const startRemedy =
 export function hangingFault(address: EngineAddress, limitMs: number): Fault {
   return unreachable(
     `The engine at ${engineNameOf(address)} did not respond within ${limitMs / 1000} s.`,
-    'It may be starting, overloaded or stuck. Check its log (journalctl -u docker), and restart it if this continues.',
+    'The engine may be starting, overloaded or stuck. Check its log (journalctl -u docker), and restart it if this continues.',
   );
 }
 
@@ -153,13 +153,13 @@ export function refusalFault(address: EngineAddress, { statusCode, sentence }: E
     return fault(
       'engine.logDriver',
       `The log cannot be read: ${said}.`,
-      'Its log driver stores nothing locally: check where it sends the log, or use the driver local or json-file and recreate the container.',
+      'The log driver stores nothing locally: check where it sends the log, or use the driver local or json-file and recreate the container.',
     );
   }
   if (/name .*already in use|already in use by container|network .*already (exists|used)/i.test(sentence))
     return fault('engine.nameTaken', `The name is already in use: ${said}.`, 'Choose another name, or remove the other object.');
   if (noSuchContainer.test(sentence)) {
-    const remedy = 'It may have been removed or recreated: check the list again.';
+    const remedy = 'The container may have been removed or recreated: check the list again.';
     return fault('engine.noContainer', `Container not found: ${said}.`, remedy);
   }
   if (statusCode === 401 || statusCode === 403) {

@@ -22,7 +22,7 @@ export async function sealAge(bundle: SecretBundle, to: AgeFor): Promise<string>
   if ('passphrase' in to) encrypter.setPassphrase(to.passphrase);
   else
     for (const recipient of to.recipients)
-      add(() => encrypter.addRecipient(recipient), 'recipient', 'It starts with age1; age-keygen -y prints it.');
+      add(() => encrypter.addRecipient(recipient), 'recipient', 'An age recipient starts with age1. Print yours: age-keygen -y KEYFILE');
   return armor.encode(await encrypter.encrypt(JSON.stringify(bundle)));
 }
 
@@ -33,7 +33,7 @@ export async function openAge(file: Uint8Array, by: AgeOpens): Promise<SecretBun
   if ('passphrase' in by) decrypter.addPassphrase(by.passphrase);
   else
     for (const identity of by.identities)
-      add(() => decrypter.addIdentity(identity), 'identity', 'It starts with AGE-SECRET-KEY-1; age-keygen creates one.');
+      add(() => decrypter.addIdentity(identity), 'identity', 'An age identity starts with AGE-SECRET-KEY-1. Create one: age-keygen');
   let text: string;
   try {
     const written = Buffer.from(file);

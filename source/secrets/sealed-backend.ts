@@ -93,7 +93,7 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
     if (!askPassphrase) throw unattendedFault();
     for (let attempt = 0; attempt < attempts; attempt++) {
       const help = attempt === 0 ? path : 'Wrong passphrase. Try again.';
-      const phrase = await askPassphrase({ id: 'secrets-passphrase', label: 'Passphrase of the sealed secrets', help }, signal);
+      const phrase = await askPassphrase({ id: 'secrets-passphrase', label: 'Passphrase for the sealed secrets', help }, signal);
       signal.throwIfAborted();
       if (await opens(file, phrase)) return;
     }

@@ -170,7 +170,7 @@ async function answerOnLines(terminal: Terminal): Promise<void> {
   await terminal.sees(asks('Action'), 60_000);
   expect(terminal.text()).toContain('Back up, then update');
   terminal.type('\r');
-  await terminal.sees(asks('Password of the restic repository:'), 60_000);
+  await terminal.sees(asks('Restic repository password:'), 60_000);
   terminal.type(`${mark}\r`);
   await terminal.sees(asks('Passphrase that seals the secrets in backups:'), 60_000);
   terminal.type('\r');

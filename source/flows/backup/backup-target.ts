@@ -62,7 +62,7 @@ async function passwordOf(scope: EngineScope, input: FlowInput): Promise<{ value
   if (kept !== undefined) return { value: kept };
   const value = await session.ask.secret({
     id: 'restic-password',
-    label: 'Password of the restic repository',
+    label: 'Restic repository password',
     help: `Stored in ${vault.where}. Keep a copy elsewhere: without it no backup can be read.`,
     check: (answer) => (answer === '' ? 'restic requires a password.' : undefined),
   });

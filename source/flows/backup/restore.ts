@@ -160,7 +160,7 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
 function askKey(session: Session): Promise<string> {
   return session.ask.secret({
     id: 'backup-key',
-    label: 'Passphrase of the secrets in this backup',
+    label: 'Passphrase for the secrets in this backup',
     help: 'Or the age identity (AGE-SECRET-KEY-…), if they were sealed for a recipient.',
   });
 }

@@ -30,7 +30,7 @@ export const catalogFlows: readonly Flow[] = lazyFlows({ about: 'host', offline:
     usage: '[ID] [FOLDER]',
     flags: {
       name: { meaning: 'name of the product', value: 'NAME' },
-      kind: { meaning: 'what it is, without the name of the product', value: 'TEXT' },
+      kind: { meaning: 'kind of component, without the product name', value: 'TEXT' },
       group: { meaning: 'security, ai, media, vpn, productivity, networking or cluster', value: 'GROUP' },
       image: { meaning: 'image, with its tag', value: 'NAME' },
       port: { meaning: 'container port of its web UI', value: 'NUMBER' },

@@ -72,7 +72,7 @@ export async function planComponent(
     ...facts.unfinished
       .filter(({ transaction }) => transaction.plans.some((other) => other.component === entry.id))
       .map(({ transaction: { run, by }, summary }) => {
-        const message = `An earlier change of it, by ${by}, was interrupted. ${summary}`;
+        const message = `An earlier change to ${entry.id}, by ${by}, was interrupted. ${summary}`;
         return blocking(`unfinished:${run}`, message, 'Finish or undo it first: quarterdeck recover');
       }),
     ...facts.restores

@@ -140,7 +140,7 @@ export async function gatherStackFacts(scope: EngineScope, entry: CatalogEntry, 
     throw new Fault(
       'usage.notDeployed',
       `${entry.id} cannot be deployed by Quarterdeck. ${runLocation(entry, context.catalog.entries)}`,
-      hasOwnForm(entry) ? `Create it: quarterdeck config make ${entry.id}` : `See what it is: quarterdeck catalog show ${entry.id}`,
+      hasOwnForm(entry) ? `Create it: quarterdeck config make ${entry.id}` : `Show its catalog entry: quarterdeck catalog show ${entry.id}`,
     );
   }
   const { engine } = scope;

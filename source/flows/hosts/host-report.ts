@@ -171,10 +171,10 @@ function reportFolder(
   const is = folder === 'there' ? path : `${path}, does not exist yet`;
   if (!writable) {
     const why = readOnly
-      ? 'its filesystem is mounted read-only: remount it, or choose another folder (stackFolder)'
+      ? 'its filesystem is mounted read-only. Remount it, or choose another folder (stackFolder).'
       : sudo
-        ? 'this user cannot write to it; sudo is used only for the socket of the engine: choose a folder of the user (stackFolder)'
-        : 'this user cannot write to it: choose another folder (stackFolder), or another user';
+        ? 'not writable by this user; sudo is used only for the engine socket. Choose a folder that this user can write to (stackFolder).'
+        : 'not writable by this user. Choose another folder (stackFolder) or another user.';
     add('stack', 'warning', 'Stack folder', `${is}${free}: ${why}`);
   } else if (freeBytes !== undefined && freeBytes < littleDiskBytes) add('stack', 'warning', 'Stack folder', `${is}: only${free.slice(1)}`);
   else add('stack', 'ok', 'Stack folder', `${is}${free}`);

@@ -66,7 +66,7 @@ async function askRule(session: Session, input: FlowInput, { config }: RunningPo
   const domain = await argumentOrPrompt(session, {
     ...{ id: 'domain', given: word, code: 'usage.rule', remedy: unchanged, check: ruleDomainProblem },
     label: 'Host name',
-    help: `The name in the browser, or *.${known[0] ?? 'example.org'} for all subdomains. Domains of the portal: ${known.join(', ') || 'none'}.`,
+    help: `Host name that users open, or *.${known[0] ?? 'example.org'} for all subdomains. Domains of the portal: ${known.join(', ') || 'none'}.`,
   });
   const question = {
     id: 'policy',

@@ -189,7 +189,7 @@ async function restarted(open: OpenUsers): Promise<string> {
   const again = await session.act({
     id: `restart ${container.name}`,
     right: 'operate',
-    request: `POST /containers/${container.name}/restart: this portal loads its users only at start`,
+    request: `POST /containers/${container.name}/restart: this portal loads its users only at startup`,
     done: async () => (before ?? 0) > ((await file.writtenMs(session.signal)) ?? Infinity),
     run: async (grant) => {
       await context.fleet.whileStopping(container.id, () => engine.writer(grant).restart(container.id));

@@ -48,7 +48,7 @@ export const allowlistsCheck = onPrevention(async ({ crowdsec }, session, input)
 
 export const allowlistsCreate = onPrevention(async (prevention, session, input) => {
   const { name, description } = await unlessCancelled(session, 'No allowlist was created.', async () => {
-    const chosen = await nameOf(session, input, { id: 'name', label: 'Name of the allowlist', help: 'Sends cscli allowlists create.' });
+    const chosen = await nameOf(session, input, { id: 'name', label: 'Allowlist name', help: 'Runs cscli allowlists create.' });
     return {
       name: chosen,
       description: (await remarkOf(session, input, { flag: 'description', label: 'Description', otherwise: chosen })) || chosen,
@@ -72,11 +72,7 @@ export const allowlistsAdd = onPrevention(async (prevention, session, input) => 
   let lists = await allowlistsOf(crowdsec, session.signal);
   if (lists.length === 0 && input.words.length === 0 && session.attended && !session.dryRun) {
     const first = await unlessCancelled(session, left, () =>
-      nameOf(session, input, {
-        id: 'first',
-        label: 'Name of the first allowlist',
-        help: 'For example own. Sends cscli allowlists create.',
-      }),
+      nameOf(session, input, { id: 'first', label: 'Name of the first allowlist', help: 'For example own. Runs cscli allowlists create.' }),
     );
     await create(session, prevention, first, first);
     lists = await allowlistsOf(crowdsec, session.signal);
@@ -118,7 +114,7 @@ export const allowlistsRemove = onPrevention(async (prevention, session, input) 
       id: 'values',
       fresh: true as const,
       label: `Remove from ${list.name}`,
-      help: 'Sends cscli allowlists remove.',
+      help: 'Runs cscli allowlists remove.',
       choices: list.items.map(({ value, description }) => ({ value, label: value, detail: description })),
     };
     return { name: list.name, values: await session.ask.several(question) };

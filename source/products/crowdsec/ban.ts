@@ -57,7 +57,7 @@ export const ban = onPrevention(async (prevention, session, input, context) => {
   const [longest] = before;
   const longer = before.filter(({ endsMs }) => endsMs > untilMs(order) + slackMs);
   if (longest && longer.length > 0 && !(await replacesLonger(session, input, order, longest))) {
-    const message = `${alreadyText(order, longest)} The ban for ${spokenDuration(order.seconds)} was not sent: it would have no effect. --replace ends the longer one.`;
+    const message = `${alreadyText(order, longest)} The ban for ${spokenDuration(order.seconds)} was not sent: it would have no effect. --replace lifts the longer one.`;
     return { message, data: { ...(await dataOf(session, crowdsec, order, longest)), sent: false } };
   }
 
@@ -174,7 +174,7 @@ async function replacesLonger(session: Session, { options }: FlowInput, order: B
     label: `${alreadyText(order, longest)} A ban for ${span} would have no effect.`,
     choices: [
       { value: 'keep', label: 'Keep the longer ban', detail: 'nothing is sent' },
-      { value: 'replace', label: `Replace it with a ban for ${span}`, detail: 'the longer ban ends' },
+      { value: 'replace', label: `Replace it with a ban for ${span}`, detail: 'the longer ban is lifted' },
     ],
     initial: 'keep',
   });

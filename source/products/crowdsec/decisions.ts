@@ -149,11 +149,11 @@ async function chooseBanned(session: Session, input: FlowInput, crowdsec: Crowds
   if (session.attended && banned.length > 0 && banned.length <= choicesAtMost) {
     const byValue = [...new Map(banned.map((decision) => [decision.value, decision])).values()];
     const choices = byValue.map(({ value, reason }) => ({ value, label: cleanLine(value), detail: cleanLine(reason) }));
-    return targetOf(await session.ask.choice({ ...question, help: 'Sends cscli decisions delete.', choices }));
+    return targetOf(await session.ask.choice({ ...question, help: 'Runs cscli decisions delete.', choices }));
   }
   const answer = await session.ask.text({
     ...question,
-    help: 'An address, a range or a country. Sends cscli decisions delete.',
+    help: 'An address, a range or a country. Runs cscli decisions delete.',
     check: (text) => {
       const parsed = parseBanTarget(text);
       return typeof parsed === 'string' ? parsed : undefined;

@@ -163,7 +163,7 @@ export const hubUpgrade = onPrevention(async (prevention, session, input, contex
   const go = await choiceOr(session, left, {
     id: 'upgrade',
     label: `Upgrade ${countText(behind.length, 'item')}`,
-    help: 'Sends cscli hub upgrade. CrowdSec is reloaded afterwards.',
+    help: 'Runs cscli hub upgrade. CrowdSec is reloaded afterwards.',
     choices: [
       { value: 'yes', label: 'Upgrade' },
       { value: 'no', label: 'Not now' },

@@ -34,8 +34,8 @@ export const bouncersAdd = onPrevention(async (prevention, session, input) => {
   const name = await unlessCancelled(session, 'No bouncer was added.', () =>
     nameOf(session, input, {
       id: 'name',
-      label: 'Name of the bouncer',
-      help: 'For example firewall-nas. Sends cscli bouncers add. Its key is shown once.',
+      label: 'Bouncer name',
+      help: 'For example firewall-nas. Runs cscli bouncers add. Its key is shown once.',
     }),
   );
   const there = known.find((bouncer) => bouncer.name === name);

@@ -81,7 +81,7 @@ async function userName(
 export async function createUser(
   session: Session,
   access: MeshAccess,
-  { name, label = 'Name of the user' }: { name?: string; label?: string },
+  { name, label = 'User name' }: { name?: string; label?: string },
 ): Promise<string> {
   const { client } = access;
   const users = await client.users(session.signal);

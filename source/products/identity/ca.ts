@@ -14,6 +14,7 @@ import { shownCertificates } from '../../hosts/presented-certificates.ts';
 import type { Session } from '../../session/session.ts';
 import { isAddress } from '../../text/address-span.ts';
 import { cleanLine } from '../../text/clean.ts';
+import { countText } from '../../text/quantities.ts';
 import { partsOf } from '../../text/words.ts';
 import { certificatesIn, checkCertificate, commonName, namesOf, readCertificates, signRequest } from './client/certificate-authority.ts';
 import { wrongText } from './client/checked-item.ts';
@@ -41,7 +42,7 @@ export const caIssue: Procedure = async (session, input, context) => {
   const made = await session.act({
     id: `issue ${first}`,
     right: 'operate',
-    request: `create a key in ${keyFile} on ${input.engineName}, have ${id} sign a certificate for ${names.join(', ')} (${days} days), write it to ${file}`,
+    request: `create a key in ${keyFile} on ${input.engineName}, have ${id} sign a certificate for ${names.join(', ')} (${countText(days, 'day')}), write it to ${file}`,
     done: async () => isThere(host, file, names, session.signal),
     run: async (grant) => {
       await host.files.makeFolder(grant, folder, { mode: 0o755 });
@@ -110,7 +111,7 @@ async function askOrder(session: Session, input: FlowInput): Promise<{ names: re
     given: optionOf(input, 'folder'),
     code: 'usage.folder',
     remedy: 'For example --folder /etc/ssl/quarterdeck',
-    label: 'Path of the certificate on the host',
+    label: 'Certificate path on the host',
     initial: '/etc/ssl/quarterdeck',
     check: folderProblem,
   });

@@ -31,7 +31,7 @@ export const overlayCa: Procedure = async (session, input, context) => {
       `Nodes of the mesh would reject certificates from another authority. To start a new mesh, move overlay-mesh/${encodeURIComponent(input.engineName)}.json out of the data folder.`,
     );
   }
-  const name = await wordOr(session, input, { id: 'name', label: 'Name of the mesh', initial: 'home mesh' });
+  const name = await wordOr(session, input, { id: 'name', label: 'Mesh name', initial: 'home mesh' });
   const help = 'When the authority expires, every node needs a new certificate at the same time.';
   const seconds = forOption(input) ?? (await session.ask.duration({ id: 'for', label: 'Validity', initial: usualAuthority, help }));
   const vault = await context.vault(session);
@@ -158,7 +158,7 @@ async function offerAuthority(session: Session, input: FlowInput, context: FlowC
   if (!session.attended || session.dryRun || (await bookOf(context, input.engineName).read())) return;
   const name = await session.ask.text({
     id: 'mesh',
-    label: 'Name of the mesh',
+    label: 'Mesh name',
     help: 'This host has no mesh authority yet. One is created first, valid for three years (quarterdeck overlay ca).',
     initial: 'home mesh',
     check: (text) => (text.trim() === '' ? 'A name is required.' : undefined),
@@ -178,7 +178,7 @@ async function askWhere(session: Session, { options, engineName }: FlowInput, na
     help: 'The key is also stored in the secret store.',
     choices: [
       { value: 'folder', label: 'Folder on this machine', detail: 'to copy to the node' },
-      { value: 'install', label: `${component} on ${engineName}`, detail: 'deployed already or later' },
+      { value: 'install', label: `${component} on ${engineName}`, detail: 'already deployed, or deployed later' },
       { value: 'vault', label: 'Secret store only' },
     ],
   });
@@ -250,16 +250,10 @@ async function wordOr(
   { words }: FlowInput,
   question: { id: string; label: string; help?: string; initial?: string },
 ): Promise<string> {
-  const [word] = wordsUpTo(1, { words }, { takes: 'One name at a time', remedy: 'Quote a name that contains spaces.' });
+  const [given] = wordsUpTo(1, { words }, { takes: 'One name at a time', remedy: 'Quote a name that contains spaces.' });
   const check = (text: string) =>
     /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text.trim()) ? undefined : 'Enter 1 to 60 letters, digits, spaces or . _ -';
-  return argumentOrPrompt(session, {
-    ...question,
-    check,
-    given: word,
-    code: 'usage.overlay',
-    remedy: 'See: quarterdeck overlay sign --help',
-  });
+  return argumentOrPrompt(session, { ...question, check, given, code: 'usage.overlay', remedy: 'See: quarterdeck overlay sign --help' });
 }
 
 async function groupsOf(session: Session, input: FlowInput, before: readonly string[]): Promise<readonly string[]> {

@@ -167,7 +167,7 @@ async function newName(session: Session, input: FlowInput, clients: readonly Tun
     return clients.some((one) => one.name === name) ? `${name} already exists.` : undefined;
   };
   const [given] = wordsUpTo(1, input, oneWord);
-  const question = { id: 'name', label: 'Name of the device', help: 'For example alice-phone. Sends POST /api/wireguard/client.', check };
+  const question = { id: 'name', label: 'Device name', help: 'For example alice-phone. Sends POST /api/wireguard/client.', check };
   const name = await unlessCancelled(session, 'No device was added.', () =>
     argumentOrPrompt(session, { ...question, given, code: 'usage.client', remedy: 'Use another name.' }),
   );
@@ -252,7 +252,7 @@ async function loginOf(session: Session, component: ComponentView, context: Flow
   if (ui.dialect === 'basic') {
     const user = await session.ask.text({
       id: 'user',
-      label: 'User of the web UI',
+      label: 'Web UI user',
       initial: 'admin',
       check: (text) => (text.trim() === '' || text.includes(':') ? 'Enter the name, without a colon.' : undefined),
     });
@@ -264,7 +264,7 @@ async function loginOf(session: Session, component: ComponentView, context: Flow
 function askPassword(session: Session): Promise<string> {
   return session.ask.secret({
     id: 'password',
-    label: 'Password of the web UI',
+    label: 'Web UI password',
     help: 'Sent once, over loopback, to log in.',
     check: (text) => (text === '' ? 'Enter the password.' : undefined),
   });

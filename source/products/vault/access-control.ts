@@ -37,8 +37,8 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
   const vault = await openVaultOf(session, input, context);
   const question = {
     id: 'name',
-    label: 'Name of the policy',
-    help: 'New or existing; "vault policies" lists them.',
+    label: 'Policy name',
+    help: 'New or existing. List the policies: quarterdeck vault policies COMPONENT',
     check: (text: string) => (/^[\w.-]{1,128}$/.test(text.trim()) ? undefined : 'Use letters, digits, dots, hyphens and underscores.'),
   };
   const name = (input.words[0] ?? (await session.ask.text(question))).trim();

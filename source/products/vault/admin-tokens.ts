@@ -188,7 +188,7 @@ async function contribute(vault: FlowVault, generation: RootGeneration, status: 
   const left = ({ progress, required }: CeremonyStatus, cause: Fault) =>
     new Fault(
       'interrupted.cancelled',
-      `The attempt has ${progress} of ${required} shares and stays open.`,
+      `The attempt has received ${progress} of the ${required} required shares and stays open.`,
       `To resume it: quarterdeck vault root ${id}`,
       { cause },
     );

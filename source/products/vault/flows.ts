@@ -5,7 +5,7 @@ import { lazyFlows, resumable } from '../../flows/flow.ts';
 const managerFlags = {
   manager: { meaning: 'to or from the secrets manager at this address, instead of an age file', value: 'URL' },
   mount: { meaning: 'its key-value engine (default: secret)', value: 'NAME' },
-  folder: { meaning: 'folder in that engine (default: quarterdeck)', value: 'PATH' },
+  folder: { meaning: 'folder in the key-value engine (default: quarterdeck)', value: 'PATH' },
 } as const;
 
 const openStates: ReadonlySet<string> = new Set(['healthy', 'unsealed', 'unsealed-standby', 'unsealed-secondary']);

@@ -207,7 +207,7 @@ async function fromFile(session: Session, input: FlowInput): Promise<SecretBundl
   const file = await readLocal(path, session);
   const { requiresPassphrase, openAge } = await import('../../secrets/age-file.ts');
   const asks = await requiresPassphrase(file);
-  const question = { id: 'passphrase-of-file', label: 'Passphrase of the file' };
+  const question = { id: 'passphrase-of-file', label: 'Passphrase for the file' };
   if (asks === undefined)
     throw new Fault('usage.path', `${cleanLine(path)} is not an age file.`, 'Use a file created by "quarterdeck secrets export".');
   return openAge(file, asks ? { passphrase: await session.ask.secret(question) } : await identitiesOf(session, input));

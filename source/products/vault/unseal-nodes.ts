@@ -23,7 +23,7 @@ export async function chooseNodes(vault: FlowVault, input: FlowInput): Promise<r
   if (unknown !== undefined) {
     throw new Fault(
       'usage.host',
-      `"${cleanLine(unknown)}" has no sealed secrets manager with ${first.threshold} of ${first.shares} key shares.`,
+      `"${cleanLine(unknown)}" has no sealed secrets manager that requires ${first.threshold} of ${first.shares} key shares.`,
       nodes.length === 0
         ? 'No other host has one.'
         : `These have one: ${nodes.map(({ component }) => cleanLine(component.host === input.engineName ? component.id : component.host)).join(', ')}.`,

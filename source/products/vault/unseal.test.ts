@@ -121,7 +121,7 @@ describe('unsealing (R59, R75)', () => {
   test('unattended one share alone is a contribution, and no failure', async () => {
     const operator = new Holder([share(3)], 'unattended');
     const { message, data } = await fixture.run('unseal', id, {}, { operator });
-    expect(message).toBe(`${id} has 1 of 3 key shares, and is still sealed.`);
+    expect(message).toBe(`${id} is still sealed (1 of 3 key shares entered).`);
     expect(data).toMatchObject({ sealed: true, progress: 1, threshold: 3 });
   });
 

@@ -2,7 +2,6 @@ import { Fault } from '../../faults/fault.ts';
 import { dryRunOf } from '../../flows/dry-run.ts';
 import type { FlowOutcome, Procedure } from '../../flows/flow.ts';
 import type { Session } from '../../session/session.ts';
-import { countText } from '../../text/quantities.ts';
 import { shareNumber, shareProblem } from './client/key-share.ts';
 import type { SealStatus, ShareOutcome } from './client/secrets-manager.ts';
 import { sealWhenBack, sealWhenOpened, sendShare, unsealStep } from './seal.ts';
@@ -33,7 +32,7 @@ export const unseal: Procedure = async (session, input, context) => {
   if (!first.sealed) return { message: `${component.id} is already unsealed.`, data: dataOf(first) };
   if (session.dryRun) {
     const { progress, threshold, shares } = first;
-    const would = `prompt for ${countText(threshold - progress, 'key share')} of ${shares} (${progress} of ${threshold} entered) and send each: PUT /v1/sys/unseal`;
+    const would = `prompt for ${threshold - progress} of the ${shares} key shares (${progress} of ${threshold} entered) and send each: PUT /v1/sys/unseal`;
     return dryRunOf(session, would, `${component.id} is still sealed.`);
   }
   await chooseRecovery(session, first, component.id);
@@ -51,7 +50,7 @@ export const unseal: Procedure = async (session, input, context) => {
 };
 
 function outcomeOf(id: string, last: SealStatus, others: readonly NodeOutcome[], engineName: string): FlowOutcome {
-  const opened = last.sealed ? `${id} has ${last.progress} of ${last.threshold} key shares, and is still sealed.` : `${id} is unsealed.`;
+  const opened = last.sealed ? `${id} is still sealed (${last.progress} of ${last.threshold} key shares entered).` : `${id} is unsealed.`;
   const nodes = others.map(({ name: _, ...node }) => node);
   const data = { ...dataOf(last), ...(nodes.length > 0 && { nodes }) };
   if (others.length === 0) return { message: opened, data };

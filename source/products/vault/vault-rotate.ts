@@ -31,7 +31,7 @@ export const vaultRotate: Procedure = async (session, input, context) => {
   const left = ({ progress, required }: CeremonyStatus, cause: Fault) =>
     new Fault(
       'interrupted.cancelled',
-      `The rotation has ${progress} of ${required} shares; the previous shares are still valid.`,
+      `The rotation has received ${progress} of the ${required} required shares; the previous shares are still valid.`,
       `Resume or cancel it: quarterdeck vault rotate ${component.id}. Sealing or a restart also cancels it.`,
       { cause },
     );
@@ -156,7 +156,7 @@ function inForceAlready(id: string, { shares, threshold }: ShareCounts): FlowOut
   const title = 'Check that the new shares unseal it';
   const detail = `quarterdeck vault rotate ${id} accepts only currently valid shares`;
   return {
-    message: `${id} reports that ${threshold} of ${shares} key shares unseal it. Whether those are the new ones is known after the next unseal: keep the previous ones until then.`,
+    message: `${id} reports that ${threshold} of the ${shares} key shares unseal it. Whether those are the new ones is known after the next unseal: keep the previous ones until then.`,
     data: { shares, threshold },
     todo: { component: id, items: [{ id: 'try-shares', title, detail, byHand: true }] },
   };

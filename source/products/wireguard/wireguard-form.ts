@@ -61,7 +61,7 @@ export function clientForm(name: string): Form {
           check: (text) => keyProblem(text),
         },
         {
-          ...{ id: 'endpoint', label: 'Address of the server', value: '' },
+          ...{ id: 'endpoint', label: 'Server address', value: '' },
           help: 'Address and port at which devices reach the server from outside, e.g. vpn.example.net:51820.',
           check: endpointProblem,
         },

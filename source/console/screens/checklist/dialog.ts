@@ -63,7 +63,7 @@ function nothingHere({ question }: ChecklistDialog): string {
     if (item)
       return `Enter has no effect on this item. Select "${item.title}" to ${label.charAt(0).toLowerCase()}${label.slice(1).replace(/:.*$/, '')}.`;
   }
-  return 'Enter has no effect while an item blocks.';
+  return 'Enter has no effect while an item is blocking.';
 }
 
 export function pressChecklist(dialog: ChecklistDialog, press: KeyPress, is: Keymap['is'], shown: ChecklistRows): DialogStep {

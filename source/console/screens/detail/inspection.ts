@@ -32,7 +32,7 @@ export function watchInspection(app: QuarterdeckApp) {
       const detail = await app.context.engineOf(host).inspect(id, AbortSignal.any([signal, AbortSignal.timeout(limitMs)]));
       return detail ? { state: 'here', detail } : { state: 'none' };
     } catch (thrown) {
-      const { message, remedy } = troubleFrom(thrown, 'The engine did not respond', 'It is queried again when the component changes.');
+      const { message, remedy } = troubleFrom(thrown, 'The engine did not respond', 'Any change to the component repeats the query.');
       return { state: 'failed', message, remedy };
     }
   }

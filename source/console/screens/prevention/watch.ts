@@ -63,7 +63,7 @@ export function watchPrevention(open: (engineName: string, signal: AbortSignal) 
         if (stop.aborted) return;
         source = undefined;
         nextMs = againMs;
-        change({ state: 'failed', trouble: troubleFrom(thrown, 'CrowdSec could not be queried', 'It is queried again shortly.') });
+        change({ state: 'failed', trouble: troubleFrom(thrown, 'CrowdSec could not be queried', 'The query is repeated shortly.') });
       }
       wake = new AbortController();
       await pauseFor(Math.min(nextMs, 60_000), AbortSignal.any([stop, wake.signal])).catch(() => {});
