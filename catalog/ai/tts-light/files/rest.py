@@ -35,7 +35,7 @@ def read_event(stream):
     """One event: a line of JSON, then as many bytes of further data and of payload as it says."""
     line = stream.readline(1_000_000)
     if not line.endswith(b"\n"):
-        raise ConnectionError("the protocol server ended the connection")
+        raise ConnectionError("the protocol server closed the connection")
     header = json.loads(line)
     data = header.get("data") or {}
     if header.get("data_length"):
