@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeUnless, requiredProgram } from '../required.ts';
 import { checkout, copyCheckout, type Ended, makeFolder, runProgram } from './fresh-copy.ts';
@@ -58,8 +58,11 @@ it('packs the documents and the pictures that they show', async () => {
   const paths = new Set(packed.files.map(({ path }) => path));
   const documents = ['README.md', ...(await readdir('docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
   expect(documents.filter((path) => !paths.has(path))).toEqual([]);
-  const texts = await Promise.all(documents.map(async (path) => await readFile(installed(path), 'utf8')));
-  const pictures = texts.flatMap((text) => [...text.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)].map(([, path = '']) => path));
+  const shownIn = async (document: string) =>
+    [...(await readFile(installed(document), 'utf8')).matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)].map(([, path = '']) =>
+      join(dirname(document), path),
+    );
+  const pictures = (await Promise.all(documents.map(shownIn))).flat();
   expect(pictures.length).toBeGreaterThan(0);
   expect(pictures.filter((path) => !paths.has(path))).toEqual([]);
 });

@@ -248,7 +248,7 @@ const table: readonly Row[] = [
     id: 'completed',
     name: 'completed',
     container: { Cmd: ['true'] },
-    watched: on(said('completed', 'finished its work, AGO', 'finished'), zero),
+    watched: on(said('completed', 'finished its work, AGO'), zero),
     unwatched: zero,
   },
   {
