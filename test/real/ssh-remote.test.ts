@@ -77,7 +77,7 @@ describeSshd('the far side', () => {
       ],
       ['/bin/false', /^far does not start a shell for this user: the login ended with exit code 1\b/],
       ['/bin/true', /^far does not start a shell for this user: the login ended with exit code 0\b/],
-      ['/usr/lib/openssh/sftp-server', /no shell/],
+      ['/usr/lib/openssh/sftp-server', /does not start a shell|its shell does not respond/],
     ])('that is none: %s', async (shell, message) => {
       const remote = await enter(await sshd.user({ shell }));
       await expect(remote.host.link.ready(soon())).rejects.toMatchObject({
@@ -114,7 +114,7 @@ describeSshd('the far side', () => {
     });
 
     it.each([
-      ['asks something', 'echo "Continue? [y/n]"\nread answer\n', 'the last it said was: Continue? [y/n].'],
+      ['asks something', 'echo "Continue? [y/n]"\nread answer\n', 'last output: Continue? [y/n].'],
       ['never ends', 'while :; do sleep 3600; done\n', 'but its shell does not respond'],
     ])('that %s is given up in a sentence, and not tried again', async (_, bashrc, message) => {
       const user = await bash(bashrc);
@@ -141,7 +141,7 @@ describeSshd('the far side', () => {
         'exec tmux new -A -s main\n',
         isThere('/usr/bin/tmux') ? 'open terminal failed: not a terminal' : 'tmux: not found',
       ],
-      ['ends the login', 'echo "closed for repairs"; exit 7\n', 'and said: closed for repairs'],
+      ['ends the login', 'echo "closed for repairs"; exit 7\n', 'exit code 7: closed for repairs'],
     ])('that %s', async (_, bashrc, message) => {
       const remote = await enter(await bash(bashrc));
       await expect(remote.host.link.ready(soon())).rejects.toMatchObject({

@@ -159,7 +159,7 @@ describeUnless(requiredProgram('nebula-cert', 'nebula'), 'an overlay mesh', () =
     await expect(run('overlay-ca', ['other'], { for: '1d' })).rejects.toMatchObject({ code: 'refused.authority' });
     await run('overlay-sign', ['nas'], { ip: '10.1.0.1/24' });
     await expect(run('overlay-sign', ['tv'], { ip: '10.1.0.1/24' })).rejects.toMatchObject({
-      message: expect.stringMatching(/nas has that address/),
+      message: expect.stringMatching(/nas already has this address/),
     });
     await expect(run('overlay-sign', ['tv'], { ip: '10.1.0.2/24', for: '2d' })).rejects.toMatchObject({ code: 'usage.duration' });
     await expect(run('overlay-sign', ['tv'], { ip: 'soon' })).rejects.toMatchObject({ code: 'usage.overlay' });
