@@ -181,7 +181,7 @@ describeUnless(findServer('kube-apiserver').missing ?? missingEtcd(), 'a real AP
     await admin.list('/api/v1/componentstatuses', signal);
     expect(await checkDeprecated(admin, 35, signal)).toMatchObject({
       state: 'warning',
-      summary: expect.stringMatching(/componentstatuses of v1, asked for \d+ times?/),
+      summary: expect.stringMatching(/componentstatuses of v1, requested \d+ times?/),
     });
   });
 
