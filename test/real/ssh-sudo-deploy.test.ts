@@ -70,7 +70,7 @@ describeReal('docker', 'a stack on a machine whose engine only sudo may use', (e
         expect(await docker('exec', container, 'sh', '-c', 'cat /data/kept; ls /data')).toBe('one\nanother\nempty\nfirst\nkept\n');
         const refused = await onNas('backup', id, '--to', '/usr/quarterdeck-backups');
         expect(refused.code).not.toBe(0);
-        expect(refused.said).toMatch(/\/usr\/quarterdeck-backups\s+cannot\s+be\s+made\s+on\s+nas/);
+        expect(refused.said).toMatch(/\/usr\/quarterdeck-backups\s+cannot\s+be\s+created\s+on\s+nas/);
 
         const removed = await onNas('remove', id);
         expect(removed.code, removed.said).toBe(0);
