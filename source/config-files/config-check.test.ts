@@ -34,7 +34,7 @@ describe('a configuration file', () => {
     ['yaml', 'port: 53\nmode: [off\n', [[2, 7, '', /./, /./]]],
     ['json', '{\n\t"port": 53,\n\t"mode": "off"\n}', []],
     ['json', '{\n  // where it listens\n  "port": 53\n}', [[2, 3, '', /Comments are not allowed/, /Remove/]]],
-    ['json', '{\n  "port": 53,\n}', [[3, 1, '', /comma is not followed/, /Remove the comma/]]],
+    ['json', '{\n  "port": 53,\n}', [[3, 1, '', /Trailing comma/, /Remove the comma/]]],
     ['json', '{\n  "port": 53\n  "mode": "off"\n}', [[3, 3, '', /Not valid JSON: comma expected/, /commas/]]],
     ['json', '{\n  "port": 53,\n  "port": 54\n}', [[3, 3, '', /"port" is set twice/, /one/]]],
     ['json', '', [[1, 1, '', /Not valid JSON: value expected/, /./]]],

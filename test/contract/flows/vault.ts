@@ -91,7 +91,7 @@ const ofVersions = (flow: string, act: string, more: Partial<Row> = {}): Row => 
   ...more,
 });
 const oneMoreToken = { says: /a new root token/, end: 'same' } as const;
-const twoOfFour = { says: /2 of 4/, end: 'same' } as const;
+const twoOfFour = { says: /2 of the 4/, end: 'same' } as const;
 
 export const vaultFlows: Family<Vault> = {
   name: 'the secrets manager',
@@ -119,7 +119,7 @@ export const vaultFlows: Family<Vault> = {
       open: () => Vault.open({ sealed: true }),
       answers: ({ server }, killed) => ({ attempt: 'continue', share: server.shares.slice(killed?.done ?? 0) }),
       end: (vault) => vault.isSealed(),
-      dryRunShows: { text: /3 key shares of 5 \(0 of 3 entered\) and send each: PUT \/v1\/sys\/unseal/ },
+      dryRunShows: { text: /3 of the 5 key shares \(0 of 3 entered\) and send each: PUT \/v1\/sys\/unseal/ },
       acts: ['share-1', 'share-2', 'share-3'],
       secrets: 3,
     },
