@@ -91,7 +91,7 @@ const ofVersions = (flow: string, act: string, more: Partial<Row> = {}): Row => 
   ...more,
 });
 const oneMoreToken = { says: /a new root token/, end: 'same' } as const;
-const twoOfFour = { says: /2 of the 4/, end: 'same' } as const;
+const twoOfFour = { says: /2 of (?:the )?4/, end: 'same' } as const;
 
 export const vaultFlows: Family<Vault> = {
   name: 'the secrets manager',
