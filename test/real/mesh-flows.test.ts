@@ -72,7 +72,10 @@ describeUnless(findServer('headscale').missing, 'the mesh control server', () =>
         '// The crew.\n{\n  "tagOwners": {"tag:server": ["ann@"]},\n  "acls": [\n    {"action": "accept", "src": ["ann@"], "dst": ["tag:server:*"]},\n  ],\n}\n';
       const bad = policy.replace('"tag:server:*"', '"tag:web:*"');
       const refused = await typed(bad, 'mesh', 'edit-policy', id, '--stdin', '--yes', '--json');
-      expect(refused).toMatchObject({ code: 4, stderr: expect.stringMatching(/Line 5, column 51: .*tag:web.* is not defined under tagOwners/) });
+      expect(refused).toMatchObject({
+        code: 4,
+        stderr: expect.stringMatching(/Line 5, column 51: .*tag:web.* is not defined under tagOwners/),
+      });
       expect(refused.stderr).toMatch(/The control server reports: .*tag not found/);
       const set = await typed(policy, 'mesh', 'edit-policy', id, '--stdin', '--yes');
       expect(set.code, set.stderr).toBe(0);

@@ -51,7 +51,7 @@ describe.each(dialects)('$product $version', (dialect) => {
     const left = new Holders({ ...token(), share: [share(0), walkAway] });
     await expect(fixture.run('vault-rotate', left)).rejects.toMatchObject({
       kind: 'interrupted',
-      message: expect.stringContaining('1 of 3'),
+      message: expect.stringContaining('1 of the 3'),
     });
     const next = new Holders({ ...token(), attempt: 'continue', share: [share(1), share(2)] });
     await fixture.run('vault-rotate', next);
