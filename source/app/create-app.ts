@@ -5,7 +5,7 @@ import { refuseForeignFiles } from '../config/own-files.ts';
 import { expandHome, ownPaths } from '../config/paths.ts';
 import { defaultSettings, type HostSettings, loadSettings, type Settings, settingsFile } from '../config/settings.ts';
 import { Fault, isAbort } from '../faults/fault.ts';
-import { awayFault } from '../fleet/engine-view.ts';
+import { disconnectedFault } from '../fleet/engine-view.ts';
 import type { EngineSource } from '../fleet/engine-watch.ts';
 import { openFleet } from '../fleet/open-fleet.ts';
 import { EngineScope } from '../flows/engine-scope.ts';
@@ -138,7 +138,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
     engineOf(engineName) {
       const watch = fleet.watchOf(engineName);
       if (watch?.engine && watch.link.state === 'connected') return watch.engine;
-      throw awayFault(`"${engineName}"`, watch?.link);
+      throw disconnectedFault(`"${engineName}"`, watch?.link);
     },
     engineFactsOf(engineName) {
       const facts = fleet.watchOf(engineName)?.facts;

@@ -1,6 +1,6 @@
 import { Fault } from '../faults/fault.ts';
 import { eachOf } from '../faults/waits.ts';
-import { awayFault } from '../fleet/engine-view.ts';
+import { disconnectedFault } from '../fleet/engine-view.ts';
 import { type HistoryEdge, overlapLines } from './edge.ts';
 import { isSameLine, type KeptEntry } from './entry.ts';
 import type { Entries } from './entry-list.ts';
@@ -182,7 +182,7 @@ export class LogCursor {
       source.isExhausted = true;
       return;
     }
-    if (!target.engine) throw this.ring.targets.away ?? awayFault(target.component);
+    if (!target.engine) throw this.ring.targets.away ?? disconnectedFault(target.component);
     const isBack = this.direction === 'back';
     const edge = isBack ? source.known[0] : source.known.at(-1);
     const arrived = this.ring.arrived(target.container);

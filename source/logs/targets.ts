@@ -2,7 +2,7 @@ import { addAbortListener } from 'node:events';
 import type { Engine, EngineKind } from '../engine/engine.ts';
 import type { Fault } from '../faults/fault.ts';
 import { createListeners } from '../faults/listeners.ts';
-import { awayFault } from '../fleet/engine-view.ts';
+import { disconnectedFault } from '../fleet/engine-view.ts';
 import type { EngineWatch } from '../fleet/engine-watch.ts';
 import type { OpenFleet } from '../fleet/open-fleet.ts';
 
@@ -113,7 +113,7 @@ export class LogTargets {
       else if (runtime.watch.link.state !== 'connected') {
         const { name, host, link } = runtime.watch;
         awaited.add(host.link ? name : 'the engine');
-        aways.set(name, awayFault(name, link));
+        aways.set(name, disconnectedFault(name, link));
       }
       for (const { container, service } of runtime?.group.members ?? []) {
         if (this.#services && !this.#services.has(service)) continue;

@@ -17,7 +17,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Returns a list, also of a single value in its place. */
+/** Returns a list; a single value counts as a list of one. */
 export function oneOrMore(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
 }
