@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { withoutWaits } from '../without-waits.ts';
 import { fencedBlocks } from './fenced-blocks.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -70,7 +71,7 @@ const ranOf = (words: string): Ran =>
 
 test('each documented command succeeds', () => {
   expect(ran.filter(({ exitCode }) => exitCode !== 0)).toEqual([]);
-  expect(ran.map(({ stderr }) => stderr.replace(/^.* \(\d+ s so far\)\.\n/gm, '')).join('')).not.toMatch(/rror|quarterdeck: /);
+  expect(ran.map(({ stderr }) => withoutWaits(stderr)).join('')).not.toMatch(/rror|quarterdeck: /);
 });
 
 test('catalog new writes the documented compose.yaml, without the settings that are added to it', async () => {

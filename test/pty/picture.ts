@@ -37,8 +37,9 @@ async function record(): Promise<void> {
     await terminal.seesNot('╭ Find');
   };
   const leave = async (): Promise<void> => {
-    do await recording.press('esc');
-    while (!terminal.text().includes('? help'));
+    await recording.press('esc');
+    for (let tries = 0; tries < 4 && !terminal.text().includes('? help'); tries++) await recording.press('esc');
+    await terminal.sees('? help');
   };
 
   await terminal.sees(isProbed, 30_000);
