@@ -101,6 +101,12 @@ test('the screen of hosts says how each is reached and why not, and goes there a
   }
 });
 
+test('a key typed before the hosts are drawn moves among them', async () => {
+  const harness = await openHarness({ app: severalHosts(), theme: asciiTheme });
+  await harness.send('Hj');
+  await harness.sees(/>. vps +ssh 12 ms/);
+});
+
 test('a clock that is off stands beside the host', async () => {
   const app = createFakeApp({
     snapshot: { ...sampleSnapshot(), engines: [remote('nas', connection('connected', { roundTripMs: 3 }), { clockAheadMs: -2 * hour })] },

@@ -138,7 +138,7 @@ describeSshd('a password', () => {
     await shown.seesNot('Connect to nas', seenMs);
     // Back when the operator wants it.
     shown.press('H');
-    await shown.sees(/nas +refused/, seenMs);
+    await shown.sees(/nas {2,}refused/, seenMs);
     shown.press('j');
     await shown.sees(/▸\S+ nas/, seenMs);
     shown.press('R');

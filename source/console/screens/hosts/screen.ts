@@ -100,8 +100,10 @@ export const hosts: Screen<'hosts', (typeof keys)[number]['id'], { cursor: numbe
         const component = commands.selected();
         return { ...(component && { component }), ...(item?.kind === 'engine' && { host: item.view.name }) };
       },
-      move: (amount, { total }) =>
-        store.update(({ hosts: { cursor } }) => ({ hosts: { cursor: movedTo(Math.min(cursor, Math.max(0, total - 1)), total, amount) } })),
+      move(amount) {
+        const { length } = items();
+        store.update(({ hosts: { cursor } }) => ({ hosts: { cursor: movedTo(Math.min(cursor, length - 1), length, amount) } }));
+      },
       actions: {
         hosts: () => store.update((state) => toggled(state, 'hosts')),
         address: copyAddress,
