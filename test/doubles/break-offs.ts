@@ -27,7 +27,7 @@ import { OutputStream } from './streams.ts';
  *         close: () => stage.close(),
  *       };
  *     };
- *     const { acts, tries } = await breakOffs(ground);     // each act, killed before and after, gone on with by `run --resume`
+ *     const { acts, tries } = await breakOffs(ground);     // each act, killed before or after, gone on with by `run --resume`
  *     expect(acts).toEqual(['ban']);
  *     expect(tries.filter(({ problem }) => problem)).toEqual([]);
  *     expect(await traces(ground)).toEqual([]);            // undisturbed, and crashing at each act with the secrets in hand
@@ -79,8 +79,20 @@ export interface Run {
   thrown?: unknown;
 }
 
+const isLong = process.env.QUARTERDECK_TEST_LONG === '1';
+
 /**
- * Runs it undisturbed, then kills it at each act, before it ran and after it ran, each time on a new ground, and resumes it, or runs it again where it cannot be resumed. A problem is an act that ran twice or never, another
+ * Returns when action number `at` is disturbed: in turn after and before it, since the end of one action and the start of the next are close together and each
+ * try takes seconds; `named` moments always; under QUARTERDECK_TEST_LONG both.
+ */
+export function momentsOf(at: number, named: readonly Moment[] = []): readonly Moment[] {
+  return (['before', 'after'] as const).filter(
+    (moment) => isLong || named.includes(moment) || (named.length === 0 && (moment === 'after') === (at % 2 === 0)),
+  );
+}
+
+/**
+ * Runs it undisturbed, then kills it at each act, before or after it ran (see momentsOf), each time on a new ground, and resumes it, or runs it again where it cannot be resumed. A problem is an act that ran twice or never, another
  * end, and a failure. `otherwise` says for `act/moment` where it cannot be so, `again` which acts may run twice.
  */
 export async function breakOffs(
@@ -99,7 +111,8 @@ export async function breakOffs(
   const acts = undisturbed.ran.map(idOf);
   const tries: Try[] = [];
   for (const at of acts.keys()) {
-    for (const moment of ['before', 'after'] as const) {
+    const named = (['before', 'after'] as const).filter((moment) => `${acts[at]}/${moment}` in otherwise);
+    for (const moment of momentsOf(at, named)) {
       tries.push(await on(open, (ground) => killAndGoOn(ground, { at, moment }, undisturbed, otherwise, again)));
     }
   }
@@ -139,7 +152,7 @@ async function killAndGoOn(
 }
 
 /**
- * Runs it undisturbed, and crashing at each act before and after it ran, each time on a new ground, and searches for every secret that was typed, made or shown: below the folders, in what the operator was told, in what was thrown, in
+ * Runs it undisturbed, and crashing at each act before or after it ran (see momentsOf), each time on a new ground, and searches for every secret that was typed, made or shown: below the folders, in what the operator was told, in what was thrown, in
  * what a terminal got of the crash, and in its report.
  */
 export async function traces(open: () => Promise<Ground>): Promise<{ secrets: number; crashes: number; found: readonly Trace[] }> {
@@ -156,12 +169,12 @@ export async function traces(open: () => Promise<Ground>): Promise<{ secrets: nu
 export async function crashTraces(
   open: () => Promise<Ground>,
   acts: number,
-  moments: readonly Moment[] = ['before', 'after'],
+  moments?: readonly Moment[],
 ): Promise<{ crashes: number; found: readonly Trace[] }> {
   const found: Trace[] = [];
   let crashes = 0;
   for (let at = 0; at < acts; at++) {
-    for (const moment of moments) {
+    for (const moment of moments ?? momentsOf(at)) {
       await on(open, async (ground) => {
         const run = await runOn(ground, { disturbance: { kind: 'crash', at, moment } });
         if (run.thrown === undefined) throw new Error(`a crash ${moment} act ${at} did not end the run`);
