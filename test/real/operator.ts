@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
 import type { State } from '../../source/catalog/state.ts';
 import { Terminal } from '../pty/terminal.ts';
+import { runInProcess } from './in-process.ts';
 import type { RealEngine } from './real-engines.ts';
 import { runProgram, type ScriptOutcome } from './scripts.ts';
 
@@ -29,6 +30,10 @@ export interface Operator {
   leave(): Promise<void>;
 }
 
+/** libsecret reads the environment of the process, and ssh holds on to it. QUARTERDECK_TEST_LONG=1 runs the program itself everywhere. */
+const needsProcess = (more: Readonly<Record<string, string>>) =>
+  process.env.QUARTERDECK_TEST_LONG === '1' || 'DBUS_SESSION_BUS_ADDRESS' in more || 'QUARTERDECK_SSH' in more;
+
 /** @param more for their environment, in the place of what this process has */
 export async function makeOperator(engine: RealEngine, more: Readonly<Record<string, string>> = {}): Promise<Operator> {
   const folder = await mkdtemp(join(tmpdir(), 'qd-operator-'));
@@ -37,7 +42,9 @@ export async function makeOperator(engine: RealEngine, more: Readonly<Record<str
   await cp(inject('compiledCode'), compiled, { recursive: true }).catch(() => undefined);
   const env = { DOCKER_HOST: engine.url, QUARTERDECK_HOME: home, ...more };
   const run = async (args: readonly string[]): Promise<ScriptOutcome> =>
-    await runProgram([launcher, ...args], { env, bare: true, limitMs: 120_000 });
+    needsProcess(more)
+      ? await runProgram([launcher, ...args], { env, bare: true, limitMs: 120_000 })
+      : await runInProcess(args, { HOME: process.env.HOME, PATH: process.env.PATH, ...env }, 120_000);
   return {
     home,
     env: { HOME: process.env.HOME, PATH: process.env.PATH, ...env },
