@@ -44,9 +44,9 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     ],
     refused: { MODEL: 'llama3.2', SUCCESS_CALLBACK: 'lang fuse' },
     mistakes: [
-      ['"ollama_chat/qwen3:4b"', 'qwen3', 'qwen3', /model_list\[0\]\.litellm_params\.model .*has no prefix/],
+      ['"ollama_chat/qwen3:4b"', 'qwen3', 'qwen3', /model_list\[0\]\.litellm_params\.model .*has no ollama\/ prefix/],
       ['"ollama_chat/qwen3:4b"', 'ollama/qwen 3', 'ollama/qwen 3', /model_list\[0\]\.litellm_params\.model/],
-      ['"ollama_chat/qwen3:4b"', 'openai/qwen3', 'openai/qwen3', /has no prefix/],
+      ['"ollama_chat/qwen3:4b"', 'openai/qwen3', 'openai/qwen3', /has no ollama\/ prefix/],
       ['os.environ/LITELLM_MASTER_KEY', 'sk-1234567890', 'sk-1234567890', /master_key/],
       ['os.environ/MODEL_RUNTIME_URL', 'http://localhost:11434', 'http://localhost:11434', /localhost is the proxy/],
     ],
@@ -357,7 +357,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
       ['"192.168.1.100 - 192.168.1.199"', '"192.168.1.100 to 192.168.1.199"', '"192.168.1.100 to', /pool/],
       ['"52:54:00:12:34:56"', '"52:54"', '"52:54"', /hw-address/],
       ['"valid-lifetime": 3600,', '"valid-lifetime": 3600', '"renew-timer"', /JSON/],
-      ['"id": 1,', '', '{\n        \n', /no id/],
+      ['"id": 1,', '', '{\n        \n', /no ID/],
     ],
   },
   'dns-blocker': {

@@ -151,7 +151,7 @@ describe('dns-blocker', () => {
       `${line(text, 'clientGroupsBlock')}: This group has no list, so it blocks nothing.`,
     ]);
     expect(reported('dns-blocker', text.replace('{"default": ["9', '{"kids": ["9'))).toEqual([
-      `${line(text, 'groups:')}: The resolver group default is missing.`,
+      `${line(text, 'groups:')}: The default resolver group is missing.`,
     ]);
     expect(reported('dns-blocker', text.replace('dns: 53', 'dns: 5353'))).toEqual([
       `${line(text, 'ports:')}: compose.yaml publishes the container ports 53 and 4000.`,
@@ -210,7 +210,7 @@ describe('dhcp-server', () => {
   it('says what is wrong with one that somebody changed', async () => {
     const text = await filled('dhcp-server', path, network);
     expect(reported('dhcp-server', text)).toEqual([]);
-    expect(reported('dhcp-server', text.replace('"id": 1,', ''))).toEqual([`${line(text, '"subnet4"') + 1}: The subnet has no id.`]);
+    expect(reported('dhcp-server', text.replace('"id": 1,', ''))).toEqual([`${line(text, '"subnet4"') + 1}: The subnet has no ID.`]);
     expect(reported('dhcp-server', text.replace('/var/lib/kea/', '/tmp/'))).toEqual([
       `${line(text, 'lease-database')}: The lease file must be in /var/lib/kea; with another path, Kea does not start.`,
     ]);

@@ -255,7 +255,7 @@ it.each([
   ['sso-portal', portal.replace('storage: {', 'storage: {encryption_key: short, '), 'storage.encryption_key', /at least 20/],
   ['dynamic-proxy', 'entryPoints: {web: {address: ":80"}}\n', '', /static configuration/],
   ['mesh-control-server', 'ip_prefixes: [10.0.0.0/8]\n', '', /before 0\.23/],
-  ['mesh-control-server', 'dns: {base_domain: a.b}\n', 'dns.nameservers', /none are set/],
+  ['mesh-control-server', 'dns: {base_domain: a.b}\n', 'dns.nameservers', /no global name server is set/],
   ['quic-proxy', 'server: example.org:443\n', 'server', /client configuration/],
   ['outbound-tunnel', 'ingress:\n  - {service: "http://a:80"}\n  - {hostname: b, service: "http://b:80"}\n', 'ingress[0]', /never reached/],
   [

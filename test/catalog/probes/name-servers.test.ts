@@ -57,7 +57,7 @@ table('dns-server-combined', [
   ['up, other words', { answer: answered(200, '{"status":"invalid-token"}'), calls: { dns: opened } }, 'healthy', 'ok'],
   ['on https', { answer: answered(302, '', { location: 'https://x/' }), calls: { dns: opened } }, 'healthy', 'ok'],
   ['DNS closed', { answer: noToken, calls: { dns: silent } }, 'DNS port closed', 'error'],
-  ['page away', { answer: silent, calls: { dns: opened } }, 'web UI down', 'warning', /port of the web UI may have been changed/],
+  ['page away', { answer: silent, calls: { dns: opened } }, 'web UI down', 'warning', /port may have been changed/],
   ['silent', { answer: silent, calls: { dns: silent } }, 'unreachable', 'error'],
   ['silent at first', { answer: silent, calls: { dns: silent }, age: 5 }, 'starting', 'busy'],
   ['too many logins', { answer: answered(429, ''), calls: { dns: opened } }, 'busy', 'warning'],
