@@ -335,6 +335,10 @@ describe('checks', () => {
   it('a speech model or voice that does not exist is told (R23)', () => {
     expect(findingsOf('speech-to-text', {}, { env: { ASR_MODEL: 'huge' } })).toEqual(['unknown-model']);
     expect(findingsOf('speech-to-text', {}, { env: { ASR_MODEL: 'large-v3' } })).toEqual([]);
+    expect(findingsOf('speech-to-text', {}, { env: { ASR_MODEL: 'turbo' } })).toEqual([]);
+    const distilled = { ASR_MODEL: 'distil-large-v3' };
+    expect(findingsOf('speech-to-text', {}, { env: { ...distilled, ASR_ENGINE: 'openai_whisper' } })).toEqual(['unknown-model']);
+    expect(findingsOf('speech-to-text', {}, { env: { ...distilled, ASR_ENGINE: 'faster_whisper' } })).toEqual([]);
     const heart = { env: { DEFAULT_VOICE: 'af_heart' } };
     expect(findingsOf('tts-high-quality', { voices: voices('af_bella') }, heart)).toEqual(['default-voice-unknown']);
     expect(findingsOf('tts-high-quality', { voices: voices('af_heart') }, heart)).toEqual([]);
