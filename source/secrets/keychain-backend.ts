@@ -27,10 +27,7 @@ function versionOf(account: string): { name: SecretName; version: SecretVersion 
   return { name: name as SecretName, version: { id, createdMs: Number(createdMs), origin } };
 }
 
-const wheres: Partial<Record<NodeJS.Platform, string>> = {
-  darwin: 'the macOS login keychain',
-  win32: 'the Windows Credential Manager',
-};
+const wheres: Partial<Record<NodeJS.Platform, string>> = { darwin: 'the macOS login keychain', win32: 'the Windows Credential Manager' };
 
 /**
  * Secrets in the keychain of the operating system: one account for each value, readable with the keychain's own tools, and one for the
