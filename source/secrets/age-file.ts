@@ -77,13 +77,13 @@ function bundleOf(text: string): SecretBundle {
     }
   } catch {}
   const remedy = 'Use a file created by "quarterdeck secrets export".';
-  throw new Fault('failed.age', 'The age file contains no secrets of Quarterdeck.', remedy);
+  throw new Fault('failed.age', 'The age file contains no Quarterdeck secrets.', remedy);
 }
 
 function add(use: () => void, what: string, remedy: string): void {
   try {
     use();
   } catch (error) {
-    throw new Fault('usage.recipient', `Not an age ${what}.`, remedy, { cause: error });
+    throw new Fault('usage.recipient', `The value is not a valid age ${what}.`, remedy, { cause: error });
   }
 }

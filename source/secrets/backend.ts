@@ -59,6 +59,6 @@ export function checkSecret(name: string, value: string): void {
 }
 
 export function damagedFault(where: string, what: string, cause?: unknown): Fault {
-  const remedy = 'Nothing was changed. Restore it from a backup, or move it and set the secrets again.';
+  const remedy = 'Nothing was changed. Restore the file from a backup, or move it and set the secrets again.';
   return new Fault('failed.secrets', `${where} ${what}.`, remedy, { cause });
 }

@@ -28,8 +28,8 @@ export function openBackupKeys(stores: readonly SecretStore[], lockPath?: string
     if (kept === undefined) return undefined;
     const key = Buffer.from(kept, 'base64');
     if (key.length === keyBytes) return keyOf(key);
-    const message = `The key that signs backups is damaged in the ${store.kind === 'file' ? 'key file' : 'keychain'}.`;
-    throw new Fault('failed.backupKey', message, 'Restore the key from a backup, or delete it: the next backup creates a new one.');
+    const message = `The backup signing key in the ${store.kind === 'file' ? 'key file' : 'keychain'} is damaged.`;
+    throw new Fault('failed.backupKey', message, 'Restore the key from a backup, or delete it; the next backup then creates a new key.');
   }
 
   async function readOrCreate(): Promise<BackupKey> {

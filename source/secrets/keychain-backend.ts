@@ -1,5 +1,6 @@
+import { Fault } from '../faults/fault.ts';
 import { parseJson } from '../text/json-value.ts';
-import { damagedFault, keepAll, type SecretBackend, type StoredVersion, withVersion } from './backend.ts';
+import { keepAll, type SecretBackend, type StoredVersion, withVersion } from './backend.ts';
 import { checkUnlocked, type Environment, queryKeychain } from './keychain.ts';
 import type { SecretEntry, SecretName, SecretVersion } from './secrets.ts';
 
@@ -26,10 +27,7 @@ function versionOf(account: string): { name: SecretName; version: SecretVersion 
   return { name: name as SecretName, version: { id, createdMs: Number(createdMs), origin } };
 }
 
-const wheres: Partial<Record<NodeJS.Platform, string>> = {
-  darwin: 'the login keychain of macOS',
-  win32: 'the credential manager of Windows',
-};
+const wheres: Partial<Record<NodeJS.Platform, string>> = { darwin: 'the macOS login keychain', win32: 'the Windows Credential Manager' };
 
 /**
  * Secrets in the keychain of the operating system: one account for each value, readable with the keychain's own tools, and one for the
@@ -51,7 +49,7 @@ export function keychainBackend(env: Environment, service: string): SecretBacken
     const text = await queryKeychain(env, (keytar) => keytar.getPassword(service, indexAccount));
     const index = text === null ? undefined : parseIndex(text);
     if (index === 'newer')
-      throw damagedFault('The index of the secrets in the keychain', 'was written by a newer Quarterdeck; update this one');
+      throw new Fault('failed.secrets', 'The keychain index was written by a newer version of Quarterdeck.', 'Update Quarterdeck.');
     return index ?? { entries: await rebuilt(), pending: false };
   }
 

@@ -34,14 +34,14 @@ const reasons: readonly { pattern: RegExp; reason: string; remedy: string; absen
   { pattern: /prompt (?:was )?dismissed/i, reason: 'its prompt was dismissed', remedy: 'Unlock the keychain and try again.' },
   {
     pattern: /Failed to load keytar native addon|libsecret/i,
-    reason: 'the library libsecret is missing',
+    reason: 'the libsecret library is missing',
     absent: true,
     remedy: 'Install libsecret: apt install libsecret-1-0, dnf install libsecret, pacman -S libsecret.',
   },
 ];
 
 export function keychainFault(message: string, cause?: unknown): Fault {
-  const { reason = message.replace(/\.$/, ''), remedy = 'Unlock it, or start a secret service (gnome-keyring, KWallet) in this session.' } =
+  const { reason = message.replace(/\.$/, ''), remedy = 'Unlock the keychain, or start a secret service (gnome-keyring, KWallet).' } =
     reasons.find(({ pattern }) => pattern.test(message)) ?? {};
   return new Fault('failed.keychain', `The system keychain is not available: ${reason}.`, remedy, { cause });
 }
@@ -115,7 +115,7 @@ export async function queryKeychain<T>(env: Environment, use: (keytar: Keytar) =
   }
 }
 
-const probeAccount = 'is it unlocked';
+const probeAccount = 'unlock check';
 
 /** A locked keyring of the Secret Service answers as if it were empty. Only a write request fails on it, so one is sent. */
 export async function checkUnlocked(env: Environment, service: string): Promise<void> {

@@ -45,7 +45,7 @@ export async function copySecrets(from: SecretBackend, to: SecretBackend, signal
     const there = await to.read(name, signal, version.id);
     if (there === undefined) await to.add(name, { ...version, value }, keepAll, signal);
     else if (there !== value) {
-      const message = `Version ${version.id} of ${name} is in both backends, with different values.`;
+      const message = `Version ${version.id} of ${name} exists in both backends with different values.`;
       throw new Fault('failed.migrate', message, 'Nothing was removed. Export the secrets, remove one version, and migrate again.');
     }
   }

@@ -232,7 +232,7 @@ describe('the keychain', () => {
     ['The name org.freedesktop.secrets was not provided by any .service files', 'no secret service is installed'],
     ['Object does not exist at path “/org/freedesktop/secrets/collection/login”', 'it has no keyring yet'],
     ['Cannot create an item in a locked collection', 'it is locked'],
-    ['Failed to load keytar native addon, checked []', 'the library libsecret is missing'],
+    ['Failed to load keytar native addon, checked []', 'the libsecret library is missing'],
   ])('says "%s" in words', async (thrown, reason) => {
     const vault = await open(env);
     keychain.fault = thrown;

@@ -217,7 +217,7 @@ class BackendStorage implements SecretStorage {
       } catch (thrown) {
         if (!(thrown instanceof SealChanged)) throw thrown;
         const message = 'The secrets are being resealed or moved repeatedly.';
-        const remedy = 'Check whether another Quarterdeck is migrating them, then try again.';
+        const remedy = 'Check whether another Quarterdeck process is migrating the secrets, wait until it finishes, then try again.';
         if (attempt === 3) throw new Fault('failed.secrets', message, remedy);
       }
     }
@@ -225,7 +225,7 @@ class BackendStorage implements SecretStorage {
 
   async #migrate(to: Kind, signal: AbortSignal, reported?: (fraction: number, label: string) => void): Promise<{ moved: number }> {
     if (this.#wanted !== 'auto') {
-      const message = `QUARTERDECK_SECRETS is set to ${this.#wanted} and overrides a migration.`;
+      const message = `QUARTERDECK_SECRETS is set to ${this.#wanted}, so the secrets cannot be migrated.`;
       throw new Fault('usage.secrets', message, 'Unset the variable, then migrate: Quarterdeck remembers the backend in use.');
     }
     const from: Kind = to === 'file' ? 'keychain' : 'file';
@@ -261,7 +261,7 @@ class BackendStorage implements SecretStorage {
 function wantedOf(value: string | undefined): 'auto' | Kind {
   if (value === undefined || value === '' || value === 'auto') return 'auto';
   if (value === 'keychain' || value === 'file') return value;
-  throw new Fault('usage.secrets', 'QUARTERDECK_SECRETS must be auto, keychain or file.', 'Set one of these values, or unset it.');
+  throw new Fault('usage.secrets', 'QUARTERDECK_SECRETS must be auto, keychain or file.', 'Set one of these, or unset the variable.');
 }
 
 /** Installations with separate home directories share one keychain. */

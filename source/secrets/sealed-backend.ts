@@ -60,10 +60,10 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
   const unattendedFault = () =>
     refused(
       `Cannot prompt without a terminal: the passphrase of ${path} is required.`,
-      'Run it in a terminal, or use a key file and set QUARTERDECK_SECRETS_KEY_FILE.',
+      'Run the command in a terminal, or set QUARTERDECK_SECRETS_KEY_FILE to a key file.',
     );
   const wrongKeyFault = (message: string) =>
-    refused(message, 'The file is complete and was not changed. If the key is right, the file was modified: restore it from a backup.');
+    refused(message, 'The file is complete and was not changed. If the key is correct, the file was modified: restore it from a backup.');
 
   async function sealed() {
     const text = await readOwnFile(path);
@@ -126,7 +126,7 @@ export function sealedBackend({ path, keyFile, askPassphrase, whyNew, anchor }: 
     if (!file) return undefined;
     if (!held || held.header.salt !== file.header.salt) throw new SealChanged();
     const plain = file.open(held.key);
-    if (plain === undefined) throw wrongKeyFault(`${path} was changed without its key.`);
+    if (plain === undefined) throw wrongKeyFault(`${path} was modified without its key.`);
     try {
       const { secrets, generation = 0, id } = parseJson(plain) as { secrets: [SecretName, StoredVersion[]][] } & Partial<SealedVersion>;
       return { secrets: new Map(secrets), version: { generation, id } };
@@ -234,7 +234,7 @@ export async function readKeyFile(path: string): Promise<string> {
   if (!(await isOwnFilePrivate(path))) throw refused(`The key file ${path} can be read by other users.`, `Run: chmod 600 ${path}`);
   const key = text.trim();
   // Bytes that are not valid text would all become the same replacement character.
-  if (key.includes('\uFFFD')) throw refused(`The key file ${path} is not text.`, howTo(path));
+  if (key.includes('\uFFFD')) throw refused(`The key file ${path} is not valid UTF-8.`, howTo(path));
   if (key.length >= leastKeyCharacters) return key;
   throw refused(`The key file ${path} is too short: at least ${leastKeyCharacters} characters are required.`, howTo(path));
 }

@@ -77,7 +77,7 @@ describe('the sealed file', () => {
 
   test('of a newer format it says so, and asks for an update', () => {
     const text = seal('plain', key, header).replace('quarterdeck-secrets 1', 'quarterdeck-secrets 2');
-    expect(() => readSealed(text, 'x')).toThrow('x was written by a newer Quarterdeck (format 2; this version supports 1).');
+    expect(() => readSealed(text, 'x')).toThrow('x was written by a newer version of Quarterdeck (format 2; this version supports 1).');
   });
 
   test('says the same text differently each time', () => {

@@ -42,7 +42,7 @@ export function readSealed(text: string, path: string) {
   const first = /^quarterdeck-secrets (\d{1,9})\n/.exec(text);
   if (!first) throw damagedFault(path, text === '' ? 'is empty' : 'is not a sealed secrets file, or its header is damaged');
   if (Number(first[1]) > format) {
-    const message = `${path} was written by a newer Quarterdeck (format ${first[1]}; this version supports ${format}).`;
+    const message = `${path} was written by a newer version of Quarterdeck (format ${first[1]}; this version supports ${format}).`;
     throw new Fault('failed.secrets', message, 'Update Quarterdeck. The file was not changed.');
   }
   const lines = text.split('\n');

@@ -66,7 +66,7 @@ export function keyFile(path: string, purpose: keyof typeof purposes): SecretSto
     const values = objectOf(parsedJson(text));
     if (values && Object.values(values).every((value) => typeof value === 'string')) return values as Record<string, string>;
     const { code, loss } = purposes[purpose];
-    throw new Fault(code, `${path} is damaged.`, `Restore it from a backup. ${loss}`, { where: { file: path } });
+    throw new Fault(code, `${path} is damaged.`, `Restore the file from a backup. ${loss}`, { where: { file: path } });
   }
   return {
     kind: 'file',

@@ -70,7 +70,7 @@ export function lossOf(
 
 export function missingFault(path: string): Fault {
   const message = `${path} is missing. It contains the secrets of this installation.`;
-  const remedy = 'Restore it from a backup. If it is lost: quarterdeck secrets accept';
+  const remedy = 'Restore the file from a backup. If it is lost: quarterdeck secrets accept';
   return new Fault('refused.secretsMissing', message, remedy, { where: { file: path } });
 }
 

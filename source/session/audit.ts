@@ -65,8 +65,8 @@ export function openAudit({ path, stores, identity, damageMoved, now = () => new
     const head = text === undefined ? undefined : parseHead(text);
     if (text === undefined || head) return { store, kind: store.kind, key: Buffer.from(stored, 'base64'), head };
     // Without its head the end of the log could be truncated unnoticed.
-    const message = `The ${store.kind === 'file' ? 'key file' : 'keychain'} has no readable record of the end of ${path}.`;
-    const remedy = 'Restore it from a backup. To start a new log, move the log and that record.';
+    const message = `The ${store.kind === 'file' ? 'key file' : 'keychain'} contains no readable record of the last entry of ${path}.`;
+    const remedy = 'Restore the record from a backup. To start a new log, move the log and delete the record.';
     throw new Fault('failed.auditKey', message, remedy);
   }
 

@@ -204,8 +204,8 @@ describe('a review', () => {
 
   test.each([
     ['apply', 'refused.blocked', '"Apply" is blocked: a port is taken'],
-    ['delete', 'usage.answer', '"delete" is not an action of'],
-    ['remedy:disk', 'usage.answer', '"remedy:disk" is not an action of'],
+    ['delete', 'usage.answer', 'Unknown action "delete" for'],
+    ['remedy:disk', 'usage.answer', 'Unknown action "remedy:disk" for'],
   ])('%s is refused', async (answer, code, sentence) => {
     const { session, operator } = fixture();
     operator.takes = { plan: [answer] };

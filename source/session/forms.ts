@@ -86,5 +86,5 @@ export async function promptReview(review: Review, { operator, masking, dryRun, 
   const isRemedy = shown.findings.some(({ id, remedy }) => remedy !== undefined && answer === `remedy:${id}`);
   if (action || isRemedy || answer === 'cancel') return answer;
   const choices = shown.actions.map(({ id }) => cleanLine(id)).join(', ');
-  throw new Fault('usage.answer', cleanLine(`"${answer}" is not an action of "${shown.title}".`), `Use one of: ${choices}, cancel.`);
+  throw new Fault('usage.answer', cleanLine(`Unknown action "${answer}" for "${shown.title}".`), `Use one of: ${choices}, cancel.`);
 }

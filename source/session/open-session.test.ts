@@ -281,7 +281,7 @@ describe('the door for changes', () => {
 
   test('a destroy that does not say what is lost is a bug, not a confirmation', async () => {
     const { session } = await sessionWith();
-    await expect(session.act(actOf(async () => {}, { right: 'destroy' }))).rejects.toThrow('does not say what');
+    await expect(session.act(actOf(async () => {}, { right: 'destroy' }))).rejects.toThrow('lists no consequences');
   });
 
   test('ends at its limit, also when what it runs never looks at the signal', async () => {

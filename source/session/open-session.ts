@@ -75,7 +75,7 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
 
   function targetOf({ id, target = about }: Pick<Act<never>, 'id' | 'target'>): ActTarget {
     if (target) return target;
-    throw new Error(`act ${id} of ${flow} has no target`);
+    throw new Error(`The action ${id} of ${flow} has no target.`);
   }
 
   // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: the order of checks, records and the change is read in one place
@@ -83,8 +83,8 @@ export function openSession({ flow, operator, policy, journal, audit, about, sub
     signal.throwIfAborted();
     const { id, right, consequences = [], limitMs = defaultLimitMs } = request;
     const target = targetOf(request);
-    if (acts.has(id)) throw new Error(`act ${id} twice in one run of ${flow}`);
-    if (right === 'destroy' && consequences.length === 0) throw new Error(`act ${id} destroys and does not say what`);
+    if (acts.has(id)) throw new Error(`The action ${id} occurs twice in one run of ${flow}.`);
+    if (right === 'destroy' && consequences.length === 0) throw new Error(`The action ${id} is destructive but lists no consequences.`);
     acts.add(id);
 
     const event = () => ({
@@ -295,5 +295,5 @@ function interrupted({ request }: Pick<Act<never>, 'request'>, cause: unknown): 
 
 function overdue({ request }: Pick<Act<never>, 'request'>, limitMs: number, cause: unknown): Fault {
   const message = `Not finished within ${Math.round(limitMs / 1000)} seconds: ${cleanLine(request)}`;
-  return new Fault('failed.overdue', message, 'It may still be running on the host: check the status before you try again.', { cause });
+  return new Fault('failed.overdue', message, 'The action may still be running: check the status before you try again.', { cause });
 }

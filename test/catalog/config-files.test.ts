@@ -65,7 +65,7 @@ const cases: Readonly<Record<string, ConfigCase>> = {
     mistakes: [
       ['sync_mode: append', 'sync_mode: replace', 'replace', /sync_mode/],
       ['timeout: 90', 'timeout: soon', 'soon', /timeout/],
-      ['token: <<mediatoken>>', 'token: abcdefghijklmnopqrst', 'abcdefghijklmnopqrst', /file contains the token in plaintext/],
+      ['token: <<mediatoken>>', 'token: abcdefghijklmnopqrst', 'abcdefghijklmnopqrst', /file contains the media server token in plaintext/],
     ],
   },
   'sso-portal': {
