@@ -89,7 +89,7 @@ export class Directory {
   async has(dn: string): Promise<boolean> {
     const { NoSuchObjectError } = await import('ldapts');
     const search = async () => (await this.client.search(dn, { scope: 'base', attributes: ['uid'] })).searchEntries.length > 0;
-    return this.#run(`look for ${cleanLine(dn)}`, search, [NoSuchObjectError], false);
+    return this.#run(`search for ${cleanLine(dn)}`, search, [NoSuchObjectError], false);
   }
 
   async add(grant: Grant, { dn, uid, displayName, givenName, surname, mail }: NewPerson): Promise<void> {
@@ -133,11 +133,11 @@ export class Directory {
 }
 
 const reasons: Readonly<Record<string, { why: string; remedy: string }>> = {
-  InsufficientAccessError: { why: 'permission denied for this login', remedy: 'Log in as an administrator of the directory: --bind DN' },
+  InsufficientAccessError: { why: 'permission denied for this user', remedy: 'Log in as a directory administrator: --bind DN' },
   AlreadyExistsError: { why: 'the name already exists', remedy: 'Use another name.' },
   NoSuchObjectError: { why: 'the organizational unit for users does not exist', remedy: 'Create ou=people first, or check the base DN.' },
   ConstraintViolationError: {
-    why: 'it violates a constraint of the directory (the email address is in use, or the password is too simple)',
+    why: 'the entry violates a constraint of the directory (for example, the email address is in use or the password is too simple)',
     remedy: 'Use another email address or password.',
   },
   InvalidDNSyntaxError: { why: 'the name is not valid in a DN', remedy: 'Use another name.' },
