@@ -185,7 +185,7 @@ const addressed = /^(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::(\d{1,5}))?$/i;
 
 async function inFile(host: Host, path: string, signal: AbortSignal): Promise<X509Certificate[]> {
   const bytes = await host.files.read(path, { signal, limitBytes: 1024 * 1024 });
-  if (!bytes) throw new Fault('usage.certificate', `${cleanLine(path)} does not exist on the host.`, 'Pass the path of an existing certificate.');
+  if (!bytes) throw new Fault('usage.certificate', `${cleanLine(path)} does not exist on the host.`, 'Pass another path.');
   return certificatesIn(new TextDecoder().decode(bytes));
 }
 

@@ -19,7 +19,7 @@ export const firstAdmin: Procedure = async (session, input, context) => {
   if (!task) return { message: `${id}: the setup task "${withPage[0]?.title ?? ''}" is done.`, data: { done: true } };
   const address = `${component.url?.replace(/\/$/, '') ?? ''}${task.page ?? ''}`;
   const stays = {
-    message: `Not done yet: ${task.title.replace(/\.$/, '')} (at ${cleanLine(address)}).`,
+    message: `Still to do at ${cleanLine(address)}: ${task.title.replace(/\.$/, '')}.`,
     remedy: `To resume: quarterdeck first-admin ${id}`,
   };
   const asks = task.by === 'hand' && session.attended;
@@ -50,8 +50,8 @@ function guideOf(
   address: string,
   { title, detail }: { title: string; detail: string },
 ): string[] {
-  if (url === undefined) return [title, detail, 'The page is not published. Set a site at the reverse proxy, or publish a port.'].filter(Boolean);
+  if (url === undefined) return [title, detail, 'The page is not published. Set a proxy site, or publish a port.'].filter(Boolean);
   const tunnel = `From another machine: quarterdeck tunnel ${id}`;
-  const plain = speaks === 'vaultwarden' ? `Browsers allow the encryption of Vaultwarden only over https or on localhost. ${tunnel}` : tunnel;
+  const plain = speaks === 'vaultwarden' ? `Vaultwarden works in browsers only over https or on localhost. ${tunnel}` : tunnel;
   return [title, detail, `Open ${cleanLine(address)}`, url.startsWith('https://') ? '' : plain].filter(Boolean);
 }

@@ -68,7 +68,7 @@ async function documentPath(session: Session, entry: CatalogEntry, word: string 
     return (named.http?.path ?? '').replace(`<${inputName}>`, encodeURIComponent(given));
   }
   if (plain?.http) return plain.http.path;
-  throw new Fault('usage.component', `The catalog entry of ${entry.id} has no call for the discovery document.`, 'Add the call to its component.yaml.');
+  throw new Fault('usage.component', `The catalog entry of ${entry.id} has no discovery call.`, 'Add the call to its component.yaml.');
 }
 
 /** Sends the headers of the reverse proxy: products build addresses from them. */
@@ -174,7 +174,7 @@ async function fetchJson(host: Host, address: string, signal: AbortSignal): Prom
   const headers = { accept: 'application/json', host: url.host };
   const answer = await http.send({ method: 'GET', path: `${url.pathname}${url.search}`, headers }, signal);
   const refused = (why: string) => new Fault('failed.page', `${cleanLine(url.href)} returned ${why}.`, 'Check the address.');
-  if (answer.status !== 200 || !answer.whole) throw refused(`status ${answer.status}${answer.whole ? '' : ' with a response that is too large'}`);
+  if (answer.status !== 200 || !answer.whole) throw refused(`status ${answer.status}${answer.whole ? '' : ', response too large'}`);
   const document = parsedJson(answer.text);
   if (document === undefined) throw refused('a response that is not JSON');
   return document;

@@ -20,7 +20,7 @@ function issuerItem(issuer: string, address: string | undefined): CheckedItem {
   if (!issuer.startsWith('https://')) return item.blocked(`${shown} does not use https, so clients reject it`);
   if (/[?#]/.test(issuer)) return item.blocked(`${shown} has a query or a fragment, which is not allowed in an issuer URL`);
   if (address === undefined)
-    return item.warning(`${shown}; the component has no https site at the reverse proxy, so it is unknown whether clients can reach the issuer`);
+    return item.warning(`${shown}; the provider has no https site, so it is unknown whether clients can reach the issuer`);
   const expected = address.slice(0, -discoverySuffix.length);
   if (issuer === expected) return item.ok(shown);
   if (issuer.replace(/\/$/, '') === expected.replace(/\/$/, '')) return item.ok(shown);

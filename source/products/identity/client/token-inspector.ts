@@ -80,8 +80,7 @@ async function signatureItem(
     if (thrown instanceof errors.JWSSignatureVerificationFailed)
       return item.blocked(`invalid: the token was modified, or signed by another issuer${by}`);
     if (thrown instanceof errors.JWKSNoMatchingKey) return item.blocked(`signed with a key that the issuer does not list${by}`);
-    if (thrown instanceof errors.JWKSMultipleMatchingKeys)
-      return item.blocked('not verified: several keys of the issuer match the token');
+    if (thrown instanceof errors.JWKSMultipleMatchingKeys) return item.blocked('not verified: several keys of the issuer match the token');
     if (thrown instanceof errors.JOSEError) return item.blocked(cleanLine(thrown.message));
     throw thrown;
   }
