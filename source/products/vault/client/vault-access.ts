@@ -143,7 +143,7 @@ function loginOf(json: unknown): { token: string; accessor: string } {
   if (token !== '') return { token, accessor: cleanLine(textOf(auth['accessor'])) };
   throw vaultFault(
     'The server accepted the login but returned no token.',
-    'It may require a second factor, which only its own command supports.',
+    "The login may require a second factor, which only the server's own command supports.",
   );
 }
 
