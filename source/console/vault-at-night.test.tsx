@@ -140,7 +140,7 @@ test('u on one that opens itself: what that means, leaving, and opening it with 
   await screen.press('u');
   await screen.sees(
     'vault unseals automatically. Enter its recovery shares anyway',
-    'Quit, and restart it',
+    'Quit and restart the server',
     /unseals automatically \(static\)/,
   );
   expect(misfits(screen.frame(), small)).toEqual([]);

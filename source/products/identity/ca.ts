@@ -167,7 +167,7 @@ export const caInspect: Procedure = async (session, input, context) => {
 };
 
 function askWhich(session: Session, input: FlowInput): Promise<string> {
-  const [given] = wordsUpTo(1, input, { takes: 'One certificate at a time', remedy: 'Run it once for each.' });
+  const [given] = wordsUpTo(1, input, { takes: 'Inspect one certificate at a time', remedy: 'Run the command once for each.' });
   return unlessCancelled(session, 'No certificate was checked.', () =>
     argumentOrPrompt(session, {
       id: 'what',

@@ -14,7 +14,7 @@ export const firstAdmin: Procedure = async (session, input, context) => {
   const task = setupTasksLeft(component).find(({ page }) => page !== undefined);
   if (withPage.length === 0) {
     const message = `The catalog defines no page for creating the first account of ${id}.`;
-    throw new Fault('usage.setupTask', message, `See its setup tasks: quarterdeck status ${id}`);
+    throw new Fault('usage.setupTask', message, `To list the setup tasks: quarterdeck status ${id}`);
   }
   if (!task) return { message: `${id}: the setup task "${withPage[0]?.title ?? ''}" is done.`, data: { done: true } };
   const address = `${component.url?.replace(/\/$/, '') ?? ''}${task.page ?? ''}`;
@@ -27,7 +27,7 @@ export const firstAdmin: Procedure = async (session, input, context) => {
     session.show({ kind: 'text', text: line });
   const data = { address, done: false };
   if (task.by === 'observed') return { message: `${stays.message} Quarterdeck detects when the task is done.`, data };
-  if (!session.attended) return { message: `${stays.message} Then run: quarterdeck tasks ${id} ${task.id}`, data };
+  if (!session.attended) return { message: `${stays.message} When it is done, run: quarterdeck tasks ${id} ${task.id}`, data };
   const chosen = await unlessCancelled(session, stays, () =>
     session.ask.choice({
       id: 'done',

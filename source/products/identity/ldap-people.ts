@@ -143,7 +143,7 @@ async function askBindPassword(
 }
 
 async function askPerson(session: Session, input: FlowInput): Promise<Omit<NewPerson, 'dn'>> {
-  const [word] = wordsUpTo(1, input, { takes: 'Add one user at a time', remedy: 'Run it once for each.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Add one user at a time', remedy: 'Run the command once for each.' });
   const uid = await argumentOrPrompt(session, {
     ...{ id: 'user', label: 'Login name', given: word, check: uidProblem },
     ...{ code: 'usage.user', remedy: 'Use another name.' },

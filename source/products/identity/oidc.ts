@@ -17,7 +17,7 @@ import { checkDiscovery, checkKeys, discoverySuffix } from './client/oidc-provid
 import { claimRows, inspectToken, readToken } from './client/token-inspector.ts';
 
 export const oidcCheck: Procedure = async (session, input, context) => {
-  const [word] = wordsUpTo(1, input, { takes: 'One realm or application at a time', remedy: 'Run it once for each.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Check one realm or application at a time', remedy: 'Run it once for each.' });
   const { component, entry, api, target } = await apiComponentOf(session, input, context, { name: 'oidc', what: 'OIDC provider' });
   const path = await documentPath(session, entry, word);
   const endpoint = httpEndpointOf(target, api.port ?? 'web');
@@ -87,7 +87,7 @@ async function readBehindProxy(endpoint: HttpEndpoint, path: string, site: URL |
   throw new Fault(
     'failed.discovery',
     `${endpoint.shown} returned status ${status} without a JSON document for ${cleanLine(path)}.`,
-    'Check its log.',
+    'Check the log of the provider.',
   );
 }
 
@@ -153,7 +153,7 @@ async function trusted(session: Session, named: string | undefined): Promise<str
     help: 'The address is from the token itself, which anyone could have created. That server will see the request.',
     choices: [
       { value: 'no', label: 'No, do not verify the signature' },
-      { value: 'yes', label: 'Yes, I trust it', detail: `GET ${cleanLine(named)}${discoverySuffix}` },
+      { value: 'yes', label: 'Yes, fetch the keys', detail: `GET ${cleanLine(named)}${discoverySuffix}` },
     ],
     initial: 'no',
   });

@@ -130,7 +130,7 @@ function observeEtcd(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSo
 
 async function takeEtcd(checklist: ClusterChecklist, { name, nodeExec }: ReachedSource): Promise<void> {
   const tools = await findEtcdTools(nodeExec, checklist.session.signal);
-  if (!tools) throw new Fault('failed.snapshot', `etcdctl was found neither on ${name} nor in a running etcd container.`, etcdByHand(name));
+  if (!tools) throw new Fault('failed.snapshot', `No etcdctl was found on ${name} or in a running etcd container.`, etcdByHand(name));
   const commandsFor = (file: string) => snapshotCommands(tools, kubeadmEtcd, file);
   await takeFile(checklist, name, tools.folder, commandsFor, async (grant, file) => {
     const snapshot = await createSnapshot(grant, nodeExec, tools, kubeadmEtcd, file);

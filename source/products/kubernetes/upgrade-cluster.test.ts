@@ -200,9 +200,9 @@ describe('looking (R73)', () => {
     test.each([
       ['v1.31.2', 'ok', /^v1\.31\.2$/],
       ['v1.30.9', 'warning', /^kubectl v1\.30\.9 is too old for v1\.32\.4\.$/],
-      ['v1.33.1', 'warning', /^kubectl is v1\.33\.1, more than one minor version from the API server \(v1\.31\.6\)\.$/],
+      ['v1.33.1', 'warning', /^kubectl is v1\.33\.1, more than one minor version away from the API server \(v1\.31\.6\)\.$/],
       ['garbage', 'warning', /^kubectl on this host does not report its version$/],
-      ['v1.28.0', 'warning', /^kubectl is v1\.28\.0, more than one minor version from the API server \(v1\.31\.6\)\.$/],
+      ['v1.28.0', 'warning', /^kubectl is v1\.28\.0, more than one minor version away from the API server \(v1\.31\.6\)\.$/],
     ])('%s is judged: %s (R73)', async (gitVersion, state, summary) => {
       fixture.checker = (argv) =>
         argv[0] === 'kubectl' ? { exitCode: 0, stdout: JSON.stringify({ clientVersion: { gitVersion } }) } : undefined;

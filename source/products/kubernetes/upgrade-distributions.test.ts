@@ -106,7 +106,7 @@ describe('k3s with etcd (R73)', () => {
     await fixture.ask(path, { method: 'POST', body: JSON.stringify(plan([])) });
     expect(itemsOf((await fixture.run(['practice'], { to: '1.32.4', check: true })).data)['plans']).toMatchObject({
       state: 'warning',
-      summary: '1 plan of the system-upgrade-controller: k3s-agent',
+      summary: 'the system-upgrade-controller has 1 plan: k3s-agent',
       evidence: [expect.stringMatching(/default\/k3s-agent .*channels\/stable {2}2 at a time/)],
     });
     await fixture.ask(`${path}/k3s-agent`, { method: 'DELETE' });

@@ -27,7 +27,7 @@ export const vaultPolicies: Procedure = async (session, input, context) => {
   const text = await access.policy(name, session.signal);
   if (text === undefined) {
     const names = await access.policies(session.signal);
-    throw new Fault('usage.policy', `${component.id} has no policy "${cleanLine(name)}".`, `It has: ${names.map(cleanLine).join(', ')}.`);
+    throw new Fault('usage.policy', `${component.id} has no policy "${cleanLine(name)}".`, `Policies: ${names.map(cleanLine).join(', ')}.`);
   }
   session.show({ kind: 'text', text: text === '' ? '(empty: all permissions)' : text });
   return { message: `The policy ${cleanLine(name)} was shown.`, data: { name, policy: text } };

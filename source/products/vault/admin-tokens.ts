@@ -53,7 +53,7 @@ export const vaultAdmin: Procedure = async (session, input, context) => {
   const handout = { id: 'token', label: 'Admin token', value: made, whose: name };
   await handOutToken(vault, handout, 'The token was not delivered and will be revoked.');
   const facts = await new VaultAccess(endpoint, made).self(session.signal);
-  if (!facts) throw new Fault('failed.admin', 'The server rejects the token that it created.', 'Check its log.');
+  if (!facts) throw new Fault('failed.admin', 'The server rejects the token that it created.', 'Check the log of the server.');
   const detail = `quarterdeck vault revoke-root ${component.id} tests the new admin token first`;
   return {
     message: `Created and verified an admin token for ${name} on ${component.id} (${facts.policies.join(', ')}). It expires unless it is renewed every ${periodSeconds / 86_400} days.`,
@@ -202,7 +202,7 @@ async function handOutToken({ session, component, endpoint }: FlowVault, handout
   try {
     await deliverSecrets(session, [handout], {
       lost: () => lost,
-      detail: 'it is revoked',
+      detail: 'the token is revoked',
       left: (_, cause) =>
         new Fault(
           'interrupted.handout',

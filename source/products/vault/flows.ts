@@ -94,7 +94,7 @@ export const vaultFlows = [
         field: { meaning: 'reveal the value of this key', value: 'KEY' },
         version: { meaning: 'version to read (default: the newest)', value: 'N' },
         copy: { meaning: 'copy the value to the clipboard instead of showing it' },
-        plain: { meaning: 'print only the value, to a pipe' },
+        plain: { meaning: 'print only the value, for use in a pipe' },
       },
       load: async () => (await import('./vault-values.ts')).vaultRead,
     },
@@ -172,7 +172,7 @@ export const vaultFlows = [
       flags: {
         policy: { meaning: 'policy of the role; repeatable', value: 'NAME', repeats: true },
         copy: { meaning: 'copy the secret ID to the clipboard instead of showing it' },
-        plain: { meaning: 'print only the secret ID, to a pipe' },
+        plain: { meaning: 'print only the secret ID, for use in a pipe' },
       },
       load: async () => (await import('./access-control.ts')).vaultApprole,
     },

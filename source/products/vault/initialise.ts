@@ -45,7 +45,7 @@ export const initialise: Procedure = async (session, input, context) => {
   const root = { id: 'root', label: rootLabel, value: made.rootToken, whose: 'the administrator' };
   await deliverSecrets(session, [...handouts, root], {
     lost: (left) => `Not delivered yet: ${left.join(', ')}. They are not stored and cannot be shown again later.`,
-    detail: 'its data must then be removed to start again',
+    detail: 'the server data must then be removed to start again',
     left: (left, cause) =>
       new Fault(
         'failed.handout',

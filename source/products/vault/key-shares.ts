@@ -61,7 +61,7 @@ async function askShare<Result>(
     const share = await session.ask.secret({
       id: 'share',
       label: `Key share ${status.progress + 1} of ${status.required}`,
-      help: `${status.progress} of ${status.required} accepted. Sends PUT /v1/${ceremony.path}/update. A wrong share is detected only when all are entered.`,
+      help: `${status.progress} of ${status.required} accepted. Sends PUT /v1/${ceremony.path}/update. A wrong share is detected only after all required shares are entered.`,
       check: (text) => shareProblem(text, seal, given),
     });
     return share.trim();

@@ -17,9 +17,9 @@ export const seal: Procedure = async (session, input, context) => {
     title: `Seal ${component.id}`,
     request: 'PUT /v1/sys/seal',
     consequences: [
-      'Secrets cannot be read or written until it is unsealed.',
+      'Secrets cannot be read or written until the server is unsealed.',
       recoverySeal
-        ? `It stays sealed until it is restarted (auto-unseal, ${type}), or ${threshold} of the ${shares} recovery shares are entered.`
+        ? `The server stays sealed until it is restarted (auto-unseal, ${type}), or ${threshold} of the ${shares} recovery shares are entered.`
         : `Unsealing requires ${threshold} of the ${shares} key shares from their holders.`,
     ],
     done: async () => (await manager.seal(session.signal)).sealed,

@@ -115,7 +115,7 @@ async function askShare({ session, component, given, sent }: Attempt, status: Se
     const share = await session.ask.secret({
       id: 'share',
       label: `${recoverySeal ? 'Recovery' : 'Key'} share ${progress + 1} of ${threshold}`,
-      help: `${progress} of ${threshold} accepted, ${shares} exist. Sends PUT /v1/sys/unseal. A wrong share is detected only when all are entered.`,
+      help: `${progress} of ${threshold} accepted, ${shares} exist. Sends PUT /v1/sys/unseal. A wrong share is detected only after all required shares are entered.`,
       check: (text) => shareProblem(text, status, given),
     });
     return share.trim();
@@ -237,7 +237,7 @@ async function chooseRecovery(session: Session, { recoverySeal, migration, type 
     help: sentence,
     choices: [
       { value: 'shares', label: 'Enter recovery shares', detail: 'if it was sealed manually' },
-      { value: 'leave', label: 'Quit, and restart it', detail: `quarterdeck restart ${id}` },
+      { value: 'leave', label: 'Quit and restart the server', detail: `quarterdeck restart ${id}` },
     ],
     initial: 'leave',
     fresh: true,

@@ -90,7 +90,7 @@ async function keep({ session, context, component }: FlowVault, token: string, f
       ? 'It has all permissions and never expires: anyone with access to the stored secrets has full access. Prefer an admin token, and revoke the root token.'
       : 'It is stored with the other secrets; "vault logout" revokes and deletes it.',
     choices: [
-      { value: 'no', label: 'No', detail: 'you enter it again when needed' },
+      { value: 'no', label: 'No', detail: 'you enter the token again when needed' },
       { value: 'yes', label: 'Store', detail: lifeOf(facts) },
     ],
     initial: facts.isRoot ? 'no' : 'yes',

@@ -55,7 +55,8 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
       await session.note(revokedStep, facts.accessor);
     },
   });
-  if (await tokens.self(session.signal)) throw new Fault('failed.revoke', 'The server still accepts the token.', 'Check its log.');
+  if (await tokens.self(session.signal))
+    throw new Fault('failed.revoke', 'The server still accepts the token.', 'Check the log of the server.');
   if (other.token !== undefined && !(await new VaultAccess(endpoint, other.token).self(session.signal))) {
     throw new Fault(
       'failed.revoke',

@@ -58,7 +58,7 @@ async function beginRotation(
       label: shown
         ? `A rotation was interrupted after its new shares (${status.threshold} of ${status.shares}) were created`
         : `A rotation to ${status.threshold} of ${status.shares} shares is in progress, with ${status.progress} of ${status.required} entered`,
-      help: 'The current shares are valid until the new ones are verified. Others may be entering theirs now.',
+      help: 'The current shares are valid until the new ones are verified. Other holders may be entering theirs now.',
       choices: [
         shown
           ? {
@@ -139,7 +139,7 @@ async function giveOut({ session, component: { id } }: FlowVault, rotation: Shar
           : new Fault(
               'interrupted.handout',
               `The previous shares of ${id} stay valid, because not all new shares were delivered.`,
-              'Destroy new shares that were written down. Rotate again when all holders are available.',
+              'Destroy the new shares that were written down. Rotate again when all holders are available.',
               { cause },
             ),
     });

@@ -117,7 +117,7 @@ export const vaultRestore: Procedure = async (session, input, context) => {
   const state = sealed
     ? ` It is sealed: ${threshold} of the ${shares} key shares of the snapshot unseal it. If it reports that it cannot set up the key, restart it first.`
     : ' It is unsealed.';
-  const login = isKnown === false ? ' The token used is not in the snapshot: log in again.' : '';
+  const login = isKnown === false ? ' The token that was used is not in the snapshot. Log in again.' : '';
   const unseal = {
     id: 'unseal',
     title: 'Unseal the server with the shares of the snapshot',

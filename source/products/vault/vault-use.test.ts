@@ -207,7 +207,7 @@ describe('policies and programs', () => {
     await fixture.run('vault-policies', shown, { words: ['reader'] });
     expect(shown.texts().join('\n')).toContain('capabilities = ["read", "list"]');
     expect((await fixture.run('vault-policy', new Holders(token()), { words: ['reader'], options: { remove: true } })).message).toContain(
-      'removed',
+      'Removed',
     );
     await expect(fixture.run('vault-policies', new Holders(token()), { words: ['reader'] })).rejects.toMatchObject({
       code: 'usage.policy',

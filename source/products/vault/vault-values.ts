@@ -66,7 +66,7 @@ export const vaultRead: Procedure = async (session, input, context) => {
   }
   if (entry.gone) {
     const what = entry.gone === 'destroyed' ? 'was permanently destroyed' : 'was deleted; "vault undelete" restores it';
-    const message = `Version ${entry.version} of ${shown} ${what}. To read an older version: --version N`;
+    const message = `Version ${entry.version} of ${shown} ${what}. To read an older version, pass --version N.`;
     return { message, data: { version: entry.version, gone: entry.gone } };
   }
   const keys = Object.keys(entry.values);
@@ -107,7 +107,7 @@ async function chooseField(session: Session, { options }: FlowInput, path: strin
   const written = optionOf({ options }, 'field');
   if (written !== undefined) {
     if (keys.includes(written)) return written;
-    throw new Fault('usage.field', `${path} has no key "${cleanLine(written)}".`, `It has: ${keys.map(cleanLine).join(', ')}.`);
+    throw new Fault('usage.field', `${path} has no key "${cleanLine(written)}".`, `Keys: ${keys.map(cleanLine).join(', ')}.`);
   }
   if (!session.attended || keys.length === 0 || session.readOnly || session.dryRun) return undefined;
   const chosen = await session.ask.choice({
@@ -208,14 +208,14 @@ async function keysOf(session: Session, { words }: FlowInput): Promise<readonly 
     throw new Fault(
       'usage.words',
       'Values are not accepted on the command line, where other programs can see them.',
-      `Pass only the keys; their values are prompted for. If the value was a secret, replace it, because the shell may have saved it.`,
+      `Pass only the keys; you are prompted for the values. If the value was a secret, replace it, because the shell may have saved it.`,
     );
   }
   if (given.length > 0) return [...new Set(given)];
   const typed = await session.ask.text({
     id: 'keys',
     label: 'Keys',
-    help: 'Names separated by spaces; their values are prompted for, masked. Other keys of the path are kept.',
+    help: 'Names separated by spaces. You are then prompted for their values. Other keys of the path are kept.',
     check: (text) => (namesIn(text).length === 0 ? 'Enter at least one key, such as password.' : undefined),
   });
   return namesIn(typed);

@@ -148,7 +148,7 @@ export async function signRequest(
       `The password of the provisioner "${provisioner}" differs from the password of the CA keys.`,
       `Recreate the provisioner in the container: run "step ca provisioner remove ${provisioner}", then "step ca provisioner add ${provisioner} --type JWK --create --password-file ${home}/secrets/password", and restart the container.`,
     );
-  throw failed(`The CA did not sign the request: ${words || `exit code ${exitCode}`}.`, 'Check its log.');
+  throw failed(`The CA did not sign the request: ${words || `exit code ${exitCode}`}.`, 'Check the log of the CA.');
 }
 
 function reasonIn(output: string): string {

@@ -70,7 +70,7 @@ export class Directory {
   }
 
   async people(base: string) {
-    const { searchEntries } = await this.#run('list its users', () =>
+    const { searchEntries } = await this.#run('list the users', () =>
       this.client.search(base, {
         scope: 'sub',
         filter: '(|(objectClass=inetOrgPerson)(objectClass=person))',
@@ -127,7 +127,7 @@ export class Directory {
       if (known) throw new Fault('refused.directory', `${refused}: ${known.why}.`, known.remedy, { cause: thrown });
       const words = cleanLine(messageOf(thrown)).replace(/\s*Code: 0x[0-9a-f]+$/i, '');
       const message = `${refused}: ${words.replace(/\.$/, '') || 'no reason reported'}.`;
-      throw new Fault('failed.directory', message, 'Check its log.', { cause: thrown });
+      throw new Fault('failed.directory', message, 'Check the log of the directory.', { cause: thrown });
     }
   }
 }

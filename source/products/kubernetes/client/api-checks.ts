@@ -182,7 +182,7 @@ export async function checkUpgradePlans(api: ClusterApi, signal: AbortSignal): P
   const busy = plans.flatMap(({ status }) => status?.applying ?? []);
   const names = plans.map(({ metadata }) => metadata.name).join(', ');
   return (busy.length > 0 ? blocked : warning)(
-    `${countText(plans.length, 'plan')} of the system-upgrade-controller: ${names}${busy.length > 0 ? `; upgrading ${busy.join(', ')}` : ''}`,
+    `the system-upgrade-controller has ${countText(plans.length, 'plan')}: ${names}${busy.length > 0 ? `; upgrading ${busy.join(', ')}` : ''}`,
     'The controller would upgrade the same nodes in parallel. Delete its plans first, or let it do the upgrade.',
     evidence,
   );

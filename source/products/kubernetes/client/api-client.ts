@@ -137,7 +137,7 @@ function jsonOf<T>({ text }: HttpAnswer): T {
   const json = parsedJson(text);
   if (json !== undefined) return json as T;
   const remedy = 'Check the cluster address. A proxy may be responding instead of the cluster.';
-  throw new Fault('failed.cluster', 'The response of the cluster is not JSON.', remedy);
+  throw new Fault('failed.cluster', 'The response from the cluster is not JSON.', remedy);
 }
 
 interface ApiStatus {
@@ -180,13 +180,13 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
       return new Fault(
         'unreachable.apiGroup',
         `This part of the API is unavailable (503): ${what}.`,
-        'The API service behind it is not ready. Check: kubectl get apiservices',
+        'The API service is not ready. Check: kubectl get apiservices',
       );
     default:
       return new Fault(
         'failed.cluster',
         `The cluster refuses ${what}: ${words} (${answer.status}).`,
-        'Check the events of the cluster and the log of the API server.',
+        'Check the cluster events and the log of the API server.',
       );
   }
 }
@@ -194,7 +194,7 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
 function missingRight(words: string): Fault {
   const [, user = '', verb = '', resource, group = '', path] = forbidden.exec(words) ?? [];
   if (resource === undefined && path === undefined) {
-    return new Fault('refused.right', `Permission denied: ${words}`, 'Contact the administrator of the cluster.');
+    return new Fault('refused.right', `Permission denied: ${words}`, 'Contact the cluster administrator.');
   }
   const full = group === '' ? (resource ?? path) : resource?.replace(/(?=\/|$)/, `.${group}`);
   const rule = resource === undefined ? `--non-resource-url=${path}` : `--resource=${full}`;

@@ -50,7 +50,7 @@ export function skewProblems({ apiServers, nodes, controllers, planes, distribut
 /** Returns why a kubectl of this release must not be used, in one sentence; undefined if it is supported (one minor either way). */
 export function kubectlProblem(kubectl: Release, apiServers: readonly Release[]): string | undefined {
   const remote = apiServers.find(({ minor }) => Math.abs(minor - kubectl.minor) > kubectlApart);
-  return remote && `kubectl is ${kubectl.text}, more than one minor version from the API server (${remote.text}).`;
+  return remote && `kubectl is ${kubectl.text}, more than one minor version away from the API server (${remote.text}).`;
 }
 
 /** Returns a text such as `1.31 -> 1.32 -> 1.33`. */

@@ -56,7 +56,7 @@ export abstract class Ceremony<Result> {
     if (/already been provided|valid hex or base64|must be specified|shorter than minimum|longer than maximum/i.test(words))
       return { kind: 'refused', words };
     if (now.progress === 0) return { kind: 'dropped', words };
-    throw vaultFault(`The server rejected the share: ${cleanLine(words) || `status ${status}`}.`, 'Check its log.');
+    throw vaultFault(`The server rejected the share: ${cleanLine(words) || `status ${status}`}.`, 'Check the log of the server.');
   }
 
   /** Newer releases require the nonce of the attempt. */
@@ -82,7 +82,7 @@ export class ShareRotation extends Ceremony<NewShares> {
   async start(grant: Grant, { shares, threshold }: { shares: number; threshold: number }): Promise<CeremonyStatus> {
     const body = { secret_shares: shares, secret_threshold: threshold, require_verification: true };
     // The older calls may answer without a body.
-    await this.api.call('PUT', this.attempt, 'start the rotation of its key shares', grant.signal, body);
+    await this.api.call('PUT', this.attempt, 'start the rotation of the key shares', grant.signal, body);
     return this.status(grant.signal);
   }
 

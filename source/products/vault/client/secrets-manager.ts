@@ -72,7 +72,7 @@ export class SecretsManager extends VaultApi {
     }
     if (answer.status !== 200) {
       const words = answer.words || `it responded with status ${answer.status}`;
-      throw new Fault('failed.initialise', `The server was not initialised: ${words}.`, 'Check its log.');
+      throw new Fault('failed.initialise', `The server was not initialised: ${words}.`, 'Check the log of the server.');
     }
     const body = objectOf(answer.json) ?? {};
     const made = textsIn(body, names.made);
@@ -123,7 +123,7 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
 function refusedSeal({ status, words }: VaultAnswer, what: string): Fault {
   if (status === 403) return failed(`The token is not permitted to ${what}.`, 'Use a token whose policy has sudo on sys/seal.');
   if (/not initialized/i.test(words)) return failed('The server is not initialised and has no shares yet.', 'Initialise the server first.');
-  return failed(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check its log.');
+  return failed(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check the log of the server.');
 }
 
 function failed(message: string, remedy: string): Fault {

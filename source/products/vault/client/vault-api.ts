@@ -128,7 +128,7 @@ export function vaultRefusal({ status, words }: Pick<VaultAnswer, 'status' | 'wo
     );
   if (status === 429) return vaultFault(`The server did not ${what}, because it temporarily rejects requests.`, 'Try again in a moment.');
   if (/standby/i.test(words)) return vaultFault(`The server did not ${what}, because it is a standby node.`, 'Use the active node.');
-  return vaultFault(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check its log.');
+  return vaultFault(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check the log of the server.');
 }
 
 export function vaultFault(message: string, remedy: string, code: FaultCode = 'failed.vault'): Fault {

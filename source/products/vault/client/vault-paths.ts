@@ -24,7 +24,7 @@ export type PathVersion = NonNullable<ReturnType<typeof versionOf>>;
 /** Reads and writes `secret/apps/x` in key-value engines of either version. Throws the faults of `VaultApi`, and `failed.vault`. */
 export class VaultPaths extends VaultApi {
   async engines(signal: AbortSignal): Promise<readonly Engine[]> {
-    const data = await this.call('GET', 'sys/internal/ui/mounts', 'list its engines', signal);
+    const data = await this.call('GET', 'sys/internal/ui/mounts', 'list the engines', signal);
     return Object.entries(objectOf(data['secret']) ?? {})
       .flatMap(([mount, reported]) => engineAt(mount, objectOf(reported)) ?? [])
       .sort((one, other) => (one.mount < other.mount ? -1 : 1));
