@@ -225,7 +225,7 @@ test('through the palette: log in and keep it, write a value typed twice, delete
   await screen.sees('the token is stored');
   await screen.press('esc');
 
-  await choose('write a path', 'Write a path of the secrets manager');
+  await choose('write a path', 'Write a path in the secrets manager');
   await screen.sees('Path');
   await screen.press('ctrl+u');
   await screen.give('secret/apps/web');

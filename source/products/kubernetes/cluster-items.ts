@@ -106,7 +106,7 @@ export async function observe(checklist: ClusterChecklist): Promise<void> {
 
 const ownCertificates = (distribution: Distribution) =>
   distribution.isOneProgram
-    ? `${distribution.name} renews certificates that are about to expire when it is restarted`
+    ? `${distribution.name} renews expiring certificates when it is restarted`
     : 'not applicable: only kubeadm certificates are checked';
 
 /** If the counters may not be read and no program checked the deployed objects, nothing was checked (R73). */

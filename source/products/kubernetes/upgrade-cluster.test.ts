@@ -433,9 +433,9 @@ describe('looking (R73)', () => {
       });
       expect(items['checker']).toMatchObject({
         state: 'blocked',
-        summary: 'pluto found API versions that 1.32 removes',
+        summary: 'pluto found APIs that 1.32 removes',
         evidence: [
-          'pluto found API versions that 1.32 removes',
+          'pluto found APIs that 1.32 removes',
           'catch-all: FlowSchema flowcontrol.apiserver.k8s.io/v1beta3, removed in 1.32; use flowcontrol.apiserver.k8s.io/v1',
         ],
       });

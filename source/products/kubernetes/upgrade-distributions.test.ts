@@ -76,7 +76,7 @@ describe('k3s with etcd (R73)', () => {
     });
     expect(items['certificates']).toMatchObject({
       state: 'skipped',
-      summary: expect.stringMatching(/renews certificates that are about to expire/),
+      summary: expect.stringMatching(/renews expiring certificates/),
     });
     const acts = (await fixture.audited()).filter(({ phase }) => phase === 'after').map(({ act }) => act ?? '');
     expect(acts.filter((act) => /cp-/.test(act))).toEqual([]);

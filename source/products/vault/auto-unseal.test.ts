@@ -29,7 +29,7 @@ describe('a secrets manager that opens itself', () => {
     );
     await expect(fixture.run('unseal', new Holders({ recovery: 'leave' }), {}, 'sealed')).rejects.toMatchObject({
       code: 'interrupted.cancelled',
-      remedy: expect.stringMatching(/^Restart it: quarterdeck restart vault.*\(static\) may be unreachable/),
+      remedy: expect.stringMatching(/^Restart vault: quarterdeck restart vault.*\(static\) may be unreachable/),
     });
     await fixture.server.restart();
     expect((await fixture.run('unseal', new Holders(), {}, 'healthy')).message).toBe('vault is already unsealed.');

@@ -26,7 +26,7 @@ export const unseal: Procedure = async (session, input, context) => {
     throw new Fault(
       'refused.notInitialised',
       `${component.id} is not initialised and has no key shares yet.`,
-      'Initialise the server first, which creates the shares and shows them once.',
+      `To create the shares: quarterdeck init ${component.id}`,
     );
   }
   if (!first.sealed) return { message: `${component.id} is already unsealed.`, data: dataOf(first) };
@@ -246,6 +246,6 @@ async function chooseRecovery(session: Session, { recoverySeal, migration, type 
   throw new Fault(
     'interrupted.cancelled',
     `${id} is still sealed; no share was entered.`,
-    `Restart it: quarterdeck restart ${id}. If ${id} stays sealed, its auto-unseal service (${type}) may be unreachable; check the log.`,
+    `Restart ${id}: quarterdeck restart ${id}. If it stays sealed, its auto-unseal service (${type}) may be unreachable; check the log.`,
   );
 }

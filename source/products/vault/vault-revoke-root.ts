@@ -55,8 +55,7 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
       await session.note(revokedStep, facts.accessor);
     },
   });
-  if (await tokens.self(session.signal))
-    throw new Fault('failed.revoke', 'The server still accepts the token.', 'Check the log of the server.');
+  if (await tokens.self(session.signal)) throw new Fault('failed.revoke', 'The server still accepts the token.', 'Check the server log.');
   if (other.token !== undefined && !(await new VaultAccess(endpoint, other.token).self(session.signal))) {
     throw new Fault(
       'failed.revoke',

@@ -117,7 +117,7 @@ export async function readCertificates({ engine, container }: CertificateAuthori
   };
   const [roots, chain] = await Promise.all([read('root_ca.crt'), read('intermediate_ca.crt')]);
   if (roots.length > 0) return { roots, chain };
-  throw failed('The CA has no root certificate yet.', 'The CA creates it when it starts for the first time. Check the log of the CA.');
+  throw failed('The CA has no root certificate yet.', 'The CA creates the certificate when it first starts. Check the log of the CA.');
 }
 
 /** Returns the certificate with its chain, in PEM. Throws `failed.authority`. */

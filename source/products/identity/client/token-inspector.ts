@@ -23,14 +23,14 @@ const sensitive = /passw|secret|private|credit|iban|ssn|social_security|api_?key
 export async function readToken(token: string): Promise<{ header: ProtectedHeaderParameters; claims: JWTPayload }> {
   const { decodeJwt, decodeProtectedHeader } = await import('jose');
   const parts = token.split('.').length;
-  if (parts === 5) throw notToken('It is encrypted (five parts), so only its recipient can read it.');
+  if (parts === 5) throw notToken('The token is encrypted (five parts), so only its recipient can read it.');
   if (parts !== 3) throw notToken('A signed token has three parts separated by dots.');
   const texts = token.split('.').map((one) => Buffer.from(one, 'base64url').toString('utf8'));
   if (texts.some(isTooDeep)) throw notToken(nestingProblem);
   try {
     return { header: decodeProtectedHeader(token), claims: decodeJwt(token) };
   } catch {
-    throw notToken('Its parts are not JSON encoded as base64url, so it is truncated or of another type.');
+    throw notToken('The parts are not JSON encoded as base64url, so the token is truncated or of another type.');
   }
 }
 
@@ -174,5 +174,5 @@ function dateText(seconds: number): string {
 }
 
 function notToken(why: string): Fault {
-  return new Fault('usage.token', `Not a JSON Web Token (JWT). ${why}`, 'Copy the token again, without "Bearer".');
+  return new Fault('usage.token', `Cannot read the JSON Web Token (JWT). ${why}`, 'Copy the token again, without "Bearer".');
 }

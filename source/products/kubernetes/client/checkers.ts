@@ -36,7 +36,7 @@ export function judgeChecker(checker: Checker, { exitCode, stdout, stderr }: Nod
   const evidence = found.map(({ text }) => text);
   const gone = found.filter((each) => each.gone);
   if (gone.length > 0)
-    return blocked(`${checker} found API versions that 1.${targetMinor} removes`, 'Deploy the objects with newer versions.', evidence);
+    return blocked(`${checker} found APIs that 1.${targetMinor} removes`, 'Deploy the objects with newer API versions.', evidence);
   if (found.length > 0) return warning(`${checker} found deprecated API versions that 1.${targetMinor} still serves`, undefined, evidence);
   if (checker === 'kubent' && targetMinor > kubentKnows)
     return warning(`kubent found nothing, but knows only versions up to 1.${kubentKnows}`);
@@ -81,6 +81,6 @@ export async function blindSpots(api: ClusterApi, signal: AbortSignal): Promise<
 export function limitedToVisible(result: CheckResult, blind: readonly string[]): CheckResult {
   if (blind.length === 0) return result;
   const summary = `${result.summary}, but the result is incomplete: ${blind.join(', ')}`;
-  const advice = 'The checker skips resources that it cannot list. Check again as a user who can list all, once all APIs are available.';
+  const advice = 'The checker skips resources that it cannot list. Check again as a user who can list them, once all APIs are available.';
   return { ...warning(summary, advice, result.evidence), unseen: true };
 }

@@ -121,7 +121,7 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
 }
 
 function refusedSeal({ status, words }: VaultAnswer, what: string): Fault {
-  if (status === 403) return failed(`The token is not permitted to ${what}.`, 'Use a token whose policy has sudo on sys/seal.');
+  if (status === 403) return failed('The token is not permitted to seal the server.', 'Use a token whose policy has sudo on sys/seal.');
   if (/not initialized/i.test(words)) return failed('The server is not initialised and has no shares yet.', 'Initialise the server first.');
   return failed(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check the log of the server.');
 }

@@ -104,7 +104,7 @@ export async function withProtocol(endpoint: HttpEndpoint, signal: AbortSignal):
 export function vaultEndpointAt(host: Host, address: string): HttpEndpoint {
   const found = httpEndpointAt(host, address);
   if (!found || found.url.search || found.url.hash) {
-    throw new Fault('usage.address', 'Not the URL of a secrets manager.', 'For example: https://vault.lan or http://127.0.0.1:8200');
+    throw new Fault('usage.address', 'The address must be an http or https URL.', 'For example: https://vault.lan');
   }
   return { ...found, basePath: found.url.pathname.replace(/\/$/, '') };
 }
