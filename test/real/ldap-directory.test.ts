@@ -114,7 +114,7 @@ access to * by users read by anonymous auth
 
   test('gone on with: what is there already is not done again', async () => {
     const { message } = await add('ida');
-    expect(message).toMatch(/the login works/);
+    expect(message).toMatch(/verified the login/);
     expect((await fixture.audited()).filter(({ outcome }) => outcome === 'already').length).toBe(2);
   });
 
@@ -148,7 +148,7 @@ access to * by users read by anonymous auth
     fixture.resume = undefined;
     expect(acts).toEqual(['add guest', 'password guest']);
     expect(tries.filter(({ problem }) => problem !== undefined)).toEqual([]);
-    for (const { said } of tries) expect(said).toMatch(/the login works\.$/);
+    for (const { said } of tries) expect(said).toMatch(/verified the login\.$/);
   });
 
   test('they are listed, for who may look', async () => {
