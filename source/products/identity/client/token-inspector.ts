@@ -136,7 +136,7 @@ const meanings: Readonly<Record<string, string>> = {
   exp: 'valid until',
   nbf: 'valid from',
   iat: 'issued at',
-  jti: 'token ID',
+  jti: 'unique ID of the token',
   azp: 'client that requested it',
   client_id: 'client that requested it',
   scope: 'permissions',

@@ -152,7 +152,7 @@ export async function checkCertificates(nodeExec: NodeExec, signal: AbortSignal)
   if (soon.length > 0)
     return warning(
       `expiring soon: ${soon.map(({ name, days }) => `${name} (${countText(days, 'day')})`).join(', ')}`,
-      '"kubeadm upgrade apply" renews the certificates, unless --certificate-renewal=false is set.',
+      'kubeadm upgrade apply renews the certificates, unless --certificate-renewal=false is set.',
       evidence,
     );
   const next = countText(Math.min(...found.map(({ days }) => days)), 'day');
