@@ -45,12 +45,12 @@ test.each(sizes)('a page whose end nobody can see is asked about at $columns x $
   await screen.sees('password', 'Open http://127.0.0.1:8090/', 'Later');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
-  await screen.sees('To do at http://127.0.0.1:8090/');
+  await screen.sees('Still to do at http://127.0.0.1:8090/');
   await screen.press('esc');
   await findFlow(screen, 'first account', 'Create the first account');
   await screen.sees('Done');
   await screen.press('down', 'enter');
-  await screen.sees('To do at http://127.0.0.1:8090/');
+  await screen.sees('Still to do at http://127.0.0.1:8090/');
 });
 
 test.each(sizes)('signups: asked about the account first, and looked at as a change, at $columns x $rows (R20)', async (size) => {
@@ -105,7 +105,7 @@ test.each(sizes)(
     const screen = await open(size, vault);
     const inspect = async (token: string) => {
       await findFlow(screen, 'inspect token', 'Inspect a token');
-      await screen.sees('The token', /not sent and not +┃.*\n.*┃ +stored\./);
+      await screen.sees('Token', 'Three parts separated by dots. The token is checked locally');
       await screen.paste(token);
       await screen.misses(token.slice(0, 20));
       await screen.press('enter');
@@ -116,7 +116,7 @@ test.each(sizes)(
         .sign(new TextEncoder().encode('a secret for this test alone'));
     const soonS = Math.floor(Date.now() / 1000) + 3600;
     await inspect(await signed(soonS));
-    await screen.sees('mara', /but its signature was not verified: do +(?:┃.*\n.*┃ +)?not trust it yet\./);
+    await screen.sees('mara', 'No problems were found, but the signature was not verified.');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('esc');
     await inspect(await signed(1_000_000_000));
@@ -128,7 +128,7 @@ test.each(sizes)(
     await screen.sees('Do not trust this token', 'none');
     await screen.press('esc');
     await findFlow(screen, 'inspect token', 'Inspect a token');
-    await screen.sees('The token');
+    await screen.sees('Token');
     await screen.press('esc');
     await screen.sees('No token was checked.');
   },
@@ -137,7 +137,7 @@ test.each(sizes)(
 test('Esc while somebody is added to the directory says that nobody was', async () => {
   const screen = await open(narrow, 'ldap-directory');
   await findFlow(screen, 'add user directory', 'Add a user to the directory');
-  await screen.sees('Name to log in with', 'quarterdeck ldap add ldap-directory');
+  await screen.sees('Login name', 'quarterdeck ldap add ldap-directory');
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.press('esc');
   await screen.sees('No user was added to ldap-directory.');
@@ -149,7 +149,7 @@ test('a provider that is stopped is said to be stopped; once it runs, its discov
   await stopped.press(':');
   await stopped.sees('Find');
   await stopped.type('oidc check');
-  await stopped.sees('Check the OIDC discovery: idp-enterprise', 'not available: s');
+  await stopped.sees('Check OIDC discovery: idp-enterprise', 'not available: s');
   await stopped.press('esc');
   await fixture.run('start', provider);
   // Keycloak takes eleven seconds to start, as the real one does.
@@ -163,14 +163,14 @@ test('a provider that is stopped is said to be stopped; once it runs, its discov
   );
   for (const size of sizes) {
     const screen = await open(size, provider);
-    await findFlow(screen, 'oidc check', 'Check the OIDC discovery');
+    await findFlow(screen, 'oidc check', 'Check OIDC discovery');
     await screen.sees('Flows');
     await screen.press('pageup', 'pageup');
     await screen.sees('Issuer', 'https://id.home.example.org', 'quarterdeck oidc check idp-enterprise --practice');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('pagedown', 'pagedown');
     // The implicit flow is enabled in Keycloak by default.
-    await screen.sees('Keys', 'RSA practice-signing', 'The OIDC discovery of idp-enterprise works, with warnings');
+    await screen.sees('Keys', 'RSA practice-signing', 'The OIDC discovery document of idp-enterprise is valid');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('esc');
   }
@@ -184,5 +184,5 @@ test('Esc at the password of the directory says that nobody is listed', async ()
   await screen.type('not shown');
   expect(screen.frame()).not.toContain('not shown');
   await screen.press('esc');
-  await screen.sees('Not logged in; nothing was listed.');
+  await screen.sees('Not logged in; no users were listed.');
 });

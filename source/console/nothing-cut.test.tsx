@@ -56,7 +56,7 @@ test('the palette: what the highlighted command does', async () => {
   const harness = await openHarness({ size });
   await harness.press(':');
   await harness.type('walk upgrade');
-  await seesWords(harness, 'Progress is saved, so that anyone can resume it.');
+  await seesWords(harness, 'Progress is saved, so anyone can resume.');
 });
 
 test('a choice: its explanation', async () => {

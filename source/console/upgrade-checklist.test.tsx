@@ -40,7 +40,7 @@ const skip = ['webhooks=off for the night', 'deprecated=our own controller is mo
 describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout: 120_000 }, () => {
   test('kubeadm: where it is, the release, what is in the way skipped for reasons, a snapshot, then all nodes', async () => {
     const { screen } = await openChecklist({});
-    await screen.sees('Current state', 'API server', 'kubeadm', 'Target release', 'v1.32.3', 'quarterdeck upgrade', /PgDn {2}\d+ of \d+/);
+    await screen.sees('Current state', 'API server', 'kubeadm', 'Target version', 'v1.32.3', 'quarterdeck upgrade', /PgDn {2}\d+ of \d+/);
     expect(misfits(screen.frame(), size)).toEqual([]);
     // A version that skips a minor is refused.
     await screen.send('\x15');
@@ -70,9 +70,9 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     await screen.sees('Upgrade the control plane on cp-1 to v1.32.4', 'The only way back from v1.32.4 is to restore etcd', 'y yes');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('y');
-    await screen.sees('Drain worker-2', /loses its data in emptyDir/);
+    await screen.sees('Drain worker-2', /loses its emptyDir data/);
     await screen.press('y');
-    await screen.sees('practice is at v1.32.4: the control plane and 4 nodes.');
+    await screen.sees('The control plane and 4 nodes of practice run v1.32.4.');
     expect(Object.values(await fixture.nodes())).toEqual(Array.from({ length: 4 }, () => ({ kubelet: 'v1.32.4', cordoned: false })));
   });
 
@@ -124,7 +124,7 @@ describe('the upgrade of a cluster in the console, at 80 x 24 (R73)', { timeout:
     await screen.sees('Upgrade Kubernetes on all nodes to v1.32.4', 'upgrade-k8s --to 1.32.4', 'y yes');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('y');
-    await screen.sees('practice is at v1.32.4: the control plane and 4 nodes.');
+    await screen.sees('The control plane and 4 nodes of practice run v1.32.4.');
   });
 });
 

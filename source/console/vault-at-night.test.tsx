@@ -140,7 +140,7 @@ test('u on one that opens itself: what that means, leaving, and opening it with 
   await screen.press('u');
   await screen.sees(
     'vault unseals automatically. Enter its recovery shares anyway',
-    'Quit, and restart it',
+    'Quit and restart the server',
     /unseals automatically \(static\)/,
   );
   expect(misfits(screen.frame(), small)).toEqual([]);
@@ -165,7 +165,7 @@ test('u on a new one: a holder at a time, what is shown is gone with its questio
   await screen.give('2');
   await screen.sees('Number of shares required to unseal');
   await screen.press('enter');
-  await screen.sees('Create 2 key shares, of which 2 unseal it');
+  await screen.sees('Create 2 key shares, 2 of which unseal the server');
   await screen.press('enter');
   const shown: string[] = [];
   for (const [label, form] of [
@@ -194,7 +194,7 @@ test('u on a new one: a holder at a time, what is shown is gone with its questio
     }
     await screen.give(value);
   }
-  await screen.sees('every share was delivered to its holder');
+  await screen.sees('delivered every share to its holder');
   for (const one of shown) expect(screen.frame()).not.toContain(one);
   for (const key of shown.slice(0, 2)) await fixture.ask('PUT', 'sys/unseal', { key });
   expect(await status()).toMatchObject({ sealed: false, t: 2, n: 2 });
@@ -225,7 +225,7 @@ test('through the palette: log in and keep it, write a value typed twice, delete
   await screen.sees('the token is stored');
   await screen.press('esc');
 
-  await choose('write a path', 'Write a path of the secrets manager');
+  await choose('write a path', 'Write a path in the secrets manager');
   await screen.sees('Path');
   await screen.press('ctrl+u');
   await screen.give('secret/apps/web');
@@ -243,14 +243,14 @@ test('through the palette: log in and keep it, write a value typed twice, delete
   await screen.sees('Wrote secret/apps/web, version 1.');
   await screen.press('esc');
 
-  await choose('delete a path', 'Delete a path of the secrets manager');
+  await choose('delete a path', 'Delete a path in the secrets manager');
   await screen.sees('Token for vault');
   await screen.press('enter');
-  await screen.sees('Version 1 of secret/apps/web is deleted.');
+  await screen.sees('Deleted version 1 of secret/apps/web.');
   await screen.press('esc');
   await choose('restore a deleted path', 'Restore a deleted path');
   await screen.sees('Token for vault');
   await screen.press('enter');
-  await screen.sees('Version 1 of secret/apps/web is restored.');
+  await screen.sees('Restored version 1 of secret/apps/web.');
   for (const one of [fixture.token, 'a-password-for-the-web']) expect(screen.seen()).not.toContain(one);
 });

@@ -181,7 +181,7 @@ describeUnless(findServer('kube-apiserver').missing ?? missingEtcd(), 'a real AP
     await admin.list('/api/v1/componentstatuses', signal);
     expect(await checkDeprecated(admin, 35, signal)).toMatchObject({
       state: 'warning',
-      summary: expect.stringMatching(/componentstatuses of v1, requested \d+ times?/),
+      summary: expect.stringMatching(/componentstatuses \(v1\), requested \d+ times?/),
     });
   });
 
@@ -248,7 +248,9 @@ describeUnless(findServer('kube-apiserver').missing ?? missingEtcd(), 'a real AP
     expect((await planDrain(admin, 'worker-1', signal)).evicted).toHaveLength(3);
     await expect(drainNode(grant, admin, 'worker-1', () => {}, { everyMs: 50, againMs: 100, stalledMs: 20_000 })).rejects.toMatchObject({
       code: 'failed.drain',
-      message: expect.stringMatching(/^worker-1 stays cordoned: 2 pods cannot be moved\..*default\/kept: The disruption budget kept/),
+      message: expect.stringMatching(
+        /^worker-1 stays cordoned because 2 pods cannot be moved\..*default\/kept: The disruption budget kept/,
+      ),
     });
     const left = (await planDrain(admin, 'worker-1', signal)).evicted;
     expect(left.map(podName).sort()).toEqual(['default/claimed', 'default/kept']);

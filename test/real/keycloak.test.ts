@@ -77,7 +77,7 @@ describeUnless(missing, 'a real Keycloak', () => {
 
   test('its discovery is right behind a site of the reverse proxy, and what is worth a look is told (R37, R44)', async () => {
     const { message, data } = await check('https://id.home.example.org');
-    expect(message).toMatch(/^The OIDC discovery of idp-enterprise works, with warnings: flows\.$/);
+    expect(message).toMatch(/^The OIDC discovery document of idp-enterprise is valid, with warnings: flows\.$/);
     expect(data).toMatchObject({
       path: '/realms/master/.well-known/openid-configuration',
       issuer: 'https://id.home.example.org/realms/master',
@@ -99,7 +99,7 @@ describeUnless(missing, 'a real Keycloak', () => {
     });
     await expect(check('https://id.home.example.org', ['nowhere'])).rejects.toMatchObject({
       code: 'failed.discovery',
-      message: 'Nothing found at /realms/nowhere/.well-known/openid-configuration.',
+      message: 'No discovery document found at /realms/nowhere/.well-known/openid-configuration.',
     });
   });
 

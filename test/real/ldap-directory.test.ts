@@ -103,7 +103,7 @@ access to * by users read by anonymous auth
 
   test('somebody is added, the directory hashes the password itself, and they log in', async () => {
     const { message, data } = await add('ida');
-    expect(message).toBe(`ida was added to ${id}, and the login works.`);
+    expect(message).toBe(`Added ida to ${id}, and verified the login.`);
     expect(data).toEqual({ dn: `uid=ida,ou=people,${base}` });
     const stored = spawnSync('/usr/sbin/slapcat', ['-f', join(folder, 'slapd.conf')], { encoding: 'utf8' }).stdout;
     const hash = /^userPassword:: (\S+(?:\n \S+)*)/m.exec(stored)?.[1]?.replaceAll('\n ', '') ?? '';
@@ -114,7 +114,7 @@ access to * by users read by anonymous auth
 
   test('gone on with: what is there already is not done again', async () => {
     const { message } = await add('ida');
-    expect(message).toMatch(/the login works/);
+    expect(message).toMatch(/verified the login/);
     expect((await fixture.audited()).filter(({ outcome }) => outcome === 'already').length).toBe(2);
   });
 
@@ -148,13 +148,13 @@ access to * by users read by anonymous auth
     fixture.resume = undefined;
     expect(acts).toEqual(['add guest', 'password guest']);
     expect(tries.filter(({ problem }) => problem !== undefined)).toEqual([]);
-    for (const { said } of tries) expect(said).toMatch(/the login works\.$/);
+    for (const { said } of tries) expect(said).toMatch(/verified the login\.$/);
   });
 
   test('they are listed, for who may look', async () => {
     operator({ 'bind-password': [adminPassword] });
     const { message, data } = await fixture.run(ldapUsers, component, { words: [admin] });
-    expect(message).toBe(`${id} has 1 person below ${base}.`);
+    expect(message).toBe(`${id} has 1 user below ${base}.`);
     expect(data).toMatchObject({ people: [{ uid: 'ida', name: 'Ida Blum', mail: 'ida@example.org' }] });
   });
 
@@ -167,12 +167,12 @@ access to * by users read by anonymous auth
     await expect(look()).rejects.toMatchObject({ code: 'usage.answer', message: expect.stringContaining('is stored') });
     await fixture.vault.write(undefined, name, adminPassword, 'generated');
     const { message } = await look();
-    expect(message).toBe(`${id} has 1 person below ${base}.`);
+    expect(message).toBe(`${id} has 1 user below ${base}.`);
     expect(JSON.stringify([fixture.operator.shown, fixture.operator.asked])).not.toContain(adminPassword);
     await fixture.vault.write(undefined, name, 'another than now', 'set');
     await expect(look()).rejects.toMatchObject({
       code: 'refused.login',
-      message: expect.stringContaining('it was changed after it was stored'),
+      message: expect.stringContaining('it may have been changed since it was stored'),
     });
   });
 
@@ -185,7 +185,7 @@ access to * by users read by anonymous auth
     const options = { bind: `uid=ida,ou=people,${base}`, name: 'Noor', email: 'noor@example.org' };
     await expect(fixture.run(ldapAdd, component, { words: ['noor'], options })).rejects.toMatchObject({
       code: 'refused.directory',
-      message: expect.stringContaining('permission denied for this login'),
+      message: expect.stringContaining('permission denied for this user'),
     });
   });
 

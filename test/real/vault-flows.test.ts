@@ -38,7 +38,7 @@ describeUnless(missing, 'the procedures of the secrets manager on a real OpenBao
   test('initialised: five shares and a root token, each to one holder (R59, R75)', async () => {
     const holders = new Holders();
     const { message } = await fixture.run('initialise', holders, {}, 'not initialised');
-    expect(message).toMatch(/initialised.*3 of the 5 shares/);
+    expect(message).toMatch(/Initialised.*3 of the 5 shares/);
     const { 'Root token': token = '', ...made } = holders.seen;
     fixture.shares = Object.values(made);
     fixture.token = token;
@@ -155,7 +155,7 @@ describeUnless(missing, 'the procedures of the secrets manager on a real OpenBao
     await fixture.run('vault-delete', reported(), { words });
     expect((await fixture.ask('GET', 'secret/data/apps/web')).status).toBe(404);
     expect((await fixture.run('vault-undelete', reported(), { words })).message).toBe(
-      `Version ${newest?.version} of secret/apps/web is restored.`,
+      `Restored version ${newest?.version} of secret/apps/web.`,
     );
     await fixture.run('vault-destroy', reported({ versions: [['1']] }), { words });
     await expect(fixture.run('vault-undelete', reported(), { words, options: { version: '1' } })).rejects.toMatchObject({

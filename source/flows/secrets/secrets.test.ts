@@ -345,7 +345,7 @@ describe('an age file', () => {
     const file = join(fixture.folder, 'out.age');
     fixture.operator.answers = { 'passphrase-of-file': ['a long passphrase'], 'passphrase-again': ['a long passphrase'] };
     const outcome = await run('secrets-export', [file]);
-    expect(outcome.message).toContain('1 secret in');
+    expect(outcome.message).toContain('1 secret to');
     const text = await readFile(file, 'utf8');
     expect(text).toMatch(/^-----BEGIN AGE ENCRYPTED FILE-----/);
     expect([text.includes(marked), (await stat(file)).mode & 0o777]).toEqual([false, 0o600]);
@@ -355,7 +355,7 @@ describe('an age file', () => {
     fixture.operator.answers = { 'passphrase-of-file': ['a long passphrase'] };
     await run('secrets-import', [file]);
     expect(fixture.operator.reviews[0]?.sections).toEqual([
-      { title: 'Stored with another value: this one becomes the newest', lines: [{ mark: 'warning', text: password }] },
+      { title: 'Stored with a different value; the imported value becomes the newest', lines: [{ mark: 'warning', text: password }] },
     ]);
     expect(await newest(password)).toBe(marked);
     expect(await newest('local/rss-reader/ADMIN_PASSWORD')).toBe('stays');
@@ -378,7 +378,7 @@ describe('an age file', () => {
   test('a secret key is no recipient', async () => {
     await keep(password, marked);
     await expect(run('secrets-export', [join(fixture.folder, 'x')], { to: ['AGE-SECRET-KEY-1ABC'] })).rejects.toMatchObject({
-      message: 'This is a secret key: pass the public key to --to.',
+      message: 'This is a secret key. Pass the public key to --to.',
     });
   });
 
@@ -422,10 +422,10 @@ describe('the secrets manager', () => {
     await keep(password, 'old one');
     await keep(password, marked);
     const outcome = await run('secrets-export', [], { manager: url });
-    expect(outcome.message).toContain('1 secret in 1 path');
+    expect(outcome.message).toContain('1 secret to 1 path');
     const there = (await (await ask('GET', 'secret/data/quarterdeck/local/rss-reader')).json()) as { data: { data: unknown } };
     expect(there.data.data).toEqual({ by_hand: 'stays', DB_PASSWORD: marked });
-    expect((await run('secrets-export', [], { manager: url })).message).toContain('all up to date');
+    expect((await run('secrets-export', [], { manager: url })).message).toContain('up to date');
 
     await fixture.vault.remove(undefined, password);
     await run('secrets-import', [], { manager: url });
@@ -441,7 +441,7 @@ describe('the secrets manager', () => {
   test('sealed, refusing, of another version, or away, it is told in a sentence', async () => {
     await keep(password, marked);
     await expect(run('secrets-export', [], { manager: url, mount: 'legacy' })).rejects.toMatchObject({
-      message: '"legacy" is not a key-value engine of version 2.',
+      message: '"legacy" is not a version 2 key-value engine.',
     });
     fixture.operator.answers = { token: ['s.wrong'] };
     await expect(run('secrets-export', [], { manager: url })).rejects.toMatchObject({

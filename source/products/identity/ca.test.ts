@@ -127,7 +127,7 @@ function inspect(what: string) {
 describe('issuing a certificate', () => {
   test('the key is made on the host, readable only by its owner, and never leaves it', async () => {
     const { message } = await issue(['nas.lan', '192.168.1.10']);
-    expect(message).toMatch(/^nas\.lan has a certificate until .*out\/nas\.lan\.crt/);
+    expect(message).toMatch(/^Issued a certificate for nas\.lan, valid until .*out\/nas\.lan\.crt/);
     const key = readFileSync(join(engineName(), 'nas.lan.key'), 'utf8');
     expect(statSync(join(engineName(), 'nas.lan.key')).mode & 0o777).toBe(0o600);
     expect(key).toContain('PRIVATE KEY');
@@ -170,7 +170,7 @@ describe('issuing a certificate', () => {
   test('what the authority refuses is told with its reason, and no certificate is written', async () => {
     await expect(issue(['long.lan'], { days: '400' })).rejects.toMatchObject({
       code: 'failed.authority',
-      message: expect.stringContaining('does not issue certificates with that validity'),
+      message: expect.stringContaining('does not issue certificates for that validity period'),
     });
     expect(existsSync(join(engineName(), 'long.lan.crt'))).toBe(false);
   });
@@ -180,7 +180,7 @@ describe('issuing a certificate', () => {
     try {
       await expect(issue(['old.lan'])).rejects.toMatchObject({
         code: 'failed.authority',
-        message: expect.stringContaining('password of the provisioner admin differs'),
+        message: expect.stringContaining('password of the provisioner "admin" differs'),
         remedy: expect.stringContaining('step ca provisioner add admin --type JWK --create --password-file /home/step/secrets/password'),
       });
     } finally {
@@ -204,7 +204,7 @@ describe('issuing a certificate', () => {
 describe('inspecting a certificate', () => {
   test('one of the authority in a file', async () => {
     const { message, data } = await inspect(join(engineName(), 'nas.lan.crt'));
-    expect(message).toBe(`The certificate of nas.lan is valid and issued by ${id}.`);
+    expect(message).toBe(`The certificate for nas.lan is valid and was issued by ${id}.`);
     expect(data).toMatchObject({
       items: [{ evidence: 'nas.lan, 192.168.1.10' }, { state: 'ok' }, { evidence: 'Home Intermediate CA, Home Root CA' }, { state: 'ok' }],
     });

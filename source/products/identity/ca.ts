@@ -42,7 +42,7 @@ export const caIssue: Procedure = async (session, input, context) => {
   const made = await session.act({
     id: `issue ${first}`,
     right: 'operate',
-    request: `create a key in ${keyFile} on ${input.engineName}, have ${id} sign a certificate for ${names.join(', ')} (${countText(days, 'day')}), write it to ${file}`,
+    request: `create a key in ${keyFile} on ${input.engineName}, have ${id} sign a certificate for ${names.join(', ')} (${countText(days, 'day')}), and write it to ${file}`,
     done: async () => isThere(host, file, names, session.signal),
     run: async (grant) => {
       await host.files.makeFolder(grant, folder, { mode: 0o755 });
@@ -59,7 +59,7 @@ export const caIssue: Procedure = async (session, input, context) => {
   if (made === undefined)
     return { message: `${file} already exists and is valid for these names.`, data: { certificate: file, key: keyFile, names } };
   return {
-    message: `${first} has a certificate until ${cleanLine(made)}: ${file}, key ${keyFile}. To renew it, run the same command before then.`,
+    message: `Issued a certificate for ${first}, valid until ${cleanLine(made)}: ${file}, key ${keyFile}. To renew it, run the same command before then.`,
     data: { certificate: file, key: keyFile, names, until: made },
   };
 };
@@ -81,7 +81,7 @@ async function requestFor(grant: Grant, host: Host, keyFile: string, names: read
     'failed.key',
     /not found/.test(words)
       ? 'The host has no openssl, which is required to create the key.'
-      : `No key was created in ${keyFile}: ${words.replace(/\.$/, '')}.`,
+      : `The key ${keyFile} was not created: ${words.replace(/\.$/, '')}.`,
     /not found/.test(words) ? 'Install openssl on the host.' : 'Check the permissions of the folder.',
   );
 }
@@ -101,17 +101,17 @@ async function askOrder(session: Session, input: FlowInput): Promise<{ names: re
     id: 'names',
     given: input.words.length > 0 ? input.words.join(',') : undefined,
     code: 'usage.name',
-    remedy: 'For example nas.lan',
+    remedy: 'For example: nas.lan',
     label: 'Names (comma-separated)',
-    help: 'Host names and IP addresses; the first one names the file. *.lan covers all names below it.',
+    help: 'Host names and IP addresses. The files are named after the first one. *.lan covers nas.lan, but not www.nas.lan.',
     check: (text) => partsOf(text).map(nameProblem).find(Boolean) ?? (partsOf(text).length === 0 ? 'Enter a name.' : undefined),
   });
   const folder = await argumentOrPrompt(session, {
     id: 'folder',
     given: optionOf(input, 'folder'),
     code: 'usage.folder',
-    remedy: 'For example --folder /etc/ssl/quarterdeck',
-    label: 'Certificate path on the host',
+    remedy: 'For example: --folder /etc/ssl/quarterdeck',
+    label: 'Host folder for the certificate and key',
     initial: '/etc/ssl/quarterdeck',
     check: folderProblem,
   });
@@ -158,24 +158,24 @@ export const caInspect: Procedure = async (session, input, context) => {
     items,
   };
   const shown = commonName(certificate.subject) || written;
-  if (wrong === '') return { message: `The certificate of ${shown} is valid and issued by ${id}.`, data };
+  if (wrong === '') return { message: `The certificate for ${shown} is valid and was issued by ${id}.`, data };
   throw new Fault(
     'failed.certificate',
-    `Clients that trust ${id} reject the certificate of ${shown}: ${wrong}.`,
-    `Issue one: quarterdeck ca issue ${id}`,
+    `Clients that trust ${id} reject the certificate for ${shown}: ${wrong}.`,
+    `Issue a new certificate: quarterdeck ca issue ${id}`,
   );
 };
 
 function askWhich(session: Session, input: FlowInput): Promise<string> {
-  const [given] = wordsUpTo(1, input, { takes: 'One certificate at a time', remedy: 'Run it once for each.' });
+  const [given] = wordsUpTo(1, input, { takes: 'Inspect one certificate at a time', remedy: 'Run the command once for each.' });
   return unlessCancelled(session, 'No certificate was checked.', () =>
     argumentOrPrompt(session, {
       id: 'what',
       given,
       code: 'usage.certificate',
-      remedy: 'For example nas.lan:443 or /etc/ssl/nas.lan.crt',
+      remedy: 'For example: nas.lan:443 or /etc/ssl/nas.lan.crt',
       label: 'Certificate',
-      help: 'A file on the host, or name:port of a TLS server.',
+      help: 'Path of a file on the host, or name:port of a TLS server.',
       check: (text) => (text.startsWith('/') || addressed.test(text) ? undefined : 'Use an absolute path or name:port.'),
     }),
   );
@@ -185,7 +185,7 @@ const addressed = /^(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::(\d{1,5}))?$/i;
 
 async function inFile(host: Host, path: string, signal: AbortSignal): Promise<X509Certificate[]> {
   const bytes = await host.files.read(path, { signal, limitBytes: 1024 * 1024 });
-  if (!bytes) throw new Fault('usage.certificate', `${cleanLine(path)} does not exist on the host.`, 'Name another one.');
+  if (!bytes) throw new Fault('usage.certificate', `${cleanLine(path)} does not exist on the host.`, 'Pass another path.');
   return certificatesIn(new TextDecoder().decode(bytes));
 }
 
@@ -201,7 +201,7 @@ async function behind(host: Host, { name, port, shown }: { name: string; port: n
     throw new Fault(
       'unreachable.page',
       `${cleanLine(shown)} presented no certificate: ${cleanLine(messageOf(thrown)).replace(/\.$/, '')}.`,
-      'Check the name, the port, and that it uses TLS.',
+      'Check the name and the port, and that the server uses TLS.',
       { cause: thrown },
     );
   }

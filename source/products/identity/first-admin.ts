@@ -13,21 +13,21 @@ export const firstAdmin: Procedure = async (session, input, context) => {
   const withPage = component.setupTasks.filter(({ page }) => page !== undefined);
   const task = setupTasksLeft(component).find(({ page }) => page !== undefined);
   if (withPage.length === 0) {
-    const message = `The catalog has no page for the first account of ${id}.`;
-    throw new Fault('usage.setupTask', message, `See its setup tasks: quarterdeck status ${id}`);
+    const message = `The catalog defines no page for creating the first account of ${id}.`;
+    throw new Fault('usage.setupTask', message, `To list the setup tasks: quarterdeck status ${id}`);
   }
-  if (!task) return { message: `${id}: "${withPage[0]?.title ?? ''}" is done.`, data: { done: true } };
+  if (!task) return { message: `${id}: the setup task "${withPage[0]?.title ?? ''}" is done.`, data: { done: true } };
   const address = `${component.url?.replace(/\/$/, '') ?? ''}${task.page ?? ''}`;
   const stays = {
-    message: `To do at ${cleanLine(address)}: ${task.title.replace(/\.$/, '')}.`,
+    message: `Still to do at ${cleanLine(address)}: ${task.title.replace(/\.$/, '')}.`,
     remedy: `To resume: quarterdeck first-admin ${id}`,
   };
   const asks = task.by === 'hand' && session.attended;
   for (const line of guideOf(component, address, { title: asks ? '' : task.title, detail: task.detail }))
     session.show({ kind: 'text', text: line });
   const data = { address, done: false };
-  if (task.by === 'observed') return { message: `${stays.message} The task is removed from the list when it is done.`, data };
-  if (!session.attended) return { message: `${stays.message} Then run: quarterdeck tasks ${id} ${task.id}`, data };
+  if (task.by === 'observed') return { message: `${stays.message} Quarterdeck detects when the task is done.`, data };
+  if (!session.attended) return { message: `${stays.message} When it is done, run: quarterdeck tasks ${id} ${task.id}`, data };
   const chosen = await unlessCancelled(session, stays, () =>
     session.ask.choice({
       id: 'done',
@@ -41,7 +41,7 @@ export const firstAdmin: Procedure = async (session, input, context) => {
   if (chosen === 'later') return { message: stays.message, data };
   await confirmTask(new EngineScope(session, context, input.engineName), component, task);
   if (session.dryRun) return { message: 'Dry run: nothing was recorded.' };
-  return { message: `${id}: "${task.title}" is done.`, data: { address, done: true } };
+  return { message: `${id}: the setup task "${task.title}" is done.`, data: { address, done: true } };
 };
 
 /** @param title empty if a prompt already shows it */
@@ -50,8 +50,8 @@ function guideOf(
   address: string,
   { title, detail }: { title: string; detail: string },
 ): string[] {
-  if (url === undefined) return [title, detail, 'The page is not published: set a site at the reverse proxy, or a port.'].filter(Boolean);
+  if (url === undefined) return [title, detail, 'The page is not published. Set a proxy site, or publish a port.'].filter(Boolean);
   const tunnel = `From another machine: quarterdeck tunnel ${id}`;
-  const plain = speaks === 'vaultwarden' ? `Browsers do not allow its encryption over plain http, except on localhost. ${tunnel}` : tunnel;
+  const plain = speaks === 'vaultwarden' ? `Vaultwarden works in browsers only over https or on localhost. ${tunnel}` : tunnel;
   return [title, detail, `Open ${cleanLine(address)}`, url.startsWith('https://') ? '' : plain].filter(Boolean);
 }

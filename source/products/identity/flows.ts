@@ -7,7 +7,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     verb: 'first-admin',
     title: 'Create the first account',
     summary:
-      'Shows the page where the first account or administrator is created, what to do there and how to close registration afterwards, and records that it is done.',
+      'Shows the page where you create the first account or administrator, what to do there, and how to disable sign-ups afterwards. Then records that the task is done.',
     ...resumable('operate'),
     ours: true,
     offered: (component) => mainRuns(component) && setupTasksLeft(component).some(({ page }) => page !== undefined),
@@ -15,10 +15,10 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
   },
   {
     verb: 'oidc check',
-    title: 'Check the OIDC discovery',
+    title: 'Check OIDC discovery',
     speaks: 'oidc',
     summary:
-      'Checks the discovery document and its keys as a client would: that the issuer is the address that clients use, that every endpoint uses https, and that nothing insecure is offered.',
+      'Checks the discovery document and the keys as a client would: that the issuer is the address that clients use, that every endpoint uses https, and that nothing insecure is offered.',
     right: 'read',
     usage: '[REALM|APPLICATION]',
     load: async () => (await import('./oidc.ts')).oidcCheck,
@@ -28,14 +28,14 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     title: 'Inspect a token',
     id: 'token',
     summary:
-      'Shows the claims of a JSON web token and whether it is valid: its signature, expiry and audience. Rejects "alg: none" and expired tokens. The token is typed or piped in, and not stored.',
+      'Shows the claims of a JSON Web Token (JWT) and checks its signature, expiry and audience. Rejects "alg: none" and expired tokens. Type or pipe in the token; it is not stored.',
     right: 'read',
     about: 'host',
     offline: true,
     flags: {
-      issuer: { meaning: 'expected issuer; its keys are fetched from it', value: 'URL' },
+      issuer: { meaning: 'expected issuer, from which the keys are fetched', value: 'URL' },
       audience: { meaning: 'expected audience', value: 'NAME' },
-      keys: { meaning: 'URL of the keys (JWKS), if the issuer does not list it', value: 'URL' },
+      keys: { meaning: 'URL of the key set (JWKS), if the issuer does not list one', value: 'URL' },
     },
     load: async () => (await import('./oidc.ts')).tokenInspect,
   },
@@ -43,7 +43,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     verb: 'ldap users',
     title: 'List the users of the directory',
     speaks: 'ldap',
-    summary: 'Lists the users in the directory with their addresses. Prompts for the password of a user with read access.',
+    summary: 'Lists the users in the directory with their email addresses. Prompts for the password of a user with read access.',
     right: 'read',
     usage: '[BIND-DN]',
     load: async () => (await import('./ldap-people.ts')).ldapUsers,
@@ -53,7 +53,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     title: 'Add a user to the directory',
     speaks: 'ldap',
     summary:
-      'Creates an entry for a user, sets the password with the password modify operation, so that the directory hashes it, and verifies the login.',
+      'Creates an entry for a user, sets the password with the LDAP password modify operation so that the directory hashes it, and verifies the login.',
     ...resumable('operate'),
     usage: '[USER]',
     flags: {
@@ -68,12 +68,12 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     title: 'Issue a certificate',
     speaks: 'step-ca',
     summary:
-      'Issues a certificate from the internal authority for one or more names. The key is created on the host that uses it, never leaves it, and is readable only by its owner.',
+      'Issues a certificate from the internal certificate authority for one or more names. The key is created on the host where it is used, never leaves that host, and is readable only by its owner.',
     ...resumable('operate'),
     usage: '[NAME...]',
     flags: {
-      folder: { meaning: 'absolute path of the certificate and key on the host', value: 'FOLDER' },
-      days: { meaning: 'validity; limited by the authority', value: 'DAYS' },
+      folder: { meaning: 'absolute path of the host folder for the certificate and key', value: 'FOLDER' },
+      days: { meaning: 'validity in days; limited by the certificate authority', value: 'DAYS' },
     },
     load: async () => (await import('./ca.ts')).caIssue,
   },
@@ -82,7 +82,7 @@ export const identityFlows = lazyFlows({ about: 'component' }, [
     title: 'Inspect a certificate',
     speaks: 'step-ca',
     summary:
-      'Shows the names, the issuer and the expiry of a certificate in a file or at an address, and whether the internal authority issued it.',
+      'Shows the names, the issuer and the expiry of a certificate, read from a file or from a server, and whether the internal certificate authority issued it.',
     right: 'read',
     usage: '[FILE|HOST:PORT]',
     load: async () => (await import('./ca.ts')).caInspect,

@@ -22,13 +22,13 @@ import { Directory, type NewPerson } from './client/directory.ts';
 const passwordVariable = 'LLDAP_LDAP_USER_PASS';
 
 export const ldapUsers: Procedure = async (session, input, context) => {
-  const { id, directory, base } = await unlessCancelled(session, 'Not logged in; nothing was listed.', () =>
+  const { id, directory, base } = await unlessCancelled(session, 'Not logged in; no users were listed.', () =>
     openDirectory(session, input, context, input.words[0]),
   );
   try {
     const people = await directory.people(base);
     showList(session, people, { USER: ({ uid }) => uid, NAME: ({ name }) => name, MAIL: ({ mail }) => mail, ENTRY: ({ dn }) => dn });
-    return { message: `${id} has ${countText(people.length, 'person', 'people')} below ${cleanLine(base)}.`, data: { base, people } };
+    return { message: `${id} has ${countText(people.length, 'user')} below ${cleanLine(base)}.`, data: { base, people } };
   } finally {
     await directory.close();
   }
@@ -70,7 +70,7 @@ export const ldapAdd: Procedure = async (session, input, context) => {
       );
     }
     await showGenerated(session, person.uid, password);
-    return { message: `${person.uid} was added to ${id}, and the login works.`, data: { dn } };
+    return { message: `Added ${person.uid} to ${id}, and verified the login.`, data: { dn } };
   } finally {
     await directory.close();
   }
@@ -101,10 +101,10 @@ async function openDirectory(session: Session, input: FlowInput, context: FlowCo
     if (await directory.logIn(dn, password)) return open;
     throw new Fault(
       'refused.login',
-      `${id} rejects the ${isKept ? 'stored password' : 'password'} of ${cleanLine(dn)}${isKept ? ': it was changed after it was stored' : ''}.`,
+      `${id} rejects the ${isKept ? 'stored password' : 'password'} of ${cleanLine(dn)}${isKept ? '; it may have been changed since it was stored' : ''}.`,
       isKept
         ? 'Enter the current password; the stored one is the initial password of the directory.'
-        : 'Directories lock accounts after a few attempts: check the password before you try again.',
+        : 'Check the password before you try again: some directories lock accounts after a few failed attempts.',
     );
   } catch (thrown) {
     await directory.close();
@@ -126,7 +126,7 @@ async function askBindPassword(
   const typed = await session.ask.secret({
     id: 'bind-password',
     label: `Password of ${cleanLine(dn)}`,
-    help: name === undefined ? 'Password of this user.' : 'Leave empty to use the stored password. To use another user: --bind.',
+    help: name === undefined ? 'Password of this user.' : 'Leave empty to use the stored password. To log in as another user, pass --bind.',
     check: (text) => (text === '' && name === undefined ? 'Enter the password, or press Esc to cancel.' : undefined),
   });
   if (typed !== '' || name === undefined) return { password: typed, isKept: false };
@@ -137,16 +137,16 @@ async function askBindPassword(
   }
   throw new Fault(
     'usage.answer',
-    `No password of ${cleanLine(dn)} is stored.`,
-    `Enter it when prompted, or store it: quarterdeck secrets set ${name.split('/').slice(1).join(' ')}`,
+    `No password is stored for ${cleanLine(dn)}.`,
+    `Enter the password when prompted, or store it: quarterdeck secrets set ${name.split('/').slice(1).join(' ')}`,
   );
 }
 
 async function askPerson(session: Session, input: FlowInput): Promise<Omit<NewPerson, 'dn'>> {
-  const [word] = wordsUpTo(1, input, { takes: 'Add one user at a time', remedy: 'Run it once for each.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Add one user at a time', remedy: 'Run the command once for each.' });
   const uid = await argumentOrPrompt(session, {
-    ...{ id: 'user', label: 'Name to log in with', given: word, check: uidProblem },
-    ...{ code: 'usage.user', remedy: 'Name another one.' },
+    ...{ id: 'user', label: 'Login name', given: word, check: uidProblem },
+    ...{ code: 'usage.user', remedy: 'Use another name.' },
   });
   const displayName = await argumentOrPrompt(session, {
     ...{ id: 'name', label: 'Full name', given: optionOf(input, 'name'), initial: uid },
@@ -154,8 +154,8 @@ async function askPerson(session: Session, input: FlowInput): Promise<Omit<NewPe
     ...{ code: 'usage.user', remedy: 'Pass another name: --name NAME.' },
   });
   const mail = await argumentOrPrompt(session, {
-    ...{ id: 'email', label: 'Mail address', given: optionOf(input, 'email') },
-    check: (text) => (/^[^\s@]+@[^\s@]+$/.test(text.trim()) ? undefined : 'Not an email address.'),
+    ...{ id: 'email', label: 'Email address', given: optionOf(input, 'email') },
+    check: (text) => (/^[^\s@]+@[^\s@]+$/.test(text.trim()) ? undefined : 'Enter a valid email address.'),
     ...{ code: 'usage.user', remedy: 'Pass another address: --email ADDRESS.' },
   });
   const [givenName = '', ...rest] = displayName.split(/\s+/);
@@ -166,5 +166,5 @@ async function askPerson(session: Session, input: FlowInput): Promise<Omit<NewPe
 function uidProblem(text: string): string | undefined {
   return /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text.trim())
     ? undefined
-    : 'Use only letters, digits and . _ -, and start with a letter or a digit.';
+    : 'Use only letters, digits, dots, underscores and hyphens, and start with a letter or a digit.';
 }

@@ -17,7 +17,7 @@ import { checkDiscovery, checkKeys, discoverySuffix } from './client/oidc-provid
 import { claimRows, inspectToken, readToken } from './client/token-inspector.ts';
 
 export const oidcCheck: Procedure = async (session, input, context) => {
-  const [word] = wordsUpTo(1, input, { takes: 'One realm or application at a time', remedy: 'Run it once for each.' });
+  const [word] = wordsUpTo(1, input, { takes: 'Check one realm or application at a time', remedy: 'Run it once for each.' });
   const { component, entry, api, target } = await apiComponentOf(session, input, context, { name: 'oidc', what: 'OIDC provider' });
   const path = await documentPath(session, entry, word);
   const endpoint = httpEndpointOf(target, api.port ?? 'web');
@@ -35,14 +35,14 @@ export const oidcCheck: Procedure = async (session, input, context) => {
   const odd = items.filter(({ state }) => state === 'warning');
   const data = { path, issuer: document['issuer'], items };
   if (wrong !== '') {
-    const remedy = 'Check that its public address is set and that the proxy passes X-Forwarded-Proto.';
+    const remedy = 'Check that the public URL of the component is set, and that the reverse proxy passes X-Forwarded-Proto.';
     throw new Fault('failed.discovery', `Clients will reject ${component.id}: ${wrong}.`, remedy);
   }
   return {
     message:
       odd.length === 0
-        ? `The OIDC discovery of ${component.id} is valid.`
-        : `The OIDC discovery of ${component.id} works, with warnings: ${odd.map(({ title }) => title.toLowerCase()).join(', ')}.`,
+        ? `The OIDC discovery document of ${component.id} is valid.`
+        : `The OIDC discovery document of ${component.id} is valid, with warnings: ${odd.map(({ title }) => title.toLowerCase()).join(', ')}.`,
     data,
   };
 };
@@ -60,15 +60,15 @@ async function documentPath(session: Session, entry: CatalogEntry, word: string 
       id: 'name',
       given: word,
       code: 'usage.name',
-      remedy: 'Name another one.',
+      remedy: 'Use another name.',
       label: `${inputName}`,
       help: named.inputs[inputName]?.description ?? '',
-      check: (text) => (/^[\w.-]+$/.test(text) ? undefined : 'Use only letters, digits, dots and dashes.'),
+      check: (text) => (/^[\w.-]+$/.test(text) ? undefined : 'Use only letters, digits, dots, underscores and hyphens.'),
     });
     return (named.http?.path ?? '').replace(`<${inputName}>`, encodeURIComponent(given));
   }
   if (plain?.http) return plain.http.path;
-  throw new Fault('usage.component', `The catalog has no discovery document for ${entry.id}.`, 'Add the call to its component.yaml.');
+  throw new Fault('usage.component', `The catalog entry of ${entry.id} has no discovery call.`, 'Add the call to its component.yaml.');
 }
 
 /** Sends the headers of the reverse proxy: products build addresses from them. */
@@ -87,7 +87,7 @@ async function readBehindProxy(endpoint: HttpEndpoint, path: string, site: URL |
   throw new Fault(
     'failed.discovery',
     `${endpoint.shown} returned status ${status} without a JSON document for ${cleanLine(path)}.`,
-    'Check its log.',
+    'Check the log of the provider.',
   );
 }
 
@@ -96,14 +96,14 @@ export const tokenInspect: Procedure = async (session, input, context) => {
     throw new Fault(
       'usage.token',
       'A token must not be passed on the command line, where other users of this machine can read it.',
-      'Enter it when prompted, or pipe it in: --answers - accepts {"token": "..."}.',
+      'Enter the token when prompted, or pipe {"token": "..."} to --answers -.',
     );
   }
   const typed = await unlessCancelled(session, 'No token was checked.', () =>
     session.ask.secret({
       id: 'token',
-      label: 'The token',
-      help: 'Three parts separated by dots. It is checked locally, not sent and not stored.',
+      label: 'Token',
+      help: 'Three parts separated by dots. The token is checked locally, and neither sent nor stored.',
       check: (text) => (text.trim() === '' ? 'Paste a token, or press Esc to cancel.' : undefined),
     }),
   );
@@ -123,7 +123,7 @@ export const tokenInspect: Procedure = async (session, input, context) => {
     message:
       seen.verdict === 'valid'
         ? 'The token is valid: signed by its issuer and not expired.'
-        : 'The token has no problems, but its signature was not verified: do not trust it yet.',
+        : 'No problems were found, but the signature was not verified. Do not trust the token yet.',
     data: { verdict: seen.verdict, header: seen.header, claims: seen.claims, items: seen.items },
   };
 };
@@ -138,10 +138,10 @@ async function keysOf(
   const direct = optionOf(input, 'keys');
   if (direct !== undefined) return { keys: await fetchKeys(host, direct, session.signal) };
   const issuer = optionOf(input, 'issuer') ?? (await trusted(session, named));
-  if (issuer === undefined) return { withoutKeys: 'the keys of its issuer are unknown (--issuer or --keys)' };
+  if (issuer === undefined) return { withoutKeys: 'the keys of the issuer are unknown; pass --issuer or --keys' };
   const document = objectOf(await fetchJson(host, `${issuer.replace(/\/$/, '')}${discoverySuffix}`, session.signal));
   const at = document?.['jwks_uri'];
-  if (typeof at !== 'string') return { withoutKeys: 'its issuer does not list its keys (no jwks_uri)' };
+  if (typeof at !== 'string') return { withoutKeys: 'the discovery document of the issuer has no jwks_uri' };
   return { keys: await fetchKeys(host, at, session.signal) };
 }
 
@@ -152,8 +152,8 @@ async function trusted(session: Session, named: string | undefined): Promise<str
     label: `Fetch the keys from ${cleanLine(named)}`,
     help: 'The address is from the token itself, which anyone could have created. That server will see the request.',
     choices: [
-      { value: 'no', label: 'No, check without the signature' },
-      { value: 'yes', label: 'Yes, I trust it', detail: `GET ${cleanLine(named)}${discoverySuffix}` },
+      { value: 'no', label: 'No, do not verify the signature' },
+      { value: 'yes', label: 'Yes, fetch the keys', detail: `GET ${cleanLine(named)}${discoverySuffix}` },
     ],
     initial: 'no',
   });
@@ -164,7 +164,7 @@ async function trusted(session: Session, named: string | undefined): Promise<str
 async function fetchJson(host: Host, address: string, signal: AbortSignal): Promise<unknown> {
   const endpoint = httpEndpointAt(host, address);
   if (!endpoint || !(endpoint.tls || endpoint.address.near)) {
-    throw new Fault('usage.url', `${cleanLine(address)} is not an https address.`, 'For example https://auth.example.org');
+    throw new Fault('usage.url', `${cleanLine(address)} is not a valid https URL.`, 'For example: https://auth.example.org');
   }
   const { url, shown } = endpoint;
   const http = new HttpClient(endpoint, {
@@ -174,7 +174,7 @@ async function fetchJson(host: Host, address: string, signal: AbortSignal): Prom
   const headers = { accept: 'application/json', host: url.host };
   const answer = await http.send({ method: 'GET', path: `${url.pathname}${url.search}`, headers }, signal);
   const refused = (why: string) => new Fault('failed.page', `${cleanLine(url.href)} returned ${why}.`, 'Check the address.');
-  if (answer.status !== 200 || !answer.whole) throw refused(`status ${answer.status}${answer.whole ? '' : ', too large a response'}`);
+  if (answer.status !== 200 || !answer.whole) throw refused(`status ${answer.status}${answer.whole ? '' : ', response too large'}`);
   const document = parsedJson(answer.text);
   if (document === undefined) throw refused('a response that is not JSON');
   return document;
@@ -183,5 +183,5 @@ async function fetchJson(host: Host, address: string, signal: AbortSignal): Prom
 async function fetchKeys(host: Host, at: string, signal: AbortSignal): Promise<JSONWebKeySet> {
   const keys = objectOf(await fetchJson(host, at, signal))?.['keys'];
   if (Array.isArray(keys)) return { keys };
-  throw new Fault('failed.page', `No keys at ${cleanLine(at)}.`, 'Pass the URL of the key set: --keys URL');
+  throw new Fault('failed.page', `No keys found at ${cleanLine(at)}.`, 'Pass the URL of the key set: --keys URL');
 }

@@ -80,9 +80,9 @@ describe('inspecting a token (R43)', () => {
   test('an issuer that only the token names is not asked unless somebody says so', async () => {
     const token = await sign({ iss: 'https://evil.example.org' });
     operator({ token: [token], fetch: ['no'] });
-    expect((await run()).message).toMatch(/its signature was not verified/);
+    expect((await run()).message).toMatch(/the signature was not verified/);
     operator({ token: [token] }, 'unattended');
-    expect((await run()).message).toMatch(/its signature was not verified/);
+    expect((await run()).message).toMatch(/the signature was not verified/);
     expect(asked).toEqual([]);
   });
 
@@ -161,7 +161,7 @@ describe('the discovery of a provider (R37)', () => {
     document = right(`${site}/realms/home`);
     operator({});
     const { message } = await fixture.run(oidcCheck, component, { words: ['home'] });
-    expect(message).toBe(`The OIDC discovery of ${id} is valid.`);
+    expect(message).toBe(`The OIDC discovery document of ${id} is valid.`);
     expect(asked).toEqual([
       { path: '/realms/home/.well-known/openid-configuration', host: 'id.home.example.org' },
       { path: '/certs', host: 'id.home.example.org' },

@@ -35,7 +35,7 @@ export interface ClusterChecklist {
 export const sections = {
   where: 'Current state',
   health: 'Health',
-  api: 'Removed in the next release',
+  api: 'APIs and add-ons',
   safety: 'Recovery',
   drains: 'Effects of a drain',
   steps: 'The upgrade',

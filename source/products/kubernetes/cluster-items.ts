@@ -55,7 +55,7 @@ async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
     if (nodeExec) return checkCertificates(nodeExec, signal);
     return warning(
       `Not checked: ${first?.name ?? 'the control plane'} is not reachable from this machine`,
-      'Run on the node: kubeadm certs check-expiration',
+      'Run on a control-plane node: kubeadm certs check-expiration',
     );
   };
   const readPods: Look = () =>
@@ -66,7 +66,7 @@ async function itemsOf(checklist: ClusterChecklist): Promise<readonly Item[]> {
     ['support', where, 'Support', () => checkSupport(facts, Date.now())],
     ...onlyIf(distribution.kind === 'talos', 'talos', where, 'Talos', () => checkTalos(facts, target.minor)),
     ...onlyIf(distribution.isOneProgram, 'plans', where, 'Automatic upgrades', () => checkUpgradePlans(api, signal)),
-    ...onlyIf(unknown.length > 0, 'via', where, 'Intermediate releases', () => withoutRelease(unknown)),
+    ...onlyIf(unknown.length > 0, 'via', where, 'Intermediate versions', () => withoutRelease(unknown)),
     ['rights', where, 'Permissions', () => checkRights(api, signal)],
     ['health', health, 'API server and etcd', () => checkHealth(api, signal)],
     ['nodes', health, 'Nodes', () => checkNodes(facts, ours)],
@@ -106,20 +106,20 @@ export async function observe(checklist: ClusterChecklist): Promise<void> {
 
 const ownCertificates = (distribution: Distribution) =>
   distribution.isOneProgram
-    ? `${distribution.name} renews its certificates when restarted within 90 days of their expiry`
-    : 'not applicable: only certificates of kubeadm are checked';
+    ? `${distribution.name} renews expiring certificates when it is restarted`
+    : 'not applicable: only kubeadm certificates are checked';
 
 /** If the counters may not be read and no program checked the deployed objects, nothing was checked (R73). */
 async function checkUse({ api, target, session }: ClusterChecklist, checked: () => Promise<CheckResult>): Promise<CheckResult> {
   const used = await looked(() => checkDeprecated(api, target.minor, session.signal));
   if (!used.unseen || !(await checked()).unseen) return used;
-  return { ...used, state: 'blocked', advice: `${used.advice} Or install pluto or kubent on this host to check the deployed objects.` };
+  return { ...used, state: 'blocked', advice: `${used.advice} Alternatively, install pluto or kubent on this host.` };
 }
 
 function withoutRelease(minors: readonly number[]): CheckResult {
   return warning(
-    `nodes are upgraded through ${namesText(minors.map((minor) => `1.${minor}`))}, but no exact release is known`,
-    `Pass a release for each: ${viaText(minors)}`,
+    `nodes are upgraded through ${namesText(minors.map((minor) => `1.${minor}`))}, but no exact version is known`,
+    `Pass a version for each: ${viaText(minors)}`,
   );
 }
 
@@ -162,7 +162,7 @@ function addons({ facts, target }: ClusterChecklist): CheckResult {
   if (facts.addons.length === 0) return warning(facts.unseen ?? 'none found in kube-system', undefined, evidence);
   return warning(
     `${countText(facts.addons.length, 'add-on')}: ${facts.addons.map(({ name }) => name).join(', ')}`,
-    `Their compatibility with 1.${target.minor} is unknown: read their release notes (network, storage, ingress, certificates).`,
+    `The compatibility of the add-ons with 1.${target.minor} is unknown. Read their release notes (network, storage, ingress, certificates).`,
     evidence,
   );
 }
@@ -172,7 +172,7 @@ async function dryRunResult({ api, session, facts }: ClusterChecklist, node: str
   const refused = (await dryRunDrain(api, plan.evicted, session.signal)).map(({ pod, why }) => `${pod}: ${why}`);
   const lost = [
     ...lossesOf(plan),
-    ...(facts.nodes.length === 1 && plan.evicted.length > 0 ? ['only node: evicted pods wait until it is ready'] : []),
+    ...(facts.nodes.length === 1 && plan.evicted.length > 0 ? ['only node, so evicted pods stay pending until it is ready'] : []),
   ];
   const evidence = [...refused, ...lost];
   const moved = `${countText(plan.evicted.length, 'pod')} to move`;

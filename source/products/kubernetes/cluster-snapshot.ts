@@ -11,7 +11,7 @@ export function storageOf({ facts: { distribution } }: ClusterChecklist): keyof 
 }
 
 export const snapshotTitle = (checklist: ClusterChecklist): string =>
-  storageOf(checklist) === 'state' ? 'Copy of the state' : 'etcd snapshot';
+  storageOf(checklist) === 'state' ? 'Copy of the cluster state' : 'etcd snapshot';
 
 async function sourceOf({ facts, nodeExecs }: ClusterChecklist): Promise<SnapshotSource> {
   const planes = facts.nodes.filter(({ controlPlane }) => controlPlane);
@@ -42,7 +42,7 @@ export async function checkSnapshot(checklist: ClusterChecklist): Promise<void> 
 export async function snapshotNow(checklist: ClusterChecklist): Promise<void> {
   const { session, list } = checklist;
   const { name, nodeExec } = await sourceOf(checklist);
-  if (!nodeExec) throw new Fault('refused.noWay', 'The control plane is not reachable from this machine.', etcdByHand);
+  if (!nodeExec) throw new Fault('refused.noWay', 'The control plane is not reachable from this machine.', etcdByHand(name));
   await list.set('snapshot', { state: 'running', summary: `creating on ${name}, ${nodeExec.shown}` });
   await snapshotMethods[storageOf(checklist)].take(checklist, { name, nodeExec });
   if (session.dryRun) await list.set('snapshot', { state: 'todo', summary: 'dry-run' });

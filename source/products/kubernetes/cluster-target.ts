@@ -48,18 +48,18 @@ async function askPlugin(session: Session, { engineName }: FlowInput, flowContex
   if (session.dryRun) {
     throw new Fault(
       'refused.plugin',
-      `Context ${cleanLine(login.context)} logs in with a program (${command}), which a dry run does not run.`,
+      `Context ${cleanLine(login.context)} uses a credential plugin (${command}), which is not run in a dry run.`,
       'Use a context with a token or a certificate for the dry run.',
     );
   }
   if (session.attended) {
     const answer = await session.ask.choice({
       id: 'plugin',
-      label: `Context ${login.context} logs in with a program`,
+      label: `Run the credential plugin of context ${login.context}`,
       help: `Runs: ${command}`,
       choices: [
-        { value: 'run', label: 'Run it', detail: 'as set in the kubeconfig' },
-        { value: 'leave', label: 'Leave' },
+        { value: 'run', label: 'Run', detail: 'as set in the kubeconfig' },
+        { value: 'leave', label: 'Cancel' },
       ],
       initial: 'run',
     });
@@ -68,7 +68,7 @@ async function askPlugin(session: Session, { engineName }: FlowInput, flowContex
   const credentials = await session.act({
     id: 'plugin',
     right: 'reveal',
-    request: `run ${command} for credentials`,
+    request: `run ${command} to get credentials`,
     run: (grant) => runPlugin(grant, flowContext.hostOf(engineName), login),
   });
   if (credentials?.token !== undefined) session.hide(credentials.token);

@@ -78,7 +78,7 @@ export function findNodeExecs(flowContext: FlowContext, engineName: string, sign
     const where = host.kind === 'ssh' ? cleanLine(host.name) : 'this machine';
     const nodeExec = execOverHost(host, `with talosctl on ${where}`, true);
     if ((await nodeExec.read(['talosctl', 'version', '--client'], signal)).exitCode === 0) return nodeExec;
-    reasons.set(name, 'talosctl is not installed on this machine');
+    reasons.set(name, `talosctl is not installed on ${where}`);
     return undefined;
   }
 
@@ -115,7 +115,7 @@ export function findNodeExecs(flowContext: FlowContext, engineName: string, sign
   async function asRoot(name: string, host: Host, shown: string, uid: number | undefined): Promise<NodeExec | undefined> {
     const nodeExec = execOverHost(host, shown, uid === 0);
     if (uid === 0 || (await nodeExec.read(['true'], signal)).exitCode === 0) return nodeExec;
-    reasons.set(name, `sudo prompts for a password ${shown}`);
+    reasons.set(name, `sudo requires a password ${shown}`);
     return undefined;
   }
 

@@ -96,7 +96,7 @@ export async function untilSeen(
       if (performance.now() > endMs)
         throw new Fault(
           'failed.node',
-          `${label}: ${waiting}, for ${Math.round(pace.backMs / 60_000)} minutes.`,
+          `${label}: ${waiting} (waited ${Math.round(pace.backMs / 60_000)} minutes).`,
           `Check the log (${logLocation(checklist.facts.distribution, controlPlane)}), then resume.`,
         );
       await pauseFor(pace.lookMs, session.signal);

@@ -93,32 +93,33 @@ async function observeFile(
   byHand: string,
   look: (nodeExec: NodeExec, kept: Record<'file' | 'age' | 'by', string>) => Promise<CheckResult>,
 ): Promise<CheckResult> {
-  const advice = nodeExec ? 'Create one in this checklist.' : byHand;
+  const advice = nodeExec ? 'Create a snapshot in this checklist.' : byHand;
   const note = list.note('snapshot');
   const { file, takenMs } = note?.data ?? {};
   if (note?.kind !== 'done' || typeof file !== 'string' || typeof takenMs !== 'number') return blocked('none from the last hour', advice);
   const ageMs = Date.now() - takenMs;
   const age = agoText(ageMs);
-  if (ageMs > freshMs) return blocked(`${file} was created ${age}: older than an hour`, advice);
+  if (ageMs > freshMs) return blocked(`${file} was created ${age}; it must not be older than one hour`, advice);
   if (!nodeExec) return warning(`${file}, created ${age} by ${note.by}; not verified again`);
   return look(nodeExec, { file, age, by: note.by });
 }
 
 /* etcd beside the control plane, as kubeadm configures it. */
 
-export const etcdByHand = `ETCDCTL_API=3 ${etcdctl(kubeadmEtcd, 'snapshot', 'save', 'FILE').join(' ')}. Check it with etcdutl snapshot status FILE, then skip this item with its location as the reason.`;
+export const etcdByHand = (node: string) =>
+  `Create a snapshot on ${node || 'a control-plane node'}: ETCDCTL_API=3 ${etcdctl(kubeadmEtcd, 'snapshot', 'save', 'FILE').join(' ')}. Check it with "etcdutl snapshot status FILE", then skip this item with the location of the snapshot as the reason.`;
 
 const contentText = ({ file, keys, sizeBytes }: Snapshot, verifier: string) =>
   `${file} (${countText(keys, 'key')}, ${bytesText(sizeBytes)}), verified with ${verifier}`;
 const evidenceOf = (node: string, { file, hash, revision, keys, sizeBytes }: Snapshot, { version, verifier }: EtcdTools): string[] => [
   `on ${node}: ${file}`,
   `hash ${hash}, revision ${revision}, ${countText(keys, 'key')}, ${sizeBytes} bytes; etcd ${version}, verified with ${verifier}`,
-  'The snapshot contains every secret of the cluster: copy it to a location that only you can read.',
+  'The snapshot contains every secret of the cluster. Copy it to a location that only you can read.',
 ];
 
 function observeEtcd(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSource): Promise<CheckResult> {
   const { signal } = checklist.session;
-  const byHand = `Create one on ${name || 'a control-plane node'}: ${etcdByHand}`;
+  const byHand = etcdByHand(name);
   return observeFile(checklist, nodeExec, byHand, async (reached, { file, age }) => {
     const tools = await findEtcdTools(reached, signal);
     if (!tools) return warning(`${file}, created ${age}; not verified again because etcdctl is missing`);
@@ -129,8 +130,7 @@ function observeEtcd(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSo
 
 async function takeEtcd(checklist: ClusterChecklist, { name, nodeExec }: ReachedSource): Promise<void> {
   const tools = await findEtcdTools(nodeExec, checklist.session.signal);
-  if (!tools)
-    throw new Fault('failed.snapshot', `${name} has no etcdctl, neither on the node nor in a running etcd container.`, etcdByHand);
+  if (!tools) throw new Fault('failed.snapshot', `No etcdctl was found on ${name} or in a running etcd container.`, etcdByHand(name));
   const commandsFor = (file: string) => snapshotCommands(tools, kubeadmEtcd, file);
   await takeFile(checklist, name, tools.folder, commandsFor, async (grant, file) => {
     const snapshot = await createSnapshot(grant, nodeExec, tools, kubeadmEtcd, file);
@@ -146,13 +146,13 @@ const kindOf = ({ facts }: ClusterChecklist) => (facts.distribution.kind === 'rk
 /** Checks for snapshots that the product's own program lists as complete. */
 async function observeBuiltIn(checklist: ClusterChecklist): Promise<CheckResult> {
   const kind = kindOf(checklist);
-  const keepToken = `Keep /var/lib/rancher/${kind}/server/token with it: a restore requires it.`;
+  const keepToken = `Keep /var/lib/rancher/${kind}/server/token with the snapshot, because a restore requires the token.`;
   const [newest] = await builtInSnapshots(checklist.api, kind, checklist.session.signal);
-  const advice = `On a server node: ${kind} etcd-snapshot save --name before-upgrade. ${keepToken}`;
-  if (!newest) return blocked('no snapshot is ready', advice);
+  const advice = `On a server node, run "${kind} etcd-snapshot save --name before-upgrade". ${keepToken}`;
+  if (!newest) return blocked('no complete snapshot found', advice);
   const ageMs = Date.now() - newest.atMs;
   const reported = `${newest.name} on ${newest.node}${newest.sizeBytes === undefined ? '' : ` (${bytesText(newest.sizeBytes)})`}, ${agoText(ageMs)}`;
-  if (ageMs > freshMs) return blocked(`${reported}: older than an hour`, advice);
+  if (ageMs > freshMs) return blocked(`${reported}; it must not be older than one hour`, advice);
   return ok(reported, [newest.location, keepToken].filter(Boolean));
 }
 
@@ -193,24 +193,24 @@ async function verifyCopy(nodeExec: NodeExec, file: string, signal: AbortSignal)
   const rows = Number(count);
   if (outcome.exitCode === 0 && verdict === 'ok' && rows > 0) return rows;
   const why = cleanLine(outcome.exitCode === 0 && verdict !== 'ok' ? verdict : lastWords(outcome)) || 'it is empty';
-  throw new Fault('failed.snapshot', `The copy ${cleanLine(file)} cannot be used: ${why}.`, 'Create it again.');
+  throw new Fault('failed.snapshot', `The copy ${cleanLine(file)} cannot be used: ${why}.`, 'Create the copy again.');
 }
 
 const copyEvidence = (node: string, file: string) => [
   `on ${node}: ${file}, and ${file}.token`,
-  'Both contain every secret of the cluster: copy them to a location that only you can read.',
+  'Both files contain every secret of the cluster. Copy them to a location that only you can read.',
 ];
 
 /** SQLite can only be detected on the server itself. */
 async function observeState(checklist: ClusterChecklist, { name, nodeExec }: SnapshotSource): Promise<CheckResult> {
   const { signal } = checklist.session;
   const { database, token } = sqliteState;
-  const byHand = `Stop k3s on ${name || 'the server'} and copy ${database.replace('/state.db', '')} and ${token}, or back up the external database; then skip this item with the location as the reason.`;
-  if (!nodeExec) return blocked('cannot be checked from here: the state is in SQLite or in an external database', byHand);
+  const byHand = `Stop k3s on ${name || 'the server'} and copy ${database.replace('/state.db', '')} and ${token}, or back up the external database. Then skip this item with the location of the backup as the reason.`;
+  if (!nodeExec) return blocked('cannot be checked from here, because the state is in SQLite or in an external database', byHand);
   if (!(await hasSqlite(nodeExec, signal)))
     return blocked(
-      `${name} has no ${database}: it uses an external database`,
-      `Back up that database and ${token}; then skip this item with their location as the reason.`,
+      `${database} does not exist on ${name}, so k3s uses an external database`,
+      `Back up the external database and ${token}. Then skip this item with the location of the backup as the reason.`,
     );
   return observeFile(checklist, nodeExec, byHand, async (reached, { file, age }) =>
     ok(`${file} (${await verifyCopy(reached, file, signal)} rows), verified with sqlite3, ${age}`, copyEvidence(name, file)),
@@ -232,10 +232,10 @@ async function takeState(checklist: ClusterChecklist, { name, nodeExec }: Reache
 /* etcd of Talos: talosctl downloads the snapshot to the operated host and verifies it there. */
 
 function observeTalos(checklist: ClusterChecklist, { nodeExec }: SnapshotSource): Promise<CheckResult> {
-  const byHand = `Create one: talosctl -n ${planeAddress(checklist.facts) ?? 'NODE'} etcd snapshot etcd.db, then skip this item with its location as the reason.`;
+  const byHand = `Create a snapshot: talosctl -n ${planeAddress(checklist.facts) ?? 'NODE'} etcd snapshot etcd.db. Then skip this item with the location of the snapshot as the reason.`;
   return observeFile(checklist, nodeExec, byHand, async (reached, { file, age, by }) => {
     const { exitCode } = await reached.read(['test', '-s', file], checklist.session.signal);
-    if (exitCode !== 0) return blocked(`${file} no longer exists`, 'Create one in this checklist.');
+    if (exitCode !== 0) return blocked(`${file} no longer exists`, 'Create a snapshot in this checklist.');
     return ok(`${file}, created ${age} by ${by}`, checklist.list.note('snapshot')?.evidence ?? []);
   });
 }
@@ -254,7 +254,7 @@ async function takeTalos(checklist: ClusterChecklist, { nodeExec }: ReachedSourc
     return {
       evidence: [
         `on ${input.engineName}: ${contentText(snapshot, 'talosctl')}; hash ${snapshot.hash}, revision ${snapshot.revision}`,
-        'The snapshot contains every secret of the cluster: store it where only you can read it.',
+        'The snapshot contains every secret of the cluster. Copy it to a location that only you can read.',
       ],
     };
   });

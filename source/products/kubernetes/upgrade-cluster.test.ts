@@ -80,7 +80,7 @@ describe('looking (R73)', () => {
     });
     expect(items['webhooks']?.summary).toMatch(/policy\/policy-webhook has no endpoints/);
     expect(items['deprecated']?.summary).toMatch(
-      /^removed in 1\.32 but still in use: flowschemas of flowcontrol\.apiserver\.k8s\.io\/v1beta3/,
+      /^removed in 1\.32 but still in use: flowschemas \(flowcontrol\.apiserver\.k8s\.io\/v1beta3\)/,
     );
     expect(items['stored']?.summary).toMatch(/issuers\.cert\.example\.com is stored as v1alpha2, which is no longer served/);
     expect(items['certificates']?.summary).toMatch(/front-proxy-client \(19 days\)/);
@@ -110,12 +110,12 @@ describe('looking (R73)', () => {
   });
 
   test.each([
-    ['1.33.0', 'refused.skip', /From 1\.31 to 1\.33 skips 1\.32.*1\.31 -> 1\.32 -> 1\.33/],
+    ['1.33.0', 'refused.skip', /from 1\.31 to 1\.33 skips 1\.32.*1\.31 -> 1\.32 -> 1\.33/],
     ['1.35.1', 'refused.skip', /skips 1\.32 to 1\.34/],
     ['1.30.9', 'usage.release', /already runs v1\.31\.6\. The only way back is to restore etcd/],
     ['1.31.2', 'usage.release', /already runs v1\.31\.6\. The only way back is to restore etcd/],
-    ['2.0.0', 'usage.release', /2 is not a known release/],
-    ['latest', 'usage.release', /"latest" is not a Kubernetes release\. Use one such as 1\.32\.0/],
+    ['2.0.0', 'usage.release', /The major version must be 1, not 2/],
+    ['latest', 'usage.release', /Unknown Kubernetes version "latest"\. Use a version such as 1\.32\.0/],
     ['1.32.0-rc.1', 'usage.release', /1\.32\.0-rc\.1 is a pre-release/],
   ])('a jump to %s is refused', async (wanted, code, message) => {
     await expect(fixture.run(['practice'], { to: wanted })).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
@@ -155,10 +155,10 @@ describe('looking (R73)', () => {
       ['1.29.9', /^--via 1\.29\.9 is not on the path/],
       ['1.32.0', /^--via 1\.32\.0 is not on the path/],
       ['2.30.1', /^--via 2\.30\.1 is not on the path/],
-      ['1.30', /^--via 1\.30 is not a final Kubernetes release\.$/],
-      ['latest', /^--via latest is not a final Kubernetes release\.$/],
-      ['1.30.1-rc.1', /^--via 1\.30\.1-rc\.1 is not a final Kubernetes release\.$/],
-      ['1.30.1+k3s1', /^--via 1\.30\.1\+k3s1 is not a release for this cluster \(kubeadm\)\.$/],
+      ['1.30', /^--via must be a final Kubernetes version, not 1\.30\.$/],
+      ['latest', /^--via must be a final Kubernetes version, not latest\.$/],
+      ['1.30.1-rc.1', /^--via must be a final Kubernetes version, not 1\.30\.1-rc\.1\.$/],
+      ['1.30.1+k3s1', /^--via 1\.30\.1\+k3s1 is not a version for this cluster \(kubeadm\)\.$/],
     ])('%s is refused, and what is suggested is accepted (R73)', async (via, message) => {
       const fault = await fixture.run(['practice'], { to: '1.31.8', via: [via], check: true }).catch((thrown: unknown) => thrown);
       expect(fault).toMatchObject({ code: 'usage.release', message: expect.stringMatching(message) });
@@ -169,7 +169,7 @@ describe('looking (R73)', () => {
     test('where nodes go through no other release is refused, as are two of one minor (R73)', async () => {
       await expect(fixture.run(['practice'], { to: '1.31.8', via: ['1.30.1', '1.30.2'], check: true })).rejects.toMatchObject({
         code: 'usage.release',
-        message: '--via has two releases of 1.30: 1.30.1 and 1.30.2.',
+        message: '--via has two versions for 1.30: 1.30.1 and 1.30.2.',
       });
       for (const name of ['worker-2', 'worker-3']) fixture.setKubelet(name, 'v1.31.6');
       await expect(fixture.run(['practice'], { to: '1.32.1', via: ['1.31.9'], check: true })).rejects.toMatchObject({
@@ -192,7 +192,7 @@ describe('looking (R73)', () => {
       expect((await fixture.nodes())['worker-3']).toEqual({ kubelet: 'v1.30.12', cordoned: true });
       fixture.before = undefined;
       fixture.operator = somebody({}, 'unattended');
-      expect((await fixture.run(['practice'], words)).message).toMatch(/^practice is at v1\.31\.8/);
+      expect((await fixture.run(['practice'], words)).message).toMatch(/of practice run v1\.31\.8/);
     });
   });
 
@@ -200,9 +200,9 @@ describe('looking (R73)', () => {
     test.each([
       ['v1.31.2', 'ok', /^v1\.31\.2$/],
       ['v1.30.9', 'warning', /^kubectl v1\.30\.9 is too old for v1\.32\.4\.$/],
-      ['v1.33.1', 'warning', /^kubectl is v1\.33\.1, more than one minor version from the API server \(v1\.31\.6\)\.$/],
+      ['v1.33.1', 'warning', /^kubectl is v1\.33\.1, more than one minor version away from the API server \(v1\.31\.6\)\.$/],
       ['garbage', 'warning', /^kubectl on this host does not report its version$/],
-      ['v1.28.0', 'warning', /^kubectl is v1\.28\.0, more than one minor version from the API server \(v1\.31\.6\)\.$/],
+      ['v1.28.0', 'warning', /^kubectl is v1\.28\.0, more than one minor version away from the API server \(v1\.31\.6\)\.$/],
     ])('%s is judged: %s (R73)', async (gitVersion, state, summary) => {
       fixture.checker = (argv) =>
         argv[0] === 'kubectl' ? { exitCode: 0, stdout: JSON.stringify({ clientVersion: { gitVersion } }) } : undefined;
@@ -220,11 +220,11 @@ describe('looking (R73)', () => {
     fixture.setKubelet('worker-3', 'v1.29.2');
     fixture.operator = somebody();
     const { data } = await fixture.run(['practice'], { to: '1.33.1', check: true });
-    expect(itemsOf(data)['via']).toMatchObject({ state: 'warning', advice: 'Pass a release for each: --via 1.31.0' });
+    expect(itemsOf(data)['via']).toMatchObject({ state: 'warning', advice: 'Pass a version for each: --via 1.31.0' });
     fixture.operator = somebody({}, 'unattended');
     await expect(fixture.run(['practice'], { to: '1.33.1' })).rejects.toMatchObject({
       code: 'usage.unanswered',
-      remedy: expect.stringMatching(/^Pass a release for each: --via 1\.31\.0\./),
+      remedy: expect.stringMatching(/^Pass a version for each: --via 1\.31\.0\./),
     });
   });
 
@@ -244,7 +244,7 @@ describe('looking (R73)', () => {
     expect(walked).toMatchObject({ exitCode: 1, message: expect.stringMatching(/worker-1 is v1\.33\.0, newer than the API server/) });
     expect(itemsOf(walked.data)['node worker-1']).toMatchObject({
       state: 'warning',
-      summary: 'v1.33.0, newer than v1.32.4: a kubelet must not be newer than the API server',
+      summary: 'v1.33.0, newer than v1.32.4; a kubelet must not be newer than the API server',
     });
     expect(fixture.ran.filter((line) => /^worker-1/.test(line))).toEqual([]);
   });
@@ -280,7 +280,7 @@ describe('looking (R73)', () => {
       await halfWay('kubeadm', answering);
       fixture.operator = somebody({}, 'unattended');
       const { message } = await fixture.run(['practice'], { to, skip: skips });
-      expect(message).toMatch(/^practice is at v1\.32\.4: the control plane and 6 nodes\./);
+      expect(message).toMatch(/^The control plane and 6 nodes of practice run v1\.32\.4\./);
       const order = fixture.ran.filter((line) => /upgrade (?:apply|node)/.test(line));
       expect(order.slice(0, 2)).toEqual(['cp-2: kubeadm upgrade node', 'cp-3: kubeadm upgrade node']);
       expect(order.filter((line) => /^cp-/.test(line))).toHaveLength(2);
@@ -302,7 +302,7 @@ describe('looking (R73)', () => {
         await halfWay('kubeadm', answering);
         await expect(fixture.run(['practice'], { to: '1.33.0', check: true })).rejects.toMatchObject({
           code: 'refused.skip',
-          message: expect.stringMatching(/^From 1\.31 to 1\.33 skips 1\.32/),
+          message: expect.stringMatching(/^An upgrade from 1\.31 to 1\.33 skips 1\.32/),
           remedy: expect.stringMatching(/--to 1\.32\.4\./),
         });
         for (const older of ['1.31.9', '1.32.3'])
@@ -321,7 +321,7 @@ describe('looking (R73)', () => {
         fixture.run(['practice'], { to, skip: [...skips, 'control-plane cp-2=later', 'control-plane cp-3=later'] }),
       ).rejects.toMatchObject({
         code: 'refused.controlPlane',
-        message: expect.stringMatching(/The control plane on cp-2 and cp-3 is not at v1\.32\.4/),
+        message: expect.stringMatching(/The control plane on cp-2 and cp-3 still runs v1\.31\.6/),
       });
       expect(fixture.ran.filter((line) => /^worker/.test(line))).toEqual([]);
       expect(Object.values(await fixture.nodes()).filter(({ cordoned }) => cordoned)).toEqual([]);
@@ -433,9 +433,9 @@ describe('looking (R73)', () => {
       });
       expect(items['checker']).toMatchObject({
         state: 'blocked',
-        summary: 'pluto: 1 not served by 1.32',
+        summary: 'pluto found APIs that 1.32 removes',
         evidence: [
-          'pluto: 1 not served by 1.32',
+          'pluto found APIs that 1.32 removes',
           'catch-all: FlowSchema flowcontrol.apiserver.k8s.io/v1beta3, removed in 1.32; use flowcontrol.apiserver.k8s.io/v1',
         ],
       });
@@ -498,7 +498,7 @@ describe('walking', () => {
       most = Math.max(most, cordoned.length);
     };
     const { message, data } = await fixture.run(['practice'], { to, skip: skips, report: join(fixture.folder, 'report.md') });
-    expect(message).toMatch(/^practice is at v1\.32\.4: the control plane and 4 nodes\./);
+    expect(message).toMatch(/^The control plane and 4 nodes of practice run v1\.32\.4\./);
     expect(await fixture.nodes()).toEqual(
       Object.fromEntries(['cp-1', 'worker-1', 'worker-2', 'worker-3'].map((name) => [name, { kubelet: 'v1.32.4', cordoned: false }])),
     );
@@ -582,7 +582,7 @@ describe('walking', () => {
     stored.notes.snapshot.data.takenMs -= 3_700_000;
     await writeFile(file, JSON.stringify(stored));
     const later = await fixture.run(['practice'], { to, check: true });
-    expect(itemsOf(later.data)['snapshot']).toMatchObject({ state: 'blocked', summary: expect.stringMatching(/older than an hour/) });
+    expect(itemsOf(later.data)['snapshot']).toMatchObject({ state: 'blocked', summary: expect.stringMatching(/older than one hour/) });
   });
 
   test('left in the middle and gone on with by somebody else: what was done is seen, what was said is kept', async () => {
@@ -605,8 +605,8 @@ describe('walking', () => {
     fixture.operator = somebody({}, 'unattended');
     // Neither the release nor the reasons are entered again.
     const { message, data } = await fixture.run(['practice']);
-    expect(fixture.operator.texts().join(' ')).toMatch(/Resumes the upgrade to v1\.32\.4 that ada@desk started/);
-    expect(message).toMatch(/^practice is at v1\.32\.4/);
+    expect(fixture.operator.texts().join(' ')).toMatch(/Resuming the upgrade to v1\.32\.4 that ada@desk started/);
+    expect(message).toMatch(/of practice run v1\.32\.4/);
     expect(fixture.ran.filter((line) => /upgrade apply|worker-1: apt-get install/.test(line))).toEqual([]);
     expect(itemsOf(data)['webhooks']).toMatchObject({ state: 'skipped', by: 'ada@desk' });
     expect(await fixture.nodes()).toMatchObject({
@@ -640,7 +640,7 @@ describe('walking', () => {
       fixture.before = undefined;
       fixture.operator = somebody({}, 'unattended');
       const { message } = await fixture.run(['practice'], {});
-      expect(message).toMatch(/^practice is at v1\.32\.4/);
+      expect(message).toMatch(/of practice run v1\.32\.4/);
       expect(Object.values(await fixture.nodes()).every(({ kubelet, cordoned }) => kubelet === 'v1.32.4' && !cordoned)).toBe(true);
     },
   );
@@ -666,7 +666,7 @@ describe('walking', () => {
       expect((await fixture.nodes())['worker-1']?.cordoned).toBe(cordoned);
       expect(/worker-1 is still cordoned/.test((fault as Fault).message)).toBe(cordoned);
       fixture.operator = somebody({}, 'unattended');
-      expect((await fixture.run(['practice'])).message).toMatch(/^practice is at v1\.32\.4/);
+      expect((await fixture.run(['practice'])).message).toMatch(/of practice run v1\.32\.4/);
       expect(Object.values(await fixture.nodes()).every((node) => !node.cordoned)).toBe(true);
     },
   );
@@ -698,7 +698,7 @@ describe('walking', () => {
       if (step.label === 'worker-1: v1.32.4, not ready yet') fixture.setReady('worker-1', true);
     };
     fixture.operator = operator;
-    expect((await fixture.run(['practice'])).message).toMatch(/^practice is at v1\.32\.4/);
+    expect((await fixture.run(['practice'])).message).toMatch(/of practice run v1\.32\.4/);
     expect(operator.steps.map(({ label }) => label)).toContain('worker-1: v1.32.4, not ready yet');
   });
 
@@ -706,10 +706,10 @@ describe('walking', () => {
     const operator = somebody({ checklist: ['snapshot', 'go'], 'stalled worker-3': ['delete'] });
     fixture.operator = operator;
     const { message } = await fixture.run(['practice'], { to, skip: skips });
-    expect(message).toMatch(/^practice is at/);
+    expect(message).toMatch(/of practice run/);
     const stalled = operator.asked.find(({ id }) => id === 'stalled worker-3');
     expect(stalled?.label).toMatch(
-      /^worker-3 stays cordoned: 2 pods cannot be moved\..*data\/postgres-0: The disruption budget postgres needs 1 healthy pods and has 1 currently\./,
+      /^worker-3 stays cordoned because 2 pods cannot be moved\..*data\/postgres-0: The disruption budget postgres needs 1 healthy pods and has 1 currently\./,
     );
     const removal = operator.confirmations.find(({ title }) => title.startsWith('Delete'));
     expect(removal?.consequences.join(' ')).toMatch(/data\/postgres-0 is deleted although its disruption budget does not allow it/);
@@ -728,7 +728,7 @@ describe('walking', () => {
       message: expect.stringMatching(/4 of 5 steps done/),
     });
     fixture.operator = somebody({ 'stalled worker-3': ['delete'] }, 'unattended');
-    expect((await fixture.run(['practice'])).message).toMatch(/^practice is at v1\.32\.4/);
+    expect((await fixture.run(['practice'])).message).toMatch(/of practice run v1\.32\.4/);
   });
 
   test('a node that somebody else cordoned is in the way, until it is skipped with a reason; then it stays cordoned (R73)', async () => {
@@ -741,7 +741,7 @@ describe('walking', () => {
     });
     expect((await fixture.nodes())['cp-1']).toEqual({ kubelet: 'v1.31.6', cordoned: false });
     const { message } = await fixture.run(['practice'], { skip: ['nodes=its disk is replaced on Monday'] });
-    expect(message).toMatch(/^practice is at v1\.32\.4/);
+    expect(message).toMatch(/of practice run v1\.32\.4/);
     expect((await fixture.nodes())['worker-2']).toEqual({ kubelet: 'v1.32.4', cordoned: true });
   });
 
@@ -782,7 +782,7 @@ describe('walking', () => {
     };
     fixture.operator = byHand;
     const { message } = await fixture.run(['practice'], { to, skip: [...skips, 'snapshot=taken by hand, nas:/srv/etcd.db'] });
-    expect(message).toMatch(/^practice is at v1\.32\.4/);
+    expect(message).toMatch(/of practice run v1\.32\.4/);
     expect(byHand.texts().join('\n')).toMatch(/Run manually on worker-1 as root \(not reachable from this machine\):\n {2}sed -i/);
     expect(fixture.ran).toEqual([]);
   });
@@ -790,7 +790,7 @@ describe('walking', () => {
   test('dry-run: everything that would be done is told, nothing is', async () => {
     fixture.dryRun = true;
     const { message } = await fixture.run(['practice'], { to });
-    expect(message).toBe('Dry run: practice is still at v1.31.6.');
+    expect(message).toBe('Dry run: practice still runs v1.31.6.');
     const reported = fixture.operator.texts().join('\n');
     expect(reported).toMatch(/Would do: on cp-1, in practice: .*kubeadm upgrade apply v1\.32\.4 -y/);
     expect(reported).toMatch(/Would do: PATCH \/api\/v1\/nodes\/worker-3/);

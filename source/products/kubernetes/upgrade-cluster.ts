@@ -70,14 +70,14 @@ function showWhere(session: Session, facts: ClusterFacts): void {
         .join(', '),
     ]),
   ];
-  session.show({ kind: 'table', title: 'Current state', columns: ['WHAT', 'RELEASE', ''], rows });
+  session.show({ kind: 'table', title: 'Current state', columns: ['WHAT', 'VERSION', ''], rows });
 }
 
 /** Returns the path to the newest known release: one checklist covers one minor. */
 function pathLine({ apiServer, nodes }: ClusterFacts): string {
   const newest = newestMinorAt(Date.now());
   if (apiServer.minor >= newest) return `The cluster runs ${minorText(apiServer)}, the newest known minor version.`;
-  const reported = `Path to the newest release: ${pathText(apiServer.minor, newest)}, one checklist run for each minor version.`;
+  const reported = `Path to the newest version: ${pathText(apiServer.minor, newest)}, one checklist run for each minor version.`;
   // The skew check reports a kubelet that is newer than the API server; it would have to go back first.
   if (nodes.some(({ kubelet }) => kubelet.minor > apiServer.minor)) return reported;
   const steps = [apiServer, ...nodes.map(({ kubelet }) => kubelet)].reduce((sum, { minor }) => sum + newest - minor, 0);
@@ -106,7 +106,7 @@ export async function upgradeCluster(
   // A checklist whose release the cluster has meanwhile passed is obsolete.
   const target = await chooseTarget(session, input, facts, begun?.facts['to'], nodeExec);
   if (begun?.facts['to'] === target.text)
-    session.show({ kind: 'text', text: `Resumes the upgrade to ${target.text} that ${begun.startedBy} started.` });
+    session.show({ kind: 'text', text: `Resuming the upgrade to ${target.text} that ${begun.startedBy} started.` });
   const list = await Checklist.open({
     file: own ?? join(folder, `cluster-${safeName(context)}-${safeName(target.text)}.json`),
     title: `Upgrade of ${context} to ${target.text}`,
@@ -152,7 +152,7 @@ async function checklistThrough(checklist: ClusterChecklist): Promise<FlowOutcom
     const { facts } = checklist;
     const path = isPlaneAt(facts, target) ? `of the nodes to ${target.text}` : `from ${fromTo(oldestApiServer(facts), target)}`;
     const message = complete ? `No blocking items for the upgrade ${path}.` : inTheWay(blocked);
-    return checklistOutcome(session, input, list, { outcome: 'Checked only.', message, complete });
+    return checklistOutcome(session, input, list, { outcome: 'Checked only; nothing was upgraded.', message, complete });
   }
   await untilClear(checklist);
   // Nodes that would be too old are upgraded first, to the current release of the control plane.
@@ -229,20 +229,20 @@ async function untilClear(checklist: ClusterChecklist): Promise<void> {
 }
 
 function snapshotAction(checklist: ClusterChecklist): ChecklistAction {
-  const what = storageOf(checklist) === 'state' ? 'a copy of the state' : 'an etcd snapshot';
+  const what = storageOf(checklist) === 'state' ? 'a copy of the cluster state' : 'an etcd snapshot';
   return { value: 'snapshot', label: `Create ${what} now`, detail: 'and verify it', first: true };
 }
 
 async function finish(checklist: ClusterChecklist): Promise<FlowOutcome> {
   const { session, input, list, target, context, api } = checklist;
   if (session.dryRun)
-    return checklistOutcome(session, input, list, { outcome: `Dry run: ${context} is still at ${checklist.facts.apiServer.text}.` });
+    return checklistOutcome(session, input, list, { outcome: `Dry run: ${context} still runs ${checklist.facts.apiServer.text}.` });
   checklist.facts = await readCluster(api, session.signal);
   const { nodes } = checklist.facts;
   const problems = skewProblems(checklist.facts);
   const behind = nodes.filter((node) => roundsOf(checklist, node).length > 0).map(({ name }) => name);
   const notReady = nodes.filter(({ ready }) => !ready).map(({ name }) => name);
-  const left = [...problems, ...behind.map((name) => `${name} is behind`), ...notReady.map((name) => `${name} is not ready`)];
+  const left = [...problems, ...behind.map((name) => `${name} is not upgraded`), ...notReady.map((name) => `${name} is not ready`)];
   await list.set('after', {
     section: sections.steps,
     title: 'Afterwards',
@@ -254,7 +254,7 @@ async function finish(checklist: ClusterChecklist): Promise<FlowOutcome> {
   const complete = left.length === 0;
   if (complete) await list.end();
   const outcome = complete
-    ? `${cleanLine(context)} is at ${target.text}: the control plane and ${countText(nodes.length, 'node')}.`
+    ? `The control plane and ${countText(nodes.length, 'node')} of ${cleanLine(context)} run ${target.text}.`
     : `${cleanLine(context)} is not fully upgraded to ${target.text}: ${left.join('; ')}`;
   return checklistOutcome(session, input, list, { outcome, complete });
 }
@@ -300,7 +300,7 @@ export const upgrade: Procedure = async (session, input, flowContext) => {
     if (!(thrown instanceof Fault) || thrown.code !== 'usage.kubeconfig') throw thrown;
     if (named !== undefined) {
       const message = `No component or cluster "${cleanLine(named)}". ${thrown.message}`;
-      throw new Fault('usage.component', message, `List the components with quarterdeck status. ${thrown.remedy}`, { cause: thrown });
+      throw new Fault('usage.component', message, `To list the components, run quarterdeck status. ${thrown.remedy}`, { cause: thrown });
     }
     return checklist(await chooseComponent(session, flowContext, thrown));
   }
@@ -317,7 +317,7 @@ async function chooseComponent(session: Session, { fleet, practice }: FlowContex
     choices: known.map((one) => ({ value: one.key, label: one.id, detail: `${one.product}, ${one.state.label}` })),
   });
   const chosen = known.find((one) => one.key === key);
-  if (!chosen) throw new Error('a choice is one of its choices');
+  if (!chosen) throw new Error('unexpected choice');
   return chosen;
 }
 

@@ -94,7 +94,7 @@ async function managedControlPlane(checklist: ClusterChecklist): Promise<void> {
         commands: { ...commands, hand: commands.hand ?? 'the control plane nodes are not visible' },
         seen: at,
       });
-    await untilSeen(checklist, { controlPlane: true }, 'Control plane', async () => ((await at()) ? undefined : 'missing'));
+    await untilSeen(checklist, { controlPlane: true }, 'Control plane', async () => ((await at()) ? undefined : 'not upgraded yet'));
   }
   if (!session.dryRun) await list.set('control-plane', { ...item, state: 'ok', summary: `at ${target.text}` });
 }

@@ -49,7 +49,7 @@ describe('k3s with etcd (R73)', () => {
     const desk = new AtTheDesk('terminal');
     fixture.operator = desk;
     const { message, data } = await fixture.run(['practice'], { to: '1.32.4', skip });
-    expect(message).toBe('practice is at v1.32.4+k3s1: the control plane and 6 nodes.');
+    expect(message).toBe('The control plane and 6 nodes of practice run v1.32.4+k3s1.');
     expect(changes()).toEqual(['cp-1: k3s etcd-snapshot save --name before-upgrade']);
     expect(desk.byHand).toEqual([
       ...['cp-1', 'cp-2', 'cp-3'].map(
@@ -76,7 +76,7 @@ describe('k3s with etcd (R73)', () => {
     });
     expect(items['certificates']).toMatchObject({
       state: 'skipped',
-      summary: expect.stringMatching(/renews its certificates when restarted/),
+      summary: expect.stringMatching(/renews expiring certificates/),
     });
     const acts = (await fixture.audited()).filter(({ phase }) => phase === 'after').map(({ act }) => act ?? '');
     expect(acts.filter((act) => /cp-/.test(act))).toEqual([]);
@@ -106,7 +106,7 @@ describe('k3s with etcd (R73)', () => {
     await fixture.ask(path, { method: 'POST', body: JSON.stringify(plan([])) });
     expect(itemsOf((await fixture.run(['practice'], { to: '1.32.4', check: true })).data)['plans']).toMatchObject({
       state: 'warning',
-      summary: '1 plan of the system-upgrade-controller: k3s-agent',
+      summary: 'the system-upgrade-controller has 1 plan: k3s-agent',
       evidence: [expect.stringMatching(/default\/k3s-agent .*channels\/stable {2}2 at a time/)],
     });
     await fixture.ask(`${path}/k3s-agent`, { method: 'DELETE' });
@@ -124,7 +124,7 @@ describe('k3s with SQLite (R73)', () => {
     const desk = new AtTheDesk('terminal');
     fixture.operator = desk;
     const { message, data } = await fixture.run(['practice'], { to: '1.32.4', skip });
-    expect(message).toMatch(/^practice is at v1\.32\.4\+k3s1/);
+    expect(message).toMatch(/of practice run v1\.32\.4\+k3s1/);
     expect(changes()[0]).toMatch(
       /^cp-1: sqlite3 \/var\/lib\/rancher\/k3s\/server\/db\/state\.db \.backup '\/var\/backups\/k3s\/quarterdeck-\d{8}T\d{6}Z\.db'$/,
     );
@@ -132,14 +132,14 @@ describe('k3s with SQLite (R73)', () => {
       expect.stringMatching(/^cp-1: cp -p \/var\/lib\/rancher\/k3s\/server\/token \/var\/backups\/k3s\/quarterdeck-\S+\.db\.token$/),
     ]);
     expect(itemsOf(data)['snapshot']).toMatchObject({
-      title: 'Copy of the state',
+      title: 'Copy of the cluster state',
       state: 'ok',
       summary: expect.stringMatching(/\(\d+ rows\), verified with sqlite3/),
     });
     const [checklist] = desk.asked.filter(({ id }) => id === 'checklist');
     expect(checklist && 'choices' in checklist && checklist.choices[0]).toMatchObject({
       value: 'snapshot',
-      label: 'Create a copy of the state now',
+      label: 'Create a copy of the cluster state now',
     });
   });
 
@@ -159,7 +159,7 @@ describe('RKE2 (R73)', () => {
     const desk = new AtTheDesk('terminal');
     fixture.operator = desk;
     const { message, data } = await fixture.run(['practice'], { to: 'v1.32.4+rke2r2', skip });
-    expect(message).toBe('practice is at v1.32.4+rke2r2: the control plane and 5 nodes.');
+    expect(message).toBe('The control plane and 5 nodes of practice run v1.32.4+rke2r2.');
     expect(changes()).toEqual(['cp-1: rke2 etcd-snapshot save --name before-upgrade']);
     expect(desk.byHand.slice(0, 6)).toEqual(
       [
@@ -183,7 +183,7 @@ describe('Talos (R73)', () => {
     await open({ maker: 'talos', servers: 3 });
     fixture.operator = new AtTheDesk('terminal');
     const { message, data } = await fixture.run(['practice'], { to: '1.32.4', skip });
-    expect(message).toBe('practice is at v1.32.4: the control plane and 6 nodes.');
+    expect(message).toBe('The control plane and 6 nodes of practice run v1.32.4.');
     expect(changes()).toEqual([
       expect.stringMatching(/^cp-1: talosctl -n 10\.0\.0\.10 etcd snapshot \S+\/talos-snapshots\/quarterdeck-\S+\.db$/),
       'cp-1: talosctl -n 10.0.0.10 upgrade-k8s --to 1.32.4',
@@ -203,7 +203,7 @@ describe('Talos (R73)', () => {
     await open({ maker: 'talos', version: 'v1.32.4' });
     expect(itemsOf((await fixture.run(['practice'], { to: '1.33.1', check: true })).data)['talos']).toMatchObject({
       state: 'blocked',
-      summary: 'Talos 1.9 supports Kubernetes 1.27 to 1.32: too old for 1.33 on cp-1, worker-1, worker-2, worker-3',
+      summary: 'Talos 1.9 supports Kubernetes 1.27 to 1.32; too old for 1.33 on cp-1, worker-1, worker-2, worker-3',
       advice: expect.stringMatching(/talosctl -n NODE upgrade --image ghcr\.io\/siderolabs\/installer:v1\.10\.N$/),
     });
   });
@@ -213,7 +213,7 @@ test('kubeadm with three nodes of the control plane: the first applies, the othe
   await open({ servers: 3 });
   fixture.operator = new AtTheDesk('terminal');
   const { message } = await fixture.run(['practice'], { to: '1.32.4', skip });
-  expect(message).toMatch(/^practice is at v1\.32\.4: the control plane and 6 nodes\./);
+  expect(message).toMatch(/^The control plane and 6 nodes of practice run v1\.32\.4\./);
   expect(
     changes()
       .filter((line) => /: kubeadm/.test(line))
@@ -236,7 +236,7 @@ describe.each<{ maker: Maker; servers: number; when: 'before' | 'after' }>([
     fixture.dryRun = true;
     const before = await fixture.nodes();
     const { message } = await fixture.run(['practice'], { to: '1.32.4', skip });
-    expect(message).toMatch(/^Dry run: practice is still at v1\.31\.6/);
+    expect(message).toMatch(/^Dry run: practice still runs v1\.31\.6/);
     expect(await fixture.nodes()).toEqual(before);
     expect(changes()).toEqual([]);
     expect(fixture.operator.texts().join('\n')).toMatch(
@@ -280,7 +280,7 @@ describe.each<{ maker: Maker; servers: number; when: 'before' | 'after' }>([
           .run(['practice'], desks.length === 1 ? { to: '1.32.4', skip } : {}, ending.signal)
           .catch((thrown: unknown) => thrown);
         if (!(outcome instanceof Fault)) {
-          expect(outcome).toMatchObject({ message: expect.stringMatching(/^practice is at v1\.32\.4/) });
+          expect(outcome).toMatchObject({ message: expect.stringMatching(/of practice run v1\.32\.4/) });
           break;
         }
         expect(outcome).toMatchObject({ kind: 'interrupted', remedy: expect.stringMatching(/quarterdeck upgrade practice$/) });
@@ -314,7 +314,7 @@ test('continued by somebody on another machine who was handed the checklist; the
   fixture.operator = new AtTheDesk('terminal');
   const report = join(fixture.folder, 'morning.md');
   await fixture.run(['practice'], { checklist: handed, report });
-  expect(fixture.operator.texts().join('\n')).toMatch(/Resumes the upgrade to v1\.32\.4\+k3s1 that ada@desk started/);
+  expect(fixture.operator.texts().join('\n')).toMatch(/Resuming the upgrade to v1\.32\.4\+k3s1 that ada@desk started/);
   const text = await readFile(report, 'utf8');
   expect(text).toMatch(/ada@desk/);
   expect(text).toMatch(/grace@laptop/);

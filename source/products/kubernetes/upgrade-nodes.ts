@@ -39,7 +39,7 @@ async function drain(checklist: ClusterChecklist, name: string): Promise<void> {
     try {
       await actOn(checklist, `drain ${name}`, {
         right: lost.length > 0 ? 'destroy' : 'operate',
-        title: `Drain ${name}: move ${countText(plan.evicted.length, 'pod')}`,
+        title: `Drain ${name}: evict ${countText(plan.evicted.length, 'pod')}`,
         request: `POST /api/v1/namespaces/*/pods/*/eviction for ${plan.evicted.map(podName).join(', ')}`,
         ...(lost.length > 0 && { consequences: lost }),
         limitMs: Number.POSITIVE_INFINITY,
@@ -67,7 +67,7 @@ async function afterStall(checklist: ClusterChecklist, name: string, fault: Faul
     help: fault.remedy,
     choices: [
       { value: 'again', label: 'Try again', detail: 'once the disruption budgets allow it' },
-      ...(refused.length > 0 ? [{ value: 'delete', label: 'Delete them regardless of disruption budgets', detail: names.join(', ') }] : []),
+      ...(refused.length > 0 ? [{ value: 'delete', label: 'Delete the pods despite disruption budgets', detail: names.join(', ') }] : []),
       { value: 'leave', label: 'Pause', detail: `${name} stays cordoned` },
     ],
     initial: 'again',
@@ -99,8 +99,8 @@ function throwIfAhead({ session }: ClusterChecklist, facts: ClusterFacts, name: 
   const pending = [...facts.planes].flatMap(([plane, { minor }]) => (minor < goal.minor ? [plane] : []));
   throw new Fault(
     'refused.controlPlane',
-    `The control plane${pending.length > 0 ? ` on ${namesText(pending)}` : ''} is not at ${goal.text} (${oldest.text}): ${name} cannot be upgraded yet.`,
-    'Upgrade the control plane first, manually if you skipped it: a kubelet must not be newer than any API server.',
+    `The control plane${pending.length > 0 ? ` on ${namesText(pending)}` : ''} still runs ${oldest.text}, so ${name} cannot be upgraded to ${goal.text} yet.`,
+    'Upgrade the control plane first (manually, if you skipped that step). A kubelet must not be newer than any API server.',
   );
 }
 
@@ -114,7 +114,7 @@ function throwIfAnother(checklist: ClusterChecklist, { nodes }: ClusterFacts, na
   if (others.length === 0) return;
   throw new Fault(
     'refused.oneAtATime',
-    `${others.join(' and ')} ${others.length === 1 ? 'is' : 'are'} already cordoned, so ${name} is not drained: nodes are upgraded one at a time.`,
+    `${others.join(' and ')} ${others.length === 1 ? 'is' : 'are'} already cordoned, so ${name} is not drained. Nodes are upgraded one at a time.`,
     `When ${others[0]} is healthy, run: kubectl uncordon ${others[0]}`,
   );
 }
@@ -173,7 +173,7 @@ export async function upgradeNode(checklist: ClusterChecklist, name: string, onl
     // The node is schedulable again; a later cordon is not from this run.
     if (cordonedByUs) await list.keep(id, { kind: 'done', summary: `at ${before.kubelet.text}`, data: { cordoned: 0 } });
     return before.kubelet.minor > goal.minor
-      ? set('warning', `${before.kubelet.text}, newer than ${goal.text}: a kubelet must not be newer than the API server`)
+      ? set('warning', `${before.kubelet.text}, newer than ${goal.text}; a kubelet must not be newer than the API server`)
       : set('ok', `at ${before.kubelet.text}`);
   }
   await set('running', rounds.length > 0 ? [before.kubelet, ...rounds].map(({ text }) => text).join(' to ') : 'still cordoned');

@@ -17,14 +17,14 @@ function targetProblem(facts: ClusterFacts, typed: string): { code: FaultCode; m
   // In a half-upgraded control plane, the oldest API server is the upper limit and the newest the lower limit.
   const [oldest, newest] = [oldestApiServer(facts), newestApiServer(facts)];
   const example = nextRelease(facts);
-  if (!wanted) return problem(`"${cleanLine(typed)}" is not a Kubernetes release. Use one such as ${example}.`);
-  if (isPrerelease(typed)) return problem(`${cleanLine(typed)} is a pre-release. Use a final one, such as ${example}.`);
+  if (!wanted) return problem(`Unknown Kubernetes version "${cleanLine(typed)}". Use a version such as ${example}.`);
+  if (isPrerelease(typed)) return problem(`${cleanLine(typed)} is a pre-release. Use a final version, such as ${example}.`);
   if (!isOurs(facts, wanted.vendor))
-    return problem(`${cleanLine(typed)} is not a release for this cluster (${facts.distribution.name}). Use one such as ${example}.`);
-  if (wanted.major !== oldest.major) return problem(`Kubernetes ${wanted.major} is not a known release.`);
+    return problem(`${cleanLine(typed)} is not a version for this cluster (${facts.distribution.name}). Use a version such as ${example}.`);
+  if (wanted.major !== oldest.major) return problem(`The major version must be ${oldest.major}, not ${wanted.major}.`);
   if (wanted.minor > oldest.minor + 1) {
     return problem(
-      `From ${minorText(oldest)} to ${minorText(wanted)} skips ${wanted.minor - oldest.minor === 2 ? `1.${oldest.minor + 1}` : `1.${oldest.minor + 1} to 1.${wanted.minor - 1}`}, but minor versions must not be skipped. The path: ${pathText(oldest.minor, wanted.minor)}. Upgrade to 1.${oldest.minor + 1} first.`,
+      `An upgrade from ${minorText(oldest)} to ${minorText(wanted)} skips ${wanted.minor - oldest.minor === 2 ? `1.${oldest.minor + 1}` : `1.${oldest.minor + 1} to 1.${wanted.minor - 1}`}, but minor versions must not be skipped. The path: ${pathText(oldest.minor, wanted.minor)}. Upgrade to 1.${oldest.minor + 1} first.`,
       'refused.skip',
     );
   }
@@ -82,8 +82,8 @@ export async function chooseTarget(
     given ??
     (await session.ask.text({
       id: 'to',
-      label: 'Target release',
-      help: `The cluster runs ${apiServer.text}; the newest is about 1.${newestMinorAt(Date.now())}. Upgrade one minor version at a time: 1.${oldest.minor + 1}, or a newer 1.${newestApiServer(facts).minor}.${behind.length > 0 ? ` ${behind.map(({ name, kubelet }) => `${name} (${minorText(kubelet)})`).join(', ')} can be upgraded to ${apiServer.text} first.` : ''}`,
+      label: 'Target version',
+      help: `The cluster runs ${apiServer.text}; the newest version is about 1.${newestMinorAt(Date.now())}. Upgrade one minor version at a time: to 1.${oldest.minor + 1}, or to a newer 1.${newestApiServer(facts).minor} version.${behind.length > 0 ? ` ${behind.map(({ name, kubelet }) => `${name} (${minorText(kubelet)})`).join(', ')} can be upgraded to ${apiServer.text} first.` : ''}`,
       initial: await suggest(),
       check: (text) => targetProblem(facts, text)?.message,
     }));
@@ -101,7 +101,7 @@ export async function chooseTarget(
   throw new Fault(
     'usage.release',
     `The newest patch release of ${cleanLine(typed)} is unknown.`,
-    `Pass a full release, such as --to ${first.replace(/^v/, '')}. ${newestPatches}`,
+    `Pass a full version, such as --to ${first.replace(/^v/, '')}. ${newestPatches}`,
   );
 }
 
@@ -140,8 +140,8 @@ export async function releasesBetween(
   if (missing.length > 0 && !session.attended)
     throw new Fault(
       'usage.unanswered',
-      `Nodes are upgraded through ${missing.map((minor) => `1.${minor}`).join(', ')}, but no exact release is known.`,
-      `Pass a release for each: ${viaText(missing)}. ${newestPatches}`,
+      `Nodes are upgraded through ${missing.map((minor) => `1.${minor}`).join(', ')}, but no exact version is known.`,
+      `Pass a version for each: ${viaText(missing)}. ${newestPatches}`,
     );
   for (const minor of missing) between.set(minor, await askBetween(session, facts, minor));
   return between;
@@ -156,14 +156,14 @@ function givenBetween(input: FlowInput, facts: ClusterFacts, target: Release, ke
     new Fault(
       'usage.release',
       message,
-      first > last ? 'Omit --via.' : `Pass a full release on the path, such as --via 1.${first}.0. ${newestPatches}`,
+      first > last ? 'Omit --via.' : `Pass a full version on the path, such as --via 1.${first}.0. ${newestPatches}`,
     );
   const given: Release[] = [];
   for (const typed of optionsOf(input, 'via') ?? []) {
     const text = cleanLine(typed);
     const release = wholeRelease(typed);
-    if (!release || isPrerelease(typed)) throw fault(`--via ${text} is not a final Kubernetes release.`);
-    if (!isOurs(facts, release.vendor)) throw fault(`--via ${text} is not a release for this cluster (${facts.distribution.name}).`);
+    if (!release || isPrerelease(typed)) throw fault(`--via must be a final Kubernetes version, not ${text}.`);
+    if (!isOurs(facts, release.vendor)) throw fault(`--via ${text} is not a version for this cluster (${facts.distribution.name}).`);
     if (kept[String(release.minor)] === release.text) continue;
     if (release.major !== target.major || release.minor < first || release.minor > last) {
       const through = first > last ? 'directly' : `through ${pathText(first, last).replaceAll(' -> ', ', ')}`;
@@ -171,7 +171,7 @@ function givenBetween(input: FlowInput, facts: ClusterFacts, target: Release, ke
     }
     const other = given.find(({ minor }) => minor === release.minor);
     if (other && other.text !== release.text)
-      throw fault(`--via has two releases of ${minorText(release)}: ${other.text.slice(1)} and ${release.text.slice(1)}.`);
+      throw fault(`--via has two versions for ${minorText(release)}: ${other.text.slice(1)} and ${release.text.slice(1)}.`);
     given.push(release);
   }
   return given;
@@ -187,13 +187,13 @@ async function askBetween(session: Session, facts: ClusterFacts, minor: number):
   };
   const typed = await session.ask.text({
     id: `via 1.${minor}`,
-    label: `Release of 1.${minor} for ${waiting.join(', ')}`,
+    label: `Exact 1.${minor} version for ${waiting.join(', ')}`,
     help: `Minor versions cannot be skipped, and no node runs 1.${minor}. On the command line: --via 1.${minor}.0`,
     initial: `v1.${minor}.0`,
-    check: (text) => (wholeOf(text) ? undefined : `Enter a full 1.${minor} release, such as 1.${minor}.0.`),
+    check: (text) => (wholeOf(text) ? undefined : `Enter a full 1.${minor} version, such as 1.${minor}.0.`),
   });
   const release = wholeOf(typed);
-  if (!release) throw new Error('checked above');
+  if (!release) throw new Error('unexpected version');
   return release;
 }
 

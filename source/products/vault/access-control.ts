@@ -27,7 +27,7 @@ export const vaultPolicies: Procedure = async (session, input, context) => {
   const text = await access.policy(name, session.signal);
   if (text === undefined) {
     const names = await access.policies(session.signal);
-    throw new Fault('usage.policy', `${component.id} has no policy "${cleanLine(name)}".`, `It has: ${names.map(cleanLine).join(', ')}.`);
+    throw new Fault('usage.policy', `${component.id} has no policy "${cleanLine(name)}".`, `Policies: ${names.map(cleanLine).join(', ')}.`);
   }
   session.show({ kind: 'text', text: text === '' ? '(empty: all permissions)' : text });
   return { message: `The policy ${cleanLine(name)} was shown.`, data: { name, policy: text } };
@@ -38,7 +38,7 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
   const question = {
     id: 'name',
     label: 'Policy name',
-    help: 'New or existing. List the policies: quarterdeck vault policies COMPONENT',
+    help: 'A new or an existing policy. To list the policies: quarterdeck vault policies COMPONENT',
     check: (text: string) => (/^[\w.-]{1,128}$/.test(text.trim()) ? undefined : 'Use letters, digits, dots, hyphens and underscores.'),
   };
   const name = (input.words[0] ?? (await session.ask.text(question))).trim();
@@ -59,9 +59,9 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
     title: before === undefined ? `New policy ${shown}` : `Policy ${shown}`,
     sections: [{ title: 'Changes', lines: diffLines({ path: `${name}.hcl`, before: before ?? '', after }) }],
     findings: [],
-    summary: `Writes the policy ${shown} of ${vault.component.id}. It applies to all tokens with this policy.`,
+    summary: `Writes the policy ${shown} to ${vault.component.id}. It applies to all tokens with this policy.`,
     actions: [
-      { id: 'apply', label: 'Write it' },
+      { id: 'apply', label: 'Write' },
       { id: 'cancel', label: 'Cancel' },
     ],
   });
@@ -74,14 +74,14 @@ export const vaultPolicy: Procedure = async (session, input, context) => {
     done: async () => (await access.policy(name, session.signal))?.trim() === after.trim(),
     run: (grant) => access.writePolicy(grant, name, after),
   });
-  return { message: `The policy ${shown} is in effect.`, data: { name, created: before === undefined } };
+  return { message: `Wrote the policy ${shown}. It is now in effect.`, data: { name, created: before === undefined } };
 };
 
 async function composed(session: Session, before: string): Promise<string> {
   const chosen = await session.ask.choice({
     id: 'allows',
     label: 'Permissions',
-    help: before === '' ? 'new policy' : 'The policy exists: the first two options add to it.',
+    help: before === '' ? 'new policy' : 'The policy exists. The first two options add permissions to it.',
     choices: [
       { value: 'read', label: 'Read below a path' },
       { value: 'write', label: 'Read and write below a path' },
@@ -93,9 +93,9 @@ async function composed(session: Session, before: string): Promise<string> {
   const path = await session.ask.text({
     id: 'below',
     label: 'Path prefix',
-    help: 'For an engine of version 2, include data: secret/data/apps. Only paths below it are allowed.',
+    help: 'For a version 2 engine, include data/, as in secret/data/apps. The policy covers only paths below this prefix.',
     initial: 'secret/data/',
-    check: (text) => (/^[^"\s/]+\/[^"\s]+$/.test(text.trim()) ? undefined : 'Enter ENGINE/PATH: secret/data/apps'),
+    check: (text) => (/^[^"\s/]+\/[^"\s]+$/.test(text.trim()) ? undefined : 'Enter ENGINE/PATH, such as secret/data/apps.'),
   });
   const at = path.trim().replace(/\/?\*?$/, '');
   const capabilities = chosen === 'read' ? '"read", "list"' : '"create", "read", "update", "patch", "delete", "list"';
@@ -106,17 +106,17 @@ async function composed(session: Session, before: string): Promise<string> {
 }
 
 async function removePolicy(session: Session, access: VaultAccess, name: string, before: string | undefined): Promise<FlowOutcome> {
-  if (before === undefined) return { message: `No policy ${cleanLine(name)}.` };
+  if (before === undefined) return { message: `The policy ${cleanLine(name)} does not exist.` };
   await session.act({
     id: 'remove',
     right: 'destroy',
     title: `Remove the policy ${cleanLine(name)}`,
     request: `DELETE /v1/sys/policies/acl/${cleanLine(name)}`,
-    consequences: ['Tokens with this policy lose its permissions immediately. Its text is not saved.'],
+    consequences: ['Tokens with this policy lose its permissions immediately. The policy text is not saved.'],
     done: async () => (await access.policy(name, session.signal)) === undefined,
     run: (grant) => access.removePolicy(grant, name),
   });
-  return { message: `The policy ${cleanLine(name)} is removed.` };
+  return { message: `Removed the policy ${cleanLine(name)}.` };
 }
 
 const usualMount = 'approle';
@@ -128,7 +128,7 @@ export const vaultApprole: Procedure = async (session, input, context) => {
   const question = {
     id: 'role',
     label: 'Program',
-    help: 'One role per program: a new one, or an existing one that gets another secret ID.',
+    help: 'Name of the role, one for each program. An existing role gets another secret ID.',
     check: (text: string) => (/^[\w.-]{1,100}$/.test(text.trim()) ? undefined : 'Use letters, digits, dots, hyphens and underscores.'),
   };
   const name = (input.words[0] ?? (await session.ask.text(question))).trim();
@@ -173,7 +173,7 @@ async function removeLost(session: Session, access: VaultAccess, mount: string, 
     await session.act({
       id: `remove-lost-${at + 1}`,
       right: 'operate',
-      request: `POST /v1/auth/${mount}/role/${cleanLine(name)}/secret-id-accessor/destroy, created by the interrupted run (${accessor})`,
+      request: `POST /v1/auth/${mount}/role/${cleanLine(name)}/secret-id-accessor/destroy for the secret ID of the interrupted run (${accessor})`,
       done: async () => !(await access.hasSecretId(mount, name, accessor, session.signal)),
       run: (grant) => access.removeSecretId(grant, mount, name, accessor),
     });
@@ -204,8 +204,8 @@ async function roleOf(session: Session, access: VaultAccess, mount: string, name
   if (unknown !== undefined) {
     throw new Fault(
       'usage.policy',
-      `No policy "${cleanLine(unknown)}": the program would have no permissions.`,
-      `Create it first (vault policy), or use one of: ${known.map(cleanLine).join(', ')}.`,
+      `The policy "${cleanLine(unknown)}" does not exist, so the program would have no permissions.`,
+      `Create the policy first (vault policy), or use one of: ${known.map(cleanLine).join(', ')}.`,
     );
   }
   const ttlSeconds = there?.ttlSeconds || (await askTtl(session));
@@ -213,7 +213,7 @@ async function roleOf(session: Session, access: VaultAccess, mount: string, name
   await session.act({
     id: 'role',
     right: 'operate',
-    request: `POST /v1/auth/${mount}/role/${cleanLine(name)}: ${policies.map(cleanLine).join(', ')}, tokens of ${ttlSeconds} s`,
+    request: `POST /v1/auth/${mount}/role/${cleanLine(name)}: ${policies.map(cleanLine).join(', ')}, tokens valid for ${ttlSeconds} s`,
     done: async () => isSame(await access.role(mount, name, session.signal), role),
     run: (grant) => access.writeRole(grant, mount, name, role),
   });
@@ -227,11 +227,11 @@ function isSame(one: Role | undefined, { policies, ttlSeconds }: Role): boolean 
 async function askPolicies(session: Session, known: readonly string[]): Promise<readonly string[]> {
   const choices = known.filter((name) => name !== 'root' && name !== 'default').map((name) => ({ value: name, label: cleanLine(name) }));
   if (choices.length === 0)
-    throw new Fault('usage.policy', 'No policies exist yet.', 'Create one first: quarterdeck vault policy COMPONENT');
+    throw new Fault('usage.policy', 'No policies exist yet.', 'Create a policy first: quarterdeck vault policy COMPONENT');
   return session.ask.several({ id: 'policies', label: 'Policies', choices });
 }
 
 async function askTtl(session: Session): Promise<number> {
   if (!session.attended) return 20 * 60;
-  return session.ask.duration({ id: 'ttl', label: 'Login validity', help: 'The program logs in again afterwards.', initial: '20m' });
+  return session.ask.duration({ id: 'ttl', label: 'Token validity', help: 'The program must then log in again.', initial: '20m' });
 }

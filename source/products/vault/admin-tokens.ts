@@ -17,12 +17,12 @@ const periodSeconds = 32 * 24 * 3600;
 const madeStep = 'made';
 
 export const vaultAdmin: Procedure = async (session, input, context) => {
-  requirePerson(session, 'Cannot prompt without a terminal: the new token must be shown.', 'Run it in a terminal.');
+  requirePerson(session, 'Cannot prompt without a terminal: the new token must be shown.', 'Run the command in a terminal.');
   const vault = await openVaultOf(session, input, context);
   const { component, endpoint } = vault;
   const typed = await session.ask.text({
     id: 'name',
-    label: 'Holder of the token',
+    label: 'Token holder',
     help: 'The name appears in the audit log of the server with every use of the token.',
     check: (text) => (/^[\w.@-]{1,60}$/.test(text.trim()) ? undefined : 'Enter a name without spaces, such as ada.'),
   });
@@ -40,7 +40,7 @@ export const vaultAdmin: Procedure = async (session, input, context) => {
   const made = await session.act({
     id: 'token',
     right: 'reveal',
-    request: `POST /v1/auth/token/create-orphan: policy ${policyName}, for ${name}, renewed every ${periodSeconds / 86_400} days`,
+    request: `POST /v1/auth/token/create-orphan: policy ${policyName}, for ${name}, period ${periodSeconds / 86_400} days`,
     run: async (grant) => {
       const { token: own, accessor } = await access.makeOrphan(grant, { policy: policyName, name, periodSeconds });
       session.hide(own);
@@ -49,12 +49,12 @@ export const vaultAdmin: Procedure = async (session, input, context) => {
       return own;
     },
   });
-  if (made === undefined) return { message: `Dry run: no token of ${component.id} was created.` };
+  if (made === undefined) return { message: `Dry run: no admin token for ${component.id} was created.` };
   const handout = { id: 'token', label: 'Admin token', value: made, whose: name };
-  await handOutToken(vault, handout, 'It is not delivered and will be revoked.');
+  await handOutToken(vault, handout, 'The token was not delivered and will be revoked.');
   const facts = await new VaultAccess(endpoint, made).self(session.signal);
-  if (!facts) throw new Fault('failed.admin', 'The server rejects the token that it created.', 'Check its log.');
-  const detail = `quarterdeck vault revoke-root ${component.id} tests this token first`;
+  if (!facts) throw new Fault('failed.admin', 'The server rejects the token that it created.', 'Check the log of the server.');
+  const detail = `quarterdeck vault revoke-root ${component.id} tests the new admin token first`;
   return {
     message: `Created and verified an admin token for ${name} on ${component.id} (${facts.policies.join(', ')}). It expires unless it is renewed every ${periodSeconds / 86_400} days.`,
     data: { name, policies: facts.policies, accessor: facts.accessor },
@@ -68,7 +68,7 @@ async function revokeLost(session: Session, access: VaultAccess): Promise<void> 
     await session.act({
       id: `revoke-lost-${at + 1}`,
       right: 'operate',
-      request: `POST /v1/auth/token/revoke-accessor of the token created by the interrupted run (${accessor})`,
+      request: `POST /v1/auth/token/revoke-accessor for the token of the interrupted run (${accessor})`,
       done: async () => (await access.behind(accessor, session.signal)) === undefined,
       run: (grant) => access.revokeBehind(grant, accessor),
     });
@@ -83,7 +83,7 @@ export const vaultRoot: Procedure = async (session, input, context) => {
   if (session.dryRun) {
     const { threshold, shares } = vault.status;
     const would = `start an attempt, prompt for ${threshold} of the ${shares} key shares, and show the root token once: PUT /v1/sys/generate-root-token/attempt, update (or sys/generate-root on older servers)`;
-    return dryRunOf(session, would, `no root token of ${vault.component.id} was created.`);
+    return dryRunOf(session, would, `no root token for ${vault.component.id} was created.`);
   }
   const generation = await generationOf(vault);
   const status = await generation.status(session.signal);
@@ -105,16 +105,16 @@ export const vaultRoot: Procedure = async (session, input, context) => {
       return started;
     },
   });
-  if (!begun) throw new Error('an act that is not a dry run has an outcome');
+  if (!begun) throw new Error('unexpected dry run');
   const encoded = await collectOwn(vault, generation, begun.status);
   const token = decodeRoot(encoded, begun.otp);
   session.hide(token);
   if (!(await new VaultAccess(vault.endpoint, token).self(session.signal)))
     throw new Fault('failed.root', 'The server rejects the token that it created.', 'Start again.');
   const root = { id: 'root', label: 'Root token', value: token, whose: 'the requester' };
-  await handOutToken(vault, root, 'It is not delivered and will be revoked.');
+  await handOutToken(vault, root, 'The token was not delivered and will be revoked.');
   return {
-    message: `${vault.component.id} has a new root token, delivered to the requester.`,
+    message: `Created a new root token for ${vault.component.id} and delivered it to the requester.`,
     todo: { component: vault.component.id, items: todoOf(vault.component.id, isUnseen) },
   };
 };
@@ -122,8 +122,8 @@ export const vaultRoot: Procedure = async (session, input, context) => {
 function todoOf(id: string, isUnseen: boolean): Todo[] {
   const revoke = {
     id: 'revoke-root',
-    title: 'Revoke it when the work is done',
-    detail: `It has all permissions and never expires: quarterdeck vault revoke-root ${id}`,
+    title: 'Revoke the root token when the work is done',
+    detail: `The root token has all permissions and never expires. To revoke it: quarterdeck vault revoke-root ${id}`,
     byHand: true,
   };
   const unseen = {
@@ -142,7 +142,7 @@ async function generationOf(vault: FlowVault): Promise<RootGeneration> {
   if (open) return open;
   const { token } = await tokenFor(vault, {
     may: 'sudo on sys/generate-root-token/*',
-    next: 'You are then prompted for the key shares required to unseal it.',
+    next: 'You are then prompted for the key shares required to unseal the server.',
   });
   const generation = await RootGeneration.open(endpoint, token, session.signal);
   if (!generation) throw noCalls('create a root token');
@@ -154,10 +154,10 @@ function chooseAttempt(session: Session, { progress, required }: CeremonyStatus)
   return session.ask.choice({
     id: 'attempt',
     label: `An attempt to create a root token is in progress; ${progress} of ${required} shares entered`,
-    help: 'Only the user who started it can read the token. If you do not know who that is, cancel it and check the audit log of the server.',
+    help: 'Only the user who started the attempt can decode the token. If you do not know who started it, cancel it and check the audit log of the server.',
     choices: [
-      { value: 'contribute', label: 'Enter a share', detail: 'the token goes to the user who started it' },
-      { value: 'drop', label: 'Cancel it and start again', detail: 'the token comes to you' },
+      { value: 'contribute', label: 'Enter a share', detail: 'the token goes to the user who started the attempt' },
+      { value: 'drop', label: 'Cancel the attempt and start again', detail: 'the token comes to you' },
     ],
     initial: 'contribute',
     fresh: true,
@@ -170,7 +170,7 @@ async function collectOwn(vault: FlowVault, generation: RootGeneration, begun: C
   const left = (_: CeremonyStatus, cause: Fault) =>
     new Fault(
       'interrupted.root',
-      'No root token was created; the attempt was cancelled, since only the user who started it could read the token.',
+      'No root token was created. The attempt was cancelled, because only the user who started it could decode the token.',
       'Start again when enough holders are available.',
       { cause },
     );
@@ -189,12 +189,12 @@ async function contribute(vault: FlowVault, generation: RootGeneration, status: 
     new Fault(
       'interrupted.cancelled',
       `The attempt has received ${progress} of the ${required} required shares and stays open.`,
-      `To resume it: quarterdeck vault root ${id}`,
+      `To resume: quarterdeck vault root ${id}`,
       { cause },
     );
   const encoded = await collectShares({ vault, ceremony: generation, left }, status);
-  vault.session.show({ kind: 'text', text: `Pass this to the user who started it; only they can decode it: ${encoded}` });
-  return { message: `The last share was entered: the root token of ${id} is ready for the user who started the attempt.` };
+  vault.session.show({ kind: 'text', text: `Pass this value to the user who started the attempt; only they can decode it: ${encoded}` });
+  return { message: `The last share was entered. The root token of ${id} is ready for the user who started the attempt.` };
 }
 
 /** Shows a new token to its owner. A token that is not accepted is revoked: `interrupted.handout`. */
@@ -202,7 +202,7 @@ async function handOutToken({ session, component, endpoint }: FlowVault, handout
   try {
     await deliverSecrets(session, [handout], {
       lost: () => lost,
-      detail: 'it is revoked',
+      detail: 'the token is revoked',
       left: (_, cause) =>
         new Fault(
           'interrupted.handout',
@@ -216,7 +216,7 @@ async function handOutToken({ session, component, endpoint }: FlowVault, handout
       await session.act({
         id: 'revoke',
         right: 'operate',
-        request: 'PUT /v1/auth/token/revoke-self of the undelivered token',
+        request: 'PUT /v1/auth/token/revoke-self for the undelivered token',
         run: (grant) => new VaultAccess(endpoint, handout.value).revokeSelf(grant),
       });
     }

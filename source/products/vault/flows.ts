@@ -3,8 +3,8 @@ import type { ComponentView } from '../../fleet/model.ts';
 import { lazyFlows, resumable } from '../../flows/flow.ts';
 
 const managerFlags = {
-  manager: { meaning: 'to or from the secrets manager at this address, instead of an age file', value: 'URL' },
-  mount: { meaning: 'its key-value engine (default: secret)', value: 'NAME' },
+  manager: { meaning: 'URL of a secrets manager to use instead of an age file', value: 'URL' },
+  mount: { meaning: 'key-value engine in the secrets manager (default: secret)', value: 'NAME' },
   folder: { meaning: 'folder in the key-value engine (default: quarterdeck)', value: 'PATH' },
 } as const;
 
@@ -23,7 +23,7 @@ export const vaultFlows = [
       summary:
         'Creates the key shares and the root token of a new secrets manager and delivers them one at a time: each holder sees only their share, writes it down, and verifies it by typing it. They are shown once and not stored. Alternatively, seals each share with the PGP key of its holder.',
       ...resumable('reveal'),
-      flags: { pgp: { meaning: 'public key of a holder, one for each share in turn', value: 'FILE', repeats: true } },
+      flags: { pgp: { meaning: 'PGP public key of a holder; repeat for each share, in order', value: 'FILE', repeats: true } },
       offered: ({ state }) => state.id === 'not-initialised',
       load: async () => (await import('./initialise.ts')).initialise,
     },
@@ -31,7 +31,7 @@ export const vaultFlows = [
       verb: 'unseal',
       title: 'Unseal the secrets manager',
       summary:
-        'Prompts for key shares, one at a time and never shown, until the secrets manager is unsealed. A holder of one share can enter it and quit: others can continue, here or on another console. Nodes of one cluster receive the same shares, typed once.',
+        'Prompts for key shares one at a time, without showing them, until the secrets manager is unsealed. A holder of one share can enter it and quit; others can continue, here or on another console. Other nodes of the cluster can receive the same shares.',
       ...resumable('operate'),
       flags: {
         also: {
@@ -47,7 +47,7 @@ export const vaultFlows = [
       verb: 'seal',
       title: 'Seal the secrets manager',
       summary:
-        'Seals the secrets manager immediately: no secret can be read until enough key shares are entered again. Prompts for a token with this permission.',
+        'Seals the secrets manager immediately. No secret can be read until enough key shares are entered again. Prompts for a token with permission to seal.',
       ...resumable('destroy'),
       load: async () => (await import('./seal.ts')).seal,
     },
@@ -55,7 +55,7 @@ export const vaultFlows = [
       verb: 'vault login',
       title: 'Log in to the secrets manager',
       summary:
-        'Logs in with a token, AppRole or a password, looks up the token, and optionally stores it in the secrets, so that later commands do not prompt for it.',
+        'Logs in with a token, AppRole or a password, looks up the token, and optionally stores it with the other secrets, so that later commands do not prompt for it.',
       ...resumable('operate'),
       flags: { method: { meaning: 'token, approle or userpass', value: 'METHOD' } },
       load: async () => (await import('./vault-login.ts')).vaultLogin,
@@ -64,13 +64,13 @@ export const vaultFlows = [
       verb: 'vault logout',
       title: 'Log out of the secrets manager',
       summary:
-        'Revokes the token stored by "vault login", and deletes it. A root token is only deleted, not revoked: it may be the last way in.',
+        'Revokes the token stored by "vault login", and deletes it. A root token is only deleted, not revoked, because it may be the last one with full access.',
       ...resumable('operate'),
       load: async () => (await import('./vault-login.ts')).vaultLogout,
     },
     {
       verb: 'vault token',
-      title: 'Show a token of the secrets manager',
+      title: 'Show a token for the secrets manager',
       summary: 'Shows the name, permissions, validity and origin of a token; the token itself is not shown.',
       right: 'read',
       load: async () => (await import('./vault-login.ts')).vaultToken,
@@ -85,32 +85,32 @@ export const vaultFlows = [
     },
     {
       verb: 'vault read',
-      title: 'Read a path of the secrets manager',
+      title: 'Read a path in the secrets manager',
       summary:
-        'Shows the keys at a path, with their values hidden, and reveals the one that you choose: in the console for 15 seconds, in a terminal once. For key-value engines of version 1 and 2.',
+        'Shows the keys at a path, with their values hidden, and reveals the one that you choose: in the console for 15 seconds, in a terminal once. Works with key-value engines of version 1 and 2.',
       right: 'read',
       usage: '[PATH]',
       flags: {
         field: { meaning: 'reveal the value of this key', value: 'KEY' },
         version: { meaning: 'version to read (default: the newest)', value: 'N' },
         copy: { meaning: 'copy the value to the clipboard instead of showing it' },
-        plain: { meaning: 'print only the value, to a pipe' },
+        plain: { meaning: 'print only the value, for use in a pipe' },
       },
       load: async () => (await import('./vault-values.ts')).vaultRead,
     },
     {
       verb: 'vault write',
-      title: 'Write a path of the secrets manager',
+      title: 'Write a path in the secrets manager',
       summary:
-        'Prompts for the value of each key, masked and twice, and writes them; other keys of the path are kept. If the engine keeps versions, refuses to overwrite a change made in the meantime.',
+        'Prompts for the value of each key (masked, twice) and writes the values. Other keys of the path are kept. If the engine keeps versions, changes made in the meantime are not overwritten.',
       ...resumable('operate'),
       usage: '[PATH [KEY...]]',
-      flags: { replace: { meaning: 'write only these keys: delete all others of the path' } },
+      flags: { replace: { meaning: 'delete all other keys of the path' } },
       load: async () => (await import('./vault-values.ts')).vaultWrite,
     },
     {
       verb: 'vault versions',
-      title: 'List the versions of a path of the secrets manager',
+      title: 'List the versions of a path in the secrets manager',
       summary: 'Lists the versions of a path: when each was written, and whether it was deleted or destroyed.',
       right: 'read',
       usage: '[PATH]',
@@ -118,9 +118,9 @@ export const vaultFlows = [
     },
     {
       verb: 'vault delete',
-      title: 'Delete a path of the secrets manager',
+      title: 'Delete a path in the secrets manager',
       summary:
-        'Deletes the newest version of a path, or the given ones; "vault undelete" restores them. In an engine without versions all keys of the path are lost, which requires confirmation.',
+        'Deletes the newest version of a path, or the specified versions; "vault undelete" restores them. In an engine without versions, all keys of the path are lost, and confirmation is required.',
       ...resumable('operate'),
       usage: '[PATH]',
       flags: versionFlag,
@@ -128,8 +128,8 @@ export const vaultFlows = [
     },
     {
       verb: 'vault undelete',
-      title: 'Restore a deleted path of the secrets manager',
-      summary: 'Restores the last deleted version of a path, or the given ones. Destroyed versions cannot be restored.',
+      title: 'Restore a deleted path in the secrets manager',
+      summary: 'Restores the last deleted version of a path, or the specified versions. Destroyed versions cannot be restored.',
       ...resumable('operate'),
       usage: '[PATH]',
       flags: versionFlag,
@@ -137,8 +137,8 @@ export const vaultFlows = [
     },
     {
       verb: 'vault destroy',
-      title: 'Destroy versions of a path of the secrets manager',
-      summary: 'Permanently destroys the given or selected versions, or with --all the path with all of its versions and metadata.',
+      title: 'Destroy versions of a path in the secrets manager',
+      summary: 'Permanently destroys the specified or selected versions, or the path with all versions and metadata (--all).',
       ...resumable('destroy'),
       usage: '[PATH]',
       flags: { ...versionFlag, all: { meaning: 'the whole path, with all of its versions' } },
@@ -154,7 +154,7 @@ export const vaultFlows = [
     },
     {
       verb: 'vault policy',
-      title: 'Write a policy of the secrets manager',
+      title: 'Write a policy for the secrets manager',
       summary:
         'Creates or changes a policy: grants read or write access below a path, or uses a policy text from your editor or standard input. Shows the diff first. --remove removes the policy.',
       ...resumable('operate'),
@@ -172,7 +172,7 @@ export const vaultFlows = [
       flags: {
         policy: { meaning: 'policy of the role; repeatable', value: 'NAME', repeats: true },
         copy: { meaning: 'copy the secret ID to the clipboard instead of showing it' },
-        plain: { meaning: 'print only the secret ID, to a pipe' },
+        plain: { meaning: 'print only the secret ID, for use in a pipe' },
       },
       load: async () => (await import('./access-control.ts')).vaultApprole,
     },
@@ -180,7 +180,7 @@ export const vaultFlows = [
       verb: 'vault snapshot',
       title: 'Save a snapshot of the secrets manager',
       summary:
-        'Creates a snapshot of its integrated storage, verifies its checksums, and saves it to a file readable only by you. It is encrypted and opens with the current key shares.',
+        'Creates a snapshot of the integrated storage, verifies the checksums, and saves the snapshot to a file readable only by you. The snapshot is encrypted, and a restore requires the current key shares.',
       ...resumable('reveal'),
       usage: '[FILE]',
       load: async () => (await import('./vault-snapshot.ts')).vaultSnapshot,
@@ -189,7 +189,7 @@ export const vaultFlows = [
       verb: 'vault restore',
       title: 'Restore a snapshot of the secrets manager',
       summary:
-        'Verifies a snapshot, saves the current state to another file, and replaces everything with the snapshot. The server must be unsealed. A snapshot created with other key shares requires --force; those shares then unseal the server.',
+        'Verifies a snapshot, saves the current state to another file, and replaces all data with the snapshot. The server must be unsealed. A snapshot created with other key shares requires --force; those shares then unseal the server.',
       ...resumable('destroy'),
       usage: '[FILE]',
       flags: {
@@ -209,9 +209,9 @@ export const vaultFlows = [
     },
     {
       verb: 'vault admin',
-      title: 'Create an admin token of the secrets manager',
+      title: 'Create an admin token for the secrets manager',
       summary:
-        'Creates the policy admin if missing, and an orphan token with it, shown once to its holder, who types it again. It can replace the root token.',
+        'Creates the policy admin if it is missing, and an orphan token with this policy. The token is shown once to its holder, who types it again. It can replace the root token.',
       ...resumable('reveal'),
       load: async () => (await import('./admin-tokens.ts')).vaultAdmin,
     },
@@ -227,7 +227,7 @@ export const vaultFlows = [
       verb: 'vault revoke-root',
       title: 'Revoke a root token',
       summary:
-        'First verifies another way in, and only then revokes the root token: a lasting admin token that is not its child, or key shares that can create a root token without a login.',
+        'Revokes a root token after verifying that other access remains: a lasting admin token that is not its child, or key shares that can create a root token without a login.',
       ...resumable('destroy'),
       load: async () => (await import('./vault-revoke-root.ts')).vaultRevokeRoot,
     },
@@ -237,7 +237,7 @@ export const vaultFlows = [
       verb: 'secrets export',
       title: 'Export the secrets',
       summary:
-        'Writes all secrets with their versions into an age file, for a public key (--to, repeatable) or a passphrase; or the newest versions to a secrets manager (--manager).',
+        'Writes all secrets with their versions to an age file, encrypted for a public key (--to, repeatable) or with a passphrase. With --manager, writes only the newest versions, to a secrets manager.',
       right: 'reveal',
       usage: '[FILE]',
       flags: {
@@ -251,10 +251,10 @@ export const vaultFlows = [
       verb: 'secrets import',
       title: 'Import secrets',
       summary:
-        'Imports secrets from an exported age file, or from a secrets manager (--manager), and first shows which are new and which would be replaced.',
+        'Imports secrets from an exported age file, or from a secrets manager (--manager). First shows which secrets are new and which would be replaced.',
       right: 'operate',
       usage: '[FILE]',
-      flags: { identity: { meaning: 'file with the secret key that decrypts it', value: 'FILE' }, ...managerFlags },
+      flags: { identity: { meaning: 'file with the secret key that decrypts the export', value: 'FILE' }, ...managerFlags },
       load: async () => (await import('./secrets-exchange.ts')).secretsImport,
     },
   ]),

@@ -45,12 +45,12 @@ export const initialise: Procedure = async (session, input, context) => {
   const root = { id: 'root', label: rootLabel, value: made.rootToken, whose: 'the administrator' };
   await deliverSecrets(session, [...handouts, root], {
     lost: (left) => `Not delivered yet: ${left.join(', ')}. They are not stored and cannot be shown again later.`,
-    detail: 'its data must then be removed to start again',
+    detail: 'the server data must then be removed to start again',
     left: (left, cause) =>
       new Fault(
         'failed.handout',
-        `${component.id} is initialised, but these were not delivered and are lost: ${left.join(', ')}.`,
-        `It is new and empty: ${startOverText(component.id)}.`,
+        `${component.id} is initialised, but these keys were not delivered and are lost: ${left.join(', ')}.`,
+        `The server is new and empty: ${startOverText(component.id)}.`,
         { cause },
       ),
   });
@@ -74,7 +74,7 @@ function initialisedAlready(session: Session, id: string): FlowOutcome {
   throw new Fault(
     'failed.handout',
     `The initialisation of ${id} was interrupted. Not delivered and lost: ${left.join(', ')}.${saved}`,
-    `It is new and empty: ${startOverText(id)}. Destroy shares that were written down.`,
+    `The server is new and empty: ${startOverText(id)}. Destroy shares that were written down.`,
   );
 }
 
@@ -83,8 +83,8 @@ async function askReady(session: Session, input: FlowInput, counts: ShareCounts,
   const named = optionsOf(input, 'pgp') ?? [];
   const chosen = await session.ask.choice({
     id: 'ready',
-    label: `Create ${shares} key shares, of which ${threshold} unseal it`,
-    help: 'Each is shown once to its holder, who writes it down and types it again, then the root token. Nothing is stored: if you quit before the end, you must start again.',
+    label: `Create ${shares} key shares, ${threshold} of which unseal the server`,
+    help: 'Each share is shown once to its holder, who writes it down and types it again. The root token follows. Nothing is stored, so if you quit before the end, you must start again.',
     choices: [
       { value: 'yes', label: 'Create', detail: 'the holders are here' },
       { value: 'pgp', label: 'Create, sealed with PGP', detail: 'shares are not shown: each holder decrypts their own' },
@@ -92,7 +92,7 @@ async function askReady(session: Session, input: FlowInput, counts: ShareCounts,
     ],
     initial: named.length > 0 ? 'pgp' : 'yes',
   });
-  if (chosen === 'no') throw new Fault('interrupted.cancelled', 'Nothing was created.', 'Run it again when the holders are available.');
+  if (chosen === 'no') throw new Fault('interrupted.cancelled', 'Nothing was created.', 'Start again when the holders are available.');
   return chosen === 'pgp' ? askPgpKeys(session, named, counts, id) : undefined;
 }
 
@@ -104,18 +104,18 @@ async function afterNoAnswer({ session, manager, component: { id } }: FlowVault,
   throw new Fault(
     'failed.handout',
     now
-      ? `${id} was initialised, but its response was lost: its keys are lost.`
+      ? `${id} was initialised, but its response was lost, so its keys are lost.`
       : `${id} stopped responding during initialisation; if it completed, its keys are lost.`,
-    `Check whether it is initialised. If so, it is empty and its keys are lost: ${startOverText(id)}.`,
+    `Check whether ${id} is initialised. If so, it is empty and its keys are lost: ${startOverText(id)}.`,
     { cause: thrown },
   );
 }
 
 function outcomeOf({ sealed }: SealStatus, { shares, threshold }: ShareCounts, id: string): FlowOutcome {
   const opened = sealed ? ` It is sealed: ${threshold} of the ${shares} shares unseal it.` : ' It is unsealed.';
-  const unseal = { id: 'unseal', title: `Unseal it with ${threshold} shares`, detail: `quarterdeck unseal ${id}`, byHand: false };
+  const unseal = { id: 'unseal', title: `Unseal the server with ${threshold} shares`, detail: `quarterdeck unseal ${id}`, byHand: false };
   return {
-    message: `${id} is initialised, and every share was delivered to its holder.${opened}`,
+    message: `Initialised ${id} and delivered every share to its holder.${opened}`,
     data: { sealed, shares, threshold },
     todo: {
       component: id,
@@ -124,7 +124,7 @@ function outcomeOf({ sealed }: SealStatus, { shares, threshold }: ShareCounts, i
         {
           id: 'second-admin',
           title: 'Create another admin token, test it, then revoke the root token',
-          detail: `quarterdeck vault admin ${id}, then quarterdeck vault revoke-root ${id}. Newer releases cannot create a root token without a login.`,
+          detail: `quarterdeck vault admin ${id}, then quarterdeck vault revoke-root ${id}. Newer versions cannot create a root token without a login.`,
           byHand: true,
         },
       ],
@@ -142,7 +142,7 @@ async function askPgpKeys(session: Session, named: readonly string[], { shares }
     throw new Fault(
       'usage.pgp',
       `${named.length === 1 ? 'One public key was' : `${named.length} public keys were`} passed for ${shares} shares.`,
-      'Pass one for each share, in the order of the holders.',
+      'Pass one public key for each share, in the order of the holders.',
     );
   }
   const keys: string[] = [];
@@ -157,7 +157,7 @@ async function askPgpKeys(session: Session, named: readonly string[], { shares }
   const folder = await session.ask.text({
     id: 'folder',
     label: 'Folder on this machine for the sealed shares',
-    help: 'Each can be decrypted only with the secret key of its holder.',
+    help: 'Each share can be decrypted only with the secret key of its holder.',
     initial: `./${id}-shares`,
     check: (text) => (text.trim() === '' ? 'Enter a folder.' : undefined),
   });

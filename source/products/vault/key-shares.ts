@@ -31,7 +31,7 @@ export async function collectShares<Result>(collecting: Collecting<Result>, begu
       run: (grant) => ceremony.give(grant, share, nonce),
       failure: (one) => failureOf(one, threshold),
     });
-    if (!step) throw new Error('an act that is not a dry run has an outcome');
+    if (!step) throw new Error('unexpected dry run');
     if (step.kind === 'done') {
       session.progress({ ...progressOf({ ...status, progress: required }), done: true });
       return step.result;
@@ -61,7 +61,7 @@ async function askShare<Result>(
     const share = await session.ask.secret({
       id: 'share',
       label: `Key share ${status.progress + 1} of ${status.required}`,
-      help: `${status.progress} of ${status.required} accepted. Sends PUT /v1/${ceremony.path}/update. A wrong share is detected only when all are entered.`,
+      help: `${status.progress} of ${status.required} accepted. Sends PUT /v1/${ceremony.path}/update. A wrong share is detected only after all required shares are entered.`,
       check: (text) => shareProblem(text, seal, given),
     });
     return share.trim();
@@ -71,7 +71,7 @@ async function askShare<Result>(
 }
 
 function failureOf<Result>(step: CeremonyStep<Result>, threshold: number): string | undefined {
-  if (step.kind === 'gone') return 'the share was not accepted: the attempt was cancelled, or another one began';
+  if (step.kind === 'gone') return 'the share was not accepted, because the attempt was cancelled or another one began';
   return step.kind === 'refused' || step.kind === 'dropped' ? rejection(step, threshold) : undefined;
 }
 
@@ -86,8 +86,8 @@ function tellRejection(
   }
   const text =
     step.kind === 'refused'
-      ? `The share was rejected (${step.words}). Nothing was lost: enter another one.`
-      : `The ${threshold} shares do not match: at least one is wrong or outdated. The server discarded them all and cannot tell which one. Start over: each holder should check theirs.`;
+      ? `The share was rejected (${step.words}). Nothing was lost. Enter another one.`
+      : `The ${threshold} shares do not match: at least one is wrong or outdated. The server discarded them all and cannot tell which one. Start over, and have each holder check their share.`;
   session.show({ kind: 'text', text });
 }
 
@@ -108,7 +108,7 @@ export async function promptCounts(session: Session, now?: ShareCounts): Promise
   const shares = await session.ask.number({
     id: 'shares',
     label: 'Total number of key shares',
-    help: 'One for each holder. A single share unseals nothing.',
+    help: 'One for each holder. With more than one, a single share cannot unseal the server.',
     initial: String(now?.shares || usualShares),
     least: 1,
     most: mostShares,

@@ -17,9 +17,9 @@ export const seal: Procedure = async (session, input, context) => {
     title: `Seal ${component.id}`,
     request: 'PUT /v1/sys/seal',
     consequences: [
-      'Secrets cannot be read or written until it is unsealed.',
+      'Secrets cannot be read or written until the server is unsealed.',
       recoverySeal
-        ? `It stays sealed until it is restarted (auto-unseal, ${type}), or ${threshold} of the ${shares} recovery shares are entered.`
+        ? `The server stays sealed until it is restarted (auto-unseal, ${type}), or ${threshold} of the ${shares} recovery shares are entered.`
         : `Unsealing requires ${threshold} of the ${shares} key shares from their holders.`,
     ],
     done: async () => (await manager.seal(session.signal)).sealed,
@@ -48,7 +48,7 @@ export async function sealWhenBack(
       return await manager.seal(session.signal);
     } catch (thrown) {
       if (!(thrown instanceof Fault) || !passes(thrown) || session.signal.aborted || performance.now() > endMs) throw thrown;
-      session.progress({ id: unsealStep, label: 'The server does not respond; waiting' });
+      session.progress({ id: unsealStep, label: 'The server is not responding; waiting' });
       await pauseFor(againMs, session.signal);
     }
   }
@@ -79,7 +79,7 @@ export async function sendShare(
     run: (grant) => manager.give(grant, share),
     failure: (found) => shareFailure(found, before),
   });
-  if (!outcome) throw new Error('an act that is not a dry run has an outcome');
+  if (!outcome) throw new Error('unexpected dry run');
   return outcome;
 }
 
@@ -88,7 +88,7 @@ function shareFailure(outcome: ShareOutcome, before: Pick<SealStatus, 'progress'
   if (outcome.kind !== 'taken') return rejection(outcome, before.threshold);
   const { sealed, progress } = outcome.status;
   const isLast = !sealed || (progress === 0 && before.progress + 1 >= before.threshold);
-  return !isLast && progress <= before.progress ? 'the share was sent before: it counts once' : undefined;
+  return !isLast && progress <= before.progress ? 'the share was already sent, and counts only once' : undefined;
 }
 
 export function rejection({ kind, words }: { kind: 'refused' | 'dropped'; words: string }, threshold: number): string {

@@ -19,7 +19,7 @@ const leastPassphrase = 12;
 export const secretsExport: Procedure = async (session, input, context) => {
   const vault = await context.vault(session);
   const entries = await vault.list(session.signal);
-  if (entries.length === 0) return { message: `No secret is stored in ${vault.where}.` };
+  if (entries.length === 0) return { message: `No secrets are stored in ${vault.where}.` };
   const collect = () => bundleOf(session, vault, optionOf(input, 'component'));
   const manager = await openManager(session, input, context);
   return manager ? toManager(session, manager, collect) : toFile(session, input, collect);
@@ -51,7 +51,7 @@ async function toFile(session: Session, input: FlowInput, collect: () => Promise
         ? 'the key it was encrypted for'
         : 'any of the keys it was encrypted for';
   return {
-    message: `${countText(answer.secrets, 'secret')} in ${cleanLine(path)}, ${bytesText(answer.sizeBytes)}. Decrypt it with ${opens}, here or with age.`,
+    message: `Exported ${countText(answer.secrets, 'secret')} to ${cleanLine(path)}, ${bytesText(answer.sizeBytes)}. Decrypt the file with ${opens}, here or with age.`,
     data: answer,
   };
 }
@@ -64,8 +64,8 @@ async function recipientsOf(session: Session, input: FlowInput): Promise<AgeFor>
       const secret = /^age-secret-key/i.test(wrong);
       throw new Fault(
         'usage.recipient',
-        secret ? 'This is a secret key: pass the public key to --to.' : `"${cleanLine(wrong)}" is not an age public key.`,
-        secret ? 'The shell may have saved it: create another one with age-keygen.' : 'Public keys begin with age1; see age-keygen -y.',
+        secret ? 'This is a secret key. Pass the public key to --to.' : `--to must be an age public key, not "${cleanLine(wrong)}".`,
+        secret ? 'The shell may have saved the key. Create a new one.' : 'Public keys begin with age1; see age-keygen -y.',
       );
     }
     return { recipients };
@@ -73,7 +73,7 @@ async function recipientsOf(session: Session, input: FlowInput): Promise<AgeFor>
   const passphrase = await session.ask.secret({
     id: 'passphrase-of-file',
     label: 'Passphrase for the file',
-    help: `Anyone who knows it can read all exported secrets: use at least ${leastPassphrase} characters. Or use --to with a public key.`,
+    help: `Anyone who knows the passphrase can read all exported secrets. Use at least ${leastPassphrase} characters, or --to with a public key.`,
     check: (typed) => ([...typed].length < leastPassphrase ? `Enter at least ${leastPassphrase} characters.` : undefined),
   });
   const again = await session.ask.secret({ id: 'passphrase-again', label: 'Repeat the passphrase' });
@@ -109,7 +109,7 @@ async function toManager(session: Session, store: SecretsFolder, collect: () => 
   if (!answer) return { message: 'Dry run: nothing was written.' };
   const { secrets, paths, changed } = answer;
   return {
-    message: `${countText(secrets, 'secret')} in ${countText(paths, 'path')} at ${cleanLine(origin)}; ${changed === 0 ? 'all up to date' : `${changed} written`}.`,
+    message: `Exported ${countText(secrets, 'secret')} to ${countText(paths, 'path')} at ${cleanLine(origin)}; ${changed === 0 ? 'all paths were up to date' : `${countText(changed, 'path')} written`}.`,
     data: answer,
   };
 }
@@ -143,7 +143,7 @@ export const secretsImport: Procedure = async (session, input, context) => {
   const sorted = await sort(bundle, kept, vault, session.signal);
   const { added, replaced, same } = sorted;
   if (added.length + replaced.length === 0)
-    return { message: `All ${countText(same.length, 'secret')} are already stored with the same values.` };
+    return { message: `Nothing to import: ${countText(same.length, 'secret')} already stored with the same values.` };
 
   const lines = (secrets: readonly Incoming[], mark: 'added' | 'warning' | 'same') => secrets.map(({ name }) => ({ mark, text: name }));
   const taken = await session.review({
@@ -151,13 +151,13 @@ export const secretsImport: Procedure = async (session, input, context) => {
     title: 'Import secrets',
     sections: [
       { title: 'New', lines: lines(added, 'added') },
-      { title: 'Stored with another value: this one becomes the newest', lines: lines(replaced, 'warning') },
-      { title: 'Stored with the same value: unchanged', lines: lines(same, 'same') },
+      { title: 'Stored with a different value; the imported value becomes the newest', lines: lines(replaced, 'warning') },
+      { title: 'Stored with the same value (unchanged)', lines: lines(same, 'same') },
     ].filter((section) => section.lines.length > 0),
     findings: [],
     actions: [
       { id: 'import', label: `Import ${countText(added.length + replaced.length, 'secret')}` },
-      ...(replaced.length > 0 && added.length > 0 ? [{ id: 'new', label: `Import only the ${added.length} new` }] : []),
+      ...(replaced.length > 0 && added.length > 0 ? [{ id: 'new', label: `Import only ${countText(added.length, 'new secret')}` }] : []),
     ],
   });
   if (taken !== 'import' && taken !== 'new') {
@@ -179,7 +179,7 @@ export const secretsImport: Procedure = async (session, input, context) => {
       for (const { name, versions } of taking.replaced) await vault.write(grant, name, versions.at(-1)?.value ?? '', 'imported');
     },
   });
-  const use = taking.replaced.length > 0 ? ' Replaced values take effect with the next deploy.' : '';
+  const use = taking.replaced.length > 0 ? ' Replaced values take effect with the next deployment.' : '';
   return {
     message: `Imported ${countText(taking.added.length, 'new secret')}, replaced ${taking.replaced.length}.${use}`,
     data: {
@@ -224,7 +224,7 @@ async function identitiesOf(session: Session, input: FlowInput): Promise<AgeOpen
   throw new Fault(
     'usage.recipient',
     `${cleanLine(written)} contains no age secret key.`,
-    'Use an age identity file: it has a line that begins with AGE-SECRET-KEY-1.',
+    'Use an age identity file, which has a line that begins with AGE-SECRET-KEY-1.',
   );
 }
 
@@ -245,7 +245,7 @@ async function fromManager(session: Session, store: SecretsFolder): Promise<Secr
 async function readLocal(path: string, session: Session): Promise<Uint8Array> {
   const content = await localFiles.read(path, { signal: session.signal });
   if (content) return content;
-  throw new Fault('usage.path', `${path} does not exist.`, 'Set another path with --mount and --folder.');
+  throw new Fault('usage.path', `${path} does not exist.`, 'Choose an existing file.');
 }
 
 async function pathsBelow(store: SecretsFolder, folder: string, signal: AbortSignal): Promise<string[]> {
@@ -275,7 +275,7 @@ async function openManager(session: Session, input: FlowInput, context: FlowCont
   const named = (name: string, usual: string) => (optionOf(input, name) ?? usual).replace(/^\/|\/$/g, '');
   const mount = named('mount', 'secret');
   const engine = await paths.engineOf(mount, session.signal);
-  if (engine.version !== 2) throw vaultFault(`"${cleanLine(mount)}" is not a key-value engine of version 2.`, 'Set another with --mount.');
+  if (engine.version !== 2) throw vaultFault(`"${cleanLine(mount)}" is not a version 2 key-value engine.`, 'Pass another --mount.');
   return { paths, engine, folder: named('folder', 'quarterdeck'), origin: new URL(manager).origin };
 }
 

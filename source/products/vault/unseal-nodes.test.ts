@@ -68,7 +68,7 @@ test('no share goes to a server that was not chosen, and one of another cluster 
   await fixture.ask('PUT', 'sys/seal');
   const chosen = new Holders({ share: three() });
   expect((await fixture.run('unseal', chosen, {}, 'sealed 0/3')).message).toBe('vault is unsealed. Still sealed: nas2.');
-  expect(JSON.stringify(chosen.shown)).toContain('it may not be a node of this cluster');
+  expect(JSON.stringify(chosen.shown)).toContain('it may belong to another cluster');
 });
 
 test('unattended only hosts that were named are given a share', async () => {

@@ -25,8 +25,8 @@ export async function chooseNodes(vault: FlowVault, input: FlowInput): Promise<r
       'usage.host',
       `"${cleanLine(unknown)}" has no sealed secrets manager that requires ${first.threshold} of ${first.shares} key shares.`,
       nodes.length === 0
-        ? 'No other host has one.'
-        : `These have one: ${nodes.map(({ component }) => cleanLine(component.host === input.engineName ? component.id : component.host)).join(', ')}.`,
+        ? 'No other host has such a secrets manager.'
+        : `Use one of: ${nodes.map(({ component }) => cleanLine(component.host === input.engineName ? component.id : component.host)).join(', ')}.`,
     );
   }
   if (named.length > 0) return nodes.filter(({ component }) => named.some((name) => isNamed(component, name)));
@@ -75,7 +75,7 @@ export async function openNode(node: SealedNode, shares: readonly string[], numb
     // A share that was entered there before may have spoiled the first round, and is dropped now.
     const dropped = (await round(node, shares, `${id}-share`)) && (await round(node, shares, `${id}-again`));
     const { sealed, progress, threshold } = dropped ? await manager.seal(session.signal) : await sealWhenOpened(node);
-    if (dropped) tell(sealed ? 'warning' : 'ok', 'these shares do not unseal it: it may not be a node of this cluster');
+    if (dropped) tell(sealed ? 'warning' : 'ok', 'the shares do not unseal this node; it may belong to another cluster');
     else tell(sealed ? 'warning' : 'ok', sealed ? `${progress} of ${threshold} key shares accepted` : 'unsealed');
     return { host: component.host, component: component.id, name, sealed, progress: sealed ? progress : threshold, threshold };
   } catch (thrown) {

@@ -138,7 +138,7 @@ describe('unsealing (R59, R75)', () => {
 
   test('the same share twice is caught here, and one that another console gave is told', async () => {
     await expect(give(share(0), share(0))).rejects.toMatchObject({
-      message: expect.stringMatching(/already entered: each one counts once/),
+      message: expect.stringMatching(/already entered\. Each share counts only once/),
     });
     await aside('PUT', 'sys/unseal', { reset: true });
     const givenElsewhere = async () => {

@@ -26,7 +26,7 @@ export const unseal: Procedure = async (session, input, context) => {
     throw new Fault(
       'refused.notInitialised',
       `${component.id} is not initialised and has no key shares yet.`,
-      'Initialise it: this creates the shares and shows them once.',
+      `To create the shares: quarterdeck init ${component.id}`,
     );
   }
   if (!first.sealed) return { message: `${component.id} is already unsealed.`, data: dataOf(first) };
@@ -67,10 +67,10 @@ async function startOver({ session, manager, status }: Attempt): Promise<SealSta
   const chosen = await session.ask.choice({
     id: 'attempt',
     label: `${status.progress} of ${status.threshold} shares were already entered`,
-    help: 'Other holders may be entering theirs now. Anyone who can reach the port can start an attempt, so discard an unknown one.',
+    help: 'Other holders may be entering their shares now. Anyone who can reach the port can start an attempt, so discard an attempt that you do not know.',
     choices: [
       { value: 'continue', label: 'Continue' },
-      { value: 'reset', label: 'Discard them and start over', detail: 'all shares must be entered again' },
+      { value: 'reset', label: 'Discard the shares and start over', detail: 'all shares must be entered again' },
     ],
     initial: 'continue',
     fresh: true,
@@ -99,7 +99,7 @@ async function giveShares(attempt: Attempt, begun: SealStatus): Promise<SealStat
     }
     if (isAnother(status, before)) {
       startAnew(attempt);
-      tell(session, 'The entered shares were discarded: the count starts over.');
+      tell(session, 'The entered shares were discarded, so the count starts over.');
     }
     const outcome = await send(attempt, share, before);
     status = await settle(attempt, share, before, outcome);
@@ -115,7 +115,7 @@ async function askShare({ session, component, given, sent }: Attempt, status: Se
     const share = await session.ask.secret({
       id: 'share',
       label: `${recoverySeal ? 'Recovery' : 'Key'} share ${progress + 1} of ${threshold}`,
-      help: `${progress} of ${threshold} accepted, ${shares} exist. Sends PUT /v1/sys/unseal. A wrong share is detected only when all are entered.`,
+      help: `${progress} of ${threshold} accepted, ${shares} exist. Sends PUT /v1/sys/unseal. A wrong share is detected only after all required shares are entered.`,
       check: (text) => shareProblem(text, status, given),
     });
     return share.trim();
@@ -158,14 +158,14 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
   const { session, given, held } = attempt;
   if (outcome === 'lost') return afterLoss(attempt, before);
   if (outcome.kind === 'refused') {
-    tell(session, `The server rejected this as an invalid share (${outcome.words}). Nothing was lost: enter it again.`);
+    tell(session, `The server rejected this as an invalid share (${outcome.words}). Nothing was lost. Enter the share again.`);
     return look(attempt);
   }
   if (outcome.kind === 'dropped') {
     startAnew(attempt);
     const sentence = `The ${before.threshold} shares do not unseal the server: at least one is wrong or outdated. The server discarded them all and cannot tell which one.`;
     if (!session.attended) throw new Fault('failed.shares', sentence, 'Start over with other shares.');
-    tell(session, `${sentence} Start over: each holder should check theirs.`);
+    tell(session, `${sentence} Start over, and have each holder check their share.`);
     return look(attempt);
   }
   const { status } = outcome;
@@ -174,15 +174,15 @@ async function settle(attempt: Attempt, share: string, before: SealStatus, outco
   if (isLast) {
     held?.push(share);
     // The reply alone proves nothing: the seal status afterwards decides.
-    const opening = { id: unsealStep, label: 'All shares are entered; opening its storage' };
+    const opening = { id: unsealStep, label: 'All shares are entered; opening the storage' };
     return status.sealed ? sealWhenOpened(attempt, () => session.progress(opening)) : look(attempt);
   }
   if (isAnother(before, status)) {
     startAnew(attempt);
-    tell(session, 'The shares were discarded while yours was being sent: the count starts over.');
+    tell(session, 'The shares were discarded while yours was being sent, so the count starts over.');
   } else if (status.progress <= before.progress) {
-    if (!session.attended) throw new Fault('failed.shares', 'This share was already entered: it counts once.', 'Enter another one.');
-    tell(session, 'This share was already entered, here or elsewhere: it counts once. Enter another one.');
+    if (!session.attended) throw new Fault('failed.shares', 'This share was already entered. Each counts once.', 'Enter another share.');
+    tell(session, 'This share was already entered, here or elsewhere. Each share counts only once. Enter another one.');
   }
   given.add(shareNumber(share));
   if (!held?.includes(share)) held?.push(share);
@@ -195,7 +195,7 @@ async function afterLoss(attempt: Attempt, before: SealStatus): Promise<SealStat
   tell(
     attempt.session,
     now.sealed
-      ? `The connection was lost while the share was being sent. ${now.progress} of ${now.threshold} are accepted now${now.progress === 0 ? ': a restart discards them all' : ''}.`
+      ? `The connection was lost while the share was being sent. ${now.progress} of ${now.threshold} are accepted now${now.progress === 0 ? ', because a restart discards all shares' : ''}.`
       : 'The connection was lost while the share was being sent. The server is unsealed now.',
   );
   return now;
@@ -226,7 +226,7 @@ function dataOf({ sealed, progress, threshold, shares, version, type }: SealStat
 /** With auto-unseal, recovery shares unseal a server that was sealed by hand, but not one whose auto-unseal service is unreachable. */
 async function chooseRecovery(session: Session, { recoverySeal, migration, type }: SealStatus, id: string): Promise<void> {
   if (!recoverySeal || migration) return;
-  const sentence = `${id} unseals automatically (${type}) when it starts. If sealed by hand, recovery shares can also unseal it, but not if its auto-unseal service is unreachable.`;
+  const sentence = `${id} unseals automatically (${type}) when it starts. If it was sealed manually, recovery shares can also unseal it, unless its auto-unseal service is unreachable.`;
   if (!session.attended) {
     session.show({ kind: 'text', text: sentence });
     return;
@@ -236,8 +236,8 @@ async function chooseRecovery(session: Session, { recoverySeal, migration, type 
     label: `${id} unseals automatically. Enter its recovery shares anyway`,
     help: sentence,
     choices: [
-      { value: 'shares', label: 'Enter recovery shares', detail: 'it was sealed by hand' },
-      { value: 'leave', label: 'Quit, and restart it', detail: `quarterdeck restart ${id}` },
+      { value: 'shares', label: 'Enter recovery shares', detail: 'if it was sealed manually' },
+      { value: 'leave', label: 'Quit and restart the server', detail: `quarterdeck restart ${id}` },
     ],
     initial: 'leave',
     fresh: true,
@@ -246,6 +246,6 @@ async function chooseRecovery(session: Session, { recoverySeal, migration, type 
   throw new Fault(
     'interrupted.cancelled',
     `${id} is still sealed; no share was entered.`,
-    `Restart it: quarterdeck restart ${id}. If it stays sealed, its auto-unseal service (${type}) is unreachable: check its log.`,
+    `Restart ${id}: quarterdeck restart ${id}. If it stays sealed, its auto-unseal service (${type}) may be unreachable; check the log.`,
   );
 }

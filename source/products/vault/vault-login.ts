@@ -10,9 +10,9 @@ import { logIn, type TokenFacts, VaultAccess } from './client/vault-access.ts';
 import { type FlowVault, forgetToken, keptTokenName, openVaultOf, readKeptToken, tokenFor } from './vault-open.ts';
 
 const methods = [
-  { value: 'token', label: 'A token', detail: 'created for you' },
+  { value: 'token', label: 'A token', detail: 'an existing token' },
   { value: 'approle', label: 'AppRole', detail: 'role ID and secret ID, as used by programs' },
-  { value: 'userpass', label: 'User and password' },
+  { value: 'userpass', label: 'User name and password' },
 ] as const;
 type Method = (typeof methods)[number]['value'];
 
@@ -21,7 +21,7 @@ export const vaultLogin: Procedure = async (session, input, context) => {
   const { component } = vault;
   const method = await methodOf(session, input);
   if (session.dryRun) {
-    const would = `log in (${method}), look up the token and prompt whether to store it`;
+    const would = `log in (${method}), look up the token, and ask whether to store it`;
     return dryRunOf(session, would, `not logged in to ${component.id}.`);
   }
   const token = method === 'token' ? await typedToken(vault) : await byLogin(vault, method);
@@ -29,7 +29,7 @@ export const vaultLogin: Procedure = async (session, input, context) => {
   const facts = await factsOf(vault, token, 'Copy the whole token again; it may have expired, or belong to another server.');
   const isKept = await keep(vault, token, facts);
   return {
-    message: `Logged in to ${component.id} as ${facts.displayName || 'unnamed'}${isKept ? '; the token is stored' : '; the token was not stored'}.`,
+    message: `Logged in to ${component.id}${facts.displayName && ` as ${facts.displayName}`}${isKept ? '; the token is stored' : '; the token was not stored'}.`,
     data: { ...dataOf(facts), kept: isKept },
   };
 };
@@ -78,7 +78,7 @@ async function byLogin({ session, endpoint }: FlowVault, method: 'approle' | 'us
     request: `POST /v1/auth/${at}/login${user === undefined ? '' : `/${user}`}`,
     run: (grant) => logIn(grant, endpoint, { mount: at, user, body }),
   });
-  if (token === undefined) throw new Error('an act that is not a dry run has an outcome');
+  if (token === undefined) throw new Error('unexpected dry run');
   return token;
 }
 
@@ -90,7 +90,7 @@ async function keep({ session, context, component }: FlowVault, token: string, f
       ? 'It has all permissions and never expires: anyone with access to the stored secrets has full access. Prefer an admin token, and revoke the root token.'
       : 'It is stored with the other secrets; "vault logout" revokes and deletes it.',
     choices: [
-      { value: 'no', label: 'No', detail: 'you enter it again when needed' },
+      { value: 'no', label: 'No', detail: 'you enter the token again when needed' },
       { value: 'yes', label: 'Store', detail: lifeOf(facts) },
     ],
     initial: facts.isRoot ? 'no' : 'yes',
@@ -128,7 +128,7 @@ export const vaultLogout: Procedure = async (session, input, context) => {
   await forgetToken(vault);
   if (session.dryRun) return { message: `Dry run: the token for ${component.id} is still stored.` };
   const message = facts?.isRoot
-    ? `The stored root token of ${component.id} was deleted, but not revoked: quarterdeck vault revoke-root ${component.id}`
+    ? `The stored root token of ${component.id} was deleted, but not revoked. To revoke it: quarterdeck vault revoke-root ${component.id}`
     : `Logged out of ${component.id}: the token ${facts ? 'was revoked and' : 'was no longer valid, and was'} deleted.`;
   return { message };
 };
@@ -139,13 +139,13 @@ export const vaultToken: Procedure = async (session, input, context) => {
   const { token } = await tokenFor(vault, { may: 'a valid token' });
   const remedy = `The token has expired, was revoked, or belongs to another server. Log in: quarterdeck vault login ${component.id}`;
   const facts = await factsOf(vault, token, remedy);
-  return { message: `The token of ${component.id} ${lifeOf(facts)}.`, data: dataOf(facts) };
+  return { message: `The token for ${component.id} ${lifeOf(facts)}.`, data: dataOf(facts) };
 };
 
 /** Looks a token up and shows its properties. Throws `failed.login` if the server does not accept it. */
 async function factsOf({ session, component, endpoint }: FlowVault, token: string, remedy: string): Promise<TokenFacts> {
   const facts = await new VaultAccess(endpoint, token).self(session.signal);
-  if (!facts) throw new Fault('failed.login', `${component.id} rejects that token.`, remedy);
+  if (!facts) throw new Fault('failed.login', `${component.id} rejects the token.`, remedy);
   const renewal = facts.renewable ? ', can be renewed' : ', cannot be renewed';
   const rows = {
     name: facts.displayName,

@@ -13,7 +13,7 @@ export async function secretsManagerOf(context: FlowContext, component: Componen
   const entry = entryOf(context, component);
   const port = entry?.api?.port;
   if (!entry || !port) {
-    const remedy = 'Choose one that is: quarterdeck catalog list';
+    const remedy = 'To list the components: quarterdeck catalog list';
     throw new Fault('usage.component', `${component.id} is not a path-based secrets manager.`, remedy);
   }
   const target = await targetOf(context, component.host, entry, signal, component);
@@ -71,7 +71,7 @@ export async function tokenFor(
     typed = await vault.session.ask.secret({
       id,
       label: label ?? `Token for ${name}`,
-      help: `Requires ${may}. Sent in a header and not stored. Leave empty to use the token stored by "vault login".${next === '' ? '' : ` ${next}`}`,
+      help: `The token requires ${may}. It is sent in a header and not stored. Leave empty to use the token stored by "vault login".${next === '' ? '' : ` ${next}`}`,
     });
   } catch (thrown) {
     // An unattended session uses the stored token.
@@ -82,17 +82,17 @@ export async function tokenFor(
   const kept = await readKeptToken(vault);
   if (kept !== undefined) return { token: kept, isKept: true };
   if (!unanswered) {
-    throw new Fault('usage.token', `No token is stored for ${name}.`, `Enter one, or store one: quarterdeck vault login ${name}`);
+    throw new Fault('usage.token', `No token is stored for ${name}.`, `Enter a token, or store one: quarterdeck vault login ${name}`);
   }
   throw new Fault(
     'usage.unanswered',
     `Cannot prompt without a terminal: no token is stored for ${name}.`,
-    `Store one: quarterdeck vault login ${name}. Or pipe one in: --answers - accepts {"${id}": "..."}.`,
+    `Store a token: quarterdeck vault login ${name}. Or pipe {"${id}": "..."} to --answers -.`,
     { cause: unanswered },
   );
 }
 
 /** Throws `refused.unattended`: a secret that is shown once requires an operator who sees it. */
-export function requirePerson({ attended }: Session, why: string, remedy = 'Run it in a terminal, with the holders at hand.'): void {
+export function requirePerson({ attended }: Session, why: string, remedy = 'Run it in a terminal with the holders present.'): void {
   if (!attended) throw new Fault('refused.unattended', why, remedy);
 }

@@ -25,12 +25,12 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
   const facts = await tokens.self(session.signal);
   if (!facts) {
     if (isKept) await forgetToken(vault);
-    return { message: `That token was already revoked${isKept ? '; the stored copy is deleted' : ''}.` };
+    return { message: `The token was already revoked${isKept ? '; the stored copy was deleted' : ''}.` };
   }
   if (!facts.isRoot) {
     throw new Fault(
       'refused.notRoot',
-      `Not a root token (${facts.policies.join(', ')}).`,
+      `Not a root token (policies: ${facts.policies.join(', ')}).`,
       `To revoke and delete a stored token: quarterdeck vault logout ${component.id}`,
     );
   }
@@ -43,7 +43,7 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
     title: `Revoke this root token of ${component.id}`,
     request: 'PUT /v1/auth/token/revoke-self',
     consequences: [
-      'It stops working, and so do its child tokens that are not orphans, and their leases.',
+      'The token stops working, and so do its child tokens that are not orphans, and their leases.',
       `The remaining access is ${other.evidence}.`,
       ...(roots === undefined
         ? []
@@ -55,7 +55,7 @@ export const vaultRevokeRoot: Procedure = async (session, input, context) => {
       await session.note(revokedStep, facts.accessor);
     },
   });
-  if (await tokens.self(session.signal)) throw new Fault('failed.revoke', 'The server still accepts that token.', 'Check its log.');
+  if (await tokens.self(session.signal)) throw new Fault('failed.revoke', 'The server still accepts the token.', 'Check the server log.');
   if (other.token !== undefined && !(await new VaultAccess(endpoint, other.token).self(session.signal))) {
     throw new Fault(
       'failed.revoke',
@@ -77,7 +77,7 @@ async function afterRevoking(vault: FlowVault): Promise<FlowOutcome> {
   const isOver = kept !== undefined && (await new VaultAccess(endpoint, kept).self(session.signal)) === undefined;
   if (isOver) await forgetToken(vault);
   return {
-    message: `The root token of ${component.id} was revoked before the run was interrupted${isOver ? '; the stored copy is deleted' : ''}.`,
+    message: `The root token of ${component.id} was revoked before the run was interrupted${isOver ? '; the stored copy was deleted' : ''}.`,
   };
 }
 
@@ -89,9 +89,9 @@ async function otherAdmin({ session, component, endpoint }: FlowVault, root: Tok
       id: 'other',
       label: 'Token of another admin',
       help: byShares
-        ? 'It is tested before anything is revoked. Leave empty if the key shares, which can create a root token without a login, are enough.'
-        : 'It is tested before anything is revoked. This server cannot create a root token without a login: without other access, you are locked out permanently.',
-      check: (text) => (text.trim() === '' && !byShares ? 'Enter a token, or press Esc to cancel: nothing was revoked.' : undefined),
+        ? 'The token is tested before anything is revoked. Leave empty to rely on the key shares, which can create a root token without a login.'
+        : 'The token is tested before anything is revoked. This server cannot create a root token without a login, so without other access you are locked out permanently.',
+      check: (text) => (text.trim() === '' && !byShares ? 'Enter a token, or press Esc to cancel.' : undefined),
     })
   ).trim();
   if (token === '') return { evidence: 'the key shares, which can create a root token without a login' };
@@ -102,7 +102,7 @@ async function otherAdmin({ session, component, endpoint }: FlowVault, root: Tok
     return { evidence: `the token of ${facts.displayName || 'another admin'} (${facts.policies.join(', ')})`, token };
   throw new Fault(
     'refused.lastWayIn',
-    `Nothing was revoked: the other token does not provide lasting access: ${problem}.`,
+    `Nothing was revoked, because the other token does not provide lasting access: ${problem}.`,
     `Create an admin token: quarterdeck vault admin ${component.id}`,
   );
 }

@@ -32,7 +32,7 @@ export const vaultRotate: Procedure = async (session, input, context) => {
     new Fault(
       'interrupted.cancelled',
       `The rotation has received ${progress} of the ${required} required shares; the previous shares are still valid.`,
-      `Resume or cancel it: quarterdeck vault rotate ${component.id}. Sealing or a restart also cancels it.`,
+      `To resume or cancel the rotation: quarterdeck vault rotate ${component.id}. Sealing or restarting the server also cancels it.`,
       { cause },
     );
   const made = await collectShares({ vault, ceremony: rotation, left }, begun);
@@ -58,16 +58,16 @@ async function beginRotation(
       label: shown
         ? `A rotation was interrupted after its new shares (${status.threshold} of ${status.shares}) were created`
         : `A rotation to ${status.threshold} of ${status.shares} shares is in progress, with ${status.progress} of ${status.required} entered`,
-      help: 'The current shares are valid until the new ones are verified. Others may be entering theirs now.',
+      help: 'The current shares are valid until the new ones are verified. Other holders may be entering theirs now.',
       choices: [
         shown
           ? {
               value: 'prove',
-              label: 'Activate them, if their holders have them',
+              label: 'Activate the new shares, if every holder has theirs',
               detail: `${status.threshold} holders type their new shares`,
             }
           : { value: 'continue', label: 'Resume' },
-        { value: 'drop', label: 'Cancel it and start again', detail: 'shares already entered must be entered again' },
+        { value: 'drop', label: 'Cancel the rotation and start again', detail: 'shares already entered must be entered again' },
         { value: 'leave', label: 'Leave as is' },
       ],
       initial: shown ? initialOf(session, status) : 'continue',
@@ -92,7 +92,7 @@ async function beginRotation(
       return status;
     },
   });
-  if (!started) throw new Error('an act that is not a dry run has an outcome');
+  if (!started) throw new Error('unexpected dry run');
   return started;
 }
 
@@ -125,21 +125,21 @@ async function giveOut({ session, component: { id } }: FlowVault, rotation: Shar
     await deliverSecrets(session, handouts, {
       lost: (left) =>
         isInForce
-          ? `They are already valid. Not delivered, and cannot be shown again: ${left.join(', ')}.`
+          ? `The new shares are already valid. These were not delivered and cannot be shown again: ${left.join(', ')}.`
           : `Not delivered yet: ${left.join(', ')}. If you quit, the rotation is cancelled and the previous shares stay valid.`,
-      detail: isInForce ? 'then rotate again immediately, while it is unsealed' : 'the previous shares stay valid',
+      detail: isInForce ? 'then rotate again immediately, while the server is unsealed' : 'the previous shares stay valid',
       left: (left, cause) =>
         isInForce
           ? new Fault(
               'failed.handout',
               `The new shares of ${id} are valid, but these were not delivered: ${left.join(', ')}.`,
-              `Rotate again while it is unsealed: quarterdeck vault rotate ${id}`,
+              `Rotate again while the server is unsealed: quarterdeck vault rotate ${id}`,
               { cause },
             )
           : new Fault(
               'interrupted.handout',
-              `The previous shares stay valid: not all new ones of ${id} were delivered.`,
-              'Destroy new shares that were written down. Rotate again when all holders are available.',
+              `The previous shares of ${id} stay valid, because not all new shares were delivered.`,
+              'Destroy the new shares that were written down. Rotate again when all holders are available.',
               { cause },
             ),
     });
@@ -153,17 +153,17 @@ async function giveOut({ session, component: { id } }: FlowVault, rotation: Shar
 }
 
 function inForceAlready(id: string, { shares, threshold }: ShareCounts): FlowOutcome {
-  const title = 'Check that the new shares unseal it';
+  const title = 'Check that the new shares unseal the server';
   const detail = `quarterdeck vault rotate ${id} accepts only currently valid shares`;
   return {
-    message: `${id} reports that ${threshold} of the ${shares} key shares unseal it. Whether those are the new ones is known after the next unseal: keep the previous ones until then.`,
+    message: `${id} reports that ${threshold} of the ${shares} key shares unseal it. It does not report whether these are the new ones, so keep the previous ones until the next unseal.`,
     data: { shares, threshold },
     todo: { component: id, items: [{ id: 'try-shares', title, detail, byHand: true }] },
   };
 }
 
 function outcomeOf(id: string, { shares, threshold }: ShareCounts, recovery: boolean): FlowOutcome {
-  const detail = 'Earlier snapshots and backups still require them: keep enough old shares as long as you keep those.';
+  const detail = 'Earlier snapshots and backups still require old shares. Keep enough of them as long as you keep such a copy.';
   return {
     message: recovery
       ? `${id} has new recovery shares: ${threshold} of ${shares} are enough. The previous ones are no longer valid.`
@@ -200,7 +200,7 @@ async function proveShares(
   throw new Fault(
     'failed.rotate',
     'The new shares were entered, but the server does not report them as valid.',
-    'Keep the previous and the new shares, and check its log.',
+    'Keep the previous and the new shares, and check the log of the server.',
   );
 }
 
@@ -212,7 +212,7 @@ async function proveTyped(session: Session, rotation: ShareRotation, { threshold
     request: `DELETE /v1/${rotation.path}/verify: restart the verification`,
     run: (grant) => rotation.proveAnew(grant),
   });
-  if (nonce === undefined) throw new Error('an act that is not a dry run has an outcome');
+  if (nonce === undefined) throw new Error('unexpected dry run');
   const given = new Set<number | undefined>();
   const proving = proveShares(session, rotation, { nonce, threshold }, async (at) => {
     session.progress({ id: 'proof', label: `${at} of ${threshold} new key shares entered`, fraction: at / threshold });

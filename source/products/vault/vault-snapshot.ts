@@ -31,7 +31,7 @@ export const vaultSnapshot: Procedure = async (session, input, context) => {
     ? `its current auto-unseal (${status.type})`
     : `${status.threshold} of the ${status.shares} current key shares`;
   return {
-    message: `${cleanLine(path)}: ${bytesText(taken.sizeBytes)}, complete, as of index ${taken.index}. It is encrypted: a restore requires ${opens}.`,
+    message: `Saved ${cleanLine(path)}: ${bytesText(taken.sizeBytes)}, complete, as of index ${taken.index}. It is encrypted, and a restore requires ${opens}.`,
     data: { file: path, ...taken, threshold: status.threshold, shares: status.shares },
   };
 };
@@ -72,7 +72,7 @@ const savedStep = 'saved';
 export const vaultRestore: Procedure = async (session, input, context) => {
   const written = await fileWord(session, input.words[0], {
     label: 'Snapshot file on this machine',
-    help: 'It is verified before anything is sent.',
+    help: 'The snapshot is verified before anything is sent.',
   });
   const file = fileOf(written);
   const shown = cleanLine(file);
@@ -100,7 +100,7 @@ export const vaultRestore: Procedure = async (session, input, context) => {
     consequences: [
       `All later changes are lost: secrets, policies, roles, tokens. ${before === undefined ? 'The current state was not saved.' : `The current state is in ${before}.`}`,
       'Tokens created since then stop working, and earlier ones work again.',
-      ...(force ? ['It may be sealed afterwards, and only the key shares of the snapshot unseal it.'] : []),
+      ...(force ? ['The server may be sealed afterwards, and only the key shares of the snapshot unseal it.'] : []),
     ],
     limitMs,
     run: async (grant) => {
@@ -117,10 +117,10 @@ export const vaultRestore: Procedure = async (session, input, context) => {
   const state = sealed
     ? ` It is sealed: ${threshold} of the ${shares} key shares of the snapshot unseal it. If it reports that it cannot set up the key, restart it first.`
     : ' It is unsealed.';
-  const login = isKnown === false ? ' The token used is not in the snapshot: log in again.' : '';
+  const login = isKnown === false ? ' The token that was used is not in the snapshot. Log in again.' : '';
   const unseal = {
     id: 'unseal',
-    title: 'Unseal it with the shares of the snapshot',
+    title: 'Unseal the server with the shares of the snapshot',
     detail: `quarterdeck unseal ${component.id}`,
     byHand: false,
   };
@@ -146,7 +146,7 @@ async function saveBefore(
     (await session.ask.text({
       id: 'before',
       label: 'File for the current state',
-      help: 'Lets you return to it if the snapshot is the wrong one. Leave empty to skip.',
+      help: 'Lets you return to the current state if you restore the wrong snapshot. Leave empty to skip.',
       initial: snapshotFile(`${component.id}-before`),
     }));
   if (written.trim() === '') return undefined;

@@ -61,7 +61,7 @@ test('initialising never arrived: it is as new as before, and can be tried again
   await open({ uninitialised: true });
   times(1, '/v1/sys/init', 'nobody answers');
   await expect(fixture.run('initialise', new Holders(), {}, 'not initialised')).rejects.toMatchObject({ kind: 'unreachable' });
-  expect((await fixture.run('initialise', new Holders(), {}, 'not initialised')).message).toContain('is initialised');
+  expect((await fixture.run('initialise', new Holders(), {}, 'not initialised')).message).toContain('Initialised ');
 });
 
 test('the answer to a share is lost, and it counted all the same: the count goes on from there', async () => {
@@ -86,7 +86,7 @@ test('it does not respond for a while: its holders wait with it', async () => {
     ],
   });
   expect((await fixture.run('unseal', holders, {}, 'sealed')).message).toBe('vault is unsealed.');
-  expect(holders.steps.map(({ label }) => label)).toContain('The server does not respond; waiting');
+  expect(holders.steps.map(({ label }) => label)).toContain('The server is not responding; waiting');
 });
 
 test.each([

@@ -198,7 +198,7 @@ describe('policies and programs', () => {
   test('a policy is made from answers, looked at, in force, and grants no more than it says', async () => {
     const holders = new Holders({ ...token(), allows: 'read', below: 'secret/data/apps' });
     const { message } = await fixture.run('vault-policy', holders, { words: ['reader'] });
-    expect(message).toBe('The policy reader is in effect.');
+    expect(message).toBe('Wrote the policy reader. It is now in effect.');
     expect(JSON.stringify(holders.reviews[0])).toContain('secret/data/apps/*');
     const reader = await tokenWith('reader');
     expect(await fixture.ask('GET', 'secret/data/apps/file-sync', undefined, reader)).toMatchObject({ status: 200 });
@@ -207,7 +207,7 @@ describe('policies and programs', () => {
     await fixture.run('vault-policies', shown, { words: ['reader'] });
     expect(shown.texts().join('\n')).toContain('capabilities = ["read", "list"]');
     expect((await fixture.run('vault-policy', new Holders(token()), { words: ['reader'], options: { remove: true } })).message).toContain(
-      'removed',
+      'Removed',
     );
     await expect(fixture.run('vault-policies', new Holders(token()), { words: ['reader'] })).rejects.toMatchObject({
       code: 'usage.policy',

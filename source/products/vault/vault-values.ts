@@ -32,7 +32,7 @@ export const vaultList: Procedure = async (session, input, context) => {
 function listed(session: Session, folder: string, names: readonly string[]): FlowOutcome {
   const shown = cleanLine(folder.replace(/\/$/, ''));
   showList(session, names, { PATH: (name) => `${shown}/${cleanLine(name)}` });
-  const message = names.length === 0 ? `No paths below ${shown}.` : `${countText(names.length, 'name is', 'names are')} below ${shown}.`;
+  const message = names.length === 0 ? `No paths below ${shown}.` : `Found ${countText(names.length, 'name')} below ${shown}.`;
   return { message, data: { path: folder, keys: names } };
 }
 
@@ -41,7 +41,7 @@ export type OpenPath = Awaited<ReturnType<typeof openPath>>;
 export async function openPath(session: Session, input: FlowInput, context: FlowContext, may: string) {
   const vault = await openVaultOf(session, input, context);
   const named = pathOf(input);
-  const { token } = await tokenFor(vault, { may: named === undefined ? may.replace(/ the path$/, ' the path that you choose next') : may });
+  const { token } = await tokenFor(vault, { may: named === undefined ? `${may} (you choose the path next)` : may });
   const paths = new VaultPaths(vault.endpoint, token);
   const path = named ?? (await choosePath(session, paths));
   const engine = await paths.engineOf(path, session.signal);
@@ -50,7 +50,7 @@ export async function openPath(session: Session, input: FlowInput, context: Flow
 
 /** @param where an empty text, or ` in version 3` */
 export function nothingAt({ component, shown, engine }: OpenPath, where = ''): Fault {
-  const remedy = `List its paths: quarterdeck vault list ${component.id} ${cleanLine(engine.mount)}`;
+  const remedy = `To list the paths: quarterdeck vault list ${component.id} ${cleanLine(engine.mount)}`;
   return new Fault('usage.path', `Nothing found at ${shown}${where}.`, remedy);
 }
 
@@ -66,7 +66,7 @@ export const vaultRead: Procedure = async (session, input, context) => {
   }
   if (entry.gone) {
     const what = entry.gone === 'destroyed' ? 'was permanently destroyed' : 'was deleted; "vault undelete" restores it';
-    const message = `Version ${entry.version} of ${shown} ${what}. To read an older version: --version N`;
+    const message = `Version ${entry.version} of ${shown} ${what}. To read an older version, pass --version N.`;
     return { message, data: { version: entry.version, gone: entry.gone } };
   }
   const keys = Object.keys(entry.values);
@@ -107,7 +107,7 @@ async function chooseField(session: Session, { options }: FlowInput, path: strin
   const written = optionOf({ options }, 'field');
   if (written !== undefined) {
     if (keys.includes(written)) return written;
-    throw new Fault('usage.field', `${path} has no key "${cleanLine(written)}".`, `It has: ${keys.map(cleanLine).join(', ')}.`);
+    throw new Fault('usage.field', `${path} has no key "${cleanLine(written)}".`, `Keys: ${keys.map(cleanLine).join(', ')}.`);
   }
   if (!session.attended || keys.length === 0 || session.readOnly || session.dryRun) return undefined;
   const chosen = await session.ask.choice({
@@ -143,7 +143,7 @@ function versionOf(input: FlowInput): number | undefined {
   const written = optionOf(input, 'version');
   if (written === undefined) return undefined;
   if (/^[1-9]\d{0,8}$/.test(written)) return Number(written);
-  throw new Fault('usage.version', `"${cleanLine(written)}" is not a version.`, 'Versions are numbers, starting at 1.');
+  throw new Fault('usage.version', `--version must be a whole number from 1, not "${cleanLine(written)}".`, 'For example: --version 3');
 }
 
 export const vaultWrite: Procedure = async (session, input, context) => {
@@ -180,7 +180,7 @@ export const vaultWrite: Procedure = async (session, input, context) => {
     throw new Fault(
       'failed.changed',
       `${shown} was written, but has been changed since.`,
-      `Check it: quarterdeck vault read ${vault.component.id} ${shown}`,
+      `Check the path: quarterdeck vault read ${vault.component.id} ${shown}`,
     );
   }
   const version = written ?? now?.version;
@@ -194,9 +194,9 @@ async function askPath(session: Session): Promise<string> {
   const typed = await session.ask.text({
     id: 'path',
     label: 'Path',
-    help: 'Starts with the engine: secret/apps/rss-reader',
+    help: 'A path that starts with its engine, such as secret/apps/rss-reader.',
     initial: 'secret/',
-    check: (text) => (/^\/*[^/\s]+\/.*[^/\s]$/.test(text.trim()) ? undefined : 'Enter ENGINE/PATH: secret/apps/rss-reader'),
+    check: (text) => (/^\/*[^/\s]+\/.*[^/\s]$/.test(text.trim()) ? undefined : 'Enter ENGINE/PATH, such as secret/apps/rss-reader.'),
   });
   return typed.trim().replace(/^\/+/, '');
 }
@@ -208,14 +208,14 @@ async function keysOf(session: Session, { words }: FlowInput): Promise<readonly 
     throw new Fault(
       'usage.words',
       'Values are not accepted on the command line, where other programs can see them.',
-      `Pass only the keys; their values are prompted for. If that was a secret, use another one: the shell may have saved it.`,
+      `Pass only the keys; you are prompted for the values. If the value was a secret, replace it, because the shell may have saved it.`,
     );
   }
   if (given.length > 0) return [...new Set(given)];
   const typed = await session.ask.text({
     id: 'keys',
     label: 'Keys',
-    help: 'Names separated by spaces; their values are prompted for, masked. Other keys of the path are kept.',
+    help: 'Names separated by spaces. You are then prompted for their values. Other keys of the path are kept.',
     check: (text) => (namesIn(text).length === 0 ? 'Enter at least one key, such as password.' : undefined),
   });
   return namesIn(typed);
@@ -230,13 +230,13 @@ async function askValues(session: Session, keys: readonly string[]): Promise<Rec
     const value = await session.ask.secret({
       id: `value-${key}`,
       label: `Value of ${shown}`,
-      check: (text) => (text === '' ? 'Enter a value, or press Esc to cancel: nothing was written.' : undefined),
+      check: (text) => (text === '' ? 'Enter a value, or press Esc to cancel.' : undefined),
     });
     if (session.attended) {
       await session.ask.secret({
         id: `again-${key}`,
         label: `Repeat ${shown}`,
-        help: 'The input is masked, so it is checked for typing errors.',
+        help: 'The input is masked. Enter the value again to detect typing errors.',
         check: (text) => (text === value ? undefined : 'The values do not match.'),
       });
     }

@@ -47,14 +47,14 @@ afterEach(() => fixture.close());
 describe('versions of a path', () => {
   test('are listed with what became of each; the newest is deleted, and comes back', async () => {
     expect((await run('vault-delete')).message).toBe(
-      'Version 3 of secret/apps/rss-reader is deleted. To restore: quarterdeck vault undelete vault secret/apps/rss-reader',
+      'Deleted version 3 of secret/apps/rss-reader. To restore: quarterdeck vault undelete vault secret/apps/rss-reader',
     );
     expect(await states()).toEqual(['there', 'there', 'deleted']);
     expect((await run('vault-read', { options: { field: 'database_password' } })).message).toContain('restores it');
     const listed = await run('vault-versions');
     expect(listed.message).toBe('secret/apps/rss-reader has 3 versions, 2 of them readable.');
     expect(JSON.stringify(listed.holders.shown)).toMatch(/"3","\d{4}-\d\d-\d\d \d\d:\d\d","deleted /);
-    expect((await run('vault-undelete')).message).toBe('Version 3 of secret/apps/rss-reader is restored.');
+    expect((await run('vault-undelete')).message).toBe('Restored version 3 of secret/apps/rss-reader.');
     expect(await states()).toEqual(['there', 'there', 'there']);
     expect((await run('vault-undelete')).message).toBe('secret/apps/rss-reader has no deleted versions.');
   });
@@ -67,7 +67,7 @@ describe('versions of a path', () => {
 
   test('are destroyed after a confirmation, and do not come back', async () => {
     const { message, holders } = await run('vault-destroy', { answers: { versions: [['1', '2']] } });
-    expect(message).toBe('Versions 1, 2 of secret/apps/rss-reader are destroyed.');
+    expect(message).toBe('Destroyed versions 1, 2 of secret/apps/rss-reader.');
     expect(holders.confirmations[0]?.consequences.join(' ')).toContain('permanently lost');
     expect(await states()).toEqual(['destroyed', 'destroyed', 'there']);
     await expect(run('vault-undelete', { options: { version: '1' } })).rejects.toMatchObject({ code: 'refused.versions' });

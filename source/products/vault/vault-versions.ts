@@ -10,7 +10,7 @@ import { type PathVersion, pathIn, type VersionCall } from './client/vault-paths
 import { nothingAt, type OpenPath, openPath, pathOf } from './vault-values.ts';
 
 export const vaultVersions: Procedure = async (session, input, context) => {
-  const found = await openPath(session, input, context, 'read on its metadata');
+  const found = await openPath(session, input, context, 'read on the metadata of the path');
   const { path, shown } = found;
   const versions = await versionsOf(found);
   const columns = { VERSION: ({ version }: PathVersion) => String(version), WRITTEN: writtenText, STATE: stateText };
@@ -28,26 +28,26 @@ const changes = {
     may: 'delete on the path',
     meant: async (_found: OpenPath, [newest]: readonly PathVersion[]) => [newest?.version ?? 0],
     states: ['deleted', 'destroyed'],
-    became: 'deleted',
+    became: 'Deleted',
     notFromDestroyed: 'deleted',
     more: ({ component, shown }: OpenPath) => ` To restore: quarterdeck vault undelete ${component.id} ${shown}`,
   },
   undelete: {
     would: 'restore the last deleted version of',
-    may: 'update on its undelete',
+    may: 'update on the undelete path',
     meant: async (_found: OpenPath, versions: readonly PathVersion[]) => lastDeleted(versions),
     states: ['there'],
-    became: 'restored',
+    became: 'Restored',
     notFromDestroyed: 'restored',
     more: (_found: OpenPath, wanted: readonly number[], newest: number) =>
       wanted.includes(newest) ? '' : ` The current version is ${newest}.`,
   },
   destroy: {
     would: 'destroy versions of',
-    may: 'update on its destroy',
+    may: 'update on the destroy path',
     meant: choose,
     states: ['destroyed'],
-    became: 'destroyed',
+    became: 'Destroyed',
     notFromDestroyed: undefined,
     more: () => '',
   },
@@ -64,7 +64,7 @@ async function change(call: VersionCall, session: Session, input: FlowInput, con
     const named = cleanLine(pathOf(input) ?? 'a path');
     return dryRunOf(session, `prompt for a token and ${isWhole ? 'destroy all of' : would} ${named}`, `${named} was not changed.`);
   }
-  const found = await openPath(session, input, context, isWhole ? 'delete on its metadata' : may);
+  const found = await openPath(session, input, context, isWhole ? 'delete on the metadata of the path' : may);
   const { paths, engine, path, shown } = found;
   if (isWhole || (engine.version === 1 && call !== 'undelete')) return removeWhole(found);
   const versions = await versionsOf(found);
@@ -76,7 +76,7 @@ async function change(call: VersionCall, session: Session, input: FlowInput, con
     right: call === 'destroy' ? 'destroy' : 'operate',
     ...(call === 'destroy' && {
       title: `Destroy ${versionText(wanted).toLowerCase()} of ${shown}`,
-      consequences: ['Their values are permanently lost. Earlier snapshots still contain them.'],
+      consequences: ['Their values are permanently lost, except in earlier snapshots.'],
     }),
     request: `POST /v1/${cleanLine(pathIn(engine, call, path))} {"versions": [${wanted.join(', ')}]}`,
     done: async () => {
@@ -85,7 +85,7 @@ async function change(call: VersionCall, session: Session, input: FlowInput, con
     },
     run: (grant) => paths.changeVersions(grant, engine, call, path, wanted),
   });
-  const changed = `${versionText(wanted)} of ${shown} ${wanted.length === 1 ? 'is' : 'are'} ${became}.`;
+  const changed = `${became} ${versionText(wanted).toLowerCase()} of ${shown}.`;
   return { message: `${changed}${more(found, wanted, versions[0]?.version ?? 0)}`, data: { path, versions: wanted } };
 }
 
@@ -107,7 +107,7 @@ async function removeWhole(found: OpenPath): Promise<FlowOutcome> {
   const consequence =
     engine.version === 1
       ? `This engine keeps no versions. The current values are lost: ${(await keysThere()).map(cleanLine).join(', ')}.`
-      : 'All of its versions and metadata are permanently lost.';
+      : 'All versions and the metadata of the path are permanently lost.';
   // An interrupted run may have removed it.
   if (!(await isThere())) {
     if (session.noted(removingStep).length > 0) return outcome;
@@ -174,7 +174,7 @@ function throwIfDestroyed({ shown }: OpenPath, versions: readonly PathVersion[],
   throw new Fault(
     'refused.versions',
     `${versionText(gone)} of ${shown} ${gone.length === 1 ? 'was' : 'were'} destroyed, and cannot be ${what}.`,
-    'Earlier snapshots still contain it.',
+    'Earlier snapshots may still contain the values.',
   );
 }
 

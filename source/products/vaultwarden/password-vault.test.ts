@@ -33,7 +33,7 @@ describe('the first account (R20)', () => {
   test('its page is named, and it goes from the list by itself', async () => {
     const { message, data } = await fixture.run('first-admin', id);
     expect(message).toMatch(
-      /^To do at http:\/\/127\.0\.0\.1:8180\/#\/signup: Create the first account, then disable sign-ups\. The task is removed/,
+      /^Still to do at http:\/\/127\.0\.0\.1:8180\/#\/signup: Create the first account, then disable sign-ups\. Quarterdeck detects/,
     );
     expect(data).toMatchObject({ done: false });
   });

@@ -35,7 +35,7 @@ function namesItem(certificate: X509Certificate, name: string | undefined): Chec
   const item = itemOf('names', 'Names');
   const names = namesOf(certificate);
   const shown = names.join(', ');
-  if (names.length === 0) return item.blocked('none (no subjectAltName): browsers reject it regardless of its subject');
+  if (names.length === 0) return item.blocked('none (no subjectAltName), so browsers reject the certificate regardless of its subject');
   if (name === undefined) return item.ok(shown);
   const fits = !isAddress(name) ? certificate.checkHost(name) : certificate.checkIP(name);
   return fits === undefined ? item.blocked(`${shown}, but not ${cleanLine(name)}`) : item.ok(shown);
@@ -49,8 +49,8 @@ function timeItem({ validFrom, validTo }: X509Certificate, nowMs: number): Check
   if (toMs <= nowMs) return item.blocked(`expired ${durationText(nowMs - toMs)} ago, ${until} UTC`);
   const left = `${durationText(toMs - nowMs)} left, until ${until} UTC`;
   // Clients renew when a third of the lifetime is left; at a tenth, renewal does not work.
-  if (toMs - nowMs < (toMs - fromMs) / 10) return item.warning(`${left}: not renewed`);
-  if (toMs - fromMs > longLifeMs) return item.warning(`${left}; valid longer than browsers accept (398 days)`);
+  if (toMs - nowMs < (toMs - fromMs) / 10) return item.warning(`${left}; renewal is overdue`);
+  if (toMs - fromMs > longLifeMs) return item.warning(`${left}; valid for more than 398 days: prefer a shorter lifetime`);
   return item.ok(left);
 }
 
@@ -60,7 +60,7 @@ function signerItem(certificate: X509Certificate, all: readonly X509Certificate[
   let at = certificate;
   for (let depth = 0; depth < 6; depth++) {
     if (roots.some((root) => root.fingerprint256 === at.fingerprint256))
-      return item.ok(names.length > 0 ? names.join(', ') : 'itself: it is a root of this authority');
+      return item.ok(names.length > 0 ? names.join(', ') : 'itself (a root of this authority)');
     const signer = all.find((one) => one.fingerprint256 !== at.fingerprint256 && at.checkIssued(one) && at.verify(one.publicKey));
     if (!signer) break;
     names.push(commonName(signer.subject));
@@ -117,7 +117,7 @@ export async function readCertificates({ engine, container }: CertificateAuthori
   };
   const [roots, chain] = await Promise.all([read('root_ca.crt'), read('intermediate_ca.crt')]);
   if (roots.length > 0) return { roots, chain };
-  throw failed('The CA has no root certificate yet.', 'The certificate is created when the CA is first started. Check the log of the CA.');
+  throw failed('The CA has no root certificate yet.', 'The CA creates the certificate when it first starts. Check the log of the CA.');
 }
 
 /** Returns the certificate with its chain, in PEM. Throws `failed.authority`. */
@@ -134,21 +134,21 @@ export async function signRequest(
   const words = reasonIn(new TextDecoder().decode(stderr));
   if (/more than the authorized maximum|requested duration/i.test(words))
     throw failed(
-      `The CA does not issue certificates with that validity: ${words}.`,
-      'Use fewer days, or raise maxTLSCertDuration of the provisioner.',
+      `The CA does not issue certificates for that validity period: ${words}.`,
+      'Use fewer days, or increase maxTLSCertDuration in the claims of the provisioner.',
     );
   if (/provisioner.*not found|no provisioner/i.test(words))
     throw failed(
-      `The CA has no provisioner ${provisioner}: it was set up differently.`,
+      `The CA has no provisioner named "${provisioner}".`,
       'To list the provisioners, run "step ca provisioner list" in the container.',
     );
   // The image generates a password for each unless one is set, and stores only that of the keys.
   if (/failed to decrypt\b.*invalid password/i.test(words))
     throw failed(
-      `The password of the provisioner ${provisioner} differs from that of the CA keys.`,
-      `Recreate it in the container: "step ca provisioner remove ${provisioner}", then "step ca provisioner add ${provisioner} --type JWK --create --password-file ${home}/secrets/password"; then restart it.`,
+      `The password of the provisioner "${provisioner}" differs from the password of the CA keys.`,
+      `Recreate the provisioner in the container: run "step ca provisioner remove ${provisioner}", then "step ca provisioner add ${provisioner} --type JWK --create --password-file ${home}/secrets/password", and restart the container.`,
     );
-  throw failed(`The CA did not sign the request: ${words || `exit code ${exitCode}`}.`, 'Check its log.');
+  throw failed(`The CA did not sign the request: ${words || `exit code ${exitCode}`}.`, 'Check the log of the CA.');
 }
 
 function reasonIn(output: string): string {

@@ -70,7 +70,7 @@ export class Directory {
   }
 
   async people(base: string) {
-    const { searchEntries } = await this.#run('list its users', () =>
+    const { searchEntries } = await this.#run('list the users', () =>
       this.client.search(base, {
         scope: 'sub',
         filter: '(|(objectClass=inetOrgPerson)(objectClass=person))',
@@ -89,7 +89,7 @@ export class Directory {
   async has(dn: string): Promise<boolean> {
     const { NoSuchObjectError } = await import('ldapts');
     const search = async () => (await this.client.search(dn, { scope: 'base', attributes: ['uid'] })).searchEntries.length > 0;
-    return this.#run(`look for ${cleanLine(dn)}`, search, [NoSuchObjectError], false);
+    return this.#run(`search for ${cleanLine(dn)}`, search, [NoSuchObjectError], false);
   }
 
   async add(grant: Grant, { dn, uid, displayName, givenName, surname, mail }: NewPerson): Promise<void> {
@@ -127,17 +127,17 @@ export class Directory {
       if (known) throw new Fault('refused.directory', `${refused}: ${known.why}.`, known.remedy, { cause: thrown });
       const words = cleanLine(messageOf(thrown)).replace(/\s*Code: 0x[0-9a-f]+$/i, '');
       const message = `${refused}: ${words.replace(/\.$/, '') || 'no reason reported'}.`;
-      throw new Fault('failed.directory', message, 'Check its log.', { cause: thrown });
+      throw new Fault('failed.directory', message, 'Check the log of the directory.', { cause: thrown });
     }
   }
 }
 
 const reasons: Readonly<Record<string, { why: string; remedy: string }>> = {
-  InsufficientAccessError: { why: 'permission denied for this login', remedy: 'Log in as an administrator of the directory: --bind DN' },
+  InsufficientAccessError: { why: 'permission denied for this user', remedy: 'Log in as a directory administrator: --bind DN' },
   AlreadyExistsError: { why: 'the name already exists', remedy: 'Use another name.' },
   NoSuchObjectError: { why: 'the organizational unit for users does not exist', remedy: 'Create ou=people first, or check the base DN.' },
   ConstraintViolationError: {
-    why: 'it violates a constraint of the directory (the email address is in use, or the password is too simple)',
+    why: 'the entry violates a constraint of the directory (for example, the email address is in use or the password is too simple)',
     remedy: 'Use another email address or password.',
   },
   InvalidDNSyntaxError: { why: 'the name is not valid in a DN', remedy: 'Use another name.' },

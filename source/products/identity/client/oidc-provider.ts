@@ -16,15 +16,15 @@ export function checkDiscovery(document: JsonObject, { address }: { address: str
 function issuerItem(issuer: string, address: string | undefined): CheckedItem {
   const item = itemOf('issuer', 'Issuer');
   const shown = cleanLine(issuer);
-  if (issuer === '' || !URL.canParse(issuer)) return item.blocked(`"${shown}" is not a URL`);
-  if (!issuer.startsWith('https://')) return item.blocked(`${shown} does not use https: clients reject it`);
-  if (/[?#]/.test(issuer)) return item.blocked(`${shown} has a query or a fragment, which an issuer must not have`);
+  if (issuer === '' || !URL.canParse(issuer)) return item.blocked(`must be a URL, not "${shown}"`);
+  if (!issuer.startsWith('https://')) return item.blocked(`${shown} does not use https, so clients reject it`);
+  if (/[?#]/.test(issuer)) return item.blocked(`${shown} has a query or a fragment, which is not allowed in an issuer URL`);
   if (address === undefined)
-    return item.warning(`${shown}; the provider has no site at the reverse proxy, so whether clients can reach it is unknown`);
+    return item.warning(`${shown}; the provider has no https site, so it is unknown whether clients can reach the issuer`);
   const expected = address.slice(0, -discoverySuffix.length);
   if (issuer === expected) return item.ok(shown);
   if (issuer.replace(/\/$/, '') === expected.replace(/\/$/, '')) return item.ok(shown);
-  return item.blocked(`${shown}, but clients that use ${cleanLine(expected)} reject it: both must be identical`);
+  return item.blocked(`${shown}, but clients that use ${cleanLine(expected)} reject it, because both must be identical`);
 }
 
 const needed = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'];
@@ -46,7 +46,7 @@ function endpointsItem(document: JsonObject, issuer: string): CheckedItem {
   if (plain.length > 0) return item.blocked(`without https: ${listed(plain)}`);
   const origin = URL.canParse(issuer) ? new URL(issuer).origin : '';
   const elsewhere = there.filter(([, url]) => !URL.canParse(url) || new URL(url).origin !== origin);
-  if (elsewhere.length > 0) return item.warning(`on another origin than the issuer: ${listed(elsewhere)}`);
+  if (elsewhere.length > 0) return item.warning(`on a different origin than the issuer: ${listed(elsewhere)}`);
   return item.ok(`${there.length}, all on ${cleanLine(origin)}`);
 }
 
@@ -63,7 +63,7 @@ function flowsItem(document: JsonObject): CheckedItem {
 function pkceItem(document: JsonObject): CheckedItem {
   const item = itemOf('pkce', 'PKCE');
   const methods = textsOf(document['code_challenge_methods_supported']);
-  if (methods.length === 0) return item.warning('not listed in the discovery document, so clients do not use it');
+  if (methods.length === 0) return item.warning('not listed in the discovery document, so clients may not use it');
   if (!methods.includes('S256')) return item.blocked(`${methods.map(cleanLine).join(', ')}, without S256`);
   return item.ok(methods.map(cleanLine).join(', '));
 }
@@ -71,10 +71,10 @@ function pkceItem(document: JsonObject): CheckedItem {
 function algorithmsItem(document: JsonObject): CheckedItem {
   const item = itemOf('algorithms', 'Signatures');
   const algorithms = textsOf(document['id_token_signing_alg_values_supported']);
-  if (algorithms.some((one) => /^none$/i.test(one))) return item.blocked('offers "none": unsigned tokens');
+  if (algorithms.some((one) => /^none$/i.test(one))) return item.blocked('offers "none", which allows unsigned tokens');
   if (algorithms.length === 0) return item.blocked('no signature algorithms are listed');
   const shown = algorithms.map(cleanLine).join(', ');
-  if (algorithms.every((one) => /^HS/.test(one))) return item.warning(`${shown}: only with shared secrets`);
+  if (algorithms.every((one) => /^HS/.test(one))) return item.warning(`${shown}: all use a shared secret`);
   return item.ok(shown);
 }
 
@@ -84,15 +84,15 @@ const oldKeyDays = 365;
 export function checkKeys(document: unknown, nowMs: number): CheckedItem {
   const item = itemOf('keys', 'Keys');
   const all = objectsOf(objectOf(document)?.['keys']);
-  if (all.length === 0) return item.blocked('none: no token can be verified');
+  if (all.length === 0) return item.blocked('none, so no token can be verified');
   // If a private key is published, no token can be trusted.
   const leaked = all.filter((key) => ['d', 'p', 'q', 'k'].some((part) => key[part] !== undefined));
   if (leaked.length > 0)
-    return item.blocked(`PRIVATE KEYS ARE PUBLISHED (${leaked.map(nameOf).join(', ')}): replace them now, anyone can forge tokens`);
+    return item.blocked(`PRIVATE KEYS ARE PUBLISHED (${leaked.map(nameOf).join(', ')}): replace them now, because anyone can forge tokens`);
   const weak = all.filter((key) => key['kty'] === 'RSA' && Buffer.from(textOf(key['n']), 'base64url').length * 8 < leastModulusBits);
   if (weak.length > 0) return item.blocked(`shorter than ${leastModulusBits} bits: ${weak.map(nameOf).join(', ')}`);
   if (all.length > 1 && all.some((key) => textOf(key['kid']) === ''))
-    return item.warning('several, but not all have an ID (kid): clients cannot select one');
+    return item.warning('several, some without an ID (kid), so clients cannot select the right one');
   const ages = all.flatMap((key) => ageOf(key, nowMs));
   const oldest = Math.max(0, ...ages);
   const shown = all.map((key) => `${textOf(key['kty'])} ${nameOf(key)}`).join(', ');

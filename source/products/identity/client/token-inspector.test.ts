@@ -123,7 +123,7 @@ describe('a discovery document (R37)', () => {
     ['a plain issuer', { issuer: 'http://id.example.org' }, 'issuer', 'blocked', /does not use https/],
     ['no keys', { jwks_uri: undefined }, 'endpoints', 'blocked', /missing: jwks_uri/],
     ['a plain endpoint', { token_endpoint: 'http://id.example.org/token' }, 'endpoints', 'blocked', /without https/],
-    ['an endpoint elsewhere', { token_endpoint: 'https://other.example.org/t' }, 'endpoints', 'warning', /another origin/],
+    ['an endpoint elsewhere', { token_endpoint: 'https://other.example.org/t' }, 'endpoints', 'warning', /different origin/],
     ['the implicit flow (R44)', { response_types_supported: ['code', 'id_token token'] }, 'flows', 'warning', /implicit/],
     ['no code', { response_types_supported: ['token'] }, 'flows', 'blocked', /not offered/],
     ['PKCE without S256', { code_challenge_methods_supported: ['plain'] }, 'pkce', 'blocked', /without S256/],

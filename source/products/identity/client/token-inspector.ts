@@ -23,14 +23,14 @@ const sensitive = /passw|secret|private|credit|iban|ssn|social_security|api_?key
 export async function readToken(token: string): Promise<{ header: ProtectedHeaderParameters; claims: JWTPayload }> {
   const { decodeJwt, decodeProtectedHeader } = await import('jose');
   const parts = token.split('.').length;
-  if (parts === 5) throw notToken('It is encrypted (five parts): only its recipient can read it.');
-  if (parts !== 3) throw notToken('A JSON web token has three parts separated by dots.');
+  if (parts === 5) throw notToken('The token is encrypted (five parts), so only its recipient can read it.');
+  if (parts !== 3) throw notToken('A signed token has three parts separated by dots.');
   const texts = token.split('.').map((one) => Buffer.from(one, 'base64url').toString('utf8'));
   if (texts.some(isTooDeep)) throw notToken(nestingProblem);
   try {
     return { header: decodeProtectedHeader(token), claims: decodeJwt(token) };
   } catch {
-    throw notToken('Its parts are not JSON in base64url: it is truncated or of another type.');
+    throw notToken('The parts are not JSON encoded as base64url, so the token is truncated or of another type.');
   }
 }
 
@@ -54,9 +54,9 @@ export async function inspectToken(token: string, expectations: TokenExpectation
 function algorithmItem({ alg }: ProtectedHeaderParameters): CheckedItem {
   const item = itemOf('algorithm', 'Algorithm');
   const shown = cleanLine(String(alg ?? 'missing'));
-  if (isUnsigned(alg)) return item.blocked(`${shown}: not signed, anyone could have created it`);
+  if (isUnsigned(alg)) return item.blocked(`${shown}: not signed, so anyone could have created it`);
   if (/^HS\d+$/.test(String(alg)))
-    return item.warning(`${shown}: signed with a secret that both sides share; anyone who can verify it can forge it`);
+    return item.warning(`${shown}: signed with a shared secret, so anyone who can verify the token can also forge it`);
   return item.ok(shown);
 }
 
@@ -69,19 +69,18 @@ async function signatureItem(
 ): Promise<CheckedItem> {
   const item = itemOf('signature', 'Signature');
   if (isUnsigned(alg)) return item.blocked('none');
-  if (/^HS/.test(String(alg))) return item.warning('not checked: it requires the shared secret');
+  if (/^HS/.test(String(alg))) return item.warning('not checked: verification requires the shared secret');
   if (!keys) return item.warning(`not checked: ${withoutKeys}`);
   const { compactVerify, createLocalJWKSet, errors } = await import('jose');
-  const by = kid === undefined ? '' : `, key ${cleanLine(kid)}`;
+  const by = kid === undefined ? '' : ` (key ${cleanLine(kid)})`;
   try {
     await compactVerify(token, createLocalJWKSet(keys));
-    return item.ok(`valid, signed with a key of the issuer${by}`);
+    return item.ok(`valid, signed by the issuer${by}`);
   } catch (thrown) {
     if (thrown instanceof errors.JWSSignatureVerificationFailed)
-      return item.blocked(`invalid: the token was changed, or signed by another issuer${by}`);
+      return item.blocked(`invalid: the token was modified, or signed by another issuer${by}`);
     if (thrown instanceof errors.JWKSNoMatchingKey) return item.blocked(`signed with a key that the issuer does not list${by}`);
-    if (thrown instanceof errors.JWKSMultipleMatchingKeys)
-      return item.blocked('signed with one of several keys, without a key ID (no kid)');
+    if (thrown instanceof errors.JWKSMultipleMatchingKeys) return item.blocked('not verified: several keys of the issuer match the token');
     if (thrown instanceof errors.JOSEError) return item.blocked(cleanLine(thrown.message));
     throw thrown;
   }
@@ -101,7 +100,7 @@ function timeItems({ exp, nbf, iat }: JWTPayload, now: number): CheckedItem[] {
     items.push(made.blocked(`in the future, ${dateText(iat)}: the clock of the issuer or of this machine is wrong`));
   else items.push(made.ok(`${span(now - iat)} ago, ${dateText(iat)}`));
   if (typeof exp === 'number' && exp - iat > longLifeSeconds)
-    items.push(life.warning(`${span(exp - iat)} in total: a leaked token stays valid for long`));
+    items.push(life.warning(`${span(exp - iat)} in total, so a leaked token can be used for a long time`));
   return items;
 }
 
@@ -137,7 +136,7 @@ const meanings: Readonly<Record<string, string>> = {
   exp: 'valid until',
   nbf: 'valid from',
   iat: 'issued at',
-  jti: 'ID of the token',
+  jti: 'unique ID of the token',
   azp: 'client that requested it',
   client_id: 'client that requested it',
   scope: 'permissions',
@@ -150,13 +149,13 @@ const meanings: Readonly<Record<string, string>> = {
   at_hash: 'hash of the access token',
   c_hash: 'hash of the authorization code',
   email: 'email address',
-  email_verified: 'email address was verified',
+  email_verified: 'whether the email address was verified',
   name: 'name',
   preferred_username: 'login name',
   groups: 'groups',
   roles: 'roles',
   realm_access: 'roles in the realm',
-  resource_access: 'roles by client',
+  resource_access: 'roles per client',
   typ: 'kind',
 };
 
@@ -175,5 +174,5 @@ function dateText(seconds: number): string {
 }
 
 function notToken(why: string): Fault {
-  return new Fault('usage.token', `Not a JSON web token. ${why}`, 'Copy it again, without "Bearer" before it.');
+  return new Fault('usage.token', `Cannot read the JSON Web Token (JWT). ${why}`, 'Copy the token again, without "Bearer".');
 }

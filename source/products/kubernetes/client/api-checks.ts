@@ -37,10 +37,10 @@ export async function checkDeprecated(api: ClusterApi, targetMinor: number, sign
   const reported = ({ group, version, resource, removedIn, requests }: (typeof uses)[number]) => {
     const later = removedIn === '' || isRemovedBy(removedIn, targetMinor) ? '' : `, removed in ${removedIn}`;
     const count = requests === undefined ? '' : `, requested ${countText(requests, 'time')}`;
-    return `${resource} of ${group === '' ? '' : `${group}/`}${version}${later}${count}`;
+    return `${resource} (${group === '' ? '' : `${group}/`}${version})${later}${count}`;
   };
   const gone = uses.filter(({ removedIn }) => isRemovedBy(removedIn, targetMinor));
-  const caveat = 'Counted only since this API server was started: zero requests do not prove that a version is unused.';
+  const caveat = 'Requests are counted only since this API server started, so a count of zero does not prove that a version is unused.';
   if (gone.length > 0)
     return blocked(
       `removed in 1.${targetMinor} but still in use: ${gone.map(reported).join('; ')}`,
@@ -48,7 +48,7 @@ export async function checkDeprecated(api: ClusterApi, targetMinor: number, sign
       [...uses.map(reported), caveat],
     );
   if (uses.length > 0)
-    return warning(`deprecated but in use: ${uses.map(reported).join('; ')}`, 'Plan to migrate; not removed by this upgrade.', [caveat]);
+    return warning(`deprecated but in use: ${uses.map(reported).join('; ')}`, 'Plan a migration; this upgrade keeps the APIs.', [caveat]);
   return ok('no requests for deprecated versions', [caveat]);
 }
 
@@ -82,7 +82,7 @@ export async function checkWebhooks(api: ClusterApi, signal: AbortSignal): Promi
       'Restore the service, or set failurePolicy: Ignore until then. Otherwise, evicted pods might not be recreated.',
       dead,
     );
-  return ok(`${countText(all.length, 'webhook')}, ${closed.length} of them fail closed, all with endpoints`);
+  return ok(`${countText(all.length, 'webhook')}, ${closed.length} of which fail closed; their services have endpoints`);
 }
 
 async function hasEndpoints(api: ClusterApi, namespace: string, service: string, signal: AbortSignal): Promise<boolean> {
@@ -122,7 +122,7 @@ export async function checkStoredVersions(api: ClusterApi, signal: AbortSignal):
     const stale = (status?.storedVersions ?? []).filter((stored) => versions.get(stored) !== true);
     return stale.map((stored) => ({ name: metadata.name, stored, known: versions.has(stored) }));
   });
-  if (found.length === 0) return ok(`${countText(crds.length, 'custom resource')}, all stored in a served version`);
+  if (found.length === 0) return ok(`${countText(crds.length, 'custom resource definition')}, all stored in served versions`);
   const reported = found.map(
     ({ name, stored, known }) => `${name} is stored as ${stored}, which is ${known ? 'no longer served' : 'no longer defined'}`,
   );
@@ -161,7 +161,7 @@ export async function checkRights(api: ClusterApi, signal: AbortSignal): Promise
   if (missing.length === 0) return ok('cordon, drain and uncordon are allowed');
   return blocked(
     `missing: ${missing.join(', ')}`,
-    'Create two roles and bind both to the user: kubectl create clusterrole quarterdeck-upgrade --verb=get,list,patch --resource=nodes,pods, and one with the verb create on pods/eviction.',
+    'Create two cluster roles and bind both to the user: "kubectl create clusterrole quarterdeck-upgrade --verb=get,list,patch --resource=nodes,pods" and "kubectl create clusterrole quarterdeck-evict --verb=create --resource=pods/eviction".',
     missing,
   );
 }
@@ -182,7 +182,7 @@ export async function checkUpgradePlans(api: ClusterApi, signal: AbortSignal): P
   const busy = plans.flatMap(({ status }) => status?.applying ?? []);
   const names = plans.map(({ metadata }) => metadata.name).join(', ');
   return (busy.length > 0 ? blocked : warning)(
-    `${countText(plans.length, 'plan')} of the system-upgrade-controller: ${names}${busy.length > 0 ? `; upgrading ${busy.join(', ')}` : ''}`,
+    `the system-upgrade-controller has ${countText(plans.length, 'plan')}: ${names}${busy.length > 0 ? `; upgrading ${busy.join(', ')}` : ''}`,
     'The controller would upgrade the same nodes in parallel. Delete its plans first, or let it do the upgrade.',
     evidence,
   );
@@ -197,7 +197,7 @@ export async function checkBackups(api: ClusterApi, nowMs: number, signal: Abort
   const base = '/apis/velero.io/v1';
   if (!(await api.find<object>(base, signal)))
     return warning(
-      'Velero not found: workload backups cannot be checked',
+      'Velero not found, so workload backups cannot be checked',
       'Check them yourself: an etcd snapshot does not contain volumes.',
     );
   const [backups = [], schedules = [], locations = []] = await Promise.all(
@@ -226,7 +226,7 @@ export async function checkBackups(api: ClusterApi, nowMs: number, signal: Abort
   if (problems.length === 0) return ok(`Velero: ${whole?.name}, ${agoText(nowMs - (whole?.atMs ?? nowMs))}`, evidence);
   return warning(
     `Velero: ${problems.join('; ')}`,
-    'Create a backup now and check its phase: velero backup create before-upgrade --wait (exits with 0 even if the backup failed in part).',
+    'Create a backup: velero backup create before-upgrade --wait. Then check its phase, because the command exits with 0 whatever the phase.',
     evidence,
   );
 }

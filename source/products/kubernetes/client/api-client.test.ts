@@ -56,9 +56,9 @@ describe('the client of a cluster', () => {
   });
 
   test.each([
-    ['another authority', { ca: expiredClient.cert }, /not issued by the authority in the kubeconfig/],
+    ['another authority', { ca: expiredClient.cert }, /not issued by the certificate authority in the kubeconfig/],
     ['another name', { serverName: 'kubernetes' }, /for another name/],
-    ['no authority at all', { ca: undefined }, /not issued by the authority/],
+    ['no authority at all', { ca: undefined }, /not issued by the certificate authority/],
   ])('%s is no cluster of ours', async (_, change, expected) => {
     const api = new ClusterApi(host, { ...login, ...change });
     seen = { path: '', authorization: undefined, client: undefined };

@@ -136,8 +136,8 @@ export class ClusterApi {
 function jsonOf<T>({ text }: HttpAnswer): T {
   const json = parsedJson(text);
   if (json !== undefined) return json as T;
-  const remedy = 'Check the address of the cluster: a proxy may respond in its place.';
-  throw new Fault('failed.cluster', 'The response of the cluster is not JSON.', remedy);
+  const remedy = 'Check the cluster address. A proxy may be responding instead of the cluster.';
+  throw new Fault('failed.cluster', 'The response from the cluster is not JSON.', remedy);
 }
 
 interface ApiStatus {
@@ -168,11 +168,11 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
       return missingRight(words);
     case 404:
       return status
-        ? new Fault('failed.notFound', `The cluster has no such object: ${words}`, 'Check whether it was deleted.')
+        ? new Fault('failed.notFound', `The cluster has no such object: ${words}`, 'Check whether the object was deleted.')
         : new Fault(
             'failed.notServed',
             `The cluster does not serve ${what}.`,
-            'This API may not be installed, or may not exist in the release that the cluster runs.',
+            'The API may not be installed, or may not exist in the Kubernetes version of the cluster.',
           );
     case 410:
       return new Fault('failed.expired', `The list changed while it was read: ${words}`, 'Run the command again.');
@@ -180,13 +180,13 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
       return new Fault(
         'unreachable.apiGroup',
         `This part of the API is unavailable (503): ${what}.`,
-        'The API service behind it is not ready. Check: kubectl get apiservices',
+        'The API service is not ready. Check: kubectl get apiservices',
       );
     default:
       return new Fault(
         'failed.cluster',
         `The cluster refuses ${what}: ${words} (${answer.status}).`,
-        'Check the events of the cluster and the log of the API server.',
+        'Check the cluster events and the log of the API server.',
       );
   }
 }
@@ -194,7 +194,7 @@ export function apiFault(answer: HttpAnswer, method: string, path: string): Faul
 function missingRight(words: string): Fault {
   const [, user = '', verb = '', resource, group = '', path] = forbidden.exec(words) ?? [];
   if (resource === undefined && path === undefined) {
-    return new Fault('refused.right', `Permission denied: ${words}`, 'Contact the administrator of the cluster.');
+    return new Fault('refused.right', `Permission denied: ${words}`, 'Contact the cluster administrator.');
   }
   const full = group === '' ? (resource ?? path) : resource?.replace(/(?=\/|$)/, `.${group}`);
   const rule = resource === undefined ? `--non-resource-url=${path}` : `--resource=${full}`;
@@ -211,7 +211,7 @@ function certificateWords(code: string): string | undefined {
   if (code === 'CERT_HAS_EXPIRED') return "the API server's certificate has expired";
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return 'its certificate is for another name (tls-server-name in the kubeconfig sets the expected name)';
-  return ofAnother.test(code) ? 'its certificate was not issued by the authority in the kubeconfig' : undefined;
+  return ofAnother.test(code) ? 'its certificate was not issued by the certificate authority in the kubeconfig' : undefined;
 }
 
 function notReached(shown: string, thrown: unknown, limitMs?: number): Fault {

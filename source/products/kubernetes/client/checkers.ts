@@ -36,11 +36,11 @@ export function judgeChecker(checker: Checker, { exitCode, stdout, stderr }: Nod
   const evidence = found.map(({ text }) => text);
   const gone = found.filter((each) => each.gone);
   if (gone.length > 0)
-    return blocked(`${checker}: ${gone.length} not served by 1.${targetMinor}`, 'Deploy them with the newer API version.', evidence);
-  if (found.length > 0) return warning(`${checker}: ${found.length} deprecated, still served by 1.${targetMinor}`, undefined, evidence);
+    return blocked(`${checker} found APIs that 1.${targetMinor} removes`, 'Deploy the objects with newer API versions.', evidence);
+  if (found.length > 0) return warning(`${checker} found deprecated API versions that 1.${targetMinor} still serves`, undefined, evidence);
   if (checker === 'kubent' && targetMinor > kubentKnows)
-    return warning(`kubent found nothing, but supports releases only up to 1.${kubentKnows}`);
-  return ok(`${checker} found nothing`, ['Objects from server-side apply are not detected.']);
+    return warning(`kubent found nothing, but knows only versions up to 1.${kubentKnows}`);
+  return ok(`${checker} found nothing`, ['Objects created with server-side apply are not detected.']);
 }
 
 const findingText = (namespace: string | undefined, name = '', what: string, instead: string | undefined) =>
@@ -49,7 +49,7 @@ const findingText = (namespace: string | undefined, name = '', what: string, ins
 function plutoFindings(parsed: unknown, targetMinor: number) {
   return ((parsed as { items?: PlutoItem[] }).items ?? []).map(({ name, namespace, api = {}, removed }) => {
     const { 'removed-in': removedIn = '', 'replacement-api': instead } = api;
-    const what = `${[api.kind, api.version].filter(Boolean).join(' ')}, removed in ${removedIn.replace(/^v|\.0$/g, '') || 'a later release'}`;
+    const what = `${[api.kind, api.version].filter(Boolean).join(' ')}, removed in ${removedIn.replace(/^v|\.0$/g, '') || 'a later version'}`;
     return { text: findingText(namespace, name, what, instead), gone: removed === true || isRemovedBy(removedIn, targetMinor) };
   });
 }
@@ -81,6 +81,6 @@ export async function blindSpots(api: ClusterApi, signal: AbortSignal): Promise<
 export function limitedToVisible(result: CheckResult, blind: readonly string[]): CheckResult {
   if (blind.length === 0) return result;
   const summary = `${result.summary}, but the result is incomplete: ${blind.join(', ')}`;
-  const advice = 'The checker skips what it cannot list. Check again as a user who can list all resources, when the API is available.';
+  const advice = 'The checker skips resources that it cannot list. Check again as a user who can list them, once all APIs are available.';
   return { ...warning(summary, advice, result.evidence), unseen: true };
 }

@@ -74,7 +74,7 @@ describe('a drain', () => {
     await expect(drainNode(grant, api, 'worker-3', () => {}, pace)).rejects.toMatchObject({
       code: 'failed.drain',
       message: expect.stringMatching(
-        /^worker-3 stays cordoned: 2 pods cannot be moved\. .*data\/postgres-0: The disruption budget postgres needs 1/,
+        /^worker-3 stays cordoned because 2 pods cannot be moved\. .*data\/postgres-0: The disruption budget postgres needs 1/,
       ),
     });
   });
@@ -84,7 +84,7 @@ describe('a drain', () => {
     await setSchedulable(grant, api, 'worker-1', false);
     await expect(drainNode(grant, api, 'worker-1', () => {}, { ...pace, stalledMs: 300 })).rejects.toMatchObject({
       code: 'failed.drain',
-      message: expect.stringMatching(/^worker-1 stays cordoned: \d pods cannot be moved\. .*web\/shop-\S+ does not stop\./),
+      message: expect.stringMatching(/^worker-1 stays cordoned because \d pods cannot be moved\. .*web\/shop-\S+ does not stop\./),
       remedy: expect.stringMatching(/^No disruption budget blocks these pods. Find the cause with "kubectl describe pod"/),
     });
   });

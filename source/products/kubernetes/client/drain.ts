@@ -36,8 +36,8 @@ export async function planDrain(api: ClusterApi, node: string, signal: AbortSign
 
 /** Returns what a drain loses, a clause for each pod. */
 export const lossesOf = ({ withData, bare }: Awaited<ReturnType<typeof planDrain>>): string[] => [
-  ...withData.map((pod) => `${pod} loses its data in emptyDir`),
-  ...bare.map((pod) => `${pod} is not recreated: it has no controller`),
+  ...withData.map((pod) => `${pod} loses its emptyDir data`),
+  ...bare.map((pod) => `${pod} is not recreated, because it has no controller`),
 ];
 
 const pathOf = ({ metadata: { namespace = '', name } }: KubePod) =>
@@ -140,7 +140,7 @@ function stalled(node: string, left: readonly KubePod[], refused: readonly Refus
     refused.length > 0 ? refused.map(({ pod, why }) => `${pod}: ${why}`) : left.slice(0, 5).map((pod) => `${podName(pod)} does not stop`);
   return new Fault(
     'failed.drain',
-    `${node} stays cordoned: ${countText(left.length, 'pod')} cannot be moved. ${reported.map((each) => each.replace(/\.?$/, '.')).join(' ')}`,
+    `${node} stays cordoned because ${countText(left.length, 'pod')} cannot be moved. ${reported.map((each) => each.replace(/\.?$/, '.')).join(' ')}`,
     refused.length > 0
       ? 'Relax the disruption budget (add a replica or raise maxUnavailable), then resume.'
       : 'No disruption budget blocks these pods. Find the cause with "kubectl describe pod" (a finalizer, a volume, a program that ignores SIGTERM).',

@@ -91,7 +91,7 @@ export async function createSnapshot(grant: Grant, nodeExec: NodeExec, tools: Et
     throw new Fault(
       'failed.snapshot',
       `The snapshot ${cleanLine(file)} has revision ${snapshot.revision}, but etcd was already at ${before.revision}.`,
-      'Create it again from an up-to-date member.',
+      'Create the snapshot again from an up-to-date etcd member.',
     );
   return snapshot;
 }
@@ -108,7 +108,7 @@ n=$(wc -c <"$1") && [ $((n % 512)) = 32 ] &&
 export async function verifySnapshot(nodeExec: NodeExec, { prefix, verifier }: EtcdTools, file: string, signal: AbortSignal) {
   // On the node itself, where `hostFolder` and `containerFolder` both are. etcd's image has no shell.
   const compared = await nodeExec.read(['sh', '-c', compareSum, 'sh', file], signal);
-  const unreadable = (why: string) => new Fault('failed.snapshot', `The snapshot ${cleanLine(file)} ${why}.`, 'Create it again.');
+  const unreadable = (why: string) => new Fault('failed.snapshot', `The snapshot ${cleanLine(file)} ${why}.`, 'Create the snapshot again.');
   if (compared.exitCode === differs) throw unreadable('is incomplete: it does not match its checksum');
   need(compared, 'Checksum verification');
   const status = await nodeExec.read([...prefix, verifier, 'snapshot', 'status', file, '-w', 'json'], signal, env);

@@ -79,7 +79,7 @@ describe('the commands of a node', () => {
   test.each([
     ['k3s', /the installer drops options/, /INSTALL_K3S_VERSION='v1\.32\.4\+k3s1' sh -s - agent/],
     ['rke2', /downloaded from the network/, /INSTALL_RKE2_VERSION='v1\.32\.4\+rke2r1'/],
-    ['eks', /managed by provider/, /node pool/],
+    ['eks', /managed by the provider/, /node pool/],
     ['unknown', /is unknown/, /kubelet to v1\.32\.4/],
   ] as const)('of %s are for a person, with the reason', (kind, why, text) => {
     const commands = nodeCommands(of(kind, 'Debian'), false);
@@ -152,9 +152,9 @@ describe('checkers', () => {
   test('the silence of kubent says nothing about releases that it does not know', () => {
     const kubent = (stdout: string, minor: number) => judgeChecker('kubent', { exitCode: 0, stdout, stderr: 'INF loading' }, minor);
     expect(kubent('[]', 32)).toMatchObject({ state: 'ok' });
-    expect(kubent('[]', 37)).toMatchObject({ state: 'warning', summary: expect.stringMatching(/supports releases only up to 1\.32/) });
+    expect(kubent('[]', 37)).toMatchObject({ state: 'warning', summary: expect.stringMatching(/knows only versions up to 1\.32/) });
     expect(kubent('', 32)).toMatchObject({ state: 'ok' });
-    expect(kubent('', 37)).toMatchObject({ state: 'warning', summary: expect.stringMatching(/supports releases only up to 1\.32/) });
+    expect(kubent('', 37)).toMatchObject({ state: 'warning', summary: expect.stringMatching(/knows only versions up to 1\.32/) });
     expect(
       kubent(
         JSON.stringify([

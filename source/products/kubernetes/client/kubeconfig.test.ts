@@ -84,7 +84,7 @@ describe('the kubeconfig', () => {
   });
 
   test.each([
-    ['no YAML', 'clusters: [', /not YAML/],
+    ['no YAML', 'clusters: [', /invalid YAML/],
     ['another kind', 'kind: Pod\n', /not a kubeconfig/],
     ['a list', '- 1\n', /not a kubeconfig/],
   ])('%s is refused with its place', async (_, text, expected) => {
@@ -166,7 +166,7 @@ describe('who logs in', () => {
   });
 
   test.each([
-    ['fails', 'echo "no session: log in" >&2; exit 3', /exited with 3: no session: log in/],
+    ['fails', 'echo "no session: log in" >&2; exit 3', /exited with code 3: no session: log in/],
     ['answers rubbish', 'echo secret-rubbish', /returned no credentials\.$/],
     ['answers without credentials', 'echo \'{"kind":"ExecCredential","status":{}}\'', /returned no credentials\.$/],
   ])('one that %s is told, without what it wrote', async (_, script, expected) => {

@@ -60,11 +60,11 @@ export async function readKubeconfig(host: Host, named: string | undefined, sign
   }
   if (found.length > 0) return join(found);
   const where = host.kind === 'ssh' ? ` on ${cleanLine(host.name)}` : '';
-  const shut = closed.length > 0 ? ` ${closed.map(cleanLine).join(' and ')} exists, but cannot be read.` : '';
+  const shut = closed.length > 0 ? ` Not readable: ${closed.map(cleanLine).join(', ')}.` : '';
   throw new Fault(
     'usage.kubeconfig',
     `No kubeconfig found${where}: checked ${wanted.map(cleanLine).join(', ')}.${shut}`,
-    'Pass one with --kubeconfig FILE, or set KUBECONFIG.',
+    'Pass a kubeconfig with --kubeconfig FILE, or set KUBECONFIG.',
   );
 }
 
@@ -73,10 +73,10 @@ function parsed(file: string, text: string): JsonObject {
   const [error] = document.errors;
   if (error) {
     const line = error.linePos?.[0].line;
-    throw broken(file, `not YAML: ${(error.message.split('\n', 1)[0] ?? '').replace(/[.:]$/, '')}`, line);
+    throw broken(file, `invalid YAML: ${(error.message.split('\n', 1)[0] ?? '').replace(/[.:]$/, '')}`, line);
   }
   const value = objectOf(document.toJS());
-  if (!value || (value['kind'] ?? 'Config') !== 'Config') throw broken(file, 'not a kubeconfig');
+  if (!value || (value['kind'] ?? 'Config') !== 'Config') throw broken(file, 'it is not a kubeconfig');
   return value;
 }
 
@@ -84,7 +84,7 @@ function broken(file: string, why: string, line?: number): Fault {
   return new Fault(
     'config.kubeconfig',
     `The kubeconfig ${cleanLine(file)} cannot be used: ${cleanLine(why)}.`,
-    'Fix it, or pass another one with --kubeconfig FILE.',
+    'Fix the file, or pass another one with --kubeconfig FILE.',
     { where: { file, line } },
   );
 }
@@ -162,7 +162,7 @@ function addressOf({ file, value }: Entry, context: string) {
   const url = URL.canParse(server) ? new URL(server) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) throw broken(file, `context "${context}" has no valid server URL ("${server}")`);
   if (textIn(value, 'proxy-url') !== undefined) {
-    const why = 'uses a proxy (proxy-url), which is not supported: use --host to select a host that reaches it directly';
+    const why = 'uses a proxy (proxy-url), which is not supported: use --host to select a host that can reach the cluster directly';
     throw broken(file, `the cluster of context "${context}" ${why}`);
   }
   const tls = url.protocol === 'https:';
@@ -243,14 +243,14 @@ export function checkLogin({ context, cert, ca }: ClusterLogin, nowMs: number): 
     throw new Fault(
       'refused.certificate',
       `The client certificate of context ${name} (${end.subject}) expired on ${end.day}.`,
-      'On a control-plane node: "kubeadm certs renew admin.conf", then copy /etc/kubernetes/admin.conf again. k3s and RKE2 renew theirs at a restart; copy their kubeconfig again.',
+      'With kubeadm, run "kubeadm certs renew admin.conf" on a control-plane node and copy /etc/kubernetes/admin.conf again. k3s and RKE2 renew the certificate when they are restarted; then copy their kubeconfig again.',
     );
   const authority = ca === undefined ? undefined : certificateEnd(ca);
   if (authority && authority.endsMs <= nowMs)
     throw new Fault(
       'refused.certificate',
       `The certificate authority (${authority.subject}) of context ${name} expired on ${authority.day}.`,
-      'Replace the certificate authority of the cluster first. To list expired ones: kubeadm certs check-expiration',
+      'Replace the certificate authority of the cluster first. To list expired certificates: kubeadm certs check-expiration',
     );
 }
 
@@ -263,8 +263,8 @@ export async function runPlugin(grant: Grant, host: Host, login: ClusterLogin): 
   const failed = (why: string, cause?: unknown) =>
     new Fault(
       'refused.plugin',
-      `${name}, which context ${cleanLine(login.context)} logs in with, ${why}`,
-      cleanLine(exec.installHint) || 'Log in with it in a shell first, or use a context with a token or a certificate.',
+      `${name}, the credential plugin of context ${cleanLine(login.context)}, ${why}`,
+      cleanLine(exec.installHint) || 'Log in with the plugin in a shell first, or use a context with a token or a certificate.',
       { cause },
     );
   const outcome = await host.run(grant, exec.argv, {
@@ -274,7 +274,7 @@ export async function runPlugin(grant: Grant, host: Host, login: ClusterLogin): 
     env: { ...exec.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
   });
   const reported = Buffer.from(outcome.stderr).toString('utf8').trim().split('\n').at(-1) ?? '';
-  if (outcome.exitCode !== 0) throw failed(`exited with ${outcome.exitCode}: ${cleanLine(reported).slice(0, 200)}`);
+  if (outcome.exitCode !== 0) throw failed(`exited with code ${outcome.exitCode}: ${cleanLine(reported).slice(0, 200)}`);
   const answer = objectOf(parsedJson(Buffer.from(outcome.stdout).toString('utf8'))) ?? {};
   const status = objectOf(answer['status']) as { token?: string; clientCertificateData?: string; clientKeyData?: string } | undefined;
   const { token, clientCertificateData: cert, clientKeyData: key } = status ?? {};

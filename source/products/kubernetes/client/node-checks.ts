@@ -34,7 +34,7 @@ export function checkNodes({ nodes }: ClusterFacts, ours: ReadonlySet<string>): 
   if (foreign.length > 0)
     return blocked(
       foreign.join('; '),
-      'Find out why it was cordoned: nodes are upgraded one at a time, and a cordoned node does not accept pods from drained nodes.',
+      'Find out why the node was cordoned. Nodes are upgraded one at a time, and a cordoned node does not accept pods from drained nodes.',
       evidence,
     );
   if (warned.length > 0) return warning(warned.join('; '), 'Free up resources on these nodes before others are drained.', evidence);
@@ -66,7 +66,7 @@ export function checkSkew(facts: ClusterFacts): CheckResult {
   if (problems.length > 0)
     return blocked(
       problems.join(' '),
-      'Upgrade older components, the control plane first. Downgrade components newer than every API server.',
+      'Upgrade outdated components, starting with the control plane. Downgrade components that are newer than the API servers.',
       problems,
     );
   const behind = nodes.filter(({ kubelet }) => kubelet.minor < apiServer.minor);
@@ -82,11 +82,11 @@ export function checkSkew(facts: ClusterFacts): CheckResult {
 export function checkSupport({ apiServer }: ClusterFacts, nowMs: number): CheckResult {
   const newest = newestMinorAt(nowMs);
   const behind = newest - apiServer.minor;
-  const reported = `${minorText(apiServer)}; the newest is about 1.${newest}`;
-  if (behind < supportedMinors) return ok(`${reported}: still supported`);
+  const reported = `${minorText(apiServer)} (newest: about 1.${newest})`;
+  if (behind < supportedMinors) return ok(`${reported}, still supported`);
   return warning(
-    `${reported}: ${behind} minor versions behind, no longer supported`,
-    `Three minor versions are released each year, and the newest ${supportedMinors} get fixes: stay within two of the newest. Upgrade one minor version at a time.`,
+    `${reported}, ${behind} minor versions behind, no longer supported`,
+    `Three minor versions are released each year, and the newest ${supportedMinors} get fixes, so stay within two minor versions of the newest. Upgrade one minor version at a time.`,
   );
 }
 
@@ -99,7 +99,7 @@ export async function checkHealth(api: ClusterApi, signal: AbortSignal): Promise
   if (!sound || failing.length > 0)
     return blocked(
       failing.length > 0 ? failing.join('; ') : pages.map(({ page, status }) => `${page} returned ${status}`).join(', '),
-      'Fix this first: an upgrade restarts the API server.',
+      'Fix these problems first, because an upgrade restarts the API server.',
       failing,
     );
   const etcd = pages.some(({ text }) => /^\[\+\]etcd ok/m.test(text));
@@ -126,7 +126,7 @@ export async function checkPods(api: ClusterApi, signal: AbortSignal, each: (cou
   if (all.length === 0) return ok(`${countText(pods.length, 'pod')}, none with problems`);
   return warning(
     `${all.length} of ${countText(pods.length, 'pod')} with problems${system.length > 0 ? `, ${system.length} in kube-system` : ''}`,
-    'Fix the problems before the upgrade, or note that they already existed.',
+    'Fix these pods before the upgrade, or write them down to tell them from new problems.',
     evidence,
   );
 }
@@ -148,11 +148,11 @@ export async function checkCertificates(nodeExec: NodeExec, signal: AbortSignal)
   const soon = found.filter(({ days }) => days > 0 && days < soonDays);
   const evidence = found.map(({ name, days }) => `${name}  ${countText(days, 'day')}`);
   if (ended.length > 0)
-    return blocked(`expired: ${ended.join(', ')}`, 'Run kubeadm certs renew all, then restart the control plane.', evidence);
+    return blocked(`expired: ${ended.join(', ')}`, 'Run "kubeadm certs renew all", then restart the control plane.', evidence);
   if (soon.length > 0)
     return warning(
       `expiring soon: ${soon.map(({ name, days }) => `${name} (${countText(days, 'day')})`).join(', ')}`,
-      'kubeadm upgrade apply renews them, unless --certificate-renewal=false is set.',
+      'kubeadm upgrade apply renews the certificates, unless --certificate-renewal=false is set.',
       evidence,
     );
   const next = countText(Math.min(...found.map(({ days }) => days)), 'day');
@@ -184,17 +184,17 @@ export function checkTalos({ nodes }: ClusterFacts, targetMinor: number): CheckR
   const reported = nodes.map(({ name, osImage }) => ({ name, osImage, minor: talosMinor(osImage) }));
   const evidence = reported.map(({ name, osImage }) => `${name}  ${osImage}`);
   const minors = reported.flatMap(({ minor }) => minor ?? []);
-  if (minors.length === 0) return warning('the nodes report no Talos release', undefined, evidence);
+  if (minors.length === 0) return warning('the nodes report no Talos version', undefined, evidence);
   const lowest = Math.min(...minors);
   const range = `Talos 1.${lowest} supports Kubernetes 1.${oldestOf(lowest)} to 1.${newestOf(lowest)}`;
   if (targetMinor > newestOf(lowest)) {
     const behind = reported.filter(({ minor }) => minor !== undefined && targetMinor > newestOf(minor)).map(({ name }) => name);
     return blocked(
-      `${range}: too old for 1.${targetMinor} on ${behind.join(', ')}`,
+      `${range}; too old for 1.${targetMinor} on ${behind.join(', ')}`,
       `Upgrade Talos first, one minor version and one node at a time: talosctl -n NODE upgrade --image ghcr.io/siderolabs/installer:v1.${lowest + 1}.N`,
       evidence,
     );
   }
-  if (targetMinor < oldestOf(lowest)) return warning(`${range}: 1.${targetMinor} is older`, 'Choose a supported release.', evidence);
+  if (targetMinor < oldestOf(lowest)) return warning(`${range}, but 1.${targetMinor} is older`, 'Choose a supported version.', evidence);
   return ok(range, evidence);
 }

@@ -73,7 +73,7 @@ export function controlPlaneCommands(target: UpgradeTarget, first: boolean): Nod
   if (target.kind === 'kubeadm') return kubeadmCommands(target, 'kubeadm', own, (install) => [...install('kubeadm'), ...own]);
   return otherCommands(target, 'server', {
     provider: providers[target.kind]?.(minorText(target.to), version.slice(1)) ?? '',
-    unknown: `# upgrade the control plane to ${version} with the method of the cluster provider`,
+    unknown: `# upgrade the control plane to ${version} with the tools of the cluster provider`,
   });
 }
 
@@ -121,7 +121,7 @@ function otherCommands(
 ): NodeCommands {
   if (kind === 'k3s' || kind === 'rke2') return installer(kind, to, role);
   if (kind === 'talos') return talos(to, address);
-  return kind === 'unknown' ? byHand('the installer of this cluster is unknown', [unknown]) : byHand('managed by provider', [provider]);
+  return kind === 'unknown' ? byHand('the installer of this cluster is unknown', [unknown]) : byHand('managed by the provider', [provider]);
 }
 
 /** Upgrades the kubelets of all nodes too, without a drain. Upgraded parts stay unchanged. */
@@ -134,7 +134,7 @@ function talos(to: Release, address = 'CONTROL-PLANE'): NodeCommands {
 function installer(kind: 'k3s' | 'rke2', to: Release, role: 'server' | 'agent'): NodeCommands {
   const version = to.vendor === '' ? `${releaseText(to)}+${distributions[kind].firstSuffix}` : to.text;
   if (kind === 'k3s')
-    return byHand('the installer drops options that are not in /etc/rancher/k3s/config.yaml: pass them again', [
+    return byHand('the installer drops options that are not in /etc/rancher/k3s/config.yaml, so pass them again', [
       `curl -sfL https://get.k3s.io | INSTALL_K3S_VERSION='${version}' sh -s - ${role}`,
     ]);
   return byHand('the installer is downloaded from the network', [

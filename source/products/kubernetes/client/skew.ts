@@ -27,7 +27,7 @@ export function skewProblems({ apiServers, nodes, controllers, planes, distribut
     problems.push(`API servers run ${minorText(oldest)} and ${minorText(newest)}, but may differ by at most one minor version.`);
   const judge = (what: string, release: Release, lag: number, { least = oldest, most = newest } = {}) => {
     if (release.minor > least.minor)
-      problems.push(`${what} is ${release.text}, newer than the API server (${least.text}): this is not supported.`);
+      problems.push(`${what} is ${release.text}, newer than the API server (${least.text}), which is not supported.`);
     else if (most.minor - release.minor > lag)
       problems.push(
         `${what} is ${release.text}, ${most.minor - release.minor} minor versions behind the API server (${most.text}); the limit is ${lag}.`,
@@ -37,12 +37,12 @@ export function skewProblems({ apiServers, nodes, controllers, planes, distribut
   for (const { name, release, apiServer } of controllers) judge(name, release, controllerLag, only(apiServer));
   for (const { name, kubelet, proxy } of nodes) {
     const apiServer = distribution.isOneProgram ? planes.get(name) : undefined;
-    judge(`The kubelet of ${name}`, kubelet, kubeletLag(kubelet.minor), only(apiServer));
+    judge(`The kubelet on ${name}`, kubelet, kubeletLag(kubelet.minor), only(apiServer));
     // Newer releases report no proxy.
     if (!proxy) continue;
     if (proxy.minor !== kubelet.minor) judge(`kube-proxy on ${name}`, proxy, kubeletLag(proxy.minor), only(apiServer));
     if (Math.abs(proxy.minor - kubelet.minor) > proxyApart)
-      problems.push(`kube-proxy (${proxy.text}) and kubelet (${kubelet.text}) on ${name} are over ${proxyApart} minor versions apart.`);
+      problems.push(`${name}: kube-proxy ${proxy.text} and kubelet ${kubelet.text} are more than ${proxyApart} minor versions apart.`);
   }
   return problems;
 }
@@ -50,7 +50,7 @@ export function skewProblems({ apiServers, nodes, controllers, planes, distribut
 /** Returns why a kubectl of this release must not be used, in one sentence; undefined if it is supported (one minor either way). */
 export function kubectlProblem(kubectl: Release, apiServers: readonly Release[]): string | undefined {
   const remote = apiServers.find(({ minor }) => Math.abs(minor - kubectl.minor) > kubectlApart);
-  return remote && `kubectl is ${kubectl.text}, more than one minor version from the API server (${remote.text}).`;
+  return remote && `kubectl is ${kubectl.text}, more than one minor version away from the API server (${remote.text}).`;
 }
 
 /** Returns a text such as `1.31 -> 1.32 -> 1.33`. */

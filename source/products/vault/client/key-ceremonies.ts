@@ -56,7 +56,7 @@ export abstract class Ceremony<Result> {
     if (/already been provided|valid hex or base64|must be specified|shorter than minimum|longer than maximum/i.test(words))
       return { kind: 'refused', words };
     if (now.progress === 0) return { kind: 'dropped', words };
-    throw vaultFault(`The server rejected the share: ${cleanLine(words) || `status ${status}`}.`, 'Check its log.');
+    throw vaultFault(`The server rejected the share: ${cleanLine(words) || `status ${status}`}.`, 'Check the log of the server.');
   }
 
   /** Newer releases require the nonce of the attempt. */
@@ -82,14 +82,14 @@ export class ShareRotation extends Ceremony<NewShares> {
   async start(grant: Grant, { shares, threshold }: { shares: number; threshold: number }): Promise<CeremonyStatus> {
     const body = { secret_shares: shares, secret_threshold: threshold, require_verification: true };
     // The older calls may answer without a body.
-    await this.api.call('PUT', this.attempt, 'start the rotation of its key shares', grant.signal, body);
+    await this.api.call('PUT', this.attempt, 'start the rotation of the key shares', grant.signal, body);
     return this.status(grant.signal);
   }
 
   protected override resultOf(data: JsonObject): NewShares {
     const shares = textsIn(data, 'keys');
     if (shares.length > 0) return { shares, verificationNonce: textOf(data['verification_nonce']) };
-    throw vaultFault('The server returned no new shares.', 'The old shares are still valid: cancel the rotation and start again.');
+    throw vaultFault('The server returned no new shares.', 'The old shares are still valid. Cancel the rotation and start again.');
   }
 
   async prove(grant: Grant, share: string, nonce: string): Promise<boolean> {
@@ -133,7 +133,7 @@ export function decodeRoot(encoded: string, otp: string): string {
   const pad = Buffer.from(otp);
   const token = Buffer.from(bytes.map((byte, at) => byte ^ (pad[at] ?? 0))).toString('latin1');
   if (bytes.length === 0 || bytes.length !== pad.length || !/^[\x21-\x7e]+$/.test(token))
-    throw vaultFault('The result is not a token for this one-time password.', 'Start again.');
+    throw vaultFault('The response cannot be decoded with this one-time password.', 'Start again.');
   return token;
 }
 
@@ -159,8 +159,8 @@ async function findCalls(
 
 export function noCalls(what: string): Fault {
   return vaultFault(
-    `This server cannot ${what} over its API: the call is disabled, or the server is too old.`,
-    'OpenBao: newer releases require a login; set disable_unauthed_* = false in the listener to allow the call without one for as long as needed. Vault: set enable_unauthenticated_access.',
+    `This server cannot ${what} over its API. The call is disabled, or the server is too old.`,
+    'Newer OpenBao versions require a login; to allow the call without a login for a while, set disable_unauthed_* = false in the listener. In Vault, set enable_unauthenticated_access.',
     'refused.ceremony',
   );
 }

@@ -20,7 +20,7 @@ export function shareProblem(
   if (share === '') return 'Type a key share, or press Esc to cancel.';
   if (/^-----BEGIN PGP/.test(share)) return sealedForHolder;
   const bytes = decoded(share);
-  if (!bytes) return 'This is neither hex nor base64: copy the whole share again.';
+  if (!bytes) return 'This is neither hex nor base64. Copy the whole share again.';
   if (bytes.length > sealedBytes) return sealedForHolder;
   const isAlone = threshold === 1 && shares === 1;
   const wanted = isAlone ? keyBytes : shareBytes;
@@ -30,7 +30,7 @@ export function shareProblem(
     return `The share is ${bytes.length < wanted ? 'too short' : 'too long'}: it must have ${hex} characters in hex, or ${letters} in base64.`;
   }
   const number = bytes.at(-1) ?? 0;
-  if (!isAlone && given.has(number)) return 'This share was already entered: each one counts once.';
+  if (!isAlone && given.has(number)) return 'This share was already entered. Each share counts only once.';
   return undefined;
 }
 

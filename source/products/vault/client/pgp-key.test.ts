@@ -43,6 +43,6 @@ test('anything else is a sentence, and never an error', () => {
       expect((base64 === undefined) !== (problem === undefined)).toBe(true);
     }),
   );
-  expect(pgpPublicKey(Buffer.from('ssh-ed25519 AAAA')).problem).toMatch(/Not a public key/);
+  expect(pgpPublicKey(Buffer.from('ssh-ed25519 AAAA')).problem).toMatch(/Not a PGP public key/);
   expect(pgpPublicKey(Buffer.from('-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQ')).problem).toMatch(/broken/);
 });

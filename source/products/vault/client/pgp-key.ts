@@ -8,10 +8,10 @@ export function pgpPublicKey(content: Uint8Array): { base64?: string; problem?: 
   const text = bytes.subarray(0, 64 * 1024).toString('latin1');
   if (/-----BEGIN PGP (?:PRIVATE|SECRET) KEY/.test(text)) return { problem: secretProblem };
   const binary = text.includes('-----BEGIN PGP') ? unarmoured(bytes.toString('latin1')) : bytes;
-  if (!binary) return { problem: 'The ASCII armour is broken: export the key again.' };
+  if (!binary) return { problem: 'The ASCII armour is broken. Export the key again.' };
   const tag = tagOf(binary[0]);
   if (tag === secretTag) return { problem: secretProblem };
-  if (tag !== publicTag) return { problem: 'Not a public key. Create one with gpg --export KEY.' };
+  if (tag !== publicTag) return { problem: 'Not a PGP public key. Export one with gpg --export KEY.' };
   return { base64: binary.toString('base64') };
 }
 

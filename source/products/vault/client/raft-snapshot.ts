@@ -18,7 +18,7 @@ export async function createSnapshot(api: VaultApi, signal: AbortSignal) {
   if (/not.*raft|raft storage is not in use/i.test(words) || (status === 404 && words !== '')) {
     throw vaultFault(
       'The server does not use integrated storage (raft), which snapshots require.',
-      'Back up its data instead: quarterdeck backup COMPONENT',
+      'Back up the component instead: quarterdeck backup COMPONENT',
       'refused.snapshot',
     );
   }
@@ -33,7 +33,7 @@ export async function restoreSnapshot(grant: Grant, api: VaultApi, bytes: Uint8A
   if (status === 204 || status === 200) return;
   if (/different set of unseal keys|could not verify hash file/i.test(words)) {
     throw vaultFault(
-      'The snapshot was created with other key shares than the current ones. Nothing was changed.',
+      'The snapshot was created with different key shares. Nothing was changed.',
       'If it is the right snapshot and you have its key shares, run the command again with --force.',
       'refused.snapshotKeys',
     );
@@ -82,7 +82,7 @@ async function filesOf(plain: Buffer): Promise<Map<string, Buffer>> {
 function damaged(why: string) {
   return vaultFault(
     `The snapshot is not complete: ${why}.`,
-    'It was discarded. Create it again, and check the log of the server.',
+    'The snapshot was not used. Create another one, and check the log of the server.',
     'failed.snapshot',
   );
 }

@@ -67,12 +67,12 @@ export class SecretsManager extends VaultApi {
       throw new Fault(
         'refused.initialised',
         'The server was already initialised by another operator, who has the keys.',
-        'If the keys are lost, remove its data and start again.',
+        'If the keys are lost, remove the data of the server and start again.',
       );
     }
     if (answer.status !== 200) {
       const words = answer.words || `it responded with status ${answer.status}`;
-      throw new Fault('failed.initialise', `The server was not initialised: ${words}.`, 'Check its log.');
+      throw new Fault('failed.initialise', `The server was not initialised: ${words}.`, 'Check the log of the server.');
     }
     const body = objectOf(answer.json) ?? {};
     const made = textsIn(body, names.made);
@@ -80,8 +80,8 @@ export class SecretsManager extends VaultApi {
     if (made.length === shares && rootToken !== '') return { shares: made, rootToken };
     throw new Fault(
       'failed.initialise',
-      'The server was initialised, but returned other keys than requested.',
-      'Remove its data and start again: its keys are lost.',
+      'The server was initialised, but did not return the requested keys.',
+      'The keys are lost. Remove the data of the server and start again.',
     );
   }
 
@@ -100,7 +100,7 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
   if (status !== 200 || typeof sealed !== 'boolean' || typeof initialized !== 'boolean') {
     throw failed(
       `${shown} does not respond like a secrets manager: ${words || `status ${status}`}.`,
-      'Check its port, and whether it uses TLS itself.',
+      'Check the port, and whether the server uses TLS.',
     );
   }
   return {
@@ -121,9 +121,9 @@ function sealStatusOf({ status, json, words }: VaultAnswer, { shown }: HttpEndpo
 }
 
 function refusedSeal({ status, words }: VaultAnswer, what: string): Fault {
-  if (status === 403) return failed(`The token is not permitted to ${what}.`, 'Use a token whose policy has sudo on sys/seal.');
-  if (/not initialized/i.test(words)) return failed('The server is not initialised and has no shares yet.', 'Initialise it first.');
-  return failed(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check its log.');
+  if (status === 403) return failed('The token is not permitted to seal the server.', 'Use a token whose policy has sudo on sys/seal.');
+  if (/not initialized/i.test(words)) return failed('The server is not initialised and has no shares yet.', 'Initialise the server first.');
+  return failed(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check the log of the server.');
 }
 
 function failed(message: string, remedy: string): Fault {

@@ -53,7 +53,7 @@ export class VaultAccess extends VaultApi {
   }
 
   async policies(signal: AbortSignal): Promise<readonly string[]> {
-    return textsIn(await this.call('GET', 'sys/policies/acl?list=true', 'list its policies', signal), 'keys');
+    return textsIn(await this.call('GET', 'sys/policies/acl?list=true', 'list the policies', signal), 'keys');
   }
 
   async policy(name: string, signal: AbortSignal): Promise<string | undefined> {
@@ -76,7 +76,7 @@ export class VaultAccess extends VaultApi {
 
   /** Returns the path where AppRole is mounted, `approle`; undefined if it is not mounted. */
   async roleMount(signal: AbortSignal): Promise<string | undefined> {
-    const methods = await this.call('GET', 'sys/auth', 'list its login methods', signal);
+    const methods = await this.call('GET', 'sys/auth', 'list the login methods', signal);
     const found = Object.entries(methods).find(([, method]) => objectOf(method)?.['type'] === 'approle');
     return found?.[0].replace(/\/$/, '');
   }
@@ -143,7 +143,7 @@ function loginOf(json: unknown): { token: string; accessor: string } {
   if (token !== '') return { token, accessor: cleanLine(textOf(auth['accessor'])) };
   throw vaultFault(
     'The server accepted the login but returned no token.',
-    'It may require a second factor, which only its own command supports.',
+    "The login may require a second factor, which only the server's own command supports.",
   );
 }
 

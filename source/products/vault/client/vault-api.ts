@@ -27,7 +27,7 @@ export class VaultApi {
   constructor(endpoint: HttpEndpoint, token?: string) {
     this.#http = new HttpClient(endpoint, termsOf(endpoint));
     if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
-      throw new Fault('usage.token', 'Not a token: it contains a space or a character not allowed in headers.', 'Copy it again.');
+      throw new Fault('usage.token', 'Not a token: it contains a space or a character not allowed in headers.', 'Copy the token again.');
     }
     this.endpoint = endpoint;
     this.#token = token;
@@ -70,7 +70,7 @@ export class VaultApi {
     const { status, body, whole, json } = await this.#ask({ method: 'GET', path }, signal, limits);
     if (!whole) {
       const message = `The download is larger than ${Math.round(limits.limitBytes / 1024 / 1024)} MB.`;
-      throw new Fault('failed.store', message, "Create it on the host, with the server's own command.");
+      throw new Fault('failed.store', message, "Download it on the host, with the server's own command.");
     }
     return { status, body, words: status === 200 ? '' : wordsOf(json) };
   }
@@ -86,11 +86,11 @@ export class VaultApi {
 }
 
 const termsOf = ({ shown }: HttpEndpoint): HttpTerms => ({
-  secrets: { what: 'the token and every secret', remedy: 'Use its https address.' },
+  secrets: { what: 'the token and every secret', remedy: 'Use the https address of the server.' },
   unreachable: {
     code: 'unreachable.store',
     who: `The secrets manager at ${shown}`,
-    remedy: 'Check the address, and that it is running.',
+    remedy: 'Check the address, and that the server is running.',
   },
 });
 
@@ -104,7 +104,7 @@ export async function withProtocol(endpoint: HttpEndpoint, signal: AbortSignal):
 export function vaultEndpointAt(host: Host, address: string): HttpEndpoint {
   const found = httpEndpointAt(host, address);
   if (!found || found.url.search || found.url.hash) {
-    throw new Fault('usage.address', 'Not an address of a secrets manager.', 'For example https://vault.lan or http://127.0.0.1:8200');
+    throw new Fault('usage.address', 'The address must be an http or https URL.', 'For example: https://vault.lan');
   }
   return { ...found, basePath: found.url.pathname.replace(/\/$/, '') };
 }
@@ -118,17 +118,17 @@ function wordsOf(json: unknown): string {
 
 /** Returns a refusal as a sentence. `what` completes "The server did not": `read secret/apps/x`. */
 export function vaultRefusal({ status, words }: Pick<VaultAnswer, 'status' | 'words'>, what: string): Fault {
-  if (status === 503 && /sealed/i.test(words)) return vaultFault(`The server cannot ${what}: it is sealed.`, 'Unseal it first.');
+  if (status === 503 && /sealed/i.test(words)) return vaultFault(`The server cannot ${what}: it is sealed.`, 'Unseal the server first.');
   if (status === 403 && /invalid token|bad token/i.test(words))
-    return vaultFault('The server rejects that token.', 'Log in again, or use another token.');
+    return vaultFault('The server rejects the token.', 'Log in again, or use another token.');
   if (status === 403)
     return vaultFault(
       `The token is not permitted to ${what}, or is not valid.`,
-      'Check its permissions: quarterdeck vault token COMPONENT. Or use another token.',
+      'To check the token: quarterdeck vault token COMPONENT. Or use another token.',
     );
-  if (status === 429) return vaultFault(`The server temporarily rejects requests and did not ${what}.`, 'Try again in a moment.');
-  if (/standby/i.test(words)) return vaultFault(`This is a standby node and did not ${what}.`, 'Use the active node.');
-  return vaultFault(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check its log.');
+  if (status === 429) return vaultFault(`The server did not ${what}, because it temporarily rejects requests.`, 'Try again in a moment.');
+  if (/standby/i.test(words)) return vaultFault(`The server did not ${what}, because it is a standby node.`, 'Use the active node.');
+  return vaultFault(`The server did not ${what}: ${words || `it responded with status ${status}`}.`, 'Check the log of the server.');
 }
 
 export function vaultFault(message: string, remedy: string, code: FaultCode = 'failed.vault'): Fault {
@@ -137,7 +137,7 @@ export function vaultFault(message: string, remedy: string, code: FaultCode = 'f
 
 /** The fault for an answer that is not from a secrets manager, such as a proxy's page: nothing may be concluded from it. */
 export function strangeAnswer(what: string): Fault {
-  return vaultFault(`Cannot ${what}: the response is not from a secrets manager.`, 'Check the log, and any proxy in front of it.');
+  return vaultFault(`Cannot ${what}: the response is not from a secrets manager.`, 'Check the server log, and any proxy in front of it.');
 }
 
 export function encodePath(path: string): string {

@@ -24,7 +24,7 @@ export type PathVersion = NonNullable<ReturnType<typeof versionOf>>;
 /** Reads and writes `secret/apps/x` in key-value engines of either version. Throws the faults of `VaultApi`, and `failed.vault`. */
 export class VaultPaths extends VaultApi {
   async engines(signal: AbortSignal): Promise<readonly Engine[]> {
-    const data = await this.call('GET', 'sys/internal/ui/mounts', 'list its engines', signal);
+    const data = await this.call('GET', 'sys/internal/ui/mounts', 'list the engines', signal);
     return Object.entries(objectOf(data['secret']) ?? {})
       .flatMap(([mount, reported]) => engineAt(mount, objectOf(reported)) ?? [])
       .sort((one, other) => (one.mount < other.mount ? -1 : 1));
@@ -34,7 +34,7 @@ export class VaultPaths extends VaultApi {
     const answer = await this.send('GET', `sys/internal/ui/mounts/${encodePath(path)}`, undefined, signal);
     const shown = cleanLine(path);
     if (answer.status === 403 && /preflight capability check/i.test(answer.words))
-      throw vaultFault(`Nothing found at ${shown}, or the token cannot access it.`, 'A path starts with its engine: secret/...');
+      throw vaultFault(`Nothing found at ${shown}, or the token cannot access it.`, 'Start the path with its engine, such as secret/apps.');
     if (answer.status !== 200) throw vaultRefusal(answer, `read ${shown}`);
     const data = dataOf(answer);
     const engine = engineAt(textOf(data['path']), data);
@@ -101,8 +101,8 @@ export class VaultPaths extends VaultApi {
     const answer = await this.send('PUT', encodePath(pathIn(engine, 'data', path)), body, grant.signal);
     if (answer.status === 400 && /check-and-set/i.test(answer.words)) {
       throw vaultFault(
-        `${cleanLine(path)} was not written: it was changed in the meantime.`,
-        'Nothing was lost. Check it, and run the command again.',
+        `${cleanLine(path)} was not written, because it was changed in the meantime.`,
+        'Nothing was lost. Check the path, and run the command again.',
         'failed.changed',
       );
     }
@@ -137,8 +137,8 @@ export function pathIn({ mount, version }: Engine, call: 'data' | 'metadata' | V
 function throwIfUnversioned({ mount, version }: Engine): void {
   if (version === 2) return;
   throw vaultFault(
-    `${cleanLine(mount)} keeps no versions: each write replaces the previous value.`,
-    'Check its content: quarterdeck vault read COMPONENT',
+    `${cleanLine(mount)} keeps no versions; each write replaces the previous values.`,
+    'To show the current values: quarterdeck vault read COMPONENT',
     'refused.versions',
   );
 }
