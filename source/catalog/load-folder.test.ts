@@ -864,7 +864,7 @@ describe('loadFolder', () => {
     const { entries, problems } = await loadFolder(folder, { own: true });
     expect(entries).toEqual([]);
     expect(problems).toEqual([
-      expect.objectContaining({ level: 'error', file, line, column: 8, message: `${file} cannot be read: line ${line} is not UTF-8.` }),
+      expect.objectContaining({ level: 'error', file, line, column: 8, message: `${file} cannot be read: line ${line} is not valid UTF-8.` }),
     ]);
   });
 

@@ -957,7 +957,7 @@ describe('what broke off', () => {
     const app = createFakeApp({ unfinished: () => unfinished });
     const screen = await openHarness({ size: { columns: 120, rows: 36 }, app });
     await screen.sees(
-      'Change to password-vault interrupted. Stopped while the containers of password-vault were created.',
+      'A change to password-vault was interrupted. Stopped while the containers of password-vault were created.',
       ':recover resumes',
     );
     await screen.press(':');
@@ -972,7 +972,7 @@ describe('what broke off', () => {
   test('of a narrow screen the way to go on is never cut', async () => {
     const long = { ...broken, components: ['password-vault', 'secrets-manager-path', 'vulnerability-scanner'] };
     const screen = await openHarness({ size: { columns: 80, rows: 24 }, app: createFakeApp({ unfinished: () => [broken, long] }) });
-    await screen.sees(/Change to password-vault, secrets-manager-path.*… {2}:recover resumes/);
+    await screen.sees(/A change to password-vault, secrets-manager-path.*… {2}:recover resumes/);
   });
 
   test('what did not come back is named, what an operator stopped is not', async () => {
