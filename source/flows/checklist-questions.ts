@@ -79,7 +79,7 @@ export async function skipItem(session: Session, list: Checklist, item: string, 
   const reason = await session.ask.text({
     id: `reason ${item}`,
     label,
-    help: 'Recorded with your name, also in the report.',
+    help: 'Recorded with your name, and included in the report.',
     fresh: true,
     check: (text) => (text.trim().length < 3 ? 'A reason is required.' : undefined),
   });
@@ -97,7 +97,7 @@ function refusedBy(blocked: readonly ChecklistItem[]): Fault {
   const advice = blocked.flatMap((item) => item.advice || []).slice(0, 3);
   const skip = `${blocked[0]?.id}=REASON`;
   const message = `${countText(blocked.length, 'blocking item')}. ${summaries.join(' ')}`;
-  return new Fault('refused.blocked', message, [...advice, `Or skip one: --skip ${skip.includes(' ') ? `"${skip}"` : skip}.`].join(' '));
+  return new Fault('refused.blocked', message, [...advice, `Or skip an item: --skip ${skip.includes(' ') ? `"${skip}"` : skip}.`].join(' '));
 }
 
 /** Writes the report to the path of `--report`; an existing report at that path is of the same checklist, and is replaced. */

@@ -62,7 +62,7 @@ export const backupAll: Procedure = async (session, input, context) => {
     throw new Fault(
       'failed.backup',
       `${countText(saved.length, 'backup')} created, ${countText(failed.length, 'component')} not backed up: ${failed.join(', ')}.`,
-      `To see why, back up one alone: quarterdeck backup ${failed[0]}`,
+      `To see the reason, back up a single component: quarterdeck backup ${failed[0]}`,
     );
   }
   if (session.dryRun) return { message: 'Dry run: nothing was saved.' };
@@ -125,7 +125,7 @@ async function choicesOf(scope: EngineScope, input: FlowInput, component: Compon
   const before = all.find(({ manifest, own }) => manifest !== undefined && own === true);
   const { include = [], exclude = [] } = before?.manifest?.choices ?? {};
   const words = [...include.map((name) => `--include ${name}`), ...exclude.map((name) => `--exclude ${name}`)].map(cleanLine);
-  if (before && words.length > 0) scope.session.show({ kind: 'text', text: `Same options as backup ${before.stamp}: ${words.join(' ')}` });
+  if (before && words.length > 0) scope.session.show({ kind: 'text', text: `Using the options of backup ${before.stamp}: ${words.join(' ')}` });
   return { typed: false, choices: { include, exclude } };
 }
 
@@ -164,7 +164,7 @@ function itemsText({ items }: BackupPlan): string {
   return items
     .map(({ id, method, still }) => {
       const names = still.filter(({ running }) => running).map(({ name }) => name);
-      const halted = names.length === 0 ? '' : ` of ${names.join(' and ')}, ${method === 'stop' ? 'stopped' : 'paused'} during the backup`;
+      const halted = names.length === 0 ? '' : `, ${names.join(' and ')} ${method === 'stop' ? 'stopped' : 'paused'} during the backup`;
       return `${id} (${method === 'dump' ? 'dump' : 'copy'}${halted})`;
     })
     .join(', ');
