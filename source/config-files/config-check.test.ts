@@ -24,7 +24,7 @@ describe('a configuration file', () => {
       'yaml',
       'port: 70000\nmode: maybe\n',
       [
-        [1, 7, 'port', /too big/, /65535/],
+        [1, 7, 'port', /too large/, /65535/],
         [2, 7, 'mode', /cannot be "maybe"/, /./],
       ],
     ],

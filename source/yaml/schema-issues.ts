@@ -133,7 +133,7 @@ export class SchemaIssues {
           `It must be at least ${issue.minimum}${unit(issue)}.`,
         );
       case 'too_big':
-        return one(`${name} is too ${issue.origin === 'string' ? 'long' : 'big'}.`, `It must be at most ${issue.maximum}${unit(issue)}.`);
+        return one(`${name} is too ${issue.origin === 'string' ? 'long' : 'large'}.`, `It must be at most ${issue.maximum}${unit(issue)}.`);
       case 'invalid_union':
         if (value === undefined) return missing();
         return one(`${name} cannot be ${kindOf(value)}.`, 'Use one of the documented types.', { doubt: 'vague' });

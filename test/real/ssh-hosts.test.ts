@@ -267,7 +267,7 @@ describeSshd('a host key that has changed', () => {
     onTestFinished(async () => await terminal.close());
     await terminal.sees('has changed', seenMs);
     terminal.type(':');
-    terminal.type('trust the new key');
+    terminal.type('trust a new host key');
     await terminal.sees('Trust a new host key', seenMs);
     terminal.press('enter');
     await terminal.sees(/Which host|Type nas/, seenMs);
