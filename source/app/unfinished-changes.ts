@@ -70,7 +70,7 @@ export async function unfinishedChanges(
   return found.flat();
 }
 
-/** `A change to password-vault was interrupted. Stopped while ...`. The caller adds how to resume. */
+/** `Interrupted change to password-vault. Stopped while ...`. The caller adds how to resume. */
 export function unfinishedText({ components, summary }: UnfinishedChange): string {
-  return components.length === 0 ? summary : `A change to ${components.join(', ')} was interrupted. ${summary}`;
+  return components.length === 0 ? summary : `Interrupted change to ${components.join(', ')}. ${summary}`;
 }
