@@ -96,8 +96,7 @@ function networkSections({ provides = {}, uses = [], chain, site, websocket, sen
       ({ path, port, otherwise }) => `${path} routes to port ${port}${otherwise ? `, or ${otherwise} if that does not respond` : ''}`,
     ),
     ...(site?.names ?? []).map(
-      ({ field, port, suggest }) =>
-        `the host name in ${field} routes to port ${port}${suggest ? ` (suggestion: ${suggest}.SITE)` : ''}`,
+      ({ field, port, suggest }) => `the host name in ${field} routes to port ${port}${suggest ? ` (suggestion: ${suggest}.SITE)` : ''}`,
     ),
     site?.portal && `users log in at ${site.portal}`,
     websocket && 'uses WebSockets',

@@ -79,7 +79,7 @@ export class HttpClient {
 /** Throws `refused.clear` if others could read the request on its way. */
 export function requirePrivate({ tls, address, shown }: HttpEndpoint, { what, remedy }: NonNullable<HttpTerms['secrets']>): void {
   if (tls || address.near) return;
-  const message = `${shown} uses plain HTTP on the network: ${what} could be read in transit.`;
+  const message = `${shown} uses plain HTTP on the network, so ${what} could be read in transit.`;
   throw new Fault('refused.clear', message, remedy ?? 'Publish the port on 127.0.0.1, or connect over SSH.');
 }
 

@@ -179,7 +179,7 @@ describe('an http call', () => {
       await expect(refused).rejects.toMatchObject({
         code: 'refused.clear',
         message: expect.stringMatching(
-          /^app \(192\.0\.2\.7:8180\) uses plain HTTP on the network: the (?:key|login) could be read in transit\.$/,
+          /^app \(192\.0\.2\.7:8180\) uses plain HTTP on the network, so the (?:key|login) could be read in transit\.$/,
         ),
         remedy: 'Publish the port on 127.0.0.1, or connect over SSH.',
       });

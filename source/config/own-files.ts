@@ -109,7 +109,8 @@ export function appendOwnFile(path: string, content: string | Uint8Array): Promi
     await using file = created ?? (await openPlain(path, flags, { at }));
     if (created && folder.owner) await created.chown(folder.owner.uid, folder.owner.gid);
     // The owner of the folder could create a hard link there to one of root's files.
-    if (!created && folder.owner && (await file.stat()).nlink > 1) throw refusal(path, 'has more than one hard link', `Remove this one: rm ${path}`);
+    if (!created && folder.owner && (await file.stat()).nlink > 1)
+      throw refusal(path, 'has another hard link', `Remove this one: rm ${path}`);
     await file.appendFile(content);
     await file.datasync();
   });
@@ -147,7 +148,7 @@ async function openFolder(path: string, { checked }: { checked: boolean }) {
     if (checked && process.platform !== 'win32') {
       const { uid, mode } = await handle.stat();
       if (uid !== process.geteuid?.() && uid !== 0 && uid !== owner?.uid)
-        throw refusal(path, 'belongs to another user', 'Set QUARTERDECK_HOME to a folder of your own.');
+        throw refusal(path, 'belongs to another user', 'Set QUARTERDECK_HOME to a folder that you own.');
       if ((mode & 0o022) !== 0) throw refusal(path, 'is writable by other users', `Remove write access for others: chmod go-w ${path}`);
     }
     return { at: (name: string) => entryOf(handle, path, name), owner, [Symbol.asyncDispose]: () => handle.close() };
@@ -333,7 +334,7 @@ export function unreadableFault(path: string, cause: unknown): Fault {
   return cause instanceof Fault ? cause : unreadable(path, reasonOf(cause), cause);
 }
 
-function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that the path is a regular file or folder that you can read.') {
+function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that it is a file or folder that you can read.') {
   return new Fault('config.unreadable', `${path} cannot be read: ${reason}.`, remedy, { where: { file: path }, cause });
 }
 

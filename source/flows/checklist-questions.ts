@@ -97,7 +97,7 @@ function refusedBy(blocked: readonly ChecklistItem[]): Fault {
   const advice = blocked.flatMap((item) => item.advice || []).slice(0, 3);
   const skip = `${blocked[0]?.id}=REASON`;
   const message = `${countText(blocked.length, 'blocking item')}. ${summaries.join(' ')}`;
-  return new Fault('refused.blocked', message, [...advice, `Or skip an item: --skip ${skip.includes(' ') ? `"${skip}"` : skip}.`].join(' '));
+  return new Fault('refused.blocked', message, [...advice, `Or skip one: --skip ${skip.includes(' ') ? `"${skip}"` : skip}.`].join(' '));
 }
 
 /** Writes the report to the path of `--report`; an existing report at that path is of the same checklist, and is replaced. */

@@ -48,7 +48,7 @@ export async function chooseOne<T>(session: Session, items: readonly T[], choosi
   if (only && !another) return only;
   if (another) {
     const ids = found.map((item) => cleanLine(idOf(item))).join(', ');
-    throw new Fault(code, `${countText(found.length, noun)} are named "${cleanLine(wanted)}".`, `Use an id: ${ids}.`);
+    throw new Fault(code, `${countText(found.length, noun)} are named "${cleanLine(wanted)}".`, `Use an ID: ${ids}.`);
   }
   throw new Fault(code, `No ${noun} "${cleanLine(wanted)}".`, nameRemedy(wanted, items.map(nameOf), whenNone));
 }

@@ -38,7 +38,7 @@ export async function replacing(
   if (!facts) return {};
   const shown = cleanLine(file);
   if (facts.kind !== 'file') {
-    const [kind, remedy] = facts.kind === 'folder' ? ['a folder', 'Pass a file in that folder.'] : ['not a regular file', 'Choose another file.'];
+    const [kind, remedy] = facts.kind === 'folder' ? ['a folder', 'Pass a file.'] : ['not a regular file', 'Choose another file.'];
     throw new Fault('usage.path', `${shown} is ${kind}.`, remedy);
   }
   return { right: 'destroy', title: `Replace ${shown}`, consequences: [`The current content (${bytesText(facts.sizeBytes)}) is lost.`] };

@@ -157,9 +157,9 @@ const problems: Readonly<Record<string, (part: string, shown: string | undefined
   'missing closing ]': () => 'A ] is missing; type \\[ for a literal one.',
   'missing argument to repetition operator': (part) =>
     `${part.slice(0, 1)} has nothing to repeat; type \\${part.slice(0, 1)} for a literal one.`,
-  'invalid nested repetition operator': (_, shown) => `${shown ?? 'Part of the expression'} is a repetition of a repetition: omit one of the two.`,
+  'invalid nested repetition operator': (_, shown) => `${shown ?? 'A part'} is a repetition of a repetition: omit one of the two.`,
   'invalid repeat count': (_, shown) =>
-    `${shown ?? 'Part of the expression'} repeats too many times: the limit is 1000, with nested repetitions multiplied.`,
+    `${shown ?? 'A part'} repeats too many times: the limit is 1000, with nested repetitions multiplied.`,
   'trailing backslash at end of expression': () => 'The \\ at the end escapes nothing; type \\\\ for a literal one.',
   'invalid escape sequence': (_, shown) => `${shown ?? 'An escape'} is not a known escape: omit the \\, or type \\\\ for a literal one.`,
   'invalid character class range': (_, shown) =>

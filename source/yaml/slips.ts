@@ -114,8 +114,7 @@ function slipOfKey(text: string, offset: number, line: Line): Slip {
     if (rest?.startsWith(':')) return slip(from, `Missing space after "${key}:".`, `Use ${key}: VALUE.`);
     return slip(from, 'This line has no colon.', `Use ${key}: value, or remove the line.`);
   }
-  if (/:\s/.test(text.slice(offset, line.to)))
-    return slip(offset, 'This line has more than one key.', 'Quote text that contains ": ".');
+  if (/:\s/.test(text.slice(offset, line.to))) return slip(offset, 'This line has more than one key.', 'Quote text that contains ": ".');
   const next = nextLine(text, line, 1);
   if (next === undefined || next.indent <= line.indent) {
     const remedy = 'Add a colon after the key, or check the quotes and the indentation around this line.';

@@ -140,7 +140,7 @@ function namesOf(policy: PolicyText, { minor, users }: PolicySurroundings): Poli
 function hostsOf(policy: PolicyText): readonly string[] {
   return membersOf(objectIn(policy, 'hosts')).map(({ name, value }) => {
     const address = textOf(value);
-    if (address === undefined || !isAddress(address)) policy.wrong(value, `"${name}" must be an IP address, or a range such as 10.0.0.0/24.`);
+    if (address === undefined || !isAddress(address)) policy.wrong(value, `"${name}" must be an address, or a range such as 10.0.0.0/24.`);
     return name;
   });
 }
@@ -148,7 +148,7 @@ function hostsOf(policy: PolicyText): readonly string[] {
 function checkTagOwners(policy: PolicyText, names: PolicyNames): void {
   for (const { name, key, value } of membersOf(objectIn(policy, 'tagOwners'))) {
     if (!/^tag:[a-z]\S*$/.test(name) || name !== name.toLowerCase())
-      policy.wrong(key, `Tags must begin with "tag:" and a lower-case letter, and be lower case, not "${name}".`);
+      policy.wrong(key, `Tags must be lower case and begin with "tag:" and a letter, not "${name}".`);
     if (value.type !== 'array') policy.wrong(value, `The owners of "${name}" must be a list in [ ].`);
     for (const node of partsOf(value)) {
       const owner = textIn(policy, node);
@@ -157,7 +157,7 @@ function checkTagOwners(policy: PolicyText, names: PolicyNames): void {
   }
 }
 
-const everybody = 'Without acls or grants, every node can reach every other node. Once a rule exists, traffic that no rule accepts is denied.';
+const everybody = 'Without acls or grants, every node can reach every other. Once a rule exists, traffic that no rule accepts is denied.';
 
 function tellImplicitDeny(policy: PolicyText, names: PolicyNames, { sources, destinations }: Reach, users: readonly PolicyUser[]): void {
   const lists = ['acls', 'grants'].flatMap((name) => memberOf(policy.root, name) ?? []);
@@ -173,7 +173,7 @@ function tellImplicitDeny(policy: PolicyText, names: PolicyNames, { sources, des
   const named = new Set([...sources].flatMap((name) => names.groups.get(name) ?? [name]));
   const left = users.filter(({ name, email }) => !['', '@'].some((end) => named.has(name + end)) && !(email !== '' && named.has(email)));
   if (!isOpen && left.length > 0)
-    policy.warn(lists[0], `No rule has ${left.map(({ name }) => name).join(' or ')} as a source, so their nodes cannot reach any other node.`);
+    policy.warn(lists[0], `No rule has ${left.map(({ name }) => name).join(' or ')} as a source, so their nodes cannot reach any other.`);
   if (destinations.has('*') || destinations.has('autogroup:tagged')) return;
   for (const { name, key } of membersOf(memberOf(policy.root, 'tagOwners')))
     if (!destinations.has(name)) policy.warn(key, `No rule has ${name} as a destination, so nodes with this tag cannot be reached.`);

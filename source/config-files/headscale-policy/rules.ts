@@ -64,7 +64,7 @@ function checkAction(policy: PolicyText, rule: Node, allowed: readonly string[])
   const node = memberOf(rule, 'action');
   const action = textOf(node);
   if (action === undefined || !allowed.includes(action))
-    policy.wrong(node ?? rule, `"action" must be ${allowed.map((one) => `"${one}"`).join(' or ')}, because traffic that no rule accepts is denied.`);
+    policy.wrong(node ?? rule, `"action" must be ${allowed.map((one) => `"${one}"`).join(' or ')}; everything else is denied.`);
   return action;
 }
 
@@ -204,8 +204,7 @@ export function checkName(policy: PolicyText, node: Node, name: string, side: Si
     );
   else if (isAddress(name) || names.hosts.has(name)) {
     const kind = isAddress(name) ? 'addresses' : 'names from hosts';
-    if (side === 'ssh destination')
-      policy.wrong(node, `SSH destinations must be users, tags or autogroups, not ${kind}: "${name}".`);
+    if (side === 'ssh destination') policy.wrong(node, `SSH destinations must be users, tags or autogroups, not ${kind}: "${name}".`);
   } else if (names.usersHaveAt) policy.wrong(node, `"${name}" is not defined under hosts. User names must end with @: "${name}@".`);
   else checkUser(policy, node, name, names);
 }

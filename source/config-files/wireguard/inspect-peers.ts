@@ -17,7 +17,7 @@ export function checkPeers(peers: readonly ConfigSection[], own: string | undefi
     }
     for (const keepalive of valuesOf(peer, 'PersistentKeepalive'))
       if (!/^(?:off|\d{1,5})$/i.test(keepalive.value) || Number(keepalive.value) > 65_535)
-        found.error(keepalive, 'PersistentKeepalive', 'The keepalive must be 0 to 65535 seconds, or off.', 'For example: PersistentKeepalive = 25');
+        found.error(keepalive, 'PersistentKeepalive', 'Use 0 to 65535 seconds, or off.', 'For example: PersistentKeepalive = 25');
   }
 }
 
@@ -27,13 +27,13 @@ function checkKeys(peer: ConfigSection, own: string | undefined, seen: Map<strin
   const wrong = publicKey && keyProblem(publicKey.value);
   if (!publicKey) {
     const message = 'The public key of the peer is missing.';
-    found.error({ line: peer.line, column: 1 }, 'PublicKey', message, 'Get the public key from the operator of the peer; it is not secret.');
+    found.error({ line: peer.line, column: 1 }, 'PublicKey', message, 'Get the key from the operator of the peer; it is not secret.');
   } else if (wrong !== undefined) found.error(publicKey, 'PublicKey', `The public key is invalid. ${wrong}`, again);
   else if (publicKey.value === own)
     found.error(publicKey, 'PublicKey', 'This is the public key of this machine.', 'Use the public key of the peer.');
   else {
     const before = seen.get(publicKey.value);
-    if (before !== undefined) found.error(publicKey, 'PublicKey', `The [Peer] on line ${before} has the same key.`, 'Merge the two sections.');
+    if (before !== undefined) found.error(publicKey, 'PublicKey', `The [Peer] on line ${before} has the same key.`, 'Merge both sections.');
     seen.set(publicKey.value, peer.line);
   }
   for (const shared of valuesOf(peer, 'PresharedKey')) {
@@ -80,8 +80,8 @@ export function endpointProblem(text: string): string | undefined {
   if (port === undefined)
     return (text.match(/:/g)?.length ?? 0) > 1
       ? 'An IPv6 address must be in brackets and followed by a port.'
-      : 'The endpoint must be a host name or IP address, followed by a port.';
+      : 'The endpoint must be a name or address followed by a port.';
   if (Number(port) < 1 || Number(port) > 65_535) return 'The port must be a number from 1 to 65535.';
   if (bracketed !== undefined) return bracketed.includes(':') && isAddress(bracketed) ? undefined : 'Brackets are only for IPv6 addresses.';
-  return isAddress(plain ?? '') || isDomain(plain ?? '') ? undefined : 'The endpoint must be a host name or IP address, followed by a port.';
+  return isAddress(plain ?? '') || isDomain(plain ?? '') ? undefined : 'The endpoint must be a name or address followed by a port.';
 }

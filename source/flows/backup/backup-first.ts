@@ -96,7 +96,7 @@ export async function offerSnapshots(
       {
         value: 'restore',
         label: 'Restore the backup',
-        detail: 'data, image and files as they were before; later changes are lost',
+        detail: 'data, image and files as before the update; later changes are lost',
       },
     ],
   });

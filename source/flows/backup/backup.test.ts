@@ -385,9 +385,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       expect((data as { backup: object }).backup).toMatchObject({ component: 'notes@lab', project: 'lab', files: [] });
       expect(await readdir(to)).toContain('notes@lab');
       await expect(readdir(join(to, 'notes'))).rejects.toMatchObject({ code: 'ENOENT' });
-      expect((await fixture.run(backupVerify, undefined, { options: { to }, words: ['notes@lab'] })).message).toMatch(
-        /no damage found\.$/,
-      );
+      expect((await fixture.run(backupVerify, undefined, { options: { to }, words: ['notes@lab'] })).message).toMatch(/no damage found\.$/);
       expect((await fixture.run(restore, lab, { options: { to } })).message).toMatch(/^Restored notes@lab as of/);
       await expect(fixture.run(restore, view(), { options: { to } })).rejects.toMatchObject({
         message: `No backup of notes in ${to} on local.`,
@@ -404,9 +402,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       await expect(fixture.run(restore, view(), { options: { to } })).rejects.toMatchObject({
         message: `No backup of notes in ${to} on local.`,
       });
-      expect((await fixture.run(backupVerify, undefined, { options: { to }, words: ['notes@lab'] })).message).toMatch(
-        /no damage found\.$/,
-      );
+      expect((await fixture.run(backupVerify, undefined, { options: { to }, words: ['notes@lab'] })).message).toMatch(/no damage found\.$/);
       expect((await fixture.run(restore, lab, { options: { to } })).message).toMatch(/^Restored notes@lab as of/);
     });
 

@@ -125,7 +125,7 @@ async function choicesOf(scope: EngineScope, input: FlowInput, component: Compon
   const before = all.find(({ manifest, own }) => manifest !== undefined && own === true);
   const { include = [], exclude = [] } = before?.manifest?.choices ?? {};
   const words = [...include.map((name) => `--include ${name}`), ...exclude.map((name) => `--exclude ${name}`)].map(cleanLine);
-  if (before && words.length > 0) scope.session.show({ kind: 'text', text: `Using the options of backup ${before.stamp}: ${words.join(' ')}` });
+  if (before && words.length > 0) scope.session.show({ kind: 'text', text: `Same options as backup ${before.stamp}: ${words.join(' ')}` });
   return { typed: false, choices: { include, exclude } };
 }
 

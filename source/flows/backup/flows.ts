@@ -38,8 +38,7 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
   {
     verb: 'backup all',
     title: 'Back up all components',
-    summary:
-      'Backs up all components on the host that define a backup, one after the other. If one fails, the others are still backed up.',
+    summary: 'Backs up all components on the host that define a backup, one after the other. If one fails, the others are still backed up.',
     flags: common,
     load: async () => (await import('./backup.ts')).backupAll,
   },

@@ -23,7 +23,7 @@ const modes = { file: 0o644, folder: 0o755 } as const;
 const depthLimit = 8;
 
 export const catalogNew: Procedure = async (session, input, context) => {
-  const words = wordsUpTo(2, input, { takes: 'catalog new accepts one ID and one FOLDER', remedy: 'Usage: quarterdeck catalog new ID [FOLDER]' });
+  const words = wordsUpTo(2, input, { takes: 'Pass one ID and one FOLDER', remedy: 'Usage: quarterdeck catalog new ID [FOLDER]' });
   const id = await argumentOrPrompt(session, {
     ...{ id: 'id', given: words[0], code: 'usage.component', remedy: 'e.g. note-keeper' },
     label: 'Entry ID',
@@ -155,7 +155,7 @@ function entryFields(id: string, catalog: Catalog): FormField[] {
     field('name', 'Product name', 'Name as the project writes it, e.g. Gotify.', { check: textProblem }),
     field('kind', 'Kind', 'Kind of component, without the product name, e.g. Push notifications.', { check: textProblem }),
     field('group', 'Group', 'Catalog lists show the component in this group.', choice(groups)),
-    field('image', 'Image', 'Image with its tag. Quarterdeck recognizes the containers of the component by their image.', { check: imageProblem }),
+    field('image', 'Image', 'Image with its tag. Containers are recognized by their image.', { check: imageProblem }),
     field('port', 'Container port', 'Port of the web UI in the container, e.g. 80.', { check: portProblem }),
     field('host-port', 'Host port', 'Default host port of the web UI, on 127.0.0.1, e.g. 8770.', { check: hostPortProblem }),
     field('health', 'Health path', 'Path that responds without a login, e.g. /health, or / for the web UI.', { check: pathProblem }),
@@ -163,11 +163,9 @@ function entryFields(id: string, catalog: Catalog): FormField[] {
     field('time-zone', 'Time zone', 'Choose yes if the product reads its time zone from the variable TZ.', choice(['yes', 'no'])),
   ];
 }
-
 function textProblem(text: string): string | undefined {
   return text === cleanLine(text) && /^[^{}]*\S[^{}]*$/.test(text) ? undefined : 'Use one line of text without braces.';
 }
-
 function imageProblem(written: string): string | undefined {
   const image = parseImage(written.trim());
   return image ? tagProblem(image, image.tag !== 'latest', true)?.join(' ') : 'Use an image name, such as ghcr.io/acme/notes:2.1.';

@@ -67,8 +67,8 @@ export const configCheck: Procedure = async (session, input, context) => {
   const text = own?.text ?? deployment?.files[configFile.path];
   const file = own?.file ?? cleanLine(`${deployment?.folder ?? id}/${configFile.path}`);
   if (text === undefined) {
-    const message = `${file} does not exist.`;
-    throw new Fault('usage.file', message, `Recreate the file: quarterdeck deploy ${id}. Or pass a file: quarterdeck config check ${id} FILE`);
+    const remedy = `Recreate the file: quarterdeck deploy ${id}. Or pass a file: quarterdeck config check ${id} FILE`;
+    throw new Fault('usage.file', `${file} does not exist.`, remedy);
   }
   const { problems, unjudged, isRead } = await examined(entry, text, own?.file);
   // A file that cannot be read is not worth starting a container for.

@@ -5,7 +5,7 @@ export const catalogFlows: readonly Flow[] = lazyFlows({ about: 'host', offline:
     verb: 'config make',
     title: 'Create a configuration file or Kubernetes object',
     summary:
-      'Prompts for the settings of something that is not deployed with compose (a limit range, a resource quota, an audit policy, a backup schedule), checks them, and prints the file, or writes it to FILE.',
+      'Prompts for the settings of a configuration that is not deployed with compose (a limit range, a resource quota, an audit policy, a backup schedule), checks them, and prints the file or writes it to FILE.',
     right: 'read',
     usage: '[COMPONENT [FILE]]',
     load: async () => (await import('./config-check.ts')).configMake,

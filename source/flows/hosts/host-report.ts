@@ -157,7 +157,7 @@ function reportLimits({ sessions, sockets, ports }: Awaited<ReturnType<RemoteHos
     sessions < sessionsNeeded &&
       `sshd allows only ${sessions} more sessions per connection, so copies and compose wait for each other: set MaxSessions 10`,
   ].filter(Boolean);
-  if (problems.length === 0) add('sshd', 'ok', 'sshd', `forwards sockets and ports, allows ${sessions >= sessionsTried ? 'enough' : sessions} sessions`);
+  if (problems.length === 0) add('sshd', 'ok', 'sshd', `sockets, ports and ${sessions >= sessionsTried ? 'enough' : sessions} sessions`);
   else add('sshd', 'warning', 'sshd', `${problems.join('; ')}. Edit /etc/ssh/sshd_config on the host.`);
 }
 
@@ -176,7 +176,7 @@ function reportFolder(
         ? 'not writable by this user; sudo is used only for the engine socket. Choose a folder that this user can write to (stackFolder).'
         : 'not writable by this user. Choose another folder (stackFolder) or another user.';
     add('stack', 'warning', 'Stack folder', `${is}${free}: ${why}`);
-  } else if (freeBytes !== undefined && freeBytes < littleDiskBytes) add('stack', 'warning', 'Stack folder', `${is}: only ${bytesText(freeBytes)} free`);
+  } else if (freeBytes !== undefined && freeBytes < littleDiskBytes) add('stack', 'warning', 'Stack folder', `${is}: only${free.slice(1)}`);
   else add('stack', 'ok', 'Stack folder', `${is}${free}`);
 }
 

@@ -156,8 +156,8 @@ export const hostsTrust: Procedure = async (session, input, context) => {
   });
   if (!session.dryRun) {
     if (!session.attended) {
-      const remedy = `Run it in a terminal: quarterdeck hosts trust ${name}`;
-      throw new Fault('refused.notConfirmed', `Cannot prompt without a terminal: the new key of ${name} must be confirmed: ${changed.shown}.`, remedy);
+      const message = `Cannot prompt without a terminal: the new key of ${name} must be confirmed: ${changed.shown}.`;
+      throw new Fault('refused.notConfirmed', message, `Run it in a terminal: quarterdeck hosts trust ${name}`);
     }
     await session.ask
       .text({

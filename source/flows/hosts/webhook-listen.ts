@@ -49,8 +49,7 @@ async function readSecret(session: Session, { stdin }: FlowInput): Promise<strin
         help: 'The secret in the webhook settings of the sender. It is not stored.',
         check: (text) => (text === '' ? 'A secret is required; without one, anyone could send deliveries.' : undefined),
       });
-  if (secret === '')
-    throw new Fault('usage.secret', 'Standard input is empty, but a secret is required.', 'Pipe in the secret that the sender uses to sign deliveries.');
+  if (secret === '') throw new Fault('usage.secret', 'No secret on standard input.', 'Pipe in the secret that the sender uses to sign.');
   return secret;
 }
 

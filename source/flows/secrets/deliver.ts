@@ -65,10 +65,10 @@ async function prove(session: Session, { id, label, value }: SecretDelivery, ste
   const typed = await session.ask.secret({
     id: `${id}-proof${step}`,
     label: `Type ${label.slice(0, 1).toLowerCase()}${label.slice(1)} as you wrote it down`,
-    help: 'Leave empty to show the secret again.',
+    help: 'Leave empty to see the secret again.',
     check: (text) => {
       const given = text.trim();
-      return given === '' || given === value ? undefined : 'The text does not match. Check your note, or leave empty to show the secret again.';
+      return given === '' || given === value ? undefined : 'No match. Check your note, or leave empty to see the secret again.';
     },
   });
   return typed.trim() !== '';

@@ -72,7 +72,7 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host', right: 'o
   {
     verb: 'secrets accept',
     title: 'Accept the loss of sealed secrets',
-    summary: 'Use this after the sealed file was lost, or an older copy was restored on purpose: the existing file is accepted, or a new one is started.',
+    summary: 'After the sealed file was lost, or an older copy was restored on purpose: accepts the existing file, or starts a new one.',
     right: 'destroy',
     offline: true,
     load: async () => (await import('./kept-secrets.ts')).secretsAccept,

@@ -135,7 +135,7 @@ export const secretsRemove: Procedure = async (session, input, context) => {
         consequences: [
           `${countText(versions.length, 'version')} will be lost; deployments that use this secret cannot be rolled back.`,
           ...(isUsed
-            ? [`The secret is in use: the next deploy of ${component} will prompt for it, or generate a value that does not match the existing data.`]
+            ? [`The secret is in use: the next deploy of ${component} prompts for it, or generates one that does not fit its data.`]
             : []),
         ],
         run: (grant) => vault.remove(grant, name),

@@ -66,7 +66,7 @@ export const isInstanceOfOthers = (component: string) => component.includes('@')
 function throwIfOfOthers({ component }: SecretParts): void {
   if (!isInstanceOfOthers(component)) return;
   const remedy = 'Change the secret where the component was deployed. To list stored secrets: quarterdeck secrets list';
-  throw new Fault('usage.component', `${cleanLine(component)} was not deployed by Quarterdeck, so Quarterdeck stores no secrets for it.`, remedy);
+  throw new Fault('usage.component', `${cleanLine(component)} was not deployed by Quarterdeck, so its secrets are not stored.`, remedy);
 }
 
 function unknownSecret(written: string, entries: readonly SecretEntry[]): never {

@@ -49,11 +49,11 @@ export const secretsRotate: Procedure = async (session, input, context) => {
   const rotation = new Rotation(scope, vault, holders, before);
   const used = await rotation.inUse();
   if (used && !context.applySecrets)
-    throw new Fault('failed.rotate', `${names} is in use and cannot be applied here.`, 'Deploy the component instead.');
+    throw new Fault('failed.rotate', `${names} is in use and cannot be rotated here.`, 'Deploy the component instead.');
   const versions = await rotation.begin(value, { id: 'rotate', request: `store a new version of ${names}` });
   if (!used) {
     if (!versions) return { message: 'Dry run: nothing was changed.' };
-    return { message: `Stored a new version of ${names}. The secret is not in use, so the new version takes effect with the next deploy.`, data: { versions } };
+    return { message: `Stored a new version of ${names}, which takes effect with the next deploy.`, data: { versions } };
   }
   const restarted = await rotation.putInForce(versions ?? []);
   const proof = await rotation.prove(value, versions ?? []);

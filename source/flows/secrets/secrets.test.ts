@@ -131,7 +131,7 @@ describe('an instance that Quarterdeck did not deploy', () => {
   const instance = 'rss-reader@lab';
   const refusal = {
     code: 'usage.component',
-    message: 'rss-reader@lab was not deployed by Quarterdeck, so Quarterdeck stores no secrets for it.',
+    message: 'rss-reader@lab was not deployed by Quarterdeck, so its secrets are not stored.',
     remedy: 'Change the secret where the component was deployed. To list stored secrets: quarterdeck secrets list',
   };
 

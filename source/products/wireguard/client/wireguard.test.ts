@@ -246,7 +246,7 @@ test.each([
   ['[192.0.2.1]:80', /IPv6/],
   ['vpn:0', /1 to 65535/],
   ['vpn:70000', /1 to 65535/],
-  [':51820', /host name or IP address/],
+  [':51820', /name or address/],
 ])('the endpoint %s', (text, problem) => {
   if (problem) expect(endpointProblem(text)).toMatch(problem);
   else expect(endpointProblem(text)).toBeUndefined();
