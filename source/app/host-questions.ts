@@ -90,7 +90,7 @@ const about: Record<SshQuestion['kind'], string> = {
 function nobodyThere(host: string, question: SshQuestion): Fault {
   const { kind, lines } = question;
   const said = kind === 'hostKey' ? lines.find((line) => /fingerprint/i.test(line)) : lines.at(-1);
-  const message = `Cannot prompt without a terminal: to connect to ${host}, ssh asks for ${about[kind]}${said ? `: ${said.trim()}` : ''}`;
+  const message = `Cannot prompt without a terminal: to connect to ${host}, ssh requests ${about[kind]}${said ? `: ${said.trim()}` : ''}`;
   const remedy =
     kind === 'hostKey'
       ? `Answer the prompt once in a terminal: quarterdeck hosts check ${host}`
@@ -101,7 +101,7 @@ function nobodyThere(host: string, question: SshQuestion): Fault {
 function declined(host: string, question: SshQuestion): Fault {
   return new Fault(
     codeOf(question),
-    `Not connected to ${host}: ssh asked for ${about[question.kind]} and got no answer.`,
+    `Not connected to ${host}: ssh requested ${about[question.kind]} and got no answer.`,
     `Connect again when you have the answer: quarterdeck hosts check ${host}`,
   );
 }

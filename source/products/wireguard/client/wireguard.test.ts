@@ -55,7 +55,7 @@ describe('a configuration that is in order', () => {
 describe('what is wrong, with line, column and field', () => {
   test.each([
     ['no MTU (R77)', /MTU.*\n/, '', ['1:1 [Interface] MTU', 'warning', /MTU is not set/]],
-    ['an MTU of 1500 (R77)', '1420', '1500', ['5:7 [Interface] MTU', 'warning', /1500 leaves too little room/]],
+    ['an MTU of 1500 (R77)', '1420', '1500', ['5:7 [Interface] MTU', 'warning', /1500 leaves too little space/]],
     ['an MTU that is none', '1420', 'big', ['5:7 [Interface] MTU', 'error', /not a valid MTU/]],
     [
       'too small for IPv6',
