@@ -72,8 +72,8 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
   const engines = allEngines.filter(({ name, host }) => isWhole || name === wanted || name === `${host.name}/${wanted}`);
   if (engines.length === 0) {
     const hostNames = practice ? ['practice'] : ['local', ...Object.keys(settings.hosts)];
-    const known = allEngines.length > 0 ? `Engines there: ${allEngines.map(({ name }) => name).join(', ')}. ` : '';
-    const remedy = `${known}Hosts: ${hostNames.join(', ')}. To add one: quarterdeck hosts add NAME [user@]host`;
+    const known = allEngines.length > 0 ? `Engines: ${allEngines.map(({ name }) => name).join(', ')}. ` : '';
+    const remedy = `${known}Hosts: ${hostNames.join(', ')}. To add a host: quarterdeck hosts add NAME [user@]host`;
     throw new Fault('usage.host', `Unknown host or engine "${wanted}".`, remedy);
   }
   // Practice keeps to its own home, whatever the settings say.
@@ -143,8 +143,8 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
     engineFactsOf(engineName) {
       const facts = fleet.watchOf(engineName)?.facts;
       if (facts) return facts;
-      const message = `The engine of "${engineName}" is not identified yet.`;
-      throw new Fault('unreachable.engine', message, 'Try again when it is connected.');
+      const message = `The engine of "${engineName}" has not been identified yet.`;
+      throw new Fault('unreachable.engine', message, 'Try again when the host is connected.');
     },
     hostOf(engineName) {
       const watch = fleet.watchOf(engineName);
@@ -248,7 +248,7 @@ export async function createApp(options: AppOptions): Promise<QuarterdeckApp> {
           ...(resume !== undefined && { resume }),
         }),
         audit: openOwnAudit(paths, ownEnv, (to) => {
-          const text = `The end of the audit log was damaged. A copy is in ${to}.\n`;
+          const text = `The end of the audit log was damaged. A copy of the log is in ${to}.\n`;
           operator.show({ kind: 'output', stream: 'stderr', bytes: new TextEncoder().encode(text) });
         }),
         about: { right: flow.right, host: input.engineName, ...(input.component && { component: input.component.key }) },

@@ -48,7 +48,7 @@ export function callText({ http, exec, tcp, file, engine }: Call): string {
   if (exec) return `runs ${exec.argv.join(' ')} in ${exec.service}`;
   if (tcp) return `connects to port ${tcp.port}`;
   if (file) return `reads ${file.path} in ${file.service}`;
-  return `queries the engine about ${engine?.service ?? ''}`;
+  return `queries the engine about ${engine?.service ?? 'the container'}`;
 }
 
 function pathOf({ path, query }: NonNullable<Call['http']>): string {

@@ -58,13 +58,13 @@ function deploymentSections(entry: CatalogEntry): Sections {
       `${service.name}${service.main ? ' *' : ''}`,
       [service.image, service.role].filter(Boolean).join('  '),
       joined(
-        service.oneShot && 'exits on its own',
-        service.optional && 'only in some setups',
-        service.networkMode === 'host' && "on the host's network",
+        service.oneShot && 'exits when it is done',
+        service.optional && 'optional, used only in some setups',
+        service.networkMode === 'host' && 'on the host network',
       ),
-      service.capAdd.length > 0 && `may ${service.capAdd.join(', ')}`,
+      service.capAdd.length > 0 && `capabilities ${service.capAdd.join(', ')}`,
       service.devices.length > 0 && `devices ${service.devices.join(', ')}`,
-      service.tagReason && `this tag: ${service.tagReason}`,
+      service.tagReason && `reason for the tag: ${service.tagReason}`,
       service.irreplaceable && `cannot be replaced by another image: ${service.irreplaceable}`,
       service.architectures && `only for ${service.architectures.join(', ')}`,
       service.images && `also known as ${service.images.join(', ')}`,
@@ -72,10 +72,10 @@ function deploymentSections(entry: CatalogEntry): Sections {
     Ports: entry.ports.map((port) => [
       port.name,
       `${addressText(port)}  ${port.role}`,
-      joined(port.web && 'web UI', port.tls && 'uses TLS', port.fixed && 'fixed by its protocol'),
+      joined(port.web && 'web UI', port.tls && 'uses TLS', port.fixed && 'fixed by the protocol'),
     ]),
     Fields: entry.fields.map(fieldRow),
-    'Only one of each': unnamed(entry.oneOf.map((set) => set.join(' or '))),
+    'Exactly one of': unnamed(entry.oneOf.map((set) => set.join(' or '))),
     Mounts: Object.entries(entry.volumes).map(([target, { description, content }]) => [target, description, content && `has ${content}`]),
     Backup: entry.backup.map(({ id, volume, method, service, dump, restore, with: others, exclude, why }) => [
       id,
@@ -83,8 +83,8 @@ function deploymentSections(entry: CatalogEntry): Sections {
       why,
       others.length > 0 && `also stopped: ${others.join(', ')}`,
       exclude.length > 0 && `excluded: ${exclude.join(', ')}`,
-      dump && `written by: ${dump.join(' ')}`,
-      restore && `read by: ${restore.join(' ')}`,
+      dump && `dump command: ${dump.join(' ')}`,
+      restore && `restore command: ${restore.join(' ')}`,
     ]),
   };
 }
@@ -96,12 +96,11 @@ function networkSections({ provides = {}, uses = [], chain, site, websocket, sen
       ({ path, port, otherwise }) => `${path} routes to port ${port}${otherwise ? `, or ${otherwise} if that does not respond` : ''}`,
     ),
     ...(site?.names ?? []).map(
-      ({ field, port, suggest }) =>
-        `the name in ${field} routes to port ${port}${suggest ? ` (${suggest}. in front of the site's name)` : ''}`,
+      ({ field, port, suggest }) => `the host name in ${field} routes to port ${port}${suggest ? ` (suggestion: ${suggest}.SITE)` : ''}`,
     ),
     site?.portal && `users log in at ${site.portal}`,
-    websocket && 'uses websockets',
-    sensitive !== undefined && (sensitive ? 'requires HTTPS: it has a password or stores secrets' : 'does not require HTTPS'),
+    websocket && 'uses WebSockets',
+    sensitive !== undefined && (sensitive ? 'requires HTTPS, because it has a login or stores secrets' : 'does not require HTTPS'),
   ].filter((text) => typeof text === 'string');
   const reached = joined(
     api?.port !== undefined && `port ${api.port}`,
@@ -113,12 +112,12 @@ function networkSections({ provides = {}, uses = [], chain, site, websocket, sen
     Uses: uses.map(({ component, what, field, services }) => [
       field ?? component,
       `${what} of ${component}`,
-      field === undefined && 'its address is entered in the web UI',
+      field === undefined && 'the address is entered in the web UI',
       services && `for ${services.join(', ')}`,
     ]),
-    'Stages of the media chain': chain.map(({ stage, does, optional }) => [stage, does, optional && 'optional for this stage']),
+    'Media chain stages': chain.map(({ stage, does, optional }) => [stage, does, optional && 'optional']),
     'Behind the reverse proxy': unnamed(proxied),
-    Procedures: unnamed(api ? [`uses the API of ${api.name}: ${reached}`] : []),
+    Procedures: unnamed(api ? [`uses the ${api.name} API: ${reached}`] : []),
   };
 }
 
@@ -127,9 +126,9 @@ function fileSections({ dependsOn, configFile, needs, justifies }: CatalogEntry)
     'Works with': unnamed(dependsOn.length > 0 ? [dependsOn.join(', ')] : []),
     'Configuration file': configFile ? [fileRow(configFile)] : [],
     'Host requirements': Object.entries({ memory: needs?.memory, disk: needs?.disk }).flatMap(([name, least]): Row[] =>
-      least === undefined ? [] : [[name, `${least} at least`]],
+      least === undefined ? [] : [[name, `at least ${least}`]],
     ),
-    'Unusual in its compose file': Object.entries(justifies),
+    'Exceptions in the compose file': Object.entries(justifies),
   };
 }
 
@@ -154,7 +153,7 @@ function callSections(entry: CatalogEntry): Sections {
   return {
     Authentication: unnamed(entry.auth === 'none' ? [] : [entry.auth]),
     Endpoints: endpointsOf(entry).map((call) => [`${call.method} ${call.path}`, call.title, ...callMore(call)]),
-    'Further calls': Object.entries(entry.calls).flatMap(([name, call]): Row[] =>
+    'Other calls': Object.entries(entry.calls).flatMap(([name, call]): Row[] =>
       call.http && call.endpoint ? [] : [[name, call.title, callText(call), ...callMore(call)]],
     ),
     Probe: probe ? [probeRow(probe, entry.calls)] : [],
@@ -168,14 +167,14 @@ function callSections(entry: CatalogEntry): Sections {
       id,
       files.join(', '),
       `${message} ${remedy}`,
-      flow && `one key of the review: ${flow.title}`,
+      flow && `available in the review: ${flow.title}`,
     ]),
     'First run': entry.firstRun.map(({ id, title, detail, urgent, page }) => [
       id,
       title,
       detail,
       page && `at ${page}`,
-      urgent && 'until then anyone has access',
+      urgent && 'anyone has access until this is done',
     ]),
   };
 }
@@ -199,7 +198,7 @@ function factSections(entry: CatalogEntry): Sections {
       also,
     ]),
     Limits: entry.limits.map(({ item, value, kind }) => [item, `${value}${kind === 'stated' ? '' : ` (${kind})`}`]),
-    'Known errors': entry.errors.map(({ condition, outcome, check }) => ['', condition, outcome, check && `found by ${check}`]),
+    'Known errors': entry.errors.map(({ condition, outcome, check }) => ['', condition, outcome, check && `detected by ${check}`]),
     Events: unnamed(entry.events),
     Objects: entry.objects.map(({ name, fields, note }) => [
       name,
@@ -264,14 +263,14 @@ function fieldRow(field: Field): Row {
     joined(
       field.enum && `one of ${field.enum.join(', ')}`,
       field.length !== undefined && !rule?.includes(`${field.length} characters`) && `${field.length} characters`,
-      field.pattern && `like ${field.pattern}`,
+      field.pattern && `pattern ${field.pattern}`,
       field.validFor && `valid for ${field.validFor}`,
     ),
-    field.excludes.length > 0 && `not together with ${field.excludes.join(', ')}`,
+    field.excludes.length > 0 && `cannot be combined with ${field.excludes.join(', ')}`,
     field.setupOnly && `for setup only: ${field.setupOnly.join(', ')}`,
-    field.sameAs && `the same as ${field.sameAs.join(', ')}`,
+    field.sameAs && `same value as ${field.sameAs.join(', ')}`,
     joined(targetTexts[target] ?? target, env !== field.name && env && `variable ${env}`, audience && audienceTexts[audience]),
-    rotate && ('never' in rotate ? `cannot be changed: ${rotate.never}` : `changed by ${programText(rotate)}`),
+    rotate && ('never' in rotate ? `cannot be rotated: ${rotate.never}` : `rotated by ${programText(rotate)}`),
     verify &&
       ('call' in verify
         ? `verified by the call ${[verify.call, verify.input, ...Object.entries(verify.with).map((pair) => pair.join('='))].join(' ')}`
@@ -287,19 +286,19 @@ function programText({ argv, service }: { argv: readonly string[]; service: stri
 const targetTexts: Readonly<Record<Field['target'], string>> = {
   environment: '',
   config: 'set in its configuration file',
-  command: 'set in its command',
+  command: 'set in the container command',
   credential: 'stored for access',
-  proxy: 'set in the rule of the reverse proxy',
+  proxy: 'set in the reverse proxy rule',
 };
 
 function callMore({ auth, response, note, inputs }: Pick<Call, 'auth' | 'inputs' | 'response' | 'note'>): Part[] {
   return [
-    auth !== 'none' && `authenticates: ${auth}`,
+    auth !== 'none' && `authentication: ${auth}`,
     ...Object.entries(inputs).map(
       ([name, { type, description, required, secret }]) =>
         `input ${name}: ${description} (${joined(type, !required && 'optional', secret && type !== 'secret-string' && 'secret')})`,
     ),
-    response && `answers: ${response}`,
+    response && `response: ${response}`,
     note,
   ];
 }
@@ -309,13 +308,13 @@ function templateText(text: string): string {
 }
 
 function addressText({ host, container, protocol, exposure }: CatalogPort): string {
-  const where = exposure === 'loopback' ? '127.0.0.1' : exposure === 'all' ? 'all addresses' : "the host's network";
-  const separator = exposure === 'loopback' ? ':' : ' ';
+  const where = exposure === 'loopback' ? '127.0.0.1' : exposure === 'all' ? 'all addresses' : 'host network';
+  const separator = exposure === 'loopback' ? ':' : ', port ';
   return `${where}${separator}${host ?? 'any'}/${protocol}${host === undefined || host === container ? '' : ` to ${container}`}`;
 }
 
 const levelWords: Readonly<Record<ConfigFile['rules'][number]['level'], string>> = {
   error: '',
-  warning: ' A warning.',
-  deployed: ' A warning in a file that Quarterdeck does not deploy.',
+  warning: ' (warning)',
+  deployed: ' (only a warning in files that Quarterdeck does not deploy)',
 };

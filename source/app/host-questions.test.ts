@@ -13,7 +13,7 @@ it('refuses what Cannot prompt without a terminal, and says what was asked and h
   await expect(questions.ask('nas', key, signal)).rejects.toMatchObject({
     code: 'refused.hostKey',
     message: expect.stringContaining('ED25519 key fingerprint is SHA256:abc.'),
-    remedy: 'Answer it once in a terminal: quarterdeck hosts check nas',
+    remedy: 'Answer the prompt once in a terminal: quarterdeck hosts check nas',
   });
   await expect(questions.ask('nas', password, signal)).rejects.toMatchObject({
     code: 'refused.login',

@@ -81,27 +81,27 @@ function codeOf({ kind }: SshQuestion): FaultCode {
 }
 
 const about: Record<SshQuestion['kind'], string> = {
-  hostKey: 'to confirm its host key',
-  secret: 'for a secret',
-  confirm: 'to confirm the use of a key',
-  touch: 'for a touch',
+  hostKey: 'confirmation of the host key',
+  secret: 'a secret',
+  confirm: 'confirmation to use a key',
+  touch: 'a touch of the security key',
 };
 
 function nobodyThere(host: string, question: SshQuestion): Fault {
   const { kind, lines } = question;
   const said = kind === 'hostKey' ? lines.find((line) => /fingerprint/i.test(line)) : lines.at(-1);
-  const message = `Cannot prompt without a terminal: ssh asks ${about[kind]} to connect to ${host}${said ? `: ${said.trim()}` : ''}`;
+  const message = `Cannot prompt without a terminal: to connect to ${host}, ssh requests ${about[kind]}${said ? `: ${said.trim()}` : ''}`;
   const remedy =
     kind === 'hostKey'
-      ? `Answer it once in a terminal: quarterdeck hosts check ${host}`
-      : `Answer it in a terminal, or use a key in an agent (ssh-add, and ssh-copy-id to ${host}).`;
+      ? `Answer the prompt once in a terminal: quarterdeck hosts check ${host}`
+      : `Answer the prompt in a terminal, or copy a key to ${host} with ssh-copy-id and load it with ssh-add.`;
   return new Fault(codeOf(question), message.replace(/[.:?]*$/, '.'), remedy);
 }
 
 function declined(host: string, question: SshQuestion): Fault {
   return new Fault(
     codeOf(question),
-    `${host} was not connected: ssh asked ${about[question.kind]} and got no answer.`,
+    `Not connected to ${host}: ssh requested ${about[question.kind]} and got no answer.`,
     `Connect again when you have the answer: quarterdeck hosts check ${host}`,
   );
 }

@@ -24,8 +24,8 @@ interface OwnHostsOptions extends Pick<RemoteEnginesOptions, 'paths' | 'env' | '
 export function readOnlyHere(wanted: string): Fault {
   return new Fault(
     'refused.readOnly',
-    `--read-only is limited to this machine, and ${wanted} is another one.`,
-    'Run it without --read-only, or run it on that machine.',
+    `--read-only is limited to this machine, and ${wanted} is a remote host.`,
+    'Run the command without --read-only, or on that host.',
   );
 }
 

@@ -17,6 +17,9 @@ test('a machine without an engine has one code for it, from the search to the co
   const snapshot = fleet.snapshot();
   fleet.close();
   expect(() => throwIfNothingAnswers(snapshot)).toThrow(
-    expect.objectContaining({ code: 'unreachable.noEngine', remedy: expect.stringMatching(/^To try it without one: .*practice\. /) }),
+    expect.objectContaining({
+      code: 'unreachable.noEngine',
+      remedy: expect.stringMatching(/^To try Quarterdeck without an engine: .*practice\. /),
+    }),
   );
 });

@@ -35,7 +35,7 @@ function withPractice(thrown: unknown): unknown {
   if (!(thrown instanceof Fault) || thrown.code !== 'unreachable.noEngine') return thrown;
   // In a checkout started by npm there is no "quarterdeck" yet.
   const command = process.env['npm_lifecycle_event'] === 'start' ? 'npm start -- practice' : 'quarterdeck practice';
-  return new Fault(thrown.code, thrown.message, `To try it without one: ${command}. ${thrown.remedy}`, { cause: thrown });
+  return new Fault(thrown.code, thrown.message, `To try Quarterdeck without an engine: ${command}. ${thrown.remedy}`, { cause: thrown });
 }
 
 export async function openAt(address: EngineAddress, host: Host): Promise<Engine> {

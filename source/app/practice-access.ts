@@ -59,7 +59,7 @@ function roomFor(home: string): string {
   if (folder !== undefined) return folder;
   throw new Fault(
     'failed.practiceRoom',
-    `The path of every folder is too long for a socket: ${home}`,
+    `No folder for the practice sockets has a short enough path: ${home}`,
     'Set QUARTERDECK_HOME or TMPDIR to a folder with a short path.',
   );
 }

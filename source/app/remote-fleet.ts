@@ -101,7 +101,7 @@ export function createRemoteFleet({ fleet, hosts, tunnels, engines, prepare, oth
       throw new Fault(
         'unreachable.hostGone',
         `${cleanLine(engineName)} was removed from the configuration in the meantime.`,
-        'Add it again: quarterdeck hosts add NAME [user@]host',
+        'Add the host again: quarterdeck hosts add NAME [user@]host',
       );
     },
     close(): void {

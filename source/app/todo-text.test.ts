@@ -14,7 +14,7 @@ test('what is left to do is a list, with how under each, and how to confirm what
     '    signups',
     '  - Give it https',
     '    Browsers refuse plain http here.',
-    'Once done, confirm it: quarterdeck tasks vault',
+    'Confirm completed tasks: quarterdeck tasks vault',
   ]);
   expect(todoLines({ component: 'vault', items: items.slice(0, 1) }, style).join()).not.toContain('confirm');
 });

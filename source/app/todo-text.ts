@@ -11,6 +11,6 @@ export function todoLines(
   return [
     paint('strong', 'To do:'),
     ...items.flatMap(({ title, detail }) => [...indented(title, '  - '), ...(detail === '' ? [] : indented(detail, '    ').map(faint))]),
-    ...(items.some(({ byHand }) => byHand) ? [faint(`Once done, confirm it: ${confirm}`)] : []),
+    ...(items.some(({ byHand }) => byHand) ? [faint(`Confirm completed tasks: ${confirm}`)] : []),
   ];
 }

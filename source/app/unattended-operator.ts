@@ -30,7 +30,7 @@ export class UnattendedOperator implements Operator {
       'usage.unanswered',
       `Cannot prompt without a terminal: ${cleanLine(question.label)}`,
       question.kind === 'secret'
-        ? `Run it in a terminal, or pipe it in: --answers - takes {"${id}": "..."}. Secrets are not taken from the command line.`
+        ? `Run it in a terminal, or pipe the secret in: --answers - reads {"${id}": "..."}. Secrets are not accepted on the command line.`
         : `Run it in a terminal, or pass it on the command line${option}${choices}.`,
     );
   }
@@ -83,7 +83,7 @@ export class UnattendedOperator implements Operator {
           .map(cleanLine)
           .join(' ')
           .trim(),
-        [...new Set(blocking.map(({ advice }) => cleanLine(advice)))].join(' ') || 'Review it in a terminal.',
+        [...new Set(blocking.map(({ advice }) => cleanLine(advice)))].join(' ') || 'Run it in a terminal to see the details.',
       );
     }
     if (!this.options.yes) throw notConfirmed(`Cannot confirm without a terminal: ${changesInOneLine(review)}`, 'done');
@@ -110,7 +110,7 @@ function optionText(id: string, { value }: { value?: string }): string {
 }
 
 function notConfirmed(message: string, effect: 'lost' | 'done', option = '--yes'): Fault {
-  return new Fault('refused.notConfirmed', message, `Check with --dry-run what would be ${effect}, then add ${option}.`);
+  return new Fault('refused.notConfirmed', message, `Run it with --dry-run to see what would be ${effect}, then add ${option}.`);
 }
 
 export function noTerminal(): Fault {

@@ -70,7 +70,7 @@ export async function unfinishedChanges(
   return found.flat();
 }
 
-/** `Change to password-vault interrupted. Stopped while ...`. The caller adds how to resume. */
+/** `Interrupted change to password-vault. Stopped while ...`. The caller adds how to resume. */
 export function unfinishedText({ components, summary }: UnfinishedChange): string {
-  return components.length === 0 ? summary : `Change to ${components.join(', ')} interrupted. ${summary}`;
+  return components.length === 0 ? summary : `Interrupted change to ${components.join(', ')}. ${summary}`;
 }

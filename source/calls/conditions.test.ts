@@ -46,7 +46,7 @@ describe('holds', () => {
     ['json.constructor != null', {}, /No such key: constructor/],
     ['nope == 1', {}, /Unknown variable: nope/],
     ['json.a &&', {}, /./],
-    ['1 + 1', {}, /neither true nor false/],
+    ['1 + 1', {}, /is not true or false/],
     ['json[99]', [1], /./],
   ])('%s does not hold, and says why', (source, json, reason) => {
     const verdict = holds(source, facts(json));
@@ -67,7 +67,7 @@ describe('holds', () => {
       'text.matches("^(a+)+$")',
       facts({}, { answer: { ok: true, status: 200, json: null, text: `${'a'.repeat(60)}!`, headers: {}, failure: '' } }),
     );
-    expect(verdict).toMatchObject({ holds: false, reason: expect.stringContaining('took longer') });
+    expect(verdict).toMatchObject({ holds: false, reason: expect.stringContaining('CPU time') });
     expect(processorMs() - begin).toBeLessThan(1000);
     expect(holds('text.matches("^ra")', facts({}))).toEqual({ holds: true });
   });

@@ -26,7 +26,7 @@ export interface ConditionFacts {
 export function holds(source: string, facts: ConditionFacts): { holds: boolean; reason?: string } {
   const { value, reason } = evaluate(source, facts);
   if (reason !== undefined) return { holds: false, reason };
-  if (typeof value !== 'boolean') return { holds: false, reason: `"${source}" is neither true nor false` };
+  if (typeof value !== 'boolean') return { holds: false, reason: `"${source}" is not true or false` };
   return { holds: value };
 }
 
@@ -42,7 +42,7 @@ export function evaluate(source: string, facts: ConditionFacts): { value?: unkno
   try {
     return { value: plain(runGuarded(expression, variablesOf(facts)), 0) };
   } catch (thrown) {
-    return { reason: isTimeout(thrown) ? `took longer than ${limitMs} ms of processor time` : problemOf(thrown).message };
+    return { reason: isTimeout(thrown) ? `used more than ${limitMs} ms of CPU time` : problemOf(thrown).message };
   }
 }
 
@@ -92,7 +92,7 @@ const answering: readonly ProbeState[] = [
     when: 'status == 404',
     ...{ state: 'different path', id: 'up-other-path' },
     severity: 'warning',
-    detail: 'It responds, but not at this path: it may be another version, or another program may use this port.',
+    detail: 'It responds, but not at this path. It may be another version, or another program may be using the port.',
   },
   { when: 'status == 429 || status == 503', state: 'busy', severity: 'warning', detail: 'It rejects requests for now (status {status}).' },
   { when: 'status >= 500', state: 'unhealthy', severity: 'error', detail: 'It responds with status {status}; its log shows why.' },

@@ -96,7 +96,7 @@ function unknownAt(into: object, name: PropertyKey, enumerable: boolean): void {
   Object.defineProperty(into, name, {
     enumerable,
     get: () => {
-      throw new Error('it is not known');
+      throw new Error('the value is not known');
     },
   });
 }

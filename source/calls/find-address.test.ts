@@ -132,6 +132,6 @@ describe('findAddress', () => {
 
   it('says what is missing', () => {
     expect(findAddress(target({ state: 'exited' }), 'web')).toBe('The service app is not running.');
-    expect(findAddress(target({}), 'ui')).toBe('The catalog has no port ui for app.');
+    expect(findAddress(target({}), 'ui')).toBe('app has no port ui in the catalog.');
   });
 });

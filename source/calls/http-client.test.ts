@@ -68,7 +68,7 @@ test('an answer ends at the limit, and half a JSON is none', async () => {
   expect(await http.send(request, signal)).toMatchObject({ whole: false, json: undefined, status: 200, body: { length: 100 } });
   expect(await http.send(request, signal, { limitBytes: 2000 })).toMatchObject({ whole: true, json: { long: expect.any(String) } });
   await expect(http.stream(request, 5000, signal, (answer) => answer.all())).rejects.toMatchObject({
-    message: 'notes does not respond: its response is too long.',
+    message: 'notes does not respond: the response is too long.',
   });
 });
 

@@ -79,12 +79,12 @@ export class HttpClient {
 /** Throws `refused.clear` if others could read the request on its way. */
 export function requirePrivate({ tls, address, shown }: HttpEndpoint, { what, remedy }: NonNullable<HttpTerms['secrets']>): void {
   if (tls || address.near) return;
-  const message = `${shown} uses plain HTTP on the network: ${what} could be read in transit.`;
-  throw new Fault('refused.clear', message, remedy ?? 'Publish it on loopback, or connect over ssh.');
+  const message = `${shown} uses plain HTTP on the network, so ${what} could be read in transit.`;
+  throw new Fault('refused.clear', message, remedy ?? 'Publish the port on 127.0.0.1, or connect over SSH.');
 }
 
 export function doesNotAnswer(who: string, cause: unknown): Fault {
-  return silence({ code: 'unreachable.component', who, remedy: 'Check its log, and whether it is still starting.' }, cause);
+  return silence({ code: 'unreachable.component', who, remedy: 'Check the log, and make sure that startup has finished.' }, cause);
 }
 
 function silence({ code, who, remedy }: { code: Fault['code']; who: string; remedy: string }, cause: unknown): Fault {
@@ -126,7 +126,7 @@ export function requiresTls({ status, text }: Pick<HttpAnswer, 'status' | 'text'
 function streamed(response: IncomingMessage, limitBytes: number) {
   const all = async () => {
     const answer = await collect(response, limitBytes);
-    if (!answer.whole) throw new Error('its response is too long');
+    if (!answer.whole) throw new Error('the response is too long');
     return answer;
   };
   return { status: response.statusCode ?? 0, headers: headersOf(response), body: response, all };

@@ -167,7 +167,7 @@ export function collect(response: IncomingMessage, limitBytes: number, arrival?:
     });
     response.on('end', () => resolve(soFar(true)));
     // Also for a connection that closes in the middle of a body.
-    response.on('error', () => reject(new Error('the connection was closed in the middle of the response')));
+    response.on('error', () => reject(new Error('the connection was closed before the response was complete')));
   });
 }
 
@@ -180,6 +180,6 @@ function readable(error: Error, tls: boolean): Error {
   if (code === 'EPROTO' || code.startsWith('ERR_SSL') || (tls && /wrong version number/.test(error.message)))
     return said('the server does not use TLS');
   if (code === 'DEPTH_ZERO_SELF_SIGNED_CERT' || code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' || code === 'SELF_SIGNED_CERT_IN_CHAIN')
-    return said('its certificate is not signed by a trusted authority');
+    return said('the certificate is not signed by a trusted authority');
   return error;
 }

@@ -70,8 +70,8 @@ export class Inputs {
         continue;
       }
       if (value.startsWith('-') && !argument.startsWith('-'))
-        throw usage('A value for a program must not begin with a dash.', 'Remove the dash.');
-      if (value.includes('\0')) throw usage('A value for a program must not contain a NUL character.', 'Remove it.');
+        throw usage('An argument for a program must not begin with a dash.', 'Remove the dash.');
+      if (value.includes('\0')) throw usage('An argument for a program must not contain a NUL character.', 'Remove it.');
       filled.push(value);
     }
     return filled;

@@ -179,9 +179,9 @@ describe('an http call', () => {
       await expect(refused).rejects.toMatchObject({
         code: 'refused.clear',
         message: expect.stringMatching(
-          /^app \(192\.0\.2\.7:8180\) uses plain HTTP on the network: the (?:key|login) could be read in transit\.$/,
+          /^app \(192\.0\.2\.7:8180\) uses plain HTTP on the network, so the (?:key|login) could be read in transit\.$/,
         ),
-        remedy: 'Publish it on loopback, or connect over ssh.',
+        remedy: 'Publish the port on 127.0.0.1, or connect over SSH.',
       });
     expect(dialled).toEqual([]);
     await ask(published('192.0.2.7'), withKey);
@@ -303,7 +303,7 @@ describe('an http call', () => {
       ok: false,
       status: 200,
       text: 'abc',
-      failure: 'The connection was closed in the middle of the response.',
+      failure: 'The connection was closed before the response was complete.',
     });
     const closed = await serve(() => undefined);
     cleanups.pop()?.();
@@ -454,7 +454,7 @@ describe('an exec call', () => {
     expect(await answering(result({ exitCode: 2, err: 'sealed' }))).toMatchObject({ ok: true, status: 2, text: 'sealed', json: undefined });
     expect(await answering(result({ exitCode: 127 }))).toMatchObject({
       ok: false,
-      failure: 'The program cscli cannot be run in the container of app.',
+      failure: 'Cannot run cscli in the container of app.',
     });
     expect(await answering(result({ out: '[1]', cut: true }))).toMatchObject({ ok: true, json: undefined });
   });
@@ -462,7 +462,7 @@ describe('an exec call', () => {
   it('is not made in read-only mode', async () => {
     expect(await ask(target(1, { execAllowed: false }), list)).toMatchObject({
       ok: false,
-      failure: 'Programs in containers are not run in read-only mode.',
+      failure: 'Read-only mode does not run programs in containers.',
     });
   });
 
@@ -529,7 +529,7 @@ describe('tcp, file and engine calls', () => {
     const empty = await serveRaw((socket) => socket.destroy());
     expect(await ask(target(empty), call({ tcp: { port: 'web' } }))).toMatchObject({
       ok: false,
-      failure: expect.stringContaining('nothing listens in the container'),
+      failure: expect.stringContaining('nothing is listening in the container'),
     });
   });
 
@@ -540,7 +540,7 @@ describe('tcp, file and engine calls', () => {
         call({ file: { service: 'app', path: '/data/state.json' } }),
       );
     expect(await reading('{"a": 1}')).toMatchObject({ ok: true, json: { a: 1 } });
-    expect(await reading(undefined)).toMatchObject({ ok: false, failure: 'The container of app has no file /data/state.json.' });
+    expect(await reading(undefined)).toMatchObject({ ok: false, failure: '/data/state.json does not exist in the container of app.' });
     const long = await reading(`"${'x'.repeat(70_000)}"`);
     expect(long).toMatchObject({ ok: true, json: undefined });
     expect(long.text).toHaveLength(64 * 1024);

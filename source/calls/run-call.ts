@@ -33,7 +33,7 @@ interface Making {
 export const runCall: RunCall = async (target, { call, inputs = {}, signal, grant }) => {
   signal.throwIfAborted();
   if (!call.reads && grant === undefined) {
-    throw new Fault('refused.grant', `"${call.title}" changes something and requires a grant.`, 'Request a grant first.');
+    throw new Fault('refused.grant', `"${call.title}" makes changes and requires a grant.`, 'Request a grant first.');
   }
   const checked = await Inputs.check(call, inputs);
   const limitMs = durationMs(call.limit);
@@ -54,7 +54,7 @@ export const runCall: RunCall = async (target, { call, inputs = {}, signal, gran
     const failure = isLate
       ? `${arrival ? 'The response was incomplete' : 'No response'} after ${limitMs / 1000} s.`
       : isNotForwarded
-        ? 'Unreachable. A component in a cluster can be reached only while its port is forwarded.'
+        ? 'Unreachable. Components in a cluster can be reached only through a forwarded port.'
         : asSentence(messageOf(thrown));
     return finish(arrival ? { ...httpAnswer(arrival(), call), ok: false, failure } : failed(failure));
   }
@@ -168,7 +168,7 @@ function unexpected(status: number, expected: readonly number[]): string {
 }
 
 async function callExec({ target, call, inputs, signal, grant }: Making, exec: NonNullable<ComponentCall['exec']>): Promise<Answer> {
-  if (!target.execAllowed) return failed('Programs in containers are not run in read-only mode.');
+  if (!target.execAllowed) return failed('Read-only mode does not run programs in containers.');
   const container = running(target, exec.service);
   if (typeof container === 'string') return failed(container);
   for (const [input, { secret }] of Object.entries(call.inputs)) {
@@ -186,7 +186,7 @@ async function callExec({ target, call, inputs, signal, grant }: Making, exec: N
   const whole = !result.cut && result.stdout.length <= bodyLimitBytes;
   const answer = { status: result.exitCode, headers: {}, text, json: whole ? parsedJson(textOf(result.stdout)) : undefined };
   if (result.exitCode === 126 || result.exitCode === 127)
-    return { ...answer, ok: false, failure: `The program ${argv[0]} cannot be run in the container of ${exec.service}.` };
+    return { ...answer, ok: false, failure: `Cannot run ${argv[0]} in the container of ${exec.service}.` };
   return { ...answer, ok: true, failure: '' };
 }
 
@@ -207,7 +207,7 @@ async function callTcp({ target, signal }: Making, port: string): Promise<Answer
       stream.once('data', settle(false)).once('end', settle(true)).once('close', settle(true)).on('error', settle(true));
     });
     return closed
-      ? failed(`Port ${address.port} closes every connection immediately: nothing listens in the container.`)
+      ? failed(`Port ${address.port} closes every connection immediately, so nothing is listening in the container.`)
       : { ...failed(''), ok: true };
   } finally {
     stream.destroy();
@@ -220,7 +220,7 @@ async function callFile({ target, inputs, signal }: Making, file: NonNullable<Co
   const path = inputs.fill(file.path) ?? file.path;
   // One byte beyond the limit shows whether this is everything.
   const content = await target.engine.readFile(container.id, path, { signal, limitBytes: bodyLimitBytes + 1 });
-  if (content === undefined) return failed(`The container of ${file.service} has no file ${path}.`);
+  if (content === undefined) return failed(`${path} does not exist in the container of ${file.service}.`);
   const text = textOf(content);
   return { ok: true, status: 0, headers: {}, text, json: content.length <= bodyLimitBytes ? parsedJson(text) : undefined, failure: '' };
 }

@@ -168,11 +168,9 @@ describe('loadFolder', () => {
 
   it('says where a colon is missing and which line is out of place', async () => {
     const colon = await load(broken('compose', '  app:\n', '  app\n'));
-    expect(colon.problems).toMatchObject([
-      { line: 2, message: 'A colon is missing in this line.', remedy: 'Use app: value, or remove the line.' },
-    ]);
+    expect(colon.problems).toMatchObject([{ line: 2, message: 'This line has no colon.', remedy: 'Use app: value, or remove the line.' }]);
     const moved = await load(broken('compose', '    image: notes', '   image: notes'));
-    expect(moved.problems).toMatchObject([{ line: 4, remedy: 'Align it with the lines around it, or remove the value above.' }]);
+    expect(moved.problems).toMatchObject([{ line: 4, remedy: 'Align this line with the lines around it, or remove the value above.' }]);
   });
 
   // The replaced text, its replacement, the text that the problem must point at, its field, the rule, message and remedy.
@@ -297,7 +295,7 @@ describe('loadFolder', () => {
       '',
       undefined,
       /^This file has more than one document\.$/,
-      /remove the line ---/,
+      /remove the --- line/,
     ],
     [
       'a way to make secrets that there is not',
@@ -864,7 +862,13 @@ describe('loadFolder', () => {
     const { entries, problems } = await loadFolder(folder, { own: true });
     expect(entries).toEqual([]);
     expect(problems).toEqual([
-      expect.objectContaining({ level: 'error', file, line, column: 8, message: `${file} cannot be read: line ${line} is not UTF-8.` }),
+      expect.objectContaining({
+        level: 'error',
+        file,
+        line,
+        column: 8,
+        message: `${file} cannot be read: line ${line} is not valid UTF-8.`,
+      }),
     ]);
   });
 

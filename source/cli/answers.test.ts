@@ -53,7 +53,7 @@ describe('answers that were written down', () => {
   test('are refused where they are not UTF-8: a password would be another one', async () => {
     await expect(piped(Buffer.from('{\n"password": "Käse"}', 'latin1'))).rejects.toMatchObject({
       code: 'usage.answers',
-      message: 'the input cannot be read: line 2 is not UTF-8.',
+      message: 'the input cannot be read: line 2 is not valid UTF-8.',
     });
   });
 

@@ -422,7 +422,7 @@ describe('status', () => {
     const broken = { engineName: 'local', run: 'r1', by: 'ann@nas', startedAt: '', components: ['password-vault'], summary };
     const facts = { components: [vaultView, { ...sealed, speaks: 'vault' }] };
     const { stdout } = await run(['status'], { facts, unfinished: [broken] });
-    expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(`Change to password-vault interrupted. ${summary} Resume: quarterdeck recover`);
+    expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(`Interrupted change to password-vault. ${summary} Resume: quarterdeck recover`);
     expect(stdout).toContain('Missing: password-vault. Start them: quarterdeck up');
     expect(stdout.replaceAll(/\n {4}/g, ' ')).toContain(
       'Sealed: secrets-manager-path. Unseal with key shares: quarterdeck unseal secrets-manager-path',

@@ -24,7 +24,7 @@ describe('a configuration file', () => {
       'yaml',
       'port: 70000\nmode: maybe\n',
       [
-        [1, 7, 'port', /too big/, /65535/],
+        [1, 7, 'port', /too large/, /65535/],
         [2, 7, 'mode', /cannot be "maybe"/, /./],
       ],
     ],
@@ -46,7 +46,7 @@ describe('a configuration file', () => {
     ['yaml', 'port: 53\nlimit: 16 GB\n', [[2, 8, 'limit', /is invalid: "16 GB"/, /^Use a size, such as 16Gi, or none\.$/]]],
     ['yaml', 'port: 53\nlists: {ads: 3}\n', [[2, 14, 'lists.ads', /cannot be "?3/, /^Use text or a list\.$/]]],
     ['yaml', 'port: 53\nhosts: {nas: 3x}\n', [[2, 14, 'hosts.nas', /is invalid: "3x"/, /^Use an address\.$/]]],
-    ['properties', 'launch=gsqlite3\nlaunch=bind\n', [[2, 1, 'launch', /already set in line 1/, /one/]]],
+    ['properties', 'launch=gsqlite3\nlaunch=bind\n', [[2, 1, 'launch', /already set on line 1/, /one/]]],
     ['properties', '# comment\nlocal-port 53\n', [[2, 1, '', /Expected name=value/, /name=value/]]],
     ['properties', 'no-shuffle\nlaunch=\nlaunch+=bind\n', []],
     ['kea-json', '{"limit": "1Gi", "upstreams": ["a"], "port": 53.}', []],
@@ -225,7 +225,7 @@ describe('a file that its program fills in first', () => {
     expect(examine(text)).toMatchObject({
       isRead: false,
       problems: [],
-      unjudged: [{ line, message: expect.stringMatching(/only the program itself/) }],
+      unjudged: [{ line, message: expect.stringMatching(/only the product itself/) }],
     });
   });
 

@@ -116,7 +116,7 @@ function readTemplate(text: string, form: ConfigForm): Partial<ConfigText> {
     const read = readers[form.format](text, form);
     return { ...read, parts: (read.parts ?? []).map((part) => ({ ...part, doubts: templatesIn(part.value, []) })) };
   }
-  const message = 'Text in double braces is rendered before the file is parsed; only the program itself can check it.';
+  const message = 'Text in double braces is rendered before the file is parsed; only the product itself can check it.';
   return { unjudged: [{ line: positionAt(text, at).line, message }] };
 }
 
@@ -143,7 +143,7 @@ function readProperties(text: string): Partial<ConfigText> {
       // It may be a misspelling of whatever is missing.
       doubts.push([]);
     } else if (positions.has(name) && !line.includes('+=')) {
-      add(at + 1, name, `"${cleanLine(name)}" is already set in line ${positions.get(name)}.`, 'Keep one of the two.');
+      add(at + 1, name, `"${cleanLine(name)}" is already set on line ${positions.get(name)}.`, 'Keep one of the two.');
       doubts.push([name]);
     } else {
       positions.set(name, at + 1);

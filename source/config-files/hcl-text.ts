@@ -67,7 +67,7 @@ class Reader {
       if (token.text === until && (token.kind === 'sign' || token.kind === 'end')) return found;
       if (token.kind === 'end') throw new Mistake(opened, 'This brace is never closed.', 'Add } at the end of the block.');
       if (isSign(token, ',') && until === '}') continue;
-      const remedy = token.text === '}' ? 'Remove it: no block is open.' : 'Use name = value, or a block: name { ... }';
+      const remedy = token.text === '}' ? 'Remove the }: no block is open.' : 'Use name = value, or a block: name { ... }';
       if (token.kind === 'sign' || token.kind === 'number') throw new Mistake(token.at, `Expected a name, not "${token.text}".`, remedy);
       this.#item(found, token, path, depth);
     }
@@ -80,7 +80,7 @@ class Reader {
     for (; token.kind === 'text' || token.kind === 'name'; token = this.#token()) labels.push(token.text);
     if (isSign(token, '{')) {
       const same = Object.hasOwn(found, name) ? found[name] : [];
-      if (!Array.isArray(same)) throw new Mistake(key.at, `"${name}" is already set as a value.`, 'Keep one of the two.');
+      if (!Array.isArray(same)) throw new Mistake(key.at, `"${name}" is already set, and is not a block.`, 'Keep one of the two.');
       const here = [...path, name, same.length];
       if (same.length === 0) this.#record([...path, name], key.at);
       this.#record(here, key.at);
@@ -100,10 +100,10 @@ class Reader {
     if (token.kind === 'text') return token.text;
     if (token.kind === 'number') return Number(token.text);
     if (token.text === 'true' || token.text === 'false') return token.text === 'true';
-    if (token.kind === 'name') throw new Mistake(token.at, `"${token.text}" is not a valid value.`, `Quote it: "${token.text}"`);
+    if (token.kind === 'name') throw new Mistake(token.at, `"${token.text}" is not a valid value.`, `Quote the value: "${token.text}"`);
     if (token.text === '{') return this.#nested(token, path, depth);
     if (token.text === '[') return this.#list(path, depth, token.at);
-    throw new Mistake(token.at, 'The value is missing.', 'Add it after the =, or use "" for an empty value.');
+    throw new Mistake(token.at, 'The value is missing.', 'Add a value after the =, or use "" for an empty one.');
   }
 
   #nested(brace: Token, path: YamlPath, depth: number): Record<string, unknown> {
@@ -122,12 +122,12 @@ class Reader {
       token = this.#token();
       if (isSign(token, ',')) token = this.#token();
       else if (!isSign(token, ']') && token.kind !== 'end')
-        throw new Mistake(token.at, 'A comma is missing in the list.', 'Add it before this value.');
+        throw new Mistake(token.at, 'A comma is missing in the list.', 'Add a comma before this value.');
     }
   }
 
   #limit(at: number, depth: number): void {
-    if (depth >= depthLimit) throw new Mistake(at, `Nested too deep (more than ${depthLimit} levels).`, 'Remove some levels.');
+    if (depth >= depthLimit) throw new Mistake(at, `Nested more than ${depthLimit} levels deep.`, 'Remove some levels.');
   }
 
   #record(path: YamlPath, key: number, value = key): void {
@@ -149,7 +149,7 @@ class Reader {
     for (const [kind, found] of Object.entries({ number, name, sign } as const))
       if (found !== undefined) return { kind: kind as Token['kind'], text: found, at };
     if (this.text[at] === '"')
-      throw new Mistake(at, 'This quote is not closed on its line.', 'End the value with "; write \\" for a quote inside it.');
+      throw new Mistake(at, 'This quote is not closed on the same line.', 'End the value with "; write \\" for a quote inside it.');
     const [word = ''] = /^[^\s{}[\]=,]+/.exec(this.text.slice(at, at + 100)) ?? [];
     throw new Mistake(at, `"${word}" is not a valid value.`, word.startsWith("'") ? 'Use " instead of \'.' : 'Quote it.');
   }

@@ -24,7 +24,7 @@ export function readJson(text: string): Partial<ConfigText> {
 function syntaxProblem(text: string, error: ParseError | undefined): ConfigProblem {
   const at = positionAt(text, error?.offset ?? 0);
   const code = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
-  if (code === 'InvalidCommentToken') return errorAt(at, 'Comments are not allowed: the program reads strict JSON.', 'Remove it.');
+  if (code === 'InvalidCommentToken') return errorAt(at, 'Comments are not allowed, because the product reads strict JSON.', 'Remove it.');
   if (/^[}\]]/.test(text.slice(error?.offset)) && /,\s*$/.test(text.slice(0, error?.offset)))
     return errorAt(at, 'Trailing comma.', 'Remove the comma after the last entry.');
   const words = code.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`).trim();

@@ -10,7 +10,7 @@ export function textOfPeople(bytes: Uint8Array, name: string, code: FaultCode = 
   const read = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (isUtf8(read)) return read.toString('utf8');
   const { line, column } = positionOfOther(read);
-  throw new Fault(code, `${name} cannot be read: line ${line} is not UTF-8.`, 'Save it as UTF-8 text.', {
+  throw new Fault(code, `${name} cannot be read: line ${line} is not valid UTF-8.`, 'Save the text as UTF-8.', {
     where: { file: name, line, column },
   });
 }

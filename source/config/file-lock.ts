@@ -26,7 +26,7 @@ export async function withFileLock<T>(path: string, use: () => Promise<T>): Prom
   const release = await locking.catch((cause: unknown) => {
     if ((cause as NodeJS.ErrnoException).code !== 'ELOCKED') throw unwritableFault(`${path}.lock`, cause);
     const message = `Another Quarterdeck process has held ${path}.lock for ${waitMs / 1000} seconds.`;
-    throw new Fault('failed.locked', message, 'Wait for it to finish. If none is running, remove that folder.', { cause });
+    throw new Fault('failed.locked', message, 'Wait for that process to finish. If none is running, remove the lock folder.', { cause });
   });
   try {
     return await use();

@@ -116,6 +116,6 @@ const ended = (text: string): string => (text === '' || text.endsWith('\n') ? te
 function checkedText(file: string, text: string, isRight: (hosts: Readonly<Record<string, HostSettings>>) => boolean): string {
   const { settings, problems } = checkSettings(text);
   if (problems.length === 0 && isRight(settings.hosts)) return text;
-  const message = `${file} has a layout that cannot be edited automatically; it was not changed.`;
-  throw new Fault('config.unwritable', message, 'Edit its "hosts:" by hand.', { where: { file } });
+  const message = `The layout of ${file} cannot be edited automatically; nothing was changed.`;
+  throw new Fault('config.unwritable', message, 'Edit "hosts:" in the file by hand.', { where: { file } });
 }

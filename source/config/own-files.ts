@@ -109,7 +109,8 @@ export function appendOwnFile(path: string, content: string | Uint8Array): Promi
     await using file = created ?? (await openPlain(path, flags, { at }));
     if (created && folder.owner) await created.chown(folder.owner.uid, folder.owner.gid);
     // The owner of the folder could create a hard link there to one of root's files.
-    if (!created && folder.owner && (await file.stat()).nlink > 1) throw refusal(path, 'has a hard link', `Remove it: rm ${path}`);
+    if (!created && folder.owner && (await file.stat()).nlink > 1)
+      throw refusal(path, 'has another hard link', `Remove this one: rm ${path}`);
     await file.appendFile(content);
     await file.datasync();
   });
@@ -147,8 +148,8 @@ async function openFolder(path: string, { checked }: { checked: boolean }) {
     if (checked && process.platform !== 'win32') {
       const { uid, mode } = await handle.stat();
       if (uid !== process.geteuid?.() && uid !== 0 && uid !== owner?.uid)
-        throw refusal(path, 'belongs to another user', 'Set QUARTERDECK_HOME to a folder of your own.');
-      if ((mode & 0o022) !== 0) throw refusal(path, 'can be written to by other users', `Remove their access: chmod go-w ${path}`);
+        throw refusal(path, 'belongs to another user', 'Set QUARTERDECK_HOME to a folder that you own.');
+      if ((mode & 0o022) !== 0) throw refusal(path, 'is writable by other users', `Remove write access for others: chmod go-w ${path}`);
     }
     return { at: (name: string) => entryOf(handle, path, name), owner, [Symbol.asyncDispose]: () => handle.close() };
   } catch (thrown) {
@@ -190,8 +191,8 @@ async function ownerFor(path: string, folder: FileHandle): Promise<Owner | undef
   if (!isRoot) return undefined;
   const real = throughHandle ? await readlink(`/proc/self/fd/${folder.fd}`) : await realpath(path);
   const [named, found] = [await firstUser(path), await firstUser(real)];
-  const remedy = 'Run Quarterdeck as that user, or with its own home: sudo -H quarterdeck';
-  if (named?.uid !== found?.uid) throw refusal(path, 'goes through a symbolic link of another user', remedy);
+  const remedy = 'Run Quarterdeck as that user, or with the home directory of root: sudo -H quarterdeck';
+  if (named?.uid !== found?.uid) throw refusal(path, 'goes through a symbolic link owned by another user', remedy);
   return found;
 }
 
@@ -215,7 +216,7 @@ export async function isInAnothersHome(path: string): Promise<boolean> {
 
 /** @param at the path to open, if it differs */
 async function openPlain(path: string, flags: number, { at = path, followsLinks = false } = {}): Promise<FileHandle> {
-  if (followsLinks && (await isForeignLink(path))) throw refusal(path, 'is a symbolic link of another user', `Remove it: rm ${path}`);
+  if (followsLinks && (await isForeignLink(path))) throw refusal(path, 'is a symbolic link owned by another user', `Remove it: rm ${path}`);
   let file: FileHandle;
   try {
     // Without O_NONBLOCK a named pipe would block us until another process writes to it.
@@ -245,7 +246,7 @@ async function isForeignLink(path: string): Promise<boolean> {
 
 function notPlain(path: string, facts: Pick<Stats, 'isSymbolicLink' | 'isFIFO' | 'isSocket'>): Fault {
   const kind = facts.isSymbolicLink() ? 'a symbolic link' : facts.isFIFO() ? 'a named pipe' : facts.isSocket() ? 'a socket' : 'a device';
-  const remedy = `Quarterdeck does not use it. Remove it, or put a regular file in its place: rm ${path}`;
+  const remedy = `Quarterdeck uses only regular files here. Remove this entry: rm ${path}`;
   return refusal(path, `is ${kind}, not a regular file`, remedy);
 }
 
@@ -280,7 +281,7 @@ export function listOwnFolder(path: string): Promise<OwnEntry[] | undefined> {
 /** A lock is a folder. Refuses anything else, which no holder would ever release. Throws `refused.ownFile`. */
 export async function refuseForeignLock(path: string): Promise<void> {
   const facts = await lstat(path).catch(() => undefined);
-  if (facts && !facts.isDirectory()) throw refusal(path, 'is not a folder, so it cannot be a lock', `Remove it: rm ${path}`);
+  if (facts && !facts.isDirectory()) throw refusal(path, 'is not a folder, so it cannot be used as a lock', `Remove this file: rm ${path}`);
 }
 
 /** Creates a folder and its parents, accessible to the operator only. Throws as `writeOwnFile` does. */
@@ -333,12 +334,12 @@ export function unreadableFault(path: string, cause: unknown): Fault {
   return cause instanceof Fault ? cause : unreadable(path, reasonOf(cause), cause);
 }
 
-function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that it is a regular file or folder you can read.') {
+function unreadable(path: string, reason: string, cause?: unknown, remedy = 'Check that it is a file or folder that you can read.') {
   return new Fault('config.unreadable', `${path} cannot be read: ${reason}.`, remedy, { where: { file: path }, cause });
 }
 
 export function unwritableFault(path: string, cause: unknown): Fault {
   if (cause instanceof Fault) return cause;
-  const remedy = 'Check permissions and free space, or point QUARTERDECK_HOME at a folder that you may write to.';
+  const remedy = 'Check permissions and free space, or set QUARTERDECK_HOME to a folder that you can write to.';
   return new Fault('config.unwritable', `${path} cannot be written: ${reasonOf(cause)}.`, remedy, { where: { file: path }, cause });
 }

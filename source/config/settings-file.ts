@@ -8,7 +8,7 @@ import { defaultSettings, type Settings, type SettingsProblem } from './settings
 const leastProbeIntervalMs = 1000;
 
 const key = z.string().min(1);
-const folder = z.string().regex(/^(\/|~\/)/, 'begin with / or ~/');
+const folder = z.string().regex(/^(\/|~\/)/, 'use a path that begins with / or ~/');
 
 const settingsSchema = z.strictObject({
   theme: z.enum(['auto', 'dark', 'light', 'mono']).optional(),
@@ -18,16 +18,16 @@ const settingsSchema = z.strictObject({
   catalogFolder: folder.optional(),
   probeInterval: z
     .string()
-    .regex(/^\d+(s|m)$/, 'write a number and s or m, such as 15s')
+    .regex(/^\d+(s|m)$/, 'use a number followed by s or m, such as 15s')
     .optional(),
   stackFolder: folder.optional(),
-  backups: z.record(key, z.string().regex(/^(\/|~\/|restic:.)/, 'begin with /, ~/ or restic:')).optional(),
+  backups: z.record(key, z.string().regex(/^(\/|~\/|restic:.)/, 'use a path that begins with / or ~/, or restic:REPOSITORY')).optional(),
   hosts: z
     .record(
       z
         .string()
         .regex(hostNameShape, 'use letters, digits, dots, dashes and underscores, and begin with a letter or digit')
-        .refine((name) => !reservedHostNames.includes(name), `choose another name: ${reservedHostNames.join(', ')} are reserved`),
+        .refine((name) => !reservedHostNames.includes(name), `reserved names are ${reservedHostNames.join(', ')}`),
       z.strictObject({
         ssh: z.string().min(1),
         stackFolder: folder.optional(),

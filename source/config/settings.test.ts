@@ -52,7 +52,7 @@ describe('loadSettings', () => {
   it('refuses what is not UTF-8 with its place, since it would be written back otherwise', async () => {
     await expect(load(Buffer.from('theme: dark\n# für mich\n', 'latin1'))).rejects.toMatchObject({
       code: 'config.unreadable',
-      message: expect.stringMatching(/config\.yaml cannot be read: line 2 is not UTF-8\.$/),
+      message: expect.stringMatching(/config\.yaml cannot be read: line 2 is not valid UTF-8\.$/),
       where: { line: 2, column: 4 },
     });
   });

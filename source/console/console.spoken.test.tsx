@@ -28,7 +28,7 @@ test('logs are sentences: whose they are, whether they stand still, which line i
   await screen.press('T');
   await screen.type('never');
   await screen.press('enter');
-  await screen.sees('Go to: never', '"never" is not a time');
+  await screen.sees('Go to: never', '"never" is not a valid time');
   expect(screen.frame()).not.toMatch(/[│╭┃]/);
 });
 

@@ -957,7 +957,7 @@ describe('what broke off', () => {
     const app = createFakeApp({ unfinished: () => unfinished });
     const screen = await openHarness({ size: { columns: 120, rows: 36 }, app });
     await screen.sees(
-      'Change to password-vault interrupted. Stopped while the containers of password-vault were created.',
+      'Interrupted change to password-vault. Stopped while the containers of password-vault were created.',
       ':recover resumes',
     );
     await screen.press(':');
@@ -965,14 +965,14 @@ describe('what broke off', () => {
     await screen.sees('▸ do    Resume interrupted changes');
     unfinished = [];
     await screen.press('enter');
-    await screen.misses('interrupted. Stopped');
+    await screen.misses('Interrupted change');
     expect(screen.app.started.map(({ flow }) => flow)).toEqual(['recover']);
   });
 
   test('of a narrow screen the way to go on is never cut', async () => {
     const long = { ...broken, components: ['password-vault', 'secrets-manager-path', 'vulnerability-scanner'] };
     const screen = await openHarness({ size: { columns: 80, rows: 24 }, app: createFakeApp({ unfinished: () => [broken, long] }) });
-    await screen.sees(/Change to password-vault, secrets-manager-path.*… {2}:recover resumes/);
+    await screen.sees(/Interrupted change to password-vault, secrets-manager-pa.*… {2}:recover resumes/);
   });
 
   test('what did not come back is named, what an operator stopped is not', async () => {

@@ -455,7 +455,7 @@ describe('a time', () => {
     await screen.press('T');
     await screen.type('soon');
     await screen.press('enter');
-    await screen.sees('"soon" is not a time');
+    await screen.sees('"soon" is not a valid time');
     await screen.press('esc');
     await screen.sees('following');
   });

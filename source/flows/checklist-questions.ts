@@ -79,7 +79,7 @@ export async function skipItem(session: Session, list: Checklist, item: string, 
   const reason = await session.ask.text({
     id: `reason ${item}`,
     label,
-    help: 'Recorded with your name, also in the report.',
+    help: 'Recorded with your name, and included in the report.',
     fresh: true,
     check: (text) => (text.trim().length < 3 ? 'A reason is required.' : undefined),
   });

@@ -59,7 +59,7 @@ test('deletes the item that is named by name or id, or chosen, and no other', as
 
 test('an unknown name, an ambiguous one, and a list without items are usage errors', async () => {
   await expect(run('for')).rejects.toMatchObject({ code: 'usage.lamp', remedy: 'Did you mean "fore"?' });
-  await expect(run('aft')).rejects.toMatchObject({ code: 'usage.lamp', remedy: 'Use an id: 2, 3.' });
+  await expect(run('aft')).rejects.toMatchObject({ code: 'usage.lamp', remedy: 'Use an ID: 2, 3.' });
   items = [];
   await expect(run()).rejects.toMatchObject({ code: 'usage.lamp', message: 'No lamp exists.', remedy: 'Light one.' });
 });

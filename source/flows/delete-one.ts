@@ -4,6 +4,7 @@ import type { Act, Session } from '../session/session.ts';
 import { cleanLine } from '../text/clean.ts';
 import { parsedJson } from '../text/json-value.ts';
 import { nameRemedy } from '../text/nearest-name.ts';
+import { countText } from '../text/quantities.ts';
 import type { FlowOutcome } from './flow.ts';
 import { unlessCancelled } from './prompt-cancelled.ts';
 
@@ -47,7 +48,7 @@ export async function chooseOne<T>(session: Session, items: readonly T[], choosi
   if (only && !another) return only;
   if (another) {
     const ids = found.map((item) => cleanLine(idOf(item))).join(', ');
-    throw new Fault(code, `${found.length} items of kind ${noun} are named "${cleanLine(wanted)}".`, `Use an id: ${ids}.`);
+    throw new Fault(code, `${countText(found.length, noun)} are named "${cleanLine(wanted)}".`, `Use an ID: ${ids}.`);
   }
   throw new Fault(code, `No ${noun} "${cleanLine(wanted)}".`, nameRemedy(wanted, items.map(nameOf), whenNone));
 }

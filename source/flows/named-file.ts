@@ -26,7 +26,7 @@ export function fileOf(written: string): string {
 export function refuseTypedPath({ readOnly }: Pick<Session, 'readOnly'>, path: string): void {
   if (!readOnly) return;
   const message = `Read-only: ${cleanLine(path)} was not read. A read-only session does not read files named on the command line.`;
-  throw new Fault('refused.readOnly', message, 'Pipe the file in if the command accepts that, or start without --read-only.');
+  throw new Fault('refused.readOnly', message, 'Pipe in the file if the command supports it, or run it without --read-only.');
 }
 
 /** Throws `usage.file` with this remedy if the file does not exist, and as `refuseTypedPath` does. */

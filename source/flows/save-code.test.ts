@@ -21,7 +21,7 @@ test('a QR code is saved readable only by its owner, also over a file that other
   await writeFile(here('code.svg'), 'precious', { mode: 0o644 });
   fixture.operator.answers = { path: [here('code.svg')] };
   const { message } = await fixture.run(flow(), undefined);
-  expect(fixture.operator.confirmations[0]?.consequences).toEqual(['Its current content is lost: 8 B.']);
+  expect(fixture.operator.confirmations[0]?.consequences).toEqual(['The current content (8 B) is lost.']);
   expect(message).toContain(`${here('code.svg')}, which only you can read (mode 0600)`);
   expect((await stat(here('code.svg'))).mode & 0o777).toBe(0o600);
   expect(codeInPicture(await readFile(here('code.svg'), 'utf8'))).toBe(secret);

@@ -38,10 +38,10 @@ export async function replacing(
   if (!facts) return {};
   const shown = cleanLine(file);
   if (facts.kind !== 'file') {
-    const [kind, remedy] = facts.kind === 'folder' ? ['a folder', 'Pass a file in it.'] : ['not a regular file', 'Choose another file.'];
+    const [kind, remedy] = facts.kind === 'folder' ? ['a folder', 'Pass a file.'] : ['not a regular file', 'Choose another file.'];
     throw new Fault('usage.path', `${shown} is ${kind}.`, remedy);
   }
-  return { right: 'destroy', title: `Replace ${shown}`, consequences: [`Its current content is lost: ${bytesText(facts.sizeBytes)}.`] };
+  return { right: 'destroy', title: `Replace ${shown}`, consequences: [`The current content (${bytesText(facts.sizeBytes)}) is lost.`] };
 }
 
 /** Only the owner can read the file. Replacing one is confirmed. Returns its path for the screen, or undefined in a dry run. */

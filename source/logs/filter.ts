@@ -59,7 +59,7 @@ export function parseLogFilter(typed: string): LogFilterAnswer {
   if (source === undefined) {
     const filter = filterOf(inverted, textMatcher(/^\\[!/]/.test(wanted) ? wanted.slice(1) : wanted));
     return wanted.startsWith('/')
-      ? { state: 'ready', filter, hint: 'This filters by text; add / at the end for a regular expression.' }
+      ? { state: 'ready', filter, hint: 'This filters by text. For a regular expression, add / at the end.' }
       : { state: 'ready', filter };
   }
   if (source === '') return { state: 'ready', filter: everything };
@@ -67,7 +67,7 @@ export function parseLogFilter(typed: string): LogFilterAnswer {
   if (library === 'missing') {
     return {
       state: 'problem',
-      problem: 'Regular expressions could not be loaded: restart Quarterdeck, or filter by text.',
+      problem: 'Support for regular expressions could not be loaded. Restart Quarterdeck, or filter by text.',
     };
   }
   const matcher = expressionMatcher(source, library);
@@ -157,9 +157,9 @@ const problems: Readonly<Record<string, (part: string, shown: string | undefined
   'missing closing ]': () => 'A ] is missing; type \\[ for a literal one.',
   'missing argument to repetition operator': (part) =>
     `${part.slice(0, 1)} has nothing to repeat; type \\${part.slice(0, 1)} for a literal one.`,
-  'invalid nested repetition operator': (_, shown) => `${shown ?? 'Something'} is a repetition of a repetition: omit one of the two.`,
+  'invalid nested repetition operator': (_, shown) => `${shown ?? 'A part'} is a repetition of a repetition: omit one of the two.`,
   'invalid repeat count': (_, shown) =>
-    `${shown ?? 'Something'} repeats too many times: the limit is 1000, with nested repetitions multiplied.`,
+    `${shown ?? 'A part'} repeats too many times: the limit is 1000, with nested repetitions multiplied.`,
   'trailing backslash at end of expression': () => 'The \\ at the end escapes nothing; type \\\\ for a literal one.',
   'invalid escape sequence': (_, shown) => `${shown ?? 'An escape'} is not a known escape: omit the \\, or type \\\\ for a literal one.`,
   'invalid character class range': (_, shown) =>

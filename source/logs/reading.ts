@@ -193,7 +193,7 @@ export class RingReading implements LogReading {
         edges[direction] = { state: 'loading', searched, timeMs };
         this.#listeners.notify();
         if (this.passes && this.entries().length >= maxReadingLines) {
-          const message = `${maxReadingLines} lines are already shown: narrow the filter.`;
+          const message = `The maximum of ${maxReadingLines} lines is already shown.`;
           throw new Fault('refused.tooMany', message, 'Narrow the filter.');
         }
         const { read, added, isDone } = await this.#lines.page(

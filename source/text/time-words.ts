@@ -1,7 +1,7 @@
 import parseDuration from 'parse-duration';
 import { cleanLine } from './clean.ts';
 
-export const timeWordsHint = '10m or 2h30m (before now), 14:02, 2026-11-20, 2026-11-20 14:02 (both with Z for UTC), @1763647200 or now';
+export const timeWordsHint = '10m or 2h30m (before now), 14:02, 2026-11-20, 2026-11-20 14:02 (add Z for UTC), @1763647200 or now';
 
 const duration = /^-?(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d|w|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?)[\s,]*)+(?:ago)?$/i;
 const unixTime = /^(@?)(\d{1,16})(?:\.(\d{1,9}))?$/;
@@ -20,7 +20,7 @@ export function parseTimeWords(typed: string, nowMs: number): { timeMs: number }
   if (/^\d{1,8}$/.test(written))
     return { problem: `"${written}" has no unit: use ${written}m for minutes or ${written}h for hours, or put @ before Unix seconds.` };
   const shown = cleanLine(written);
-  return { problem: `"${shown.length > 40 ? `${shown.slice(0, 40)}...` : shown}" is not a time: use ${timeWordsHint}.` };
+  return { problem: `"${shown.length > 40 ? `${shown.slice(0, 40)}...` : shown}" is not a valid time: use ${timeWordsHint}.` };
 }
 
 // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: each form of a time is tried in turn

@@ -130,10 +130,10 @@ export class SchemaIssues {
       case 'too_small':
         return one(
           `${name} is too ${issue.origin === 'string' ? 'short' : 'small'}.`,
-          `It must be at least ${issue.minimum}${unit(issue)}.`,
+          `It must ${bound('at least', issue.minimum, issue)}.`,
         );
       case 'too_big':
-        return one(`${name} is too ${issue.origin === 'string' ? 'long' : 'big'}.`, `It must be at most ${issue.maximum}${unit(issue)}.`);
+        return one(`${name} is too ${issue.origin === 'string' ? 'long' : 'large'}.`, `It must ${bound('at most', issue.maximum, issue)}.`);
       case 'invalid_union':
         if (value === undefined) return missing();
         return one(`${name} cannot be ${kindOf(value)}.`, 'Use one of the documented types.', { doubt: 'vague' });
@@ -162,8 +162,9 @@ function kindOf(value: unknown): string {
   return shownValue(value);
 }
 
-function unit({ origin }: { origin: string }): string {
-  return origin === 'string' ? ' characters long' : origin === 'array' ? ' entries long' : '';
+function bound(limit: string, count: number | bigint, { origin }: { origin: string }): string {
+  const unit = { string: ['character', 'characters'], array: ['entry', 'entries'] }[origin]?.[count === 1 ? 0 : 1];
+  return unit === undefined ? `be ${limit} ${count}` : `have ${limit} ${count} ${unit}`;
 }
 
 function formWords(issue: z.core.$ZodIssueInvalidStringFormat): string {

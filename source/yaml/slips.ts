@@ -66,7 +66,7 @@ function slipOfFile(text: string, errors: readonly ParserError[]): Slip | undefi
   if (tab) return slip(tab.offset, 'Tabs are not allowed as indentation.', 'Indent with spaces, here and below.');
   const [before = '', indent = ''] = /^(?:\s*#.*\n|[^\S\n]*\n)*( +)(?=[^\s#])/.exec(text) ?? [];
   if (indent !== '' && /^[^\s#]/m.test(text))
-    return slip(before.length, 'The first line is indented, but others are not.', 'Align it with the others.');
+    return slip(before.length, 'The first line is indented, but others are not.', 'Align the first line with the others.');
   const conflict = /^<{7} .*$/m.exec(text);
   if (conflict && /^>{7} /m.test(text)) {
     const remedy = 'Choose one version, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>.';
@@ -81,7 +81,7 @@ function slipOfFile(text: string, errors: readonly ParserError[]): Slip | undefi
 function slipAt(text: string, { code, message, offset, closing }: ParserError): Slip {
   if (closing !== undefined) {
     const what = { ']': 'A bracket', '}': 'A brace' }[closing];
-    const remedy = `Add ${closing} at the end of ${what === undefined ? 'the value' : 'its content'}.`;
+    const remedy = `Add ${closing} at the end of the ${what === undefined ? 'value' : 'content'}.`;
     return slip(offset, `${what ?? 'A quote'} opened here is not closed.`, remedy);
   }
   const line = lineAt(text, offset);
@@ -102,53 +102,52 @@ function slipOfKey(text: string, offset: number, line: Line): Slip {
   const above = nextLine(text, line, -1);
   // `key: |` and similar: a text of several lines follows.
   if (above && /[:-]\s+[|>][+-]?\d*\s*$/.test(above.text)) {
-    const message = 'The lines of a block text must be indented deeper than the key above them.';
+    const message = 'The lines of a multi-line text must be indented deeper than the key above them.';
     return slip(from, message, 'Indent this line and the rest of the text.');
   }
   if (/^\s*-(?:\s|$)/.test(line.text)) {
     const message = 'Unexpected list entry: keys are expected here.';
-    return slip(from, message, 'Remove the dash, or turn all of it into a list.');
+    return slip(from, message, 'Remove the dash, or turn all keys into list entries.');
   }
   if (!/:(?:\s|$)/.test(line.text)) {
     const [, key = 'KEY', rest] = /^\s*(?:- +)?([A-Za-z_][\w.-]*)(.*?)\s*$/.exec(line.text) ?? [];
     if (rest?.startsWith(':')) return slip(from, `Missing space after "${key}:".`, `Use ${key}: VALUE.`);
-    return slip(from, 'A colon is missing in this line.', `Use ${key}: value, or remove the line.`);
+    return slip(from, 'This line has no colon.', `Use ${key}: value, or remove the line.`);
   }
-  if (/:\s/.test(text.slice(offset, line.to)))
-    return slip(offset, 'This line has two keys with a colon.', 'Quote text that contains ": ".');
+  if (/:\s/.test(text.slice(offset, line.to))) return slip(offset, 'This line has more than one key.', 'Quote text that contains ": ".');
   const next = nextLine(text, line, 1);
   if (next === undefined || next.indent <= line.indent) {
     const remedy = 'Add a colon after the key, or check the quotes and the indentation around this line.';
-    return slip(offset, 'A key and its colon must be on one line.', remedy);
+    return slip(offset, 'A key and its colon must be on the same line.', remedy);
   }
   const message = 'This line is indented deeper than the one above, which already has a value.';
-  return slip(next.from + next.indent, message, 'Align it with the lines around it, or remove the value above.');
+  return slip(next.from + next.indent, message, 'Align this line with the lines around it, or remove the value above.');
 }
 
 /** Describes text that continues after the end of a value. */
 function slipBehind(text: string, offset: number, { from }: Line): Slip {
   const before = text.slice(from, offset).trimEnd();
   if (/["']$/.test(before)) {
-    const remedy = 'Use the other kind of quotes around all of it, or double the quotes inside.';
+    const remedy = 'Use the other kind of quotes around the whole text, or double the quotes inside.';
     return slip(offset, 'Text follows the closing quote.', remedy);
   }
   const sign = /(?:^|[:-] +)([*&!])\S*$/.exec(before)?.[1];
   if (sign !== undefined) return slip(from + before.lastIndexOf(sign), `Text cannot begin with ${sign}.`, 'Quote it.');
-  return slip(offset, 'Unexpected text after the value.', 'Quote all of it.');
+  return slip(offset, 'Unexpected text after the value.', 'Quote the whole text.');
 }
 
 /** Message, where the parser's is for programmers, and remedy. */
 const words: Readonly<Record<string, readonly [message: string, remedy: string]>> = {
-  BAD_INDENT: ['This line is not aligned with those above.', 'Align it with the lines around it.'],
+  BAD_INDENT: ['This line is not aligned with those above.', 'Align this line with the lines around it.'],
   BLOCK_IN_FLOW: [
     'A comma or a quote is missing: a second key begins inside the brackets.',
     'Add a comma between the two, or quote text that contains a colon.',
   ],
   BAD_DQ_ESCAPE: ['', 'Use single quotes, or double each backslash.'],
-  MISSING_CHAR: ['A key and its colon must be on one line.', 'Close the quote, bracket or brace, or add a colon after the key.'],
-  MULTIPLE_DOCS: ['This file has more than one document.', 'Keep one document per file: remove the line ---.'],
+  MISSING_CHAR: ['A key and its colon must be on the same line.', 'Close the quote, bracket or brace, or add a colon after the key.'],
+  MULTIPLE_DOCS: ['This file has more than one document.', 'Keep one document per file, and remove the --- line.'],
   BAD_ALIAS: ['', 'Define the anchor before it is used.'],
-  TAG_RESOLVE_FAILED: ['', 'Remove the tag, which is the word after the exclamation mark.'],
+  TAG_RESOLVE_FAILED: ['', 'Remove the tag (the word after the exclamation mark).'],
 };
 
 export function sentence(message: string): string {

@@ -195,7 +195,7 @@ describe('cost tools of a cluster', () => {
         name === 'allocation' ? { span: '7d', ...(id === 'cost-tool' && { dimension: 'namespace' }) } : {},
       );
       expect(answer).toMatchObject({ ok: false, status: 0 });
-      expect(answer.failure).toMatch(/^Unreachable\. .* while its port is forwarded\.$/);
+      expect(answer.failure).toMatch(/^Unreachable\. .* through a forwarded port\.$/);
     }
     expect(dialled).toEqual(names.map(() => ({ host: '127.0.0.1', port: number })));
   });

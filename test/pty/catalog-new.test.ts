@@ -31,7 +31,7 @@ async function start(...words: string[]): Promise<Terminal> {
 
 test('an entry of one’s own is begun by answering, is sound, and is in the list; a broken one beside it is named', async () => {
   const asking = await start('catalog', 'new');
-  await asking.sees('ID of the entry', 60_000);
+  await asking.sees('Entry ID', 60_000);
   asking.type('Bread Book');
   asking.press('enter');
   await asking.sees('use lower case letters');

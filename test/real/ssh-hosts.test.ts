@@ -267,8 +267,8 @@ describeSshd('a host key that has changed', () => {
     onTestFinished(async () => await terminal.close());
     await terminal.sees('has changed', seenMs);
     terminal.type(':');
-    terminal.type('trust the new key');
-    await terminal.sees('Trust the new key of a host', seenMs);
+    terminal.type('trust a new host key');
+    await terminal.sees('Trust a new host key', seenMs);
     terminal.press('enter');
     await terminal.sees(/Which host|Type nas/, seenMs);
     if (/Which host/.test(terminal.text())) terminal.press('enter');
@@ -351,7 +351,7 @@ describeSshd('a console that runs', () => {
     terminal.press('enter');
     await terminal.sees('Name', seenMs);
     terminal.press('enter');
-    await terminal.sees('Added vps. It appears in the console', seenMs);
+    await terminal.sees('Added vps. The host appears in the console', seenMs);
     terminal.press('enter', 'H');
     await terminal.sees(/vps +ssh \d+ ms/, seenMs);
     expect(logins() - before).toBe(1);

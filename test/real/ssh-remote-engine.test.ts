@@ -122,7 +122,7 @@ describeReal('docker', 'a far side that is not like others', (engine) => {
         expect(code, `${words.join(' ')}: ${text}`).toBe(0);
         return text;
       };
-      expect(await works('hosts', 'check', 'box')).toContain('box has no problems.');
+      expect(await works('hosts', 'check', 'box')).toContain('No problems on box.');
       await works('deploy', id, '--yes');
       expect(await pageAt(port)).toBe('good morning');
       expect(await works('status')).toContain(id);

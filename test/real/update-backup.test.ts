@@ -103,7 +103,7 @@ describeWithRegistry('an update takes a backup first', (registry) => {
     const [stamp = ''] = await taken();
     expect(stamp).not.toBe('');
     expect(failed.stdout).toContain('the new format is unreadable');
-    expect(plain(failed.stderr)).toContain(`${id} was backed up first: ${stamp}`);
+    expect(plain(failed.stderr)).toContain(`Backup of ${id} before the update: ${stamp}`);
     expect(plain(failed.stderr)).toContain(`quarterdeck restore ${id} --snapshot ${stamp}`);
     expect(await releases()).toContain('broken');
     const refused = await yes('rollback', id);

@@ -29,13 +29,13 @@ export interface PolicySurroundings {
 }
 
 /** Template of a new policy. Its comments contain what an operator has to know. */
-export const policyTemplate = `// Who reaches what. Without acls and grants everybody reaches everything; as soon as there is one rule, what no rule accepts is denied.
-// Users are written with an @ behind the name. Comments and commas at the end of a list are welcome.
+export const policyTemplate = `// Without acls and grants, every node can reach every other node. Once a rule exists, traffic that no rule accepts is denied.
+// User names end with @. Comments and trailing commas are allowed.
 {
   "groups": {
     // "group:family": ["ann@", "ben@"],
   },
-  // Who may give a tag to a node. What belongs to no person (a server) is tagged.
+  // Users who can assign a tag to a node. Use tags for nodes that belong to no person, such as servers.
   "tagOwners": {
     // "tag:server": ["group:family"],
   },
@@ -99,7 +99,7 @@ function checkShape(policy: PolicyText, { minor, users }: PolicySurroundings): v
   for (const { name, key } of membersOf(root)) {
     if (!topLevel.includes(name)) policy.wrong(key, `Unknown section "${name}". Use one of: ${topLevel.join(', ')}.`);
     else if (minor < 29 && since29.includes(name)) policy.wrong(key, `"${name}" requires Headscale 0.29 or later.`);
-    if (seen.has(name)) policy.wrong(key, `"${name}" is defined twice: only one of them applies.`);
+    if (seen.has(name)) policy.wrong(key, `"${name}" is defined more than once; only one definition applies.`);
     seen.add(name);
   }
   const names = namesOf(policy, { minor, users });
@@ -124,12 +124,12 @@ function namesOf(policy: PolicyText, { minor, users }: PolicySurroundings): Poli
     usersMustBeThere: minor >= 29,
   };
   for (const { name, key, value } of membersOf(objectIn(policy, 'groups'))) {
-    if (!name.startsWith('group:')) policy.wrong(key, `"${name}": the name of a group must begin with "group:".`);
+    if (!name.startsWith('group:')) policy.wrong(key, `Group names must begin with "group:", not "${name}".`);
     if (value.type !== 'array') policy.wrong(value, `"${name}" must be a list of users in [ ].`);
     const members = partsOf(value).flatMap((node) => textIn(policy, node) ?? []);
     for (const node of partsOf(value)) {
       const member = textOf(node);
-      if (member?.startsWith('group:')) policy.wrong(node, `"${member}": a group can only contain users, not other groups.`);
+      if (member?.startsWith('group:')) policy.wrong(node, `Groups can contain only users, not other groups such as "${member}".`);
       else if (member !== undefined) checkUser(policy, node, member, names);
     }
     groups.set(name, members);
@@ -140,7 +140,7 @@ function namesOf(policy: PolicyText, { minor, users }: PolicySurroundings): Poli
 function hostsOf(policy: PolicyText): readonly string[] {
   return membersOf(objectIn(policy, 'hosts')).map(({ name, value }) => {
     const address = textOf(value);
-    if (address === undefined || !isAddress(address)) policy.wrong(value, `"${name}" requires an address, or a range such as 10.0.0.0/24.`);
+    if (address === undefined || !isAddress(address)) policy.wrong(value, `"${name}" must be an address, or a range such as 10.0.0.0/24.`);
     return name;
   });
 }
@@ -148,7 +148,7 @@ function hostsOf(policy: PolicyText): readonly string[] {
 function checkTagOwners(policy: PolicyText, names: PolicyNames): void {
   for (const { name, key, value } of membersOf(objectIn(policy, 'tagOwners'))) {
     if (!/^tag:[a-z]\S*$/.test(name) || name !== name.toLowerCase())
-      policy.wrong(key, `"${name}": a tag must begin with "tag:" and a lower-case letter.`);
+      policy.wrong(key, `Tags must be lower case and begin with "tag:" and a letter, not "${name}".`);
     if (value.type !== 'array') policy.wrong(value, `The owners of "${name}" must be a list in [ ].`);
     for (const node of partsOf(value)) {
       const owner = textIn(policy, node);
@@ -157,7 +157,7 @@ function checkTagOwners(policy: PolicyText, names: PolicyNames): void {
   }
 }
 
-const everybody = 'Without acls or grants every node can reach every other. Once a rule exists, traffic that no rule accepts is denied.';
+const everybody = 'Without acls or grants, every node can reach every other. Once a rule exists, traffic that no rule accepts is denied.';
 
 function tellImplicitDeny(policy: PolicyText, names: PolicyNames, { sources, destinations }: Reach, users: readonly PolicyUser[]): void {
   const lists = ['acls', 'grants'].flatMap((name) => memberOf(policy.root, name) ?? []);
@@ -166,15 +166,15 @@ function tellImplicitDeny(policy: PolicyText, names: PolicyNames, { sources, des
     return;
   }
   if (lists.every((list) => partsOf(list).length === 0)) {
-    policy.warn(lists[0], 'The list of rules is empty: no node can reach any other.');
+    policy.warn(lists[0], 'The list of rules is empty, so no node can reach any other.');
     return;
   }
   const isOpen = ['*', 'autogroup:danger-all', 'autogroup:member'].some((name) => sources.has(name));
   const named = new Set([...sources].flatMap((name) => names.groups.get(name) ?? [name]));
   const left = users.filter(({ name, email }) => !['', '@'].some((end) => named.has(name + end)) && !(email !== '' && named.has(email)));
   if (!isOpen && left.length > 0)
-    policy.warn(lists[0], `No rule has ${left.map(({ name }) => name).join(' or ')} as a source: their nodes cannot reach anything.`);
+    policy.warn(lists[0], `No rule has ${left.map(({ name }) => name).join(' or ')} as a source, so their nodes cannot reach any other.`);
   if (destinations.has('*') || destinations.has('autogroup:tagged')) return;
   for (const { name, key } of membersOf(memberOf(policy.root, 'tagOwners')))
-    if (!destinations.has(name)) policy.warn(key, `No rule has ${name} as a destination: nodes with this tag cannot be reached.`);
+    if (!destinations.has(name)) policy.warn(key, `No rule has ${name} as a destination, so nodes with this tag cannot be reached.`);
 }

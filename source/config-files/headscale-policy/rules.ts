@@ -64,7 +64,7 @@ function checkAction(policy: PolicyText, rule: Node, allowed: readonly string[])
   const node = memberOf(rule, 'action');
   const action = textOf(node);
   if (action === undefined || !allowed.includes(action))
-    policy.wrong(node ?? rule, `"action" must be ${allowed.map((one) => `"${one}"`).join(' or ')}: everything else is denied.`);
+    policy.wrong(node ?? rule, `"action" must be ${allowed.map((one) => `"${one}"`).join(' or ')}; everything else is denied.`);
   return action;
 }
 
@@ -105,7 +105,7 @@ export function checkGrants(policy: PolicyText, names: PolicyNames, reach: Reach
     for (const node of listIn(policy, rule, 'via', { needed: false })) {
       const tag = textIn(policy, node);
       if (tag === undefined) continue;
-      if (!tag.startsWith('tag:')) policy.wrong(node, `"${tag}": "via" accepts only tags.`);
+      if (!tag.startsWith('tag:')) policy.wrong(node, `"via" accepts only tags, not "${tag}".`);
       else checkName(policy, node, tag, 'source', names);
     }
     const ports = listIn(policy, rule, 'ip', { needed: false });
@@ -139,7 +139,7 @@ export function checkAutoApprovers(policy: PolicyText, names: PolicyNames): void
     else if (name !== 'routes') policy.wrong(key, `Unknown key "${name}" in autoApprovers. Use routes or exitNode.`);
   }
   for (const { name, key, value } of membersOf(memberOf(node, 'routes'))) {
-    if (!isAddress(name) || !name.includes('/')) policy.wrong(key, `"${name}" is not an address range such as 192.168.1.0/24.`);
+    if (!isAddress(name) || !name.includes('/')) policy.wrong(key, `Routes must be address ranges such as 192.168.1.0/24, not "${name}".`);
     checkNames(policy, partsOf(value), 'owner', names);
   }
 }
@@ -173,11 +173,11 @@ export function isAddress(text: string): boolean {
 /** Checks a user as it is written: `ann@`, `ann@example.com`. */
 export function checkUser(policy: PolicyText, node: Node, name: string, { users, usersHaveAt, usersMustBeThere }: PolicyNames): void {
   if (usersHaveAt && !name.includes('@')) {
-    policy.wrong(node, `"${name}": a user name must end with @: "${name}@".`);
+    policy.wrong(node, `User names must end with @: use "${name}@".`);
     return;
   }
   if (!users || users.has(name) || users.has(name.replace(/@$/, ''))) return;
-  const message = `"${name}" is not a user of this control server.`;
+  const message = `The control server has no user "${name}".`;
   if (usersMustBeThere) policy.wrong(node, message);
   else policy.warn(node, message);
 }
@@ -187,7 +187,7 @@ export function checkUser(policy: PolicyText, node: Node, name: string, { users,
 export function checkName(policy: PolicyText, node: Node, name: string, side: Side, names: PolicyNames): void {
   if (name === '*') {
     if (side === 'ssh destination')
-      policy.wrong(node, '"*" cannot be a destination of ssh: use tags, users, autogroup:member or autogroup:tagged.');
+      policy.wrong(node, '"*" cannot be an SSH destination: use tags, users, autogroup:member or autogroup:tagged.');
     else if (side === 'owner') policy.wrong(node, '"*" cannot own a tag: use users, groups or tags.');
     return;
   }
@@ -200,13 +200,12 @@ export function checkName(policy: PolicyText, node: Node, name: string, side: Si
   else if (side === 'owner')
     policy.wrong(
       node,
-      names.usersHaveAt ? `"${name}" cannot own a tag: use a user ("${name}@"), a group or a tag.` : `"${name}" cannot own a tag.`,
+      names.usersHaveAt ? `"${name}" cannot own a tag. Use a user ("${name}@"), a group or a tag.` : `"${name}" cannot own a tag.`,
     );
   else if (isAddress(name) || names.hosts.has(name)) {
-    const kind = isAddress(name) ? 'an address' : 'a name from hosts';
-    if (side === 'ssh destination')
-      policy.wrong(node, `"${name}": a destination of ssh must be a user, a tag or an autogroup, not ${kind}.`);
-  } else if (names.usersHaveAt) policy.wrong(node, `"${name}" is not defined under hosts; a user name must end with @: "${name}@".`);
+    const kind = isAddress(name) ? 'addresses' : 'names from hosts';
+    if (side === 'ssh destination') policy.wrong(node, `SSH destinations must be users, tags or autogroups, not ${kind}: "${name}".`);
+  } else if (names.usersHaveAt) policy.wrong(node, `"${name}" is not defined under hosts. User names must end with @: "${name}@".`);
   else checkUser(policy, node, name, names);
 }
 
@@ -229,7 +228,7 @@ function portsProblem(ports: string): string | undefined {
     const first = Number(found?.[1]);
     const last = Number(found?.[2] ?? found?.[1]);
     if (!found || first < 1 || last > 65_535 || last < first)
-      return `"${range}" is not a list of ports: use * or numbers from 1 to 65535, such as 80,443 or 8000-8999.`;
+      return `Ports must be * or numbers from 1 to 65535, such as 80,443 or 8000-8999, not "${range}".`;
   }
   return undefined;
 }

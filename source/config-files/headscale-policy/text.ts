@@ -23,7 +23,7 @@ export class PolicyText {
     const [first] = errors;
     const lineStart = first === undefined ? -1 : text.lastIndexOf('\n', first.offset - 1) + 1;
     // Otherwise each word of such a line would be reported separately.
-    if (first && /^[ \t]*#/.test(text.slice(lineStart))) this.report('error', first.offset, 'A comment cannot begin with # here: use //.');
+    if (first && /^[ \t]*#/.test(text.slice(lineStart))) this.report('error', first.offset, 'Comments must begin with //, not #.');
     else
       for (const error of errors) {
         const code = printParseErrorCode(error.error);

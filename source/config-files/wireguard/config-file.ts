@@ -76,7 +76,7 @@ export function readConfig(text: string): { sections: readonly ConfigSection[]; 
     const value = written.slice(equals + 1).trim();
     const from = written.length - written.slice(equals + 1).trimStart().length + 1;
     if (!lists.has(known) && section.entries.some((one) => one.name === known))
-      wrong(`${known} is set twice in its section.`, 'Keep one of them: the last one applies.', field);
+      wrong(`${known} is set twice in this section.`, 'Keep one of the two; otherwise the last one applies.', field);
     // In a command, "#" may be part of it, and wg-quick cuts it off all the same.
     section.entries.push({ name: known, value, line, column: value === '' ? equals + 2 : from });
   }
@@ -85,7 +85,7 @@ export function readConfig(text: string): { sections: readonly ConfigSection[]; 
 
 function unknownRemedy(name: string, kind: ConfigSection['kind'], names: readonly string[]): string {
   const other = (kind === 'Interface' ? peerNames : interfaceNames).find((one) => one.toLowerCase() === name.toLowerCase());
-  if (other) return `Move it to [${kind === 'Interface' ? 'Peer' : 'Interface'}].`;
+  if (other) return `Move the field to [${kind === 'Interface' ? 'Peer' : 'Interface'}].`;
   const near = nearestName(name, new Set(names));
   return near === undefined ? `Use one of: ${names.join(', ')}.` : `Did you mean "${near}"?`;
 }

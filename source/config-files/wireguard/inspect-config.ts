@@ -43,7 +43,7 @@ function checkInterface(own: ConfigSection, isFull: boolean, found: Findings): v
   const begin = { line: own.line, column: 1 };
   const [privateKey] = valuesOf(own, 'PrivateKey');
   const keyWrong = privateKey ? keyProblem(privateKey.value) : undefined;
-  if (!privateKey) found.error(begin, 'PrivateKey', 'The private key is missing.', 'Add it, or set it with wg in PostUp.');
+  if (!privateKey) found.error(begin, 'PrivateKey', 'The private key is missing.', 'Add PrivateKey, or set the key with wg in PostUp.');
   else if (keyWrong !== undefined) found.error(privateKey, 'PrivateKey', `Invalid private key. ${keyWrong}`, 'Copy the whole key again.');
 
   const addresses = partsOf(valuesOf(own, 'Address'));
@@ -62,7 +62,7 @@ function checkInterface(own: ConfigSection, isFull: boolean, found: Findings): v
   const remedy = 'Remove the line, unless another program adds the routes.';
   for (const table of valuesOf(own, 'Table'))
     if (isFull && /^off$/i.test(table.value))
-      found.warning(table, 'Table', 'No routes are added: no traffic goes through the tunnel by default.', remedy);
+      found.warning(table, 'Table', 'No routes are added, so no traffic goes through the tunnel by default.', remedy);
 }
 
 function checkNames(own: ConfigSection, isFull: boolean, begin: TextPosition, found: Findings): void {
@@ -75,7 +75,7 @@ function checkNames(own: ConfigSection, isFull: boolean, begin: TextPosition, fo
   const useless = 'Search domains have no effect without the address of a DNS server.';
   if (dns[0]) found.error(dns[0], 'DNS', useless, 'Put the address of a DNS server first.');
   const isResolved = valuesOf(own, 'PostUp').some(({ value }) => /resolvectl|resolvconf|systemd-resolve/.test(value));
-  const outside = 'All traffic goes through the tunnel, but DNS queries do not.';
+  const outside = 'All traffic goes through the tunnel, but without DNS, names may be resolved outside of it.';
   if (isFull && !isResolved) found.warning(begin, 'DNS', outside, 'Add DNS with a server that is reachable through the tunnel.');
 }
 
@@ -85,7 +85,7 @@ function checkMtu(own: ConfigSection, addresses: readonly ConfigEntry[], begin: 
   const clamps = valuesOf(own, 'PostUp').some(({ value }) => /TCPMSS|maxseg|clamp-mss/i.test(value));
   const usual = `MTU = ${tunnelMtu}`;
   if (!mtu) {
-    const message = 'MTU is missing: large packets get lost where the path has a smaller MTU.';
+    const message = 'MTU is not set: large packets can be lost on a path with a smaller MTU.';
     if (!clamps) found.warning(begin, 'MTU', message, `Add ${usual}.`, 'R77');
     return;
   }
@@ -93,7 +93,7 @@ function checkMtu(own: ConfigSection, addresses: readonly ConfigEntry[], begin: 
   if (!/^\d{1,5}$/.test(mtu.value) || value < 576 || value > 65_535)
     found.error(mtu, 'MTU', `"${short(mtu.value)}" is not a valid MTU.`, `Set ${usual}.`, 'R77');
   else if (value > tunnelMtu && !clamps) {
-    const message = `An MTU of ${value} is too large for the overhead of the tunnel (60 bytes, 80 over IPv6): large packets are fragmented or lost.`;
+    const message = `An MTU of ${value} leaves too little space for the tunnel overhead (60 bytes, or 80 over IPv6), so large packets are fragmented or lost.`;
     found.warning(mtu, 'MTU', message, `Set ${usual}, or clamp the MSS.`, 'R77');
   } else if (value < leastMtuIpv6 && addresses.some(({ value: address }) => address.includes(':'))) {
     const message = `The tunnel has an IPv6 address, which requires an MTU of at least ${leastMtuIpv6}.`;
@@ -107,9 +107,9 @@ function checkCommands(own: ConfigSection, isFull: boolean, found: Findings): vo
   for (const entry of own.entries)
     if (isCommand(entry.name) && entry.value === '') found.error(entry, entry.name, 'The command is empty.', 'Remove the line.');
   const [[up], [down]] = [ups, downs];
-  if (up && !down) found.error(up, 'PostUp', 'The changes of PostUp are never undone.', 'Add a PreDown that undoes them.');
+  if (up && !down) found.error(up, 'PostUp', 'The changes made by PostUp are never undone.', 'Add a PreDown that undoes the changes.');
   if (down && !up && valuesOf(own, 'PreUp').length === 0)
-    found.error(down, down.name, `${down.name} has no matching PostUp.`, 'Remove it, or add the matching PostUp.');
+    found.error(down, down.name, `${down.name} has no matching PostUp.`, `Remove ${down.name}, or add the matching PostUp.`);
   const killSwitch = findKillSwitch(ups);
   if (killSwitch) checkKillSwitch(killSwitch, downs, isFull, found);
 }
@@ -124,7 +124,7 @@ function factsOf(own: ConfigSection, peers: readonly ConfigSection[], isFull: bo
   const commands = own.entries.filter(({ name }) => isCommand(name));
   const dns = list('DNS');
   const [programs, them] = commands.length === 1 ? ['a command', 'it'] : [`${commands.length} commands`, 'them'];
-  const warning = `The file runs ${programs} as root: check ${them} if you did not write it.`;
+  const warning = `The file runs ${programs} as root. If you did not write the file, check ${them}.`;
   return [
     `Tunnel address: ${list('Address').join(', ') || 'none'}.`,
     isFull ? 'All traffic goes through the tunnel.' : `Traffic through the tunnel: ${networks.join(', ') || 'none'}.`,

@@ -17,7 +17,7 @@ export function checkPeers(peers: readonly ConfigSection[], own: string | undefi
     }
     for (const keepalive of valuesOf(peer, 'PersistentKeepalive'))
       if (!/^(?:off|\d{1,5})$/i.test(keepalive.value) || Number(keepalive.value) > 65_535)
-        found.error(keepalive, 'PersistentKeepalive', 'Must be 0 to 65535 seconds, or off.', 'For example: PersistentKeepalive = 25');
+        found.error(keepalive, 'PersistentKeepalive', 'Use 0 to 65535 seconds, or off.', 'For example: PersistentKeepalive = 25');
   }
 }
 
@@ -27,13 +27,13 @@ function checkKeys(peer: ConfigSection, own: string | undefined, seen: Map<strin
   const wrong = publicKey && keyProblem(publicKey.value);
   if (!publicKey) {
     const message = 'The public key of the peer is missing.';
-    found.error({ line: peer.line, column: 1 }, 'PublicKey', message, 'Get it from the operator of the peer; it is not secret.');
+    found.error({ line: peer.line, column: 1 }, 'PublicKey', message, 'Get the key from the operator of the peer; it is not secret.');
   } else if (wrong !== undefined) found.error(publicKey, 'PublicKey', `The public key is invalid. ${wrong}`, again);
   else if (publicKey.value === own)
     found.error(publicKey, 'PublicKey', 'This is the public key of this machine.', 'Use the public key of the peer.');
   else {
     const before = seen.get(publicKey.value);
-    if (before !== undefined) found.error(publicKey, 'PublicKey', `The [Peer] of line ${before} has the same key.`, 'Merge the two.');
+    if (before !== undefined) found.error(publicKey, 'PublicKey', `The [Peer] on line ${before} has the same key.`, 'Merge both sections.');
     seen.set(publicKey.value, peer.line);
   }
   for (const shared of valuesOf(peer, 'PresharedKey')) {
@@ -49,20 +49,20 @@ function checkNetworks(peer: ConfigSection, seen: Map<string, number>, found: Fi
   for (const part of parts) {
     if (!isNetwork(part.value)) {
       const message = `"${part.value.slice(0, 45)}" is not a network.`;
-      found.error(part, name, message, 'Separate networks by commas: 10.8.0.0/24, fd00::/64', 'R24');
+      found.error(part, name, message, 'Separate networks with commas: 10.8.0.0/24, fd00::/64', 'R24');
       continue;
     }
     const network = networkOf(part.value);
     if (part.value.includes('/') && network !== part.value.toLowerCase() && !part.value.includes(':'))
       found.warning(part, name, `This is read as ${network}.`, 'Use this form to avoid ambiguity.');
     const before = seen.get(network);
-    const twice = `The [Peer] of line ${before} also has ${network}: only the last one gets it.`;
+    const twice = `The [Peer] on line ${before} also has ${network}, and only the last peer receives its traffic.`;
     if (before !== undefined) found.error(part, name, twice, 'Assign each network to one peer.');
     seen.set(network, peer.line);
   }
   const values = parts.map(({ value }) => value);
   if (parts[0] && values.includes('0.0.0.0/0') && !values.includes('::/0'))
-    found.warning(parts[0], name, 'IPv6 traffic bypasses the tunnel: only IPv4 is sent through it.', 'Add ::/0.');
+    found.warning(parts[0], name, 'IPv6 traffic bypasses the tunnel, because only IPv4 is sent through it.', 'Add ::/0.');
 }
 
 function networkOf(text: string): string {
@@ -79,7 +79,7 @@ export function endpointProblem(text: string): string | undefined {
   const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text.trim()) ?? [];
   if (port === undefined)
     return (text.match(/:/g)?.length ?? 0) > 1
-      ? 'An IPv6 address requires brackets, followed by a port.'
+      ? 'An IPv6 address must be in brackets and followed by a port.'
       : 'The endpoint must be a name or address followed by a port.';
   if (Number(port) < 1 || Number(port) > 65_535) return 'The port must be a number from 1 to 65535.';
   if (bracketed !== undefined) return bracketed.includes(':') && isAddress(bracketed) ? undefined : 'Brackets are only for IPv6 addresses.';

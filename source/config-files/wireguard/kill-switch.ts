@@ -35,14 +35,14 @@ export function checkKillSwitch(
   const left = added.filter(([, program, what]) => !removed.includes(squeezed(`${program} -D ${what?.replace(/^(\w+) \d+ /, '$1 ')}`)));
   if (downs.length > 0 && left.length > 0) {
     const families = [...new Set(left.map(([, program]) => (program === 'ip6tables' ? 'IPv6' : 'IPv4')))].join(' and ');
-    const message = `The kill switch rules for ${families} are never removed: without the tunnel this machine would be cut off.`;
+    const message = `The kill switch rules for ${families} are never removed, so this machine would have no network without the tunnel.`;
     found.error(up, 'PostUp', message, 'Repeat the exact rule in PreDown, with -D instead of -I or -A.');
   }
   if (!isFullTunnel && /fwmark/.test(up.value)) {
     const message =
-      'The kill switch matches the mark of the tunnel, which wg-quick sets only if all traffic goes through it (AllowedIPs 0.0.0.0/0).';
+      'The kill switch matches the firewall mark of the tunnel, which wg-quick sets only if all traffic goes through the tunnel (AllowedIPs 0.0.0.0/0).';
     found.error(up, 'PostUp', message, 'Route all traffic through the tunnel, or remove the kill switch.', 'R24');
   }
-  const message = 'The kill switch blocks only IPv4: IPv6 bypasses the tunnel.';
+  const message = 'The kill switch blocks only IPv4, so IPv6 traffic can bypass the tunnel.';
   if (ipv4 && !ipv6) found.warning(up, 'PostUp', message, 'Add the same rule for ip6tables.');
 }

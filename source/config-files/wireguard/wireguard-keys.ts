@@ -31,6 +31,6 @@ export function keyProblem(text: string): string | undefined {
   if (!/^[A-Za-z0-9+/]*=*$/.test(key)) return 'It contains characters that are not base64.';
   if (key.length !== 44) return `It must have 44 characters, not ${key.length}.`;
   // The last character before "=" carries four bits: WireGuard refuses keys with any other.
-  if (!/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(key)) return 'It is not the base64 of 32 bytes.';
+  if (!/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(key)) return 'It is not 32 bytes in base64.';
   return /^A{43}=$/.test(key) ? 'It consists of zeros only.' : undefined;
 }

@@ -28,13 +28,13 @@ export function noteBackup(ready: ReadyPlan, input: FlowInput): ReadyPlan {
   const note = (text: string): ReadyPlan => ({ ...ready, plan: { ...plan, notes: [...plan.notes, text] } });
   const back = unsafe ? 'Once the new image has run, rolling back requires restoring a backup' : 'Rolling back afterwards is safe';
   if (worthSaving(context, [ready]).length === 0) return note(`${back}.`);
-  if (!isBackupRequested(input)) return note(`${back}. No backup is created first (--no-backup).`);
+  if (!isBackupRequested(input)) return note(`${back}. No backup will be created first (--no-backup).`);
   const location = backupLocation(input, context);
   if (location !== undefined) {
-    const where = location.startsWith('restic:') ? 'its restic repository' : cleanLine(location);
-    return note(`${back}. It is backed up first, to ${where}.`);
+    const where = location.startsWith('restic:') ? 'the restic repository' : cleanLine(location);
+    return note(`${back}. The data is backed up first, to ${where}.`);
   }
-  const message = `${plan.component} is not backed up first: no backup target is configured.`;
+  const message = `${plan.component} is not backed up first, because no backup target is configured.`;
   const advice = `Pass --to /srv/backups, or add "backups: {${input.engineName}: /srv/backups}" to config.yaml to back up before every update.`;
   return { ...note(`${back}.`), findings: [...findings, warning('no-backup-place', message, advice)] };
 }
@@ -56,7 +56,7 @@ export async function backUpFirst(scope: EngineScope, input: FlowInput, ready: r
       throw new Fault(
         thrown.code,
         `Nothing was updated, because the backup failed: ${thrown.message}`,
-        `${thrown.remedy} Or update without a backup: --no-backup.`,
+        `${thrown.remedy} To update without a backup, add --no-backup.`,
         { cause: thrown },
       );
     }
@@ -83,7 +83,7 @@ export async function offerSnapshots(
   const remedy = snapshotRemedy({ backups: Object.fromEntries(migrated.flatMap(({ id }) => (backups[id] ? [[id, backups[id]]] : []))) });
   if (remedy === undefined) throw thrown;
   const reported = migrated.map(
-    ({ id, reasons }) => `${id} was backed up first: ${backups[id]?.stamp}, in ${backups[id]?.where}. ${reasons.join(' ')}`,
+    ({ id, reasons }) => `Backup of ${id} before the update: ${backups[id]?.stamp}, in ${backups[id]?.where}. ${reasons.join(' ')}`,
   );
   const failed = new Fault(thrown.code, `${thrown.message.replace(/[^.!?]$/, '$&.')} ${reported.join(' ')}`, remedy, { cause: thrown });
   if (!session.attended) throw failed;
@@ -92,11 +92,11 @@ export async function offerSnapshots(
     id: 'snapshot',
     label: 'How to continue',
     choices: [
-      { value: 'leave', label: 'Leave as is', detail: 'to inspect and repair it' },
+      { value: 'leave', label: 'Leave as is', detail: 'you can inspect and repair the component' },
       {
         value: 'restore',
         label: 'Restore the backup',
-        detail: 'data, image and files as they were before; later changes are lost',
+        detail: 'data, image and files as before the update; later changes are lost',
       },
     ],
   });

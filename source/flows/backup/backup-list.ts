@@ -21,7 +21,7 @@ export const backupList: Procedure = async (session, input, context) => {
   const backups = await store.list(session.signal, input.words[0]);
   const interrupted = await store.interrupted(session.signal);
   for (const { component, stamp } of interrupted)
-    session.show({ kind: 'text', text: `Running or interrupted: ${stamp} of ${component}. The next backup clears it.` });
+    session.show({ kind: 'text', text: `Backup ${stamp} of ${component} is not complete: still running, or interrupted.` });
   const now = Date.now();
   const data = {
     backups: backups.map(({ component, stamp, sizeBytes, manifest, unauthenticated, where }) => ({
@@ -79,7 +79,7 @@ export const backupVerify: Procedure = async (session, input, context) => {
   const unauthenticated = backups.filter((backup) => backup.manifest && backup.unauthenticated !== undefined);
   for (const backup of unauthenticated) session.show({ kind: 'text', text: unauthenticatedText(backup) ?? '' });
   for (const backup of backups) {
-    session.progress({ id: 'verify', label: `Reading ${backup.stamp} of ${component}` });
+    session.progress({ id: 'verify', label: `Reading backup ${backup.stamp} of ${component}` });
     try {
       await verifyBackup(store, backup, session.signal);
     } catch (thrown) {
@@ -110,11 +110,11 @@ export const backupVerify: Procedure = async (session, input, context) => {
     const matches = backups.length === 1 ? 'matches its' : 'match their';
     return { message: `${count} ${matches} checksums, but ${which} cannot be authenticated.`, data, exitCode: cannotTellExitCode };
   }
-  if (damaged.length === 0) return { message: `${count} verified: intact.`, data };
+  if (damaged.length === 0) return { message: `Verified ${count}: no damage found.`, data };
   throw new Fault(
     'failed.damaged',
     `${countText(damaged.length, 'backup')} of ${component} ${damaged.length === 1 ? 'is' : 'are'} damaged: ${damaged.join(', ')}.`,
-    `Create a new one: quarterdeck backup ${component}`,
+    `Create a new backup: quarterdeck backup ${component}`,
   );
 };
 
@@ -126,7 +126,7 @@ async function omittedBy(scope: EngineScope, component: ComponentView | undefine
 
 async function choose(session: Session, store: BackupStore): Promise<string> {
   const backups = Map.groupBy(await store.list(session.signal), ({ component }) => component);
-  if (backups.size === 0) throw new Fault('usage.backup', `No backups in ${store.where}.`, 'Create one: quarterdeck backup all');
+  if (backups.size === 0) throw new Fault('usage.backup', `No backups in ${store.where}.`, 'Create backups: quarterdeck backup all');
   return session.ask.choice({
     id: 'component',
     label: 'Component to verify',
@@ -141,7 +141,7 @@ async function choose(session: Session, store: BackupStore): Promise<string> {
 export function noBackup(component: string, where: string, stamp?: string): Fault {
   return new Fault(
     'usage.backup',
-    stamp === undefined ? `No backup of ${component} in ${where}.` : `${where} has no backup ${cleanLine(stamp)} of ${component}.`,
+    stamp === undefined ? `No backup of ${component} in ${where}.` : `No backup ${cleanLine(stamp)} of ${component} in ${where}.`,
     `List the backups: quarterdeck backup list ${component}`,
   );
 }

@@ -20,7 +20,7 @@ export const backupSchedule: Procedure = async (session, input, context) => {
   const { host } = scope;
   if (host.kind !== 'local') {
     const remedy = `Use a cron entry on this machine instead: quarterdeck backup all --host ${input.engineName} --to FOLDER --yes`;
-    throw new Fault('refused.schedule', `A timer runs Quarterdeck on its own host, but ${input.engineName} is a remote host.`, remedy);
+    throw new Fault('refused.schedule', `A timer can back up only this machine, but ${input.engineName} is a remote host.`, remedy);
   }
   const schedule = await scheduleOf(scope, input);
   const unit = await scheduleUnit(host, input.engineName, session.signal);
@@ -37,7 +37,7 @@ export const backupSchedule: Procedure = async (session, input, context) => {
     run: (grant) => writeSchedule(grant, host, unit, schedule),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was written.' };
-  const lingers = unit.scope.length > 0 ? ` The timer runs only while you are logged in; "loginctl enable-linger" lifts this.` : '';
+  const lingers = unit.scope.length > 0 ? ` The timer runs only while you are logged in, unless you run "loginctl enable-linger".` : '';
   return {
     message: `${input.engineName} is backed up every day at ${schedule.at}.${lingers} To stop: quarterdeck backup unschedule`,
     data: { unit: unit.name },
@@ -61,7 +61,7 @@ async function scheduleOf(scope: EngineScope, input: FlowInput): Promise<Schedul
   const { context, engineName } = scope;
   const at = optionOf(input, 'at') ?? '03:15';
   if (!/^(?:[01]\d|2[0-3]):[0-5]\d$/.test(at))
-    throw new Fault('usage.time', `"${cleanLine(at)}" is not a time of day.`, 'Use hours and minutes: --at 03:15');
+    throw new Fault('usage.time', `--at must be a time of day, not "${cleanLine(at)}".`, 'Use hours and minutes: --at 03:15');
   const target = await scheduledTarget(scope, input);
   const recipients = optionsOf(input, 'recipient') ?? [];
   const file = optionOf(input, 'password-file');
@@ -84,22 +84,22 @@ async function scheduledTarget(scope: EngineScope, input: FlowInput): Promise<st
   if (/\/\/[^/@]*:[^/@]*@/.test(written)) {
     throw new Fault(
       'refused.schedule',
-      "The repository's address contains a password, which any user could read in the timer's command.",
-      'Use an address without it; restic reads RESTIC_REST_USERNAME and RESTIC_REST_PASSWORD from an EnvironmentFile of the unit.',
+      'The repository address contains a password, which any user could read in the command line of the timer.',
+      'Use an address without a password; restic reads RESTIC_REST_USERNAME and RESTIC_REST_PASSWORD from an EnvironmentFile of the unit.',
     );
   }
   if (optionOf(input, 'password-file') === undefined) {
     const remedy = 'Write the password to a file that only its owner can read (chmod 600), and pass --password-file FILE.';
-    throw new Fault('usage.passwordFile', 'A scheduled backup cannot prompt for the password of the repository.', remedy);
+    throw new Fault('usage.passwordFile', 'A scheduled backup cannot prompt for the repository password.', remedy);
   }
   return written;
 }
 
 function remarks(input: FlowInput): string[] {
   const file = optionOf(input, 'password-file');
-  const exposed = `The password of the repository is in plaintext in ${cleanLine(file ?? '')}: anyone who can read that file can read the backups.`;
+  const exposed = `The repository password is stored in plaintext in ${cleanLine(file ?? '')}: anyone who can read that file can read the backups.`;
   return [
     ...(file === undefined ? [] : [exposed]),
-    'If the keychain is locked at that time, the backup omits the secrets and lists those that a restore needs.',
+    'If the keychain is locked when the timer runs, the backup omits the secrets and lists those that a restore requires.',
   ];
 }

@@ -32,7 +32,7 @@ export async function backupTarget(scope: EngineScope, input: FlowInput): Promis
   if (written === undefined && session.attended && !session.dryRun && !session.readOnly) {
     written = await session.ask.text({
       id: 'to',
-      label: `Backup target of ${engineName}`,
+      label: `Backup target for ${engineName}`,
       help: `A folder on that host, best on another disk, or restic:REPOSITORY. Set "backups: {${engineName}: /srv/backups}" in config.yaml to keep it.`,
       check: locationProblem,
     });
@@ -50,7 +50,7 @@ export async function backupTarget(scope: EngineScope, input: FlowInput): Promis
 
 function locationProblem(written: string): string | undefined {
   if (/^restic:./.test(written) || /^(?:\/.|~\/)/.test(written)) return undefined;
-  return `"${cleanLine(written)}" is neither an absolute path nor restic:REPOSITORY.`;
+  return `The backup target must be an absolute path or restic:REPOSITORY, not "${cleanLine(written)}".`;
 }
 
 async function passwordOf(scope: EngineScope, input: FlowInput): Promise<{ value: string } | { file: string }> {
@@ -63,7 +63,7 @@ async function passwordOf(scope: EngineScope, input: FlowInput): Promise<{ value
   const value = await session.ask.secret({
     id: 'restic-password',
     label: 'Restic repository password',
-    help: `Stored in ${vault.where}. Keep a copy elsewhere: without it no backup can be read.`,
+    help: `Stored in ${vault.where}. Keep a copy elsewhere: without the password, no backup can be read.`,
     check: (answer) => (answer === '' ? 'restic requires a password.' : undefined),
   });
   await keep(scope, vault, resticPassword, value);
@@ -102,8 +102,8 @@ export async function sealingOf(scope: EngineScope, input: FlowInput, vault: Sec
   const passphrase = await session.ask.secret({
     id: 'backup-passphrase',
     label: 'Passphrase that seals the secrets in backups',
-    help: `Prompted once, and stored in ${vault.where}. Keep a copy elsewhere: a restore on a new machine requires it. If empty, the backup omits the secrets.`,
-    check: (answer) => (answer === '' || answer.length >= 12 ? undefined : 'Use at least 12 characters, or leave it empty.'),
+    help: `Stored in ${vault.where} for later backups. Keep a copy elsewhere: a restore on a new machine requires the passphrase. If empty, the backup omits the secrets.`,
+    check: (answer) => (answer === '' || answer.length >= 12 ? undefined : 'Use at least 12 characters, or leave the passphrase empty.'),
   });
   if (passphrase === '') return undefined;
   await keep(scope, vault, backupPassphrase, passphrase);

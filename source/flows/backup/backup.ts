@@ -62,7 +62,7 @@ export const backupAll: Procedure = async (session, input, context) => {
     throw new Fault(
       'failed.backup',
       `${countText(saved.length, 'backup')} created, ${countText(failed.length, 'component')} not backed up: ${failed.join(', ')}.`,
-      `To see why, back up one alone: quarterdeck backup ${failed[0]}`,
+      `To see the reason, back up a single component: quarterdeck backup ${failed[0]}`,
     );
   }
   if (session.dryRun) return { message: 'Dry run: nothing was saved.' };
@@ -164,7 +164,7 @@ function itemsText({ items }: BackupPlan): string {
   return items
     .map(({ id, method, still }) => {
       const names = still.filter(({ running }) => running).map(({ name }) => name);
-      const halted = names.length === 0 ? '' : ` of ${names.join(' and ')}, ${method === 'stop' ? 'stopped' : 'paused'} during the backup`;
+      const halted = names.length === 0 ? '' : `, ${names.join(' and ')} ${method === 'stop' ? 'stopped' : 'paused'} during the backup`;
       return `${id} (${method === 'dump' ? 'dump' : 'copy'}${halted})`;
     })
     .join(', ');

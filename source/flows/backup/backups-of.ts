@@ -50,14 +50,14 @@ export async function throwUnlessAuthentic(session: Session, { options }: FlowIn
   const answer = session.attended
     ? await session.ask.choice({
         id: 'unsigned',
-        label: `${why} It may have been tampered with.`,
+        label: `${why} The backup may have been tampered with.`,
         initial: 'cancel',
         choices: [
           { value: 'cancel', label: 'Cancel', detail: 'change nothing' },
-          { value: 'restore', label: 'Restore', detail: 'only if you trust where the backup comes from' },
+          { value: 'restore', label: 'Restore', detail: 'only if you trust the source of the backup' },
         ],
       })
     : 'cancel';
   if (answer === 'restore') return;
-  throw new Fault('refused.unsigned', why, 'Nothing was changed. If you trust where the backup comes from, add --unsigned.');
+  throw new Fault('refused.unsigned', why, 'Nothing was changed. If you trust the source of the backup, add --unsigned.');
 }

@@ -3,8 +3,8 @@ import { defaultRetention } from '../../stack/backup/retention.ts';
 import { type Flow, lazyFlows } from '../flow.ts';
 
 export const targetFlags = {
-  to: { meaning: 'backup target: a folder on the host, or restic:REPOSITORY', value: 'PLACE' },
-  'password-file': { meaning: "file on the host with the repository's password, for unattended runs", value: 'FILE' },
+  to: { meaning: 'backup target: a folder on the host, or restic:REPOSITORY', value: 'TARGET' },
+  'password-file': { meaning: 'file on the host that contains the repository password, for unattended runs', value: 'FILE' },
 } as const;
 
 const oneComponent = (entry: CatalogEntry) => [[entry.id]];
@@ -22,14 +22,14 @@ const flags = {
     value: 'SERVICE:PATH',
     repeats: true,
   },
-  exclude: { meaning: 'omit a volume or mount; the backup records it', value: 'NAME', repeats: true },
+  exclude: { meaning: 'omit a volume or mount; the backup records the omission', value: 'NAME', repeats: true },
 } as const;
 
 export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about: 'host' }, [
   {
     verb: 'backup',
     title: 'Back up a component',
-    summary: `Saves a component's data, files, image digests and sealed secrets. Fails if a mounted volume or folder would be omitted. Keeps ${defaultRetention.daily} daily, ${defaultRetention.weekly} weekly and ${defaultRetention.monthly} monthly backups and deletes older ones.`,
+    summary: `Saves a component's data, files, image digests and sealed secrets. Fails if it would omit a mounted volume or folder that you did not exclude. Keeps ${defaultRetention.daily} daily, ${defaultRetention.weekly} weekly and ${defaultRetention.monthly} monthly backups and deletes older ones.`,
     about: 'component',
     flags,
     offered: (component) => component.known,
@@ -38,15 +38,14 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
   {
     verb: 'backup all',
     title: 'Back up all components',
-    summary:
-      'Backs up every component of the host that defines a backup, one after the other. If one fails, the others are still backed up.',
+    summary: 'Backs up all components on the host that define a backup, one after the other. If one fails, the others are still backed up.',
     flags: common,
     load: async () => (await import('./backup.ts')).backupAll,
   },
   {
     verb: 'backup list',
     title: 'List backups',
-    summary: 'Lists the backups of a host, or of one component: age, size, content, and what a restore would lack.',
+    summary: 'Lists the backups of a host or component with their age, size and content, and shows what a restore would lack.',
     right: 'read',
     usage: '[COMPONENT]',
     wordsFor: oneComponent,
@@ -57,7 +56,7 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
     verb: 'backup verify',
     title: 'Verify backups',
     summary:
-      'Reads one or all backups of a component, compares them with their checksums, and compares the newest one with what is mounted now.',
+      'Reads one or all backups of a component, verifies their checksums, and reports mounted volumes and folders that the newest one omits.',
     right: 'read',
     usage: 'COMPONENT [BACKUP]',
     wordsFor: oneComponent,
@@ -68,12 +67,12 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
     verb: 'backup schedule',
     title: 'Schedule daily backups',
     summary:
-      'Creates a systemd timer that backs up all components of the host once a day, even when no console is open, or prints a crontab line.',
+      'Creates a systemd timer that backs up all components on the host once a day, even when no console is open, or prints a crontab line.',
     flags: {
       ...targetFlags,
-      at: { meaning: 'time of day, in local time (03:15)', value: 'TIME' },
+      at: { meaning: 'time of day, in local time (default: 03:15)', value: 'TIME' },
       recipient: { meaning: 'age public key (age1…) that seals the secrets', value: 'KEY', repeats: true },
-      cron: { meaning: 'print a crontab line, write nothing' },
+      cron: { meaning: 'print a crontab line instead of creating a timer' },
     },
     load: async () => (await import('./backup-schedule.ts')).backupSchedule,
   },
@@ -87,14 +86,14 @@ export const backupFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
     verb: 'restore',
     title: 'Restore a component from a backup',
     summary:
-      'Replaces the data of a component with that of a backup, by default the newest. If the component was removed, restores its files and secrets first.',
+      'Replaces the data of a component with that of a backup, by default the newest. If the component was removed, restores its files and secrets, so that you can deploy it again and then restore its data.',
     right: 'destroy',
     about: 'catalog',
     usage: '[BACKUP]',
     flags: {
       ...targetFlags,
-      unsigned: { meaning: 'restore even if the backup cannot be authenticated: not signed, or signed with an unknown key' },
-      snapshot: { meaning: 'this backup; restores its images, files and secrets along with the data', value: 'BACKUP' },
+      unsigned: { meaning: 'restore a backup that cannot be authenticated (unsigned, or signed with an unknown key)' },
+      snapshot: { meaning: 'restore this backup, including its images, files and secrets', value: 'BACKUP' },
     },
     load: async () => (await import('./restore.ts')).restore,
   },

@@ -44,7 +44,7 @@ export async function recoverHalted(scope: EngineScope, record: HaltedRecord): P
       throw new Fault(
         'failed.stillStopped',
         `${namesText(failures.map(({ container }) => cleanLine(container.name)))} could not be restarted: ${cleanLine(first.reason)}`,
-        'Check its log, then run quarterdeck recover again.',
+        'Check the log, then run quarterdeck recover again.',
       );
     },
   });
@@ -72,7 +72,7 @@ export function rotationRecord(by: string, secrets: readonly RotatingSecret[]): 
 export async function forgetRotation(
   scope: EngineScope,
   record: HaltedRecord,
-  request = `record that the data, the containers and the stored secrets have the same ${secretsText(record.secrets ?? [])}`,
+  request = `record that the data, the containers and the stored secrets have the same value of ${secretsText(record.secrets ?? [])}`,
 ): Promise<void> {
   const { session, engineName, host } = scope;
   const stackFolder = await scope.stackFolder();
@@ -108,8 +108,8 @@ async function settleSecrets(scope: EngineScope, record: HaltedRecord, secrets: 
   await forgetRotation(scope, record, unknown.length > 0 ? `clear the interrupted rotation of ${names}` : undefined);
   const [first] = unknown;
   const text = first
-    ? `Unresolved: ${names}. No record shows which value its containers have. Check the log: quarterdeck logs ${cleanLine(first.component)}`
-    : `Resolved: the data, the containers and the stored secrets have the same ${secretsText(secrets)}.`;
+    ? `Unresolved: ${names}. No record shows which value the containers use. Check the log: quarterdeck logs ${cleanLine(first.component)}`
+    : `Resolved: the data, the containers and the stored secrets have the same value of ${secretsText(secrets)}.`;
   if (!session.dryRun) session.show({ kind: 'text', text });
   return first ? 'leave' : 'undo';
 }

@@ -42,7 +42,7 @@ export async function restoreData(
   const stackFolder = await scope.stackFolder();
   const plan = planRestore(backup, await planLike(scope, backup, component));
   if (whole && plan.homeless.length > 0) {
-    const remedy = `Its files and images were already restored. Roll back: quarterdeck rollback ${id}`;
+    const remedy = `The files and images were already restored. To undo this: quarterdeck rollback ${id}`;
     throw new Fault('refused.nothingToRestore', `The data of ${id} was not restored. ${plan.homeless.join(' ')}`, remedy);
   }
   if (plan.items.length === 0) return plan;
@@ -58,7 +58,7 @@ export async function restoreData(
     id: `restore ${id}`,
     right: 'destroy',
     title: `Restore the data of ${id} as of ${plan.manifest.startedAt}`,
-    request: `restore ${plan.items.map(({ saved }) => saved.id).join(', ')} of ${id} from ${store.where}, ${backup.stamp}`,
+    request: `restore ${plan.items.map(({ saved }) => saved.id).join(', ')} of ${id} from backup ${backup.stamp} in ${store.where}`,
     target: { host: engineName, component: component.key },
     consequences: restoreConsequences(plan),
     limitMs,
@@ -99,7 +99,7 @@ export async function recoverRestore(scope: EngineScope, input: FlowInput, recor
     right: 'operate',
     title: complete ? `Finish restoring ${component}` : `Undo the restore of ${component}`,
     request: complete
-      ? `delete the previous data that the restore of ${component} kept, and start its containers`
+      ? `delete the previous data of ${component}, and start its containers`
       : `put back the data that ${component} had before the restore of ${cleanLine(record.backup)}`,
     target: { host: engineName, component },
     limitMs,
@@ -129,9 +129,9 @@ function chosen(session: Session, input: FlowInput, record: RestoreRecord): Prom
     summary: `${cleanLine(record.component)}: ${sentence}`,
     choices:
       record.state === 'replaced'
-        ? [{ value: 'finish', label: 'Finish', detail: 'deletes the previous data, starts what was stopped' }]
+        ? [{ value: 'finish', label: 'Finish', detail: 'deletes the previous data and starts the stopped containers' }]
         : [
-            { value: 'undo', label: 'Undo', detail: 'puts the previous data back, starts what was stopped' },
+            { value: 'undo', label: 'Undo', detail: 'puts the previous data back and starts the stopped containers' },
             { value: 'finish', label: 'Restore again', detail: 'puts the previous data back, then restores the same backup' },
           ],
   });

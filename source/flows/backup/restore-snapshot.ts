@@ -60,7 +60,7 @@ async function planBack(scope: EngineScope, id: string, store: BackupStore, back
   const saved = await session.act({
     id: `read the backup ${backup.stamp} of ${id}`,
     right: 'operate',
-    request: `read compose.yaml, .env, files/ and the record of ${id} from ${store.where}, ${backup.stamp}`,
+    request: `read compose.yaml, .env, files/ and the deployment record of ${id} from backup ${backup.stamp} in ${store.where}`,
     target: { host: engineName, component: id },
     limitMs,
     run: async (grant) => {
@@ -102,7 +102,7 @@ async function planBack(scope: EngineScope, id: string, store: BackupStore, back
       notes: [
         ...ready.plan.notes,
         `Its data is replaced with that of ${manifest.startedAt} (${bytesText(bytes)}); later changes are lost.`,
-        'Its containers are recreated first, and started when their data is restored.',
+        'Its containers are recreated first, and started once the data has been restored.',
       ],
     },
   };
@@ -137,7 +137,7 @@ async function secretsOfThen(scope: EngineScope, id: string, versions: Readonly<
       if (entry?.versions.some((one) => one.id === version)) return [variable, { from: 'keep', version }];
       throw new Fault(
         'refused.secretGone',
-        `${variable} of ${id} is no longer in ${vault.where} in the version of that backup.`,
+        `The version of ${variable} (${id}) that this backup uses is no longer in ${vault.where}.`,
         `Remove ${id} but keep its data, then restore its files and sealed secrets: quarterdeck restore ${id}.`,
       );
     }),
@@ -148,8 +148,8 @@ async function secretsOfThen(scope: EngineScope, id: string, versions: Readonly<
 async function seenNow(scope: EngineScope, id: string): Promise<ComponentView> {
   const known = scope.component(id);
   if (!known) {
-    const message = `${scope.engineName} has no component ${id}.`;
-    throw new Fault('refused.notDeployed', message, `Restore its files first: quarterdeck restore ${id}`);
+    const message = `${id} is not deployed on ${scope.engineName}.`;
+    throw new Fault('refused.notDeployed', message, `Restore the files first: quarterdeck restore ${id}`);
   }
   const containers = (await scope.engine.list(scope.signal)).filter((one) => composeLabel(one, 'project') === id);
   return {

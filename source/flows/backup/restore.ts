@@ -25,7 +25,7 @@ const limitMs = 24 * 3_600_000;
 export const restore: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
   const id = input.component?.id ?? input.entry?.id;
-  if (id === undefined) throw new Fault('usage.component', 'A component is required.', 'List them: quarterdeck backup list');
+  if (id === undefined) throw new Fault('usage.component', 'A component is required.', 'List the backups: quarterdeck backup list');
   const { snapshot } = input.options;
   if (typeof snapshot === 'string') return restoreSnapshot(scope, input, id, snapshot);
   const store = await openStore(scope, input);
@@ -67,7 +67,7 @@ function showContent(session: Session, backup: BackupFacts): void {
   if (!manifest) return;
   session.show({
     kind: 'table',
-    title: `Backup ${backup.stamp} of ${backup.component}, by ${cleanLine(manifest.by)}`,
+    title: `Backup ${backup.stamp} of ${backup.component}, created by ${cleanLine(manifest.by)}`,
     columns: ['WHAT', 'TARGET', 'SIZE'],
     align: ['left', 'left', 'right'],
     rows: [
@@ -78,7 +78,7 @@ function showContent(session: Session, backup: BackupFacts): void {
       ]),
       ...manifest.files.map(({ file, sizeBytes }) => [
         file,
-        file === 'secrets.age' ? manifest.secrets.names.map(cleanLine).join(', ') : "the component's folder",
+        file === 'secrets.age' ? manifest.secrets.names.map(cleanLine).join(', ') : 'the component folder',
         bytesText(sizeBytes),
       ]),
     ],
@@ -95,14 +95,14 @@ async function restoreDeployed(scope: EngineScope, component: ComponentView, sto
     throw new Fault(
       'refused.nothingToRestore',
       `Nothing in the backup ${backup.stamp} matches a volume of ${id}. ${homeless.join(' ')}`.trim(),
-      'Check its content: quarterdeck backup list. The current containers must have the same volumes.',
+      'Check the content of the backup: quarterdeck backup list. The current containers must have the same volumes.',
     );
   }
   if (session.dryRun) return { message: 'Dry run: nothing was restored.' };
   const seen = component.project === id ? await seenAfter(scope, id, manifest.startedAt) : undefined;
   const notRestored = homeless.length === 0 ? '' : ` Not restored: ${homeless.join(' ')}`;
   return {
-    message: `Restored ${id} as of ${manifest.startedAt}${seen ? `; it is ${seen.state.label}` : ''}.${notRestored}`,
+    message: `Restored ${id} as of ${manifest.startedAt}${seen ? `. State: ${seen.state.label}` : ''}.${notRestored}`,
     data: { backup: backup.stamp, restored: items.map(({ saved }) => saved.id), notRestored: homeless },
   };
 }
@@ -135,7 +135,7 @@ async function restoreFiles(scope: EngineScope, store: BackupStore, backup: Back
     id: 'restore files',
     right: 'destroy',
     title: `Restore the files of ${component}`,
-    request: `restore ${stackFolder}/${component} from ${store.where}, ${backup.stamp}`,
+    request: `restore ${stackFolder}/${component} from backup ${backup.stamp} in ${store.where}`,
     target: { host: engineName },
     consequences: [
       `The current content of ${stackFolder}/${component} is moved aside.`,
@@ -161,6 +161,6 @@ function askKey(session: Session): Promise<string> {
   return session.ask.secret({
     id: 'backup-key',
     label: 'Passphrase for the secrets in this backup',
-    help: 'Or the age identity (AGE-SECRET-KEY-…), if they were sealed for a recipient.',
+    help: 'Or enter the age identity (AGE-SECRET-KEY-…), if the secrets were sealed for a recipient.',
   });
 }

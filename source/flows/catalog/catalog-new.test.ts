@@ -143,7 +143,7 @@ test('flags of a new entry are refused for a copy', async () => {
   fixture.catalog = await builtIn();
   await expect(run(['llm-proxy', folder], { port: '80' })).rejects.toMatchObject({
     code: 'usage.option',
-    message: '--port is for a new entry, and llm-proxy is copied from the built-in catalog.',
+    message: '--port is for a new entry, but llm-proxy is copied from the built-in catalog.',
   });
 });
 

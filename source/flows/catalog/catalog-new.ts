@@ -23,11 +23,11 @@ const modes = { file: 0o644, folder: 0o755 } as const;
 const depthLimit = 8;
 
 export const catalogNew: Procedure = async (session, input, context) => {
-  const words = wordsUpTo(2, input, { takes: 'catalog new accepts one ID and one FOLDER', remedy: 'quarterdeck catalog new ID [FOLDER]' });
+  const words = wordsUpTo(2, input, { takes: 'Pass one ID and one FOLDER', remedy: 'Usage: quarterdeck catalog new ID [FOLDER]' });
   const id = await argumentOrPrompt(session, {
     ...{ id: 'id', given: words[0], code: 'usage.component', remedy: 'e.g. note-keeper' },
-    label: 'ID of the entry',
-    help: 'Its name on the command line and the name of its folder. The ID of a built-in component creates a copy of it.',
+    label: 'Entry ID',
+    help: 'Name of the component on the command line, and of its folder. The ID of a built-in component creates a copy of that component.',
     check: idProblem,
   });
   const folder = await folderOf(session, words[1], context);
@@ -55,10 +55,10 @@ export const catalogNew: Procedure = async (session, input, context) => {
   });
   const data = { id, folder: path, files: names };
   if (!made) return { message: `Dry run: nothing was written to ${shown}.`, data };
-  const kind = known ? `a copy of the built-in ${id}, and replaces it` : 'a new entry';
-  const next = `Check it after each change: quarterdeck catalog check ${cleanLine(folder)}`;
+  const kind = known ? `a copy of the built-in ${id} and replaces it` : 'a new entry';
+  const next = `After each change, run: quarterdeck catalog check ${cleanLine(folder)}`;
   const file = cleanLine(context.hosts?.file ?? 'config.yaml');
-  const settings = context.ownCatalogFolder === folder ? '' : ` To use it, add to ${file}: catalogFolder: ${cleanLine(folder)}`;
+  const settings = context.ownCatalogFolder === folder ? '' : ` To use the entry, add to ${file}: catalogFolder: ${cleanLine(folder)}`;
   return { message: `${shown} is ${kind}. ${next}.${settings}`, data };
 };
 
@@ -89,7 +89,7 @@ async function throwIfThere(session: Session, path: string): Promise<void> {
 async function copyOf(session: Session, input: FlowInput, entry: CatalogEntry): Promise<Map<string, Uint8Array>> {
   const [unused] = Object.keys(input.options);
   if (unused !== undefined) {
-    const message = `--${unused} is for a new entry, and ${entry.id} is copied from the built-in catalog.`;
+    const message = `--${unused} is for a new entry, but ${entry.id} is copied from the built-in catalog.`;
     throw new Fault('usage.option', message, `Choose another ID, or run: quarterdeck catalog new ${entry.id}`);
   }
   const root = resolve(join(installationFolder(), 'catalog'), entry.folder);
@@ -136,7 +136,7 @@ async function begun(session: Session, input: FlowInput, id: string, catalog: Ca
     ...Object.fromEntries(['name', 'kind', 'group', 'health'].map((name) => [name, answer(name)])),
     ...{ schema: schemaLine(), id, image, port: `${Number(answer('port'))}`, hostPort: `${Number(answer('host-port'))}` },
     ...{ zone: answer('time-zone'), mounts: mountsOf(foldersOf(answer('volume')).filter((path) => path !== none)).join(' ') },
-    tagReason: parseImage(image)?.tag === 'latest' ? '' : ', tagReason: the release chosen for this entry',
+    tagReason: parseImage(image)?.tag === 'latest' ? '' : ', tagReason: the version chosen for this entry',
   };
   const write = async (file: string) =>
     [file, Buffer.from(filledFile(await readInstalled(`catalog/new-entry/${file}.liquid`), values, file))] as const;
@@ -152,25 +152,23 @@ function entryFields(id: string, catalog: Catalog): FormField[] {
   const choice = (values: readonly string[]) => ({ kind: 'choice', choices: values.map((value) => ({ value, label: value })) }) as const;
   const hostPortProblem = (text: string) => portProblem(text) ?? takenProblem(Number(text), id, catalog);
   return [
-    field('name', 'Product name', 'As its project writes it, e.g. Gotify.', { check: textProblem }),
-    field('kind', 'Kind', 'What it is, without the name of the product, e.g. Push notifications.', { check: textProblem }),
-    field('group', 'Group', 'Where lists of the catalog show it.', choice(groups)),
-    field('image', 'Image', 'With its tag. Its containers are recognized by their image.', { check: imageProblem }),
-    field('port', 'Container port', 'Port of its web UI in the container, e.g. 80.', { check: portProblem }),
-    field('host-port', 'Host port', 'Default port of its web UI on 127.0.0.1 of the host, e.g. 8770.', { check: hostPortProblem }),
+    field('name', 'Product name', 'Name as the project writes it, e.g. Gotify.', { check: textProblem }),
+    field('kind', 'Kind', 'Kind of component, without the product name, e.g. Push notifications.', { check: textProblem }),
+    field('group', 'Group', 'Catalog lists show the component in this group.', choice(groups)),
+    field('image', 'Image', 'Image with its tag. Containers are recognized by their image.', { check: imageProblem }),
+    field('port', 'Container port', 'Port of the web UI in the container, e.g. 80.', { check: portProblem }),
+    field('host-port', 'Host port', 'Default host port of the web UI, on 127.0.0.1, e.g. 8770.', { check: hostPortProblem }),
     field('health', 'Health path', 'Path that responds without a login, e.g. /health, or / for the web UI.', { check: pathProblem }),
-    field('volume', 'Data folders', 'Folders in the container that keep its data, separated by spaces, or none.', { check: volumeProblem }),
-    field('time-zone', 'Time zone', 'Whether it reads its time zone from the variable TZ.', choice(['yes', 'no'])),
+    field('volume', 'Data folders', 'Folders in the container that store data, separated by spaces, or none.', { check: volumeProblem }),
+    field('time-zone', 'Time zone', 'Choose yes if the product reads its time zone from the variable TZ.', choice(['yes', 'no'])),
   ];
 }
-
 function textProblem(text: string): string | undefined {
   return text === cleanLine(text) && /^[^{}]*\S[^{}]*$/.test(text) ? undefined : 'Use one line of text without braces.';
 }
-
 function imageProblem(written: string): string | undefined {
   const image = parseImage(written.trim());
-  return image ? tagProblem(image, image.tag !== 'latest', true)?.join(' ') : 'It is not an image name. Example: ghcr.io/acme/notes:2.1';
+  return image ? tagProblem(image, image.tag !== 'latest', true)?.join(' ') : 'Use an image name, such as ghcr.io/acme/notes:2.1.';
 }
 
 function portProblem(text: string): string | undefined {
@@ -196,11 +194,11 @@ const foldersOf = (text: string): string[] => text.split(/[\s,]+/).flatMap((path
 
 function volumeProblem(text: string): string | undefined {
   const paths = foldersOf(text);
-  if (paths.length === 0) return `Use an absolute path of a folder, or ${none}.`;
-  if (paths.includes(none)) return paths.length === 1 ? undefined : `Use folders, or ${none}, but not both.`;
+  if (paths.length === 0) return `Use the absolute path of a folder, or ${none}.`;
+  if (paths.includes(none)) return paths.length === 1 ? undefined : `Use either folders or ${none}, not both.`;
   const wrong = paths.find((path) => !/^(?:\/(?!\.{1,2}(?:\/|$))[\w.@+-]+)+$/.test(path));
-  if (wrong !== undefined) return `"${cleanLine(wrong)}" is not an absolute path of a folder. Example: /app/data, or ${none}.`;
-  return new Set(paths).size === paths.length ? undefined : 'Name each folder once.';
+  if (wrong !== undefined) return `"${cleanLine(wrong)}" is not the absolute path of a folder. Use a path such as /app/data, or ${none}.`;
+  return new Set(paths).size === paths.length ? undefined : 'Specify each folder only once.';
 }
 
 /** Returns a mount for each folder, `data:/app/data`. The volume is named for the last part of the path, or for all of it if that is taken. */

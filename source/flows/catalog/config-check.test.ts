@@ -63,7 +63,7 @@ test('what was not checked is said, and no mistake', async () => {
       lines: [],
     });
   expect(await said('dns-filter-second', 'x: y')).toMatchObject({
-    message: 'the input was not checked: its format is not supported, and AdGuard Home has no check of its own.',
+    message: 'the input was not checked: its format is not supported, and AdGuard Home does not provide a check.',
     checked: false,
   });
   expect(await said('siem', 'plugins.security.ssl.http.enabled: true\n')).toMatchObject({

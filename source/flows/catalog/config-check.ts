@@ -40,14 +40,14 @@ interface Verified {
 
 export const configCheck: Procedure = async (session, input, context) => {
   const scope = new EngineScope(session, context, input.engineName);
-  const [word] = wordsUpTo(2, input, { takes: 'One file at a time', remedy: 'quarterdeck config check COMPONENT [FILE]' });
+  const [word] = wordsUpTo(2, input, { takes: 'One file at a time', remedy: 'Usage: quarterdeck config check COMPONENT [FILE]' });
   const checkable = context.catalog.entries.filter(({ configFile }) => configFile);
   const choices = checkable.map(({ id, kind, product }) => ({ value: id, label: kind, detail: product.name }));
   const id = word ?? (await session.ask.choice({ id: 'component', label: 'Component', choices }));
   const entry = context.catalog.get(id);
   if (!entry) {
     const names = checkable.map((known) => known.id);
-    const remedy = nameRemedy(id, names, 'List them: quarterdeck catalog list');
+    const remedy = nameRemedy(id, names, 'List the components: quarterdeck catalog list');
     throw new Fault('usage.component', `The catalog has no component "${cleanLine(id)}".`, remedy);
   }
   const { configFile } = entry;
@@ -67,8 +67,8 @@ export const configCheck: Procedure = async (session, input, context) => {
   const text = own?.text ?? deployment?.files[configFile.path];
   const file = own?.file ?? cleanLine(`${deployment?.folder ?? id}/${configFile.path}`);
   if (text === undefined) {
-    const message = `${file} does not exist.`;
-    throw new Fault('usage.file', message, `Recreate it: quarterdeck deploy ${id}. Or pass a file: quarterdeck config check ${id} FILE`);
+    const remedy = `Recreate the file: quarterdeck deploy ${id}. Or pass a file: quarterdeck config check ${id} FILE`;
+    throw new Fault('usage.file', `${file} does not exist.`, remedy);
   }
   const { problems, unjudged, isRead } = await examined(entry, text, own?.file);
   // A file that cannot be read is not worth starting a container for.
@@ -83,7 +83,7 @@ export const configCheck: Procedure = async (session, input, context) => {
       message: `${file} was not checked: ${whoCould(entry, own !== undefined, unjudged.length > 0)}.`,
       data: { ...data, checked: false },
     };
-  const right = verified.done ? 'accepted by the product itself' : formWords(entry, own !== undefined, unjudged.length > 0);
+  const right = verified.done ? 'accepted by the product' : formWords(entry, own !== undefined, unjudged.length > 0);
   return {
     message: errors > 0 ? `${file}: ${reported}.` : `${file}: ${reported === '' ? '' : `${reported}, otherwise `}${right}.`,
     data: { ...data, checked: true, verified: verified.done },
@@ -94,7 +94,7 @@ export const configCheck: Procedure = async (session, input, context) => {
 async function examined(entry: CatalogEntry, text: string, ownFile: string | undefined): Promise<CheckedConfig> {
   if (isPolicy(entry, ownFile)) return { problems: policyProblems(text), unjudged: [], isRead: true };
   if (isOtherForm(entry, ownFile))
-    return { problems: [], unjudged: [{ line: 1, message: 'TOML cannot be checked. Use YAML to have it checked.' }], isRead: false };
+    return { problems: [], unjudged: [{ line: 1, message: 'TOML files cannot be checked. Use YAML instead.' }], isRead: false };
   const schema = await readConfigSchema(entry, join(installationFolder(), 'catalog'));
   return examineConfig(text, entry.configFile ?? {}, schema, { elsewhere: ownFile !== undefined });
 }
@@ -108,7 +108,7 @@ function isOtherForm({ configFile }: CatalogEntry, file: string | undefined): bo
 
 function whoCould({ configFile, product }: CatalogEntry, isOwn: boolean, isReportedWhy: boolean): string {
   if (isReportedWhy) return 'its format is not supported';
-  if (!configFile?.verify) return `its format is not supported, and ${product.name} has no check of its own`;
+  if (!configFile?.verify) return `its format is not supported, and ${product.name} does not provide a check`;
   return `only ${product.name} itself can check it${isOwn ? ', once it is deployed' : ''}`;
 }
 
@@ -133,7 +133,7 @@ function policyProblems(text: string): ConfigProblem[] {
 async function ownText(session: Session, { stdin, words: [, word] }: FlowInput): Promise<{ text: string; file: string } | undefined> {
   if (stdin) return { text: new TextDecoder().decode(stdin), file: 'the input' };
   if (word === undefined) return undefined;
-  return readNamedFile(session, word, 'Pass a file on this machine, or none to check the deployed one.');
+  return readNamedFile(session, word, 'Pass a file on this machine, or omit it to check the deployed file.');
 }
 
 /** A separate container sees the file as it is now; it has the mounts and secrets of the service. */
@@ -165,7 +165,7 @@ async function verify(scope: EngineScope, deployment: Deployment, { verify: chec
     const why = ended.output.trim().split('\n').at(-1) ?? '';
     session.show({
       kind: 'text',
-      text: cleanLine(`${program} could not be run in the container, so only its format was checked: ${why}`),
+      text: cleanLine(`${program} could not be run in the container, so only the format of the file was checked: ${why}`),
     });
     return notAsked;
   }
@@ -181,7 +181,7 @@ export const configMake: Procedure = async (session, input, context) => {
   if (file === undefined) {
     session.show({ kind: 'output', stream: 'stdout', bytes: Buffer.from(text) });
     return {
-      message: `Created ${entry.id} with ${Object.keys(values).length} settings. Nothing was written.`,
+      message: `Printed ${entry.id} with ${Object.keys(values).length} settings. No file was written.`,
       data: { component: entry.id, text },
     };
   }
@@ -204,13 +204,13 @@ async function chosenEntry(session: Session, { words }: FlowInput, { catalog }: 
   const made = catalog.entries.filter(hasOwnForm);
   const [word] = words;
   const choices = made.map(({ id, kind, product }) => ({ value: id, label: kind, detail: product.name }));
-  const id = word ?? (await session.ask.choice({ id: 'component', label: 'What to create', choices }));
+  const id = word ?? (await session.ask.choice({ id: 'component', label: 'Configuration to create', choices }));
   const entry = made.find((one) => one.id === id);
   if (entry) return entry;
   const shown = cleanLine(id);
   if (catalog.get(id)?.deploy === 'compose') {
     const message = `${shown} gets its configuration when it is deployed.`;
-    throw new Fault('usage.component', message, `Its settings are prompted for by: quarterdeck deploy ${shown}`);
+    throw new Fault('usage.component', message, `To enter the settings, run: quarterdeck deploy ${shown}`);
   }
   const names = made.map((one) => one.id);
   const remedy = nameRemedy(id, names, 'List the components: quarterdeck catalog list');
@@ -219,14 +219,14 @@ async function chosenEntry(session: Session, { words }: FlowInput, { catalog }: 
 
 /** Refused before any prompt: the existing file may contain someone's work. */
 async function outFile(session: Session, { words }: FlowInput): Promise<string | undefined> {
-  const [, word] = wordsUpTo(2, { words }, { takes: 'One file at a time', remedy: 'quarterdeck config make COMPONENT [FILE]' });
+  const [, word] = wordsUpTo(2, { words }, { takes: 'One file at a time', remedy: 'Usage: quarterdeck config make COMPONENT [FILE]' });
   if (word === undefined) return undefined;
   const file = fileOf(word);
   if (await localFiles.facts(file, session.signal))
     throw new Fault(
       'refused.fileThere',
       `${cleanLine(file)} already exists.`,
-      'Choose another file, or move this one. To check it: quarterdeck config check',
+      'Choose another file, or move this one. To check a file: quarterdeck config check',
     );
   return file;
 }

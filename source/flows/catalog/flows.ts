@@ -5,7 +5,7 @@ export const catalogFlows: readonly Flow[] = lazyFlows({ about: 'host', offline:
     verb: 'config make',
     title: 'Create a configuration file or Kubernetes object',
     summary:
-      'Prompts for the settings of something that is not deployed with compose (a limit range, a resource quota, an audit policy, a backup schedule), checks them, and prints the file, or writes it to FILE.',
+      'Prompts for the settings of a configuration that is not deployed with compose (a limit range, a resource quota, an audit policy, a backup schedule), checks them, and prints the file or writes it to FILE.',
     right: 'read',
     usage: '[COMPONENT [FILE]]',
     load: async () => (await import('./config-check.ts')).configMake,
@@ -14,7 +14,7 @@ export const catalogFlows: readonly Flow[] = lazyFlows({ about: 'host', offline:
     verb: 'config check',
     title: 'Check a configuration file',
     summary:
-      "Checks the configuration file of a component and reports each problem with line and column. For a deployed component, the product's own check also runs, in a temporary container. For a file on this machine, or standard input with --stdin, only the format is checked. Exits with 1 if there are problems.",
+      "Checks the configuration file of a component and reports each problem with line and column. For a deployed component, the product's own check also runs, in a temporary container. Files on this machine, and standard input with --stdin, are checked only by Quarterdeck. Exits with 1 if there are problems.",
     right: 'read',
     usage: 'COMPONENT [FILE]',
     flags: { stdin: { meaning: 'read the configuration from standard input' } },
@@ -25,7 +25,7 @@ export const catalogFlows: readonly Flow[] = lazyFlows({ about: 'host', offline:
     verb: 'catalog new',
     title: 'Create a catalog entry',
     summary:
-      'Prompts for what only you know about a component, and writes a component.yaml and compose.yaml with it that pass "catalog check", in your catalog folder or in FOLDER. An option answers its prompt; without a terminal all are required. With the ID of a built-in component, copies that component; the copy then replaces it. Existing files are never overwritten.',
+      'Prompts for the details of a component, and creates a component.yaml and a compose.yaml that pass "catalog check", in your catalog folder or in FOLDER. Each option answers one prompt; without a terminal, all options are required. With the ID of a built-in component, copies that component; the copy then replaces it. Existing files are never overwritten.',
     right: 'operate',
     usage: '[ID] [FOLDER]',
     flags: {
@@ -33,11 +33,11 @@ export const catalogFlows: readonly Flow[] = lazyFlows({ about: 'host', offline:
       kind: { meaning: 'kind of component, without the product name', value: 'TEXT' },
       group: { meaning: 'security, ai, media, vpn, productivity, networking or cluster', value: 'GROUP' },
       image: { meaning: 'image, with its tag', value: 'NAME' },
-      port: { meaning: 'container port of its web UI', value: 'NUMBER' },
-      'host-port': { meaning: 'default port of its web UI on the host; no other component may have it', value: 'NUMBER' },
-      health: { meaning: 'path that responds without a login when it runs', value: 'PATH' },
-      volume: { meaning: 'folder in the container that keeps its data, or none; repeatable', value: 'PATH', repeats: true },
-      'time-zone': { meaning: 'yes if it reads its time zone from TZ, otherwise no', value: 'YES|NO' },
+      port: { meaning: 'container port of the web UI', value: 'NUMBER' },
+      'host-port': { meaning: 'default host port of the web UI; no other component may use it', value: 'NUMBER' },
+      health: { meaning: 'path that responds without a login while the component is running', value: 'PATH' },
+      volume: { meaning: 'folder in the container that stores data, or none; repeatable', value: 'PATH', repeats: true },
+      'time-zone': { meaning: 'yes if the product reads its time zone from TZ, otherwise no', value: 'YES|NO' },
     },
     load: async () => (await import('./catalog-new.ts')).catalogNew,
   },

@@ -34,7 +34,7 @@ test('a file that exists is replaced only when the operator says so', async () =
   fixture.operator.confirms = false;
   await expect(fixture.run(flow(), undefined)).rejects.toThrow(Fault);
   expect(await readFile(here('out.log'), 'utf8')).toBe('precious');
-  expect(fixture.operator.confirmations[0]?.consequences).toEqual(['Its current content is lost: 8 B.']);
+  expect(fixture.operator.confirmations[0]?.consequences).toEqual(['The current content (8 B) is lost.']);
   fixture.operator.confirms = true;
   await fixture.run(flow(), undefined);
   expect(await readFile(here('out.log'), 'utf8')).toBe('one\ntwo\n');

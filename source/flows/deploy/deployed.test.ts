@@ -151,7 +151,7 @@ describe('edit', () => {
     const piped = Buffer.from('# by hand\n# für alle\n', 'latin1');
     await expect(fixture.run('edit', 'ldap-directory', { words: ['.env'], stdin: piped })).rejects.toMatchObject({
       code: 'usage.input',
-      message: 'the input cannot be read: line 2 is not UTF-8.',
+      message: 'the input cannot be read: line 2 is not valid UTF-8.',
     });
     const env = join(fixture.stackFolder, 'ldap-directory/.env');
     const before = await readFile(env);

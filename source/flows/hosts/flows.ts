@@ -5,13 +5,13 @@ const tunnelFlows = lazyFlows({}, [
     verb: 'tunnel',
     title: 'Open a tunnel to a component',
     summary:
-      "Opens a port on this machine's 127.0.0.1 and forwards it through ssh to the component's page, or to another port of it. The command keeps it open until Ctrl-C, the console until it is closed. All users of this machine can use it meanwhile.",
+      "Opens a port on this machine's 127.0.0.1 and forwards it through ssh to the web UI of the component, or to another port. On the command line, the tunnel stays open until Ctrl-C; in the console, until you close it. While it is open, all users of this machine can use it.",
     right: 'operate',
     about: 'component',
     remote: true,
     flags: {
       port: { meaning: 'port on this machine (default: the same as the remote port, or a free one)', value: 'NUMBER' },
-      to: { meaning: 'remote port (default: the port of its web UI)', value: 'NUMBER' },
+      to: { meaning: 'remote port (default: the port of the web UI)', value: 'NUMBER' },
     },
     offered: ({ url, services }) =>
       url !== undefined ||
@@ -46,12 +46,12 @@ const others = lazyFlows({ about: 'host', offline: true, right: 'operate' }, [
     verb: 'hosts add',
     title: 'Add a host',
     summary:
-      'Adds a host to the configuration, connects and checks it. NAME alone is a host known to ssh or ~/.ssh/config. Nothing is installed on the host, and no port is opened.',
+      'Adds a host to the configuration, connects to it and checks it. NAME alone must be a host name, or an alias in ~/.ssh/config. Nothing is installed on the host, and no port is opened.',
     usage: 'NAME [[user@]host[:port]]',
     flags: {
-      sudo: { meaning: "the remote user needs sudo to use the engine's socket" },
-      'stack-folder': { meaning: 'folder of the stack on the host, instead of the default', value: 'FOLDER' },
-      unchecked: { meaning: 'only add it, do not connect' },
+      sudo: { meaning: 'use sudo on the host to access the engine socket' },
+      'stack-folder': { meaning: 'stack folder on the host, instead of the default', value: 'FOLDER' },
+      unchecked: { meaning: 'add the host without connecting to it' },
     },
     load: async () => (await import('./hosts-add.ts')).hostsAdd,
   },
@@ -59,7 +59,7 @@ const others = lazyFlows({ about: 'host', offline: true, right: 'operate' }, [
     verb: 'hosts check',
     title: 'Check a host',
     summary:
-      'Connects and reports the system, user, engines, sudo, clock, sshd limits, and free disk space of the stack. Exits with 3 if the host cannot be reached, with 4 if it refuses. Without a name, checks every host.',
+      'Connects to a host and reports its system, user, engines, sudo, clock, sshd limits, and free disk space for the stack. Without a name, checks all hosts. Exits with 3 if a host cannot be reached, and with 4 if it refuses the connection.',
     right: 'read',
     usage: '[NAME]',
     load: async () => (await import('./listed-hosts.ts')).hostsCheck,
@@ -67,15 +67,15 @@ const others = lazyFlows({ about: 'host', offline: true, right: 'operate' }, [
   {
     verb: 'hosts remove',
     title: 'Remove a host',
-    summary: 'Removes a host from the configuration. Its containers keep running, and its secrets stay stored.',
+    summary: 'Removes a host from the configuration. Its containers keep running, and its secrets are kept.',
     usage: 'NAME',
     load: async () => (await import('./listed-hosts.ts')).hostsRemove,
   },
   {
     verb: 'hosts trust',
-    title: 'Trust the new key of a host',
+    title: 'Trust a new host key',
     summary:
-      'For a host whose key has changed: shows both fingerprints, requires you to type the name, removes the old key, and connects, which prompts for the new one.',
+      'For a host whose key has changed: shows both fingerprints, removes the old key after you type the host name, then connects and prompts you to confirm the new key.',
     right: 'destroy',
     usage: 'NAME',
     load: async () => (await import('./listed-hosts.ts')).hostsTrust,

@@ -57,10 +57,10 @@ export async function chooseHost(session: Session, input: FlowInput, hosts: Read
   if (more !== undefined) throw unexpectedArgument(more);
   const names = Object.keys(hosts);
   if (word === undefined && names.length > 0 && !session.attended)
-    throw new Fault('usage.host', 'The name of a host is required.', `Hosts: ${names.join(', ')}.`);
+    throw new Fault('usage.host', 'A host name is required.', `Hosts: ${names.join(', ')}.`);
   return chooseOne(session, Object.entries(hosts), {
     ...{ noun: 'host', idOf: ([name]) => name, detailOf: ([, { ssh }]) => cleanLine(ssh) },
-    ...{ word, step: 'host', code: 'usage.host', whenNone: 'Add one: quarterdeck hosts add NAME [user@]host' },
+    ...{ word, step: 'host', code: 'usage.host', whenNone: 'Add a host: quarterdeck hosts add NAME [user@]host' },
   });
 }
 

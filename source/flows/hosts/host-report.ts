@@ -151,11 +151,11 @@ const sudoWords: Record<Surroundings['sudo'], string> = {
 function reportLimits({ sessions, sockets, ports }: Awaited<ReturnType<RemoteHost['limits']>>, add: AddFinding): void {
   const problems = [
     !sockets &&
-      'it does not forward connections to sockets, so each request to an engine needs a session and perl or python3 on the host: set AllowStreamLocalForwarding yes, AllowTcpForwarding yes, PermitOpen any (and no DisableForwarding)',
+      'sshd does not forward connections to sockets, so each request to an engine needs an SSH session, and perl or python3 on the host: set AllowStreamLocalForwarding yes, AllowTcpForwarding yes, PermitOpen any (and no DisableForwarding)',
     !ports &&
-      'it does not forward connections to ports, so each connection to a component needs the same: set AllowTcpForwarding yes, and PermitOpen any',
+      'sshd does not forward connections to ports, so each connection to a component needs an SSH session, and perl or python3 on the host: set AllowTcpForwarding yes, and PermitOpen any',
     sessions < sessionsNeeded &&
-      `it allows ${sessions} more sessions on one connection, so copies and compose wait for each other: set MaxSessions 10`,
+      `sshd allows only ${sessions} more sessions per connection, so copies and compose wait for each other: set MaxSessions 10`,
   ].filter(Boolean);
   if (problems.length === 0) add('sshd', 'ok', 'sshd', `sockets, ports and ${sessions >= sessionsTried ? 'enough' : sessions} sessions`);
   else add('sshd', 'warning', 'sshd', `${problems.join('; ')}. Edit /etc/ssh/sshd_config on the host.`);

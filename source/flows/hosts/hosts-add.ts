@@ -38,8 +38,8 @@ export const hostsAdd: Procedure = async (session, input, context) => {
   if (session.dryRun) return { message: 'Dry run: nothing was written.' };
   if (input.options.unchecked === true) return { message: `Added ${name}.`, data: { name, ...settings } };
   const { report, exitCode } = await checkHost(session, book, name, settings);
-  const good = `Added ${name}. It appears in the console; commands use it with --host ${name}.`;
-  const bad = `Added ${name}, but it has problems. To check again: quarterdeck hosts check ${name}`;
+  const good = `Added ${name}. The host appears in the console; to use it in a command, add --host ${name}.`;
+  const bad = `Added ${name}, but the check found problems. To check again: quarterdeck hosts check ${name}`;
   return { message: exitCode === 0 ? good : bad, data: { name, ...settings, report }, exitCode };
 };
 
@@ -51,13 +51,13 @@ async function chooseNewHost(
   if (more !== undefined) throw unexpectedArgument(more);
   if (word !== undefined) {
     if (destination === undefined && hostNameProblem(word) !== undefined && /[@:]/.test(word)) {
-      throw nameFault(word, `That is an address; a name is required too: quarterdeck hosts add NAME ${cleanLine(word)}`);
+      throw nameFault(word, `Pass a name before the address: quarterdeck hosts add NAME ${cleanLine(word)}`);
     }
     return [word, destination ?? word];
   }
   if (!session.attended) {
-    const message = 'The name of the host is required.';
-    throw new Fault('usage.host', message, 'Pass NAME [user@]host, or NAME alone for a Host of your ssh configuration.');
+    const message = 'A host name is required.';
+    throw new Fault('usage.host', message, 'Pass NAME [user@]host, or NAME alone for a Host in your ssh configuration.');
   }
   const known = (await sshNames(home)).filter((name) => !listed.includes(name)).slice(0, offeredAtMost);
   const chosen =
@@ -66,7 +66,7 @@ async function chooseNewHost(
       : await session.ask.choice({
           id: 'known',
           label: 'Host',
-          help: 'Hosts in the ssh configuration of this machine.',
+          help: 'Hosts in the ssh configuration on this machine.',
           choices: [...known.map((value) => ({ value, label: value })), { value: another, label: 'Other' }],
         });
   const ssh =
@@ -75,7 +75,7 @@ async function chooseNewHost(
       : await session.ask.text({
           id: 'ssh',
           label: 'Address',
-          help: 'As for ssh: nas, op@nas.example.org, op@192.168.1.20:2222.',
+          help: 'Address as in an ssh command: nas, op@nas.example.org, op@192.168.1.20:2222.',
           check: (text) => faultOf(() => parseDestination(text.trim())),
         });
   const name = await session.ask.text({
@@ -99,7 +99,7 @@ function optionsOf({ options }: FlowInput): Pick<HostSettings, 'sudo' | 'stackFo
   const folder = options['stack-folder'];
   if (typeof folder === 'string' && !/^(?:\/|~\/)/.test(folder)) {
     const message = `"${cleanLine(folder)}" is not an absolute path.`;
-    throw new Fault('usage.stackFolder', message, 'Start it with / or ~/ (the home directory on the host).');
+    throw new Fault('usage.stackFolder', message, 'Use a path that begins with / or ~/ (the home directory on the host).');
   }
   return { ...(typeof folder === 'string' && { stackFolder: folder }), ...(options.sudo === true && { sudo: true }) };
 }

@@ -42,10 +42,10 @@ export const hostsList: Procedure = async (session, _, context) => {
   return {
     message:
       remote.length === 0
-        ? 'No remote hosts. To add one: quarterdeck hosts add NAME [user@]host'
+        ? 'No remote hosts. To add a host: quarterdeck hosts add NAME [user@]host'
         : away === 0
-          ? `${remote.length === 1 ? 'It is' : `All ${remote.length} are`} connected.`
-          : `${remote.length - away} of ${remote.length} connected.`,
+          ? `${remote.length === 1 ? 'The remote host is' : `All ${remote.length} remote hosts are`} connected.`
+          : `${remote.length - away} of ${remote.length} remote hosts ${remote.length - away === 1 ? 'is' : 'are'} connected.`,
     data: {
       hosts: rows.map(({ shown: _shown, fault, ...row }) => ({ ...row, ...(fault && { fault: faultData(fault) }) })),
     },
@@ -104,9 +104,9 @@ export const hostsCheck: Procedure = async (session, input, context) => {
   const [first, second] = looks;
   const name = second ? undefined : first?.report.name;
   const count = countText(warnings.length, 'warning');
-  const good = warnings.length > 0 ? `${name ? `${name} works` : 'All hosts work'}, with ${count}.` : undefined;
+  const good = warnings.length > 0 ? `No problems${name ? ` on ${name}` : ''}, but ${count}.` : undefined;
   return {
-    message: troubled.length > 0 ? `Problems on: ${names}.` : (good ?? `${name ? `${name} has no problems` : 'No problems'}.`),
+    message: troubled.length > 0 ? `Problems on: ${names}.` : (good ?? `No problems${name ? ` on ${name}` : ''}.`),
     data: { hosts: looks.map(({ report }) => report) },
     ...(troubled[0] && { exitCode: troubled[0].exitCode }),
   };
@@ -134,8 +134,8 @@ export const hostsRemove: Procedure = (session, input, context) => {
         await book.forget(name);
       },
     }),
-    stillThere: { code: 'failed.hosts', remedy: `Remove it from ${book.file} in an editor.` },
-    remark: 'Nothing on it was changed.',
+    stillThere: { code: 'failed.hosts', remedy: `Remove the host from ${book.file} in an editor.` },
+    remark: 'Nothing on the host was changed.',
   });
 };
 
@@ -143,10 +143,10 @@ export const hostsTrust: Procedure = async (session, input, context) => {
   const book = bookOf(context);
   const [name, settings] = await chooseHost(session, input, await book.list());
   const { program, env } = book;
-  session.progress({ id: 'key', label: `Reading the key of ${name}` });
+  session.progress({ id: 'key', label: `Reading the host key of ${name}` });
   const changed = await changedKey(name, parseDestination(settings.ssh), { program, env }, session.signal);
   session.progress({ id: 'key', label: '', done: true });
-  if (!changed) return { message: `The key of ${name} has not changed.`, data: { name } };
+  if (!changed) return { message: `The host key of ${name} has not changed.`, data: { name } };
   const file = cleanLine(changed.file);
   session.show({
     kind: 'table',
@@ -156,8 +156,8 @@ export const hostsTrust: Procedure = async (session, input, context) => {
   });
   if (!session.dryRun) {
     if (!session.attended) {
-      const remedy = `Run it in a terminal: quarterdeck hosts trust ${name}`;
-      throw new Fault('refused.notConfirmed', `Cannot prompt for the new key of ${name}: ${changed.shown}.`, remedy);
+      const message = `Cannot prompt without a terminal: the new key of ${name} must be confirmed: ${changed.shown}.`;
+      throw new Fault('refused.notConfirmed', message, `Run it in a terminal: quarterdeck hosts trust ${name}`);
     }
     await session.ask
       .text({
@@ -185,8 +185,8 @@ export const hostsTrust: Procedure = async (session, input, context) => {
   return {
     message:
       exitCode === 0
-        ? `Removed the old key of ${name}; a copy is in ${file}.old.`
-        : `Removed the old key of ${name} (a copy is in ${file}.old), but the host has problems.`,
+        ? `Removed the old key of ${name}; the previous file is ${file}.old.`
+        : `Removed the old key of ${name} (the previous file is ${file}.old), but the check found problems.`,
     data: { name, file: changed.file, known: changed.known, shown: changed.shown, report },
     exitCode,
   };

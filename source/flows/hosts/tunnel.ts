@@ -12,13 +12,13 @@ import { portOption } from '../flow-options.ts';
 interface TunnelTarget {
   address: { host: string; port: number };
   scheme?: 'http' | 'https';
-  /** `the page`, `db: port 5432`. */
+  /** `the web UI`, `db: port 5432`. */
   label: string;
 }
 
 function tunnelTargets({ url, services }: Pick<ComponentView, 'url' | 'services'>): TunnelTarget[] {
   const page = url === undefined ? undefined : addressOf(url);
-  const targets: TunnelTarget[] = page ? [{ ...page, label: 'the page' }] : [];
+  const targets: TunnelTarget[] = page ? [{ ...page, label: 'the web UI' }] : [];
   for (const service of services) {
     for (const { address = '', hostPort, protocol } of service.ports) {
       if (hostPort === undefined || protocol !== 'tcp' || targets.some((target) => target.address.port === hostPort)) continue;
@@ -43,7 +43,7 @@ export const tunnel: Procedure = async (session, input, context) => {
       data: { host: input.engineName, component: component.id, url: there, tunnel: false },
     };
   const { tunnels } = context;
-  if (!tunnels) throw new Error('tunnels belong to the app');
+  if (!tunnels) throw new Error('tunnels require the app');
   const known = tunnels.find(component.key, target.address.port);
   if (known && (port === undefined || port === known.port)) return outcome(component, known, tunnels);
   const wanted: TunnelRequest = {
@@ -58,7 +58,7 @@ export const tunnel: Procedure = async (session, input, context) => {
   const opened = await session.act({
     id: 'tunnel',
     right: 'operate',
-    request: `Forward 127.0.0.1:${port ?? 'a free port'} of this machine to ${target.address.host}:${target.address.port} of ${host.name}`,
+    request: `forward ${port === undefined ? 'a free local port' : `127.0.0.1:${port}`} to ${target.address.host}:${target.address.port} on ${host.name}`,
     run: (grant) => tunnels.open(grant, wanted),
   });
   if (!opened) return { message: 'Dry run: no tunnel was opened.' };
@@ -108,8 +108,8 @@ async function choose(session: Session, component: ComponentView, targets: reado
   const [first, second] = targets;
   if (first?.scheme || !second) return first;
   if (!session.attended) {
-    const message = `${component.id} has no page, and several ports: ${targets.map(({ address }) => address.port).join(', ')}.`;
-    throw new Fault('usage.port', message, 'Choose one with --to.');
+    const message = `${component.id} has no web UI, but several ports: ${targets.map(({ address }) => address.port).join(', ')}.`;
+    throw new Fault('usage.port', message, 'Choose a port with --to.');
   }
   const chosen = await session.ask.choice({
     id: 'to',
@@ -124,8 +124,8 @@ function noSuchPort(component: ComponentView, targets: readonly TunnelTarget[], 
   return new Fault(
     'refused.noPort',
     to === undefined || known === ''
-      ? `${component.id} has no published TCP port that is open.`
+      ? `${component.id} publishes no TCP port, or is not running.`
       : `${component.id} publishes no port ${to}.`,
-    known === '' ? 'Start it, or publish a port.' : `Published: ${known}.`,
+    known === '' ? 'Start the component, or publish a port.' : `Published: ${known}.`,
   );
 }

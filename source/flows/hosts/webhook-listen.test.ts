@@ -42,7 +42,9 @@ async function listen(options: FlowInput['options'] = {}, stdin: string | undefi
 describe('what arrives is shown as it arrives', () => {
   test('who sent it, what kind it is, and its body a member a line (R58)', async () => {
     const { outcome, reported, url, send } = await listen();
-    expect(outcome.message).toBe(`Listening on ${url}. Containers cannot reach it: pass another address of this machine with --address.`);
+    expect(outcome.message).toBe(
+      `Listening on ${url}. Containers cannot reach this address; pass another address of this machine with --address.`,
+    );
     expect((await send('{"ref":"main","commits":[]}', undefined, 'hooks/git?x=1')).status).toBe(200);
     await vi.waitFor(() => expect(reported).toHaveLength(1));
     expect(reported[0]?.message.split('\n')).toEqual([
@@ -83,7 +85,7 @@ describe('what arrives is shown as it arrives', () => {
       expect(JSON.stringify(data).length).toBeLessThan(200_000);
     }
     expect(reported[0]?.message.split('\n').slice(1)).toEqual(['  text<U+202E>']);
-    expect(reported[1]?.message).toMatch(/\n {2}\.\.\. cut; --json has more$/);
+    expect(reported[1]?.message).toMatch(/\n {2}\.\.\. truncated; --json shows more$/);
     expect(reported[4]?.message).not.toContain('\n');
   });
 
@@ -113,7 +115,7 @@ describe('what arrives is shown as it arrives', () => {
     await vi.waitFor(() => expect(reported).toHaveLength(2));
     expect(reported[0]).toEqual({
       state: 'refused',
-      message: 'Refused, from 127.0.0.1 to /: not signed with this secret (HMAC-SHA256 of the body, in hex).',
+      message: 'Rejected a request from 127.0.0.1 to /: not signed with this secret (HMAC-SHA256 of the body, in hex).',
       data: undefined,
     });
     expect(JSON.stringify(reported)).not.toContain('forged');
@@ -136,7 +138,7 @@ test('what cannot be is refused before anything listens', async () => {
   await expect(listen({ address: 'example.org' })).rejects.toThrow('--address must be an IP address of this machine, not "example.org".');
   await expect(listen({ address: '10.0.0.0/8' })).rejects.toThrow('must be');
   await expect(listen({ port: '70000' })).rejects.toThrow('--port must be a port between 1 and 65535, not "70000".');
-  await expect(listen({}, '\n')).rejects.toThrow('Standard input is empty');
+  await expect(listen({}, '\n')).rejects.toThrow('No secret on standard input');
 });
 
 test('a dry run listens on nothing', async () => {

@@ -15,7 +15,7 @@ const shownLines = 60;
 export const webhookListen: Procedure = async (session, input) => {
   wordsUpTo(0, input, {
     takes: 'webhook listen accepts no arguments',
-    remedy: 'quarterdeck webhook listen --address 192.168.1.10 --port 9000',
+    remedy: 'For example: quarterdeck webhook listen --address 192.168.1.10 --port 9000',
   });
   const address = optionOf(input, 'address') ?? '127.0.0.1';
   if (address.includes('/') || addressProblem(address))
@@ -31,12 +31,12 @@ export const webhookListen: Procedure = async (session, input) => {
   const receiver = await session.act({
     id: 'listen',
     right: 'operate',
-    request: `Listen on ${address}:${port ?? 'a free port'} of this machine for webhooks`,
+    request: `listen for webhooks on ${port === undefined ? `a free port of ${address}` : `${address}:${port}`}`,
     run: (grant) => WebhookReceiver.open(grant, { address, port, secret }),
   });
   if (!receiver) return { message: 'Dry run: not listening.' };
   const { url } = receiver;
-  const loopback = isLoopback(address) ? ' Containers cannot reach it: pass another address of this machine with --address.' : '';
+  const loopback = isLoopback(address) ? ' Containers cannot reach this address; pass another address of this machine with --address.' : '';
   return { message: `Listening on ${url}.${loopback}`, data: { url }, lasts: lastingOf(receiver) };
 };
 
@@ -46,11 +46,10 @@ async function readSecret(session: Session, { stdin }: FlowInput): Promise<strin
     : await session.ask.secret({
         id: 'secret',
         label: 'Webhook secret',
-        help: 'The secret set in the webhook settings of the sender. It is not stored.',
-        check: (text) => (text === '' ? 'A secret is required: without it anyone could send anything.' : undefined),
+        help: 'The secret in the webhook settings of the sender. It is not stored.',
+        check: (text) => (text === '' ? 'A secret is required; without one, anyone could send deliveries.' : undefined),
       });
-  if (secret === '')
-    throw new Fault('usage.secret', 'Standard input is empty: a secret is required.', 'Pipe in the secret that the sender uses to sign.');
+  if (secret === '') throw new Fault('usage.secret', 'No secret on standard input.', 'Pipe in the secret that the sender uses to sign.');
   return secret;
 }
 
@@ -69,7 +68,7 @@ function lastingOf(receiver: WebhookReceiver): Lasting {
           tell('repeated', text, { ...deliveryFacts(delivery), firstAt });
         },
         turnedAway({ from, path, reason }) {
-          const sentence = `Refused, from ${from} to ${cutTo(cleanLine(path), 100)}: ${reasons[reason]}.`;
+          const sentence = `Rejected a request from ${from} to ${cutTo(cleanLine(path), 100)}: ${reasons[reason]}.`;
           if (reported.has(sentence) || reported.size >= 1_000) return;
           reported.add(sentence);
           tell('refused', sentence);
@@ -83,7 +82,7 @@ const reasons: Readonly<Record<RejectedRequest['reason'], string>> = {
   'no signature': 'no header X-<vendor>-Signature or X-<vendor>-Signature-256',
   'wrong signature': 'not signed with this secret (HMAC-SHA256 of the body, in hex)',
   'too large': 'larger than 1 MiB',
-  'no POST': 'webhooks use POST',
+  'no POST': 'not a POST request',
   'too many': 'more deliveries than can be shown',
 };
 
@@ -122,7 +121,7 @@ function bodyLines(body: Buffer): string[] {
   if (lines.length === 1 && lines[0] === '') return [];
   const left = lines.length - shownLines;
   const wasCut = text.length > shownCharacters || left > 0;
-  return [...lines.slice(0, shownLines), ...(wasCut ? ['... cut; --json has more'] : [])];
+  return [...lines.slice(0, shownLines), ...(wasCut ? ['... truncated; --json shows more'] : [])];
 }
 
 /** Returns undefined for text that is not JSON, or is nested too deeply to be shown. */

@@ -65,10 +65,10 @@ async function prove(session: Session, { id, label, value }: SecretDelivery, ste
   const typed = await session.ask.secret({
     id: `${id}-proof${step}`,
     label: `Type ${label.slice(0, 1).toLowerCase()}${label.slice(1)} as you wrote it down`,
-    help: 'Leave empty to see it again.',
+    help: 'Leave empty to see the secret again.',
     check: (text) => {
       const given = text.trim();
-      return given === '' || given === value ? undefined : 'It does not match. Check your note, or leave empty to see it again.';
+      return given === '' || given === value ? undefined : 'No match. Check your note, or leave empty to see the secret again.';
     },
   });
   return typed.trim() !== '';
@@ -78,7 +78,7 @@ async function leaves(session: Session, { lost, detail }: DeliveryTexts, left: r
   const answer = await session.ask
     .choice({
       id: `leave-${step}`,
-      label: 'Quit and lose what was not delivered',
+      label: 'Quit and lose the undelivered secrets',
       help: lost(left),
       choices: [
         { value: 'stay', label: 'Continue' },

@@ -23,7 +23,7 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host', right: 'o
   {
     verb: 'secrets set',
     title: 'Set a secret',
-    summary: 'Stores a value that you type twice, masked, as the newest version of a secret. It takes effect with the next deploy.',
+    summary: 'Stores a value that you type twice, masked, as the newest version of a secret. The value takes effect with the next deploy.',
     offline: true,
     ...oneSecret,
     load: async () => (await import('./kept-secrets.ts')).secretsSet,
@@ -37,7 +37,7 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host', right: 'o
     ...oneSecret,
     flags: {
       version: { meaning: 'show this version instead of the newest', value: 'ID' },
-      copy: { meaning: 'copy it to the clipboard instead of showing it' },
+      copy: { meaning: 'copy the value to the clipboard instead of showing it' },
       plain: { meaning: 'print only the value, to a pipe' },
     },
     load: async () => (await import('./kept-secrets.ts')).secretsReveal,
@@ -66,13 +66,13 @@ export const secretFlows: readonly Flow[] = lazyFlows({ about: 'host', right: 'o
     summary:
       'Copies all secrets to the other backend, reads every value back, and only then removes them from the old one. Resumes an interrupted migration.',
     offline: true,
-    flags: { to: { meaning: 'keychain or file', value: 'PLACE' } },
+    flags: { to: { meaning: 'keychain or file', value: 'BACKEND' } },
     load: async () => (await import('./kept-secrets.ts')).secretsMigrate,
   },
   {
     verb: 'secrets accept',
     title: 'Accept the loss of sealed secrets',
-    summary: 'After the sealed file was lost, or an older copy was restored on purpose: uses the existing file, or starts without one.',
+    summary: 'After the sealed file was lost, or an older copy was restored on purpose: accepts the existing file, or starts a new one.',
     right: 'destroy',
     offline: true,
     load: async () => (await import('./kept-secrets.ts')).secretsAccept,

@@ -31,7 +31,7 @@ export const secretsList: Procedure = async (session, input, context) => {
   if (left !== undefined) {
     session.show({
       kind: 'text',
-      text: `Copies are still in ${left}: a migration was interrupted. Run "quarterdeck secrets migrate" again.`,
+      text: `A migration was interrupted, and copies are still in ${left}. Run "quarterdeck secrets migrate" again.`,
     });
   }
   if (vault.passedOver !== undefined) session.show({ kind: 'text', text: `${vault.passedOver} Secrets in it are not listed.` });
@@ -48,7 +48,7 @@ export const secretsList: Procedure = async (session, input, context) => {
     session.show({ kind: 'text', text: [`${cleanLine(name)}  ${countText(versions.length, 'version')}${age}`, ...engines].join('\n') });
   }
   const away = snapshot.engines.filter(({ engine }) => !engine.reachable).map(({ name }) => name);
-  const note = away.length > 0 ? ` Not checked, as the engine does not respond: ${away.map(cleanLine).join(', ')}.` : '';
+  const note = away.length > 0 ? ` Not checked, because the engine does not respond: ${away.map(cleanLine).join(', ')}.` : '';
   return { message: `${countText(secrets.length, 'secret')} in ${vault.where}.${note}`, data: { secrets } };
 };
 
@@ -95,7 +95,7 @@ export const secretsReveal: Procedure = async (session, input, context) => {
   const version = typeof wanted === 'string' ? versions.find(({ id }) => id === wanted) : versions.at(-1);
   if (!version) {
     const message = `${shown} has no version "${cleanLine(String(wanted))}".`;
-    throw new Fault('usage.version', message, `Its versions, oldest first: ${versions.map(({ id }) => id).join(', ')}.`);
+    throw new Fault('usage.version', message, `Versions, oldest first: ${versions.map(({ id }) => id).join(', ')}.`);
   }
   const revealed = await session.act({
     id: 'reveal',
@@ -106,7 +106,7 @@ export const secretsReveal: Procedure = async (session, input, context) => {
       const value = await vault.read(name, grant.signal, version.id);
       if (value === undefined) {
         const message = `The value of ${shown} is missing in ${vault.where}.`;
-        throw new Fault('failed.secrets', message, 'Set it again, or import it from an export.');
+        throw new Fault('failed.secrets', message, 'Set the secret again, or import it from an export.');
       }
       showSecret(session, input, { label: shown, value, secondsLeft: revealedSeconds });
       return true;
@@ -133,9 +133,9 @@ export const secretsRemove: Procedure = async (session, input, context) => {
         request: `remove ${name} from ${vault.where}`,
         target: { host: input.engineName, component },
         consequences: [
-          `${countText(versions.length, 'version')}. Deployments that use them cannot be rolled back.`,
+          `${countText(versions.length, 'version')} will be lost; deployments that use this secret cannot be rolled back.`,
           ...(isUsed
-            ? [`It is in use: the next deploy of ${component} will prompt for it, or generate one that does not match its data.`]
+            ? [`The secret is in use: the next deploy of ${component} prompts for it, or generates one that does not fit its data.`]
             : []),
         ],
         run: (grant) => vault.remove(grant, name),
@@ -151,8 +151,8 @@ interface StoredAt {
 }
 
 const vaultReaders: Record<SecretStorage['kind'], string> = {
-  keychain: 'your programs, while the keychain is unlocked',
-  file: 'only users with its passphrase or key file',
+  keychain: 'programs that run under your account, while the keychain is unlocked',
+  file: 'only users who have the passphrase or key file',
 };
 
 /** Returns the services of compose.yaml whose container receives the variable, in its environment or its arguments. */
@@ -173,7 +173,7 @@ function engineNamesOf(name: string, entry: CatalogEntry | undefined, snapshot: 
     .filter((service) => given.has(service.name) && service.containerId !== undefined);
   const copies = containers.map(({ containerName }) => ({
     where: `configuration of the container ${cleanLine(containerName)}`,
-    readableBy: engine?.rootless ? 'root, and the user who runs the engine' : "root, and users who can reach the engine's socket",
+    readableBy: engine?.rootless ? 'root, and the user that the engine runs as' : "root, and users who can reach the engine's socket",
   }));
   if (given.size === 0) return [];
   const passing: StoredAt[] = [{ where: 'environment of the compose process, while it runs', readableBy: 'root and you' }];
@@ -205,9 +205,9 @@ export const secretsMigrate: Procedure = async (session, input, context) => {
   });
   session.progress({ id: 'migrate', label: 'Moved', fraction: 1, done: true });
   if (!answer) return { message: 'Dry run: nothing was moved.' };
-  if (answer.moved === 0) return { message: `The secrets are in ${vault.where}; nothing is left elsewhere.`, data: answer };
+  if (answer.moved === 0) return { message: `The secrets are in ${vault.where}; no copies are left elsewhere.`, data: answer };
   return {
-    message: `${countText(answer.moved, 'secret')} moved to ${vault.where}: each was read back before it was removed from ${from}.`,
+    message: `Moved ${countText(answer.moved, 'secret')} to ${vault.where}. Each was read back before it was removed from ${from}.`,
     data: answer,
   };
 };
@@ -222,7 +222,7 @@ async function targetOf(given: unknown, vault: SecretStorage, session: Session):
     id: 'to',
     label: `Move the secrets from ${vault.where} to`,
     choices: [
-      { value: 'keychain', label: 'the keychain of the system' },
+      { value: 'keychain', label: 'the system keychain' },
       { value: 'file', label: 'a sealed file' },
     ],
     initial: other,
@@ -254,25 +254,25 @@ export const secretsAccept: Procedure = async (session, _input, context) => {
   const vault = await context.vault(session);
   const lost = await vault.care.lost(session.signal);
   const data = { found: lost?.code === 'refused.secretsMissing' ? 'none' : 'file' };
-  if (!lost) return { message: 'Nothing to accept: the secrets are the ones written last.', data };
+  if (!lost) return { message: 'Nothing to accept: the stored secrets are the latest version.', data };
   const isMissing = data.found === 'none';
   await session.act({
     id: 'accept',
     right: 'destroy',
     title: isMissing ? 'Accept that the sealed secrets are lost' : 'Accept this copy of the sealed secrets',
-    request: isMissing ? `accept that ${vault.where} is lost` : `accept ${vault.where} as it is`,
+    request: isMissing ? `accept that ${vault.where} is lost` : `accept ${vault.where} as is`,
     consequences: [
       lost.message,
       isMissing
-        ? 'All secrets in it are lost. Components that use them need new ones: quarterdeck secrets set'
-        : 'Secrets that are not in this copy are lost. Components that use them need new ones: quarterdeck secrets set',
+        ? 'All sealed secrets are lost. Components that use them require new ones: quarterdeck secrets set'
+        : 'Secrets that are not in this copy are lost. Components that use them require new ones: quarterdeck secrets set',
     ],
     limitMs,
     run: (grant) => vault.care.accept(grant),
   });
   if (session.dryRun) return { message: 'Dry run: nothing was changed.', data };
   return {
-    message: isMissing ? `Accepted. The next secret creates a new ${vault.where}.` : `Accepted: ${vault.where} is used as it is.`,
+    message: isMissing ? `Accepted. Storing the next secret creates a new ${vault.where}.` : `Accepted: ${vault.where} is used as is.`,
     data,
   };
 };

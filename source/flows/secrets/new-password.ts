@@ -18,7 +18,7 @@ export async function promptNewPassword(session: Session, label: string, sends: 
   const value = await session.ask.secret({
     id: 'password',
     label,
-    help: `Leave empty to generate one, which is shown once. ${sends}`,
+    help: `Leave empty to generate a password, which is shown once. ${sends}`,
     check: (text) => (text !== '' && text.length < leastLength ? `Use at least ${leastLength} characters.` : undefined),
   });
   if (value === '') {
@@ -43,7 +43,7 @@ export async function showGenerated(session: Session, whose: string, { value, ma
     session.show({ kind: 'secret', label: `Password of ${whose}`, value, secondsLeft: secondsSeen });
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
-    const message = `The generated password of ${whose} is in effect, but could not be shown.`;
-    throw new Fault('failed.unseen', message, 'Reset it in a terminal, or pass one with --answers -', { cause: thrown });
+    const message = `The generated password for ${whose} is in effect, but could not be shown.`;
+    throw new Fault('failed.unseen', message, 'Reset the password in a terminal, or pass one with --answers -.', { cause: thrown });
   }
 }

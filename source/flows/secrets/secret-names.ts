@@ -39,7 +39,7 @@ export function newValueLabel(name: SecretName, { label }: Pick<ComponentField, 
 
 export async function chooseKept(session: Session, input: FlowInput, entries: readonly SecretEntry[]): Promise<SecretEntry> {
   if (entries.length === 0) {
-    throw new Fault('usage.secret', 'No secrets are stored.', 'Add one: quarterdeck secrets set COMPONENT VARIABLE');
+    throw new Fault('usage.secret', 'No secrets are stored.', 'Add a secret: quarterdeck secrets set COMPONENT VARIABLE');
   }
   if (input.words.length === 0 && session.attended) {
     const name = await session.ask.choice({
@@ -66,13 +66,13 @@ export const isInstanceOfOthers = (component: string) => component.includes('@')
 function throwIfOfOthers({ component }: SecretParts): void {
   if (!isInstanceOfOthers(component)) return;
   const remedy = 'Change the secret where the component was deployed. To list stored secrets: quarterdeck secrets list';
-  throw new Fault('usage.component', `${cleanLine(component)} was not deployed by Quarterdeck, which stores no secrets of it.`, remedy);
+  throw new Fault('usage.component', `${cleanLine(component)} was not deployed by Quarterdeck, so its secrets are not stored.`, remedy);
 }
 
 function unknownSecret(written: string, entries: readonly SecretEntry[]): never {
   throwIfOfOthers(partsOf(written));
   const names = entries.map(({ name }) => partsOf(name)).map(({ component, variable }) => `${component}/${variable}`);
-  const remedy = nameRemedy(written, names, 'List them: quarterdeck secrets list');
+  const remedy = nameRemedy(written, names, 'List the secrets: quarterdeck secrets list');
   throw new Fault('usage.secret', `No secret "${cleanLine(written)}" is stored.`, remedy);
 }
 
@@ -80,13 +80,13 @@ function unknownSecret(written: string, entries: readonly SecretEntry[]): never 
 function writtenName({ words }: FlowInput): string {
   const [first, second] = words;
   if (first === undefined) {
-    throw new Fault('usage.secret', 'A secret is required.', 'Pass COMPONENT VARIABLE. List them: quarterdeck secrets list');
+    throw new Fault('usage.secret', 'A secret is required.', 'Pass COMPONENT VARIABLE. To list the secrets: quarterdeck secrets list');
   }
   if (words.length > 2) {
     throw new Fault(
       'usage.words',
       'Too many arguments: secrets are not accepted on the command line, where other programs can see them.',
-      'If the last argument is a secret, use another one: the shell may have saved it. Run the command without it and type it when prompted.',
+      'If the last argument is a secret, choose another one, because the shell may have saved it. Run the command without the value, and type it when prompted.',
     );
   }
   return second === undefined ? first : `${first}/${second}`;
@@ -109,12 +109,12 @@ export async function chooseName(
   if (!entry || variable === '') {
     const name = component || written;
     const ids = context.catalog.entries.map(({ id }) => id);
-    const remedy = nameRemedy(name, ids, 'quarterdeck catalog list');
+    const remedy = nameRemedy(name, ids, 'List the components: quarterdeck catalog list');
     throw new Fault('usage.component', `The catalog has no component "${cleanLine(name)}".`, remedy);
   }
   const field = fieldOf(entry, variable);
   if (!field) {
-    const remedy = nameRemedy(variable, secretFields(entry).map(variableOf), 'It has no secrets.');
+    const remedy = nameRemedy(variable, secretFields(entry).map(variableOf), 'The component has no secrets.');
     throw new Fault('usage.secret', `${entry.id} has no secret "${cleanLine(variable)}".`, remedy);
   }
   return `${engineName || input.engineName}/${entry.id}/${variableOf(field)}`;

@@ -27,7 +27,7 @@ async function runRotate(target: CallTarget, field: ComponentField, value: strin
   if (!program || 'never' in program) return;
   const { exitCode, stderr } = await runWith(target, program, value, grant);
   if (exitCode === 0) return;
-  const message = `${target.entry.id} did not accept the new ${field.name}: ${lastLine(stderr) || `its program ended with ${exitCode}`}.`;
+  const message = `${target.entry.id} did not accept the new ${field.name}: ${lastLine(stderr) || `the program exited with ${exitCode}`}.`;
   throw new Fault('failed.rotate', message, 'The old value is in effect. Check the log of the component.');
 }
 
@@ -43,7 +43,7 @@ export async function writeToData(
   const reported = await session.act({
     id,
     right: 'operate',
-    request: `set the ${which} ${field.name} in ${component}, on the standard input of a program in it`,
+    request: `set the ${which} ${field.name} in ${component}, passed to a program on standard input`,
     target: { host: engineName, component },
     run: async (grant) => {
       for (const deadline = performance.now() + (patient ? readyLimitMs : 0); ; await pauseFor(againMs, grant.signal)) {
@@ -76,7 +76,7 @@ export async function tryValue(
 
 async function tryOnce(target: CallTarget, field: ComponentField, value: string, grant: Grant): Promise<Verdict> {
   const proof = field.verify;
-  if (!proof) return { says: 'unclear', why: 'its catalog entry defines no call that authenticates with it' };
+  if (!proof) return { says: 'unclear', why: 'its catalog entry defines no call that authenticates with this secret' };
   if (!('call' in proof)) {
     const { exitCode } = await runWith(target, proof, value, grant);
     if (exitCode === 126 || exitCode === 127) return { says: 'unclear', why: `${proof.argv[0]} could not be run` };
@@ -95,7 +95,7 @@ async function tryOnce(target: CallTarget, field: ComponentField, value: string,
   if (answer.ok && answer.status >= 200 && answer.status < 400) return { says: 'accepted' };
   return {
     says: 'unclear',
-    why: answer.failure ? cleanLine(answer.failure).replace(/\.$/, '') : `it answered with status ${answer.status}`,
+    why: answer.failure ? cleanLine(answer.failure).replace(/\.$/, '') : `it responded with status ${answer.status}`,
   };
 }
 

@@ -16,8 +16,8 @@ export async function secretValues(scope: EngineScope, component: string, versio
   for (const [variable, version] of wanted) {
     const value = await vault.read(secretName(engineName, component, variable), session.signal, version);
     if (value === undefined) {
-      const message = `The version ${version} of ${variable} of ${component} is no longer in ${vault.where}.`;
-      throw new Fault('failed.secret', message, `Set it again: quarterdeck secrets set ${component} ${variable}.`);
+      const message = `Version ${version} of ${variable} (${component}) is no longer in ${vault.where}.`;
+      throw new Fault('failed.secret', message, `Set the secret again: quarterdeck secrets set ${component} ${variable}.`);
     }
     session.hide(value);
     values[variable] = value;

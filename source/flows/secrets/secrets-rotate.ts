@@ -49,11 +49,11 @@ export const secretsRotate: Procedure = async (session, input, context) => {
   const rotation = new Rotation(scope, vault, holders, before);
   const used = await rotation.inUse();
   if (used && !context.applySecrets)
-    throw new Fault('failed.rotate', `${names} is in use and cannot be applied here.`, 'Deploy the component instead.');
+    throw new Fault('failed.rotate', `${names} is in use and cannot be rotated here.`, 'Deploy the component instead.');
   const versions = await rotation.begin(value, { id: 'rotate', request: `store a new version of ${names}` });
   if (!used) {
     if (!versions) return { message: 'Dry run: nothing was changed.' };
-    return { message: `Stored a new version of ${names}. It is not in use; it takes effect with the next deploy.`, data: { versions } };
+    return { message: `Stored a new version of ${names}, which takes effect with the next deploy.`, data: { versions } };
   }
   const restarted = await rotation.putInForce(versions ?? []);
   const proof = await rotation.prove(value, versions ?? []);
@@ -92,7 +92,7 @@ export class Rotation {
   async begin(value: string, { id, request }: { id: string; request: string }): Promise<readonly SecretChange[] | undefined> {
     const { session, engineName, host } = this.scope;
     const [first] = this.holders;
-    if (!first) throw new RangeError('a rotation has a holder');
+    if (!first) throw new RangeError('a rotation requires a secret');
     const { component } = first;
     const used = await this.inUse();
     const stackFolder = await this.scope.stackFolder();
@@ -172,8 +172,8 @@ export class Rotation {
       return new Fault('failed.rotate', `${message} The old value is in effect again.`, own, { cause: thrown });
     }
     const rollbacks = new Set(this.holders.map(({ component }) => `quarterdeck rollback ${component}`));
-    const failed = `${message} Undoing it failed: ${messageOf(failure)}`;
-    return new Fault('failed.rotate', failed, `When that is fixed: ${[...rollbacks].join(', ')}.`, { cause: thrown });
+    const failed = `${message} Restoring the old value failed: ${messageOf(failure)}`;
+    return new Fault('failed.rotate', failed, `Fix this, then run: ${[...rollbacks].join(', ')}.`, { cause: thrown });
   }
 
   async #runOf(versions: readonly SecretChange[]): Promise<RunOnHost | undefined> {
@@ -245,7 +245,7 @@ export class Rotation {
       if (unclear) unproved.push(`${component}: ${unclear.why}`);
       else proved++;
     }
-    if (unproved.length > 0) return `Not verified that only the new value works: ${unproved.join('; ')}.`;
+    if (unproved.length > 0) return `Could not verify that only the new value works: ${unproved.join('; ')}.`;
     return proved > 0 ? 'Verified: the new value works, and the old one does not.' : '';
   }
 }
@@ -285,6 +285,6 @@ async function newValue(session: Session, { field, name }: Holder): Promise<stri
 }
 
 function wrongFault(component: string, field: ComponentField, what: string): Fault {
-  const remedy = `Check its log: quarterdeck logs ${component}. Both values are stored as versions.`;
+  const remedy = `Check the log: quarterdeck logs ${component}. Both values are stored as versions.`;
   return new Fault('failed.rotate', `${component} ${what} of ${field.name}.`, remedy);
 }

@@ -111,7 +111,7 @@ describe('secrets list', () => {
         {
           name: password,
           rests: [
-            { where: 'memory', readableBy: 'only users with its passphrase or key file' },
+            { where: 'memory', readableBy: 'only users who have the passphrase or key file' },
             {
               where: 'configuration of the container rss-reader-reader-1',
               readableBy: "root, and users who can reach the engine's socket",
@@ -131,7 +131,7 @@ describe('an instance that Quarterdeck did not deploy', () => {
   const instance = 'rss-reader@lab';
   const refusal = {
     code: 'usage.component',
-    message: 'rss-reader@lab was not deployed by Quarterdeck, which stores no secrets of it.',
+    message: 'rss-reader@lab was not deployed by Quarterdeck, so its secrets are not stored.',
     remedy: 'Change the secret where the component was deployed. To list stored secrets: quarterdeck secrets list',
   };
 
@@ -210,7 +210,7 @@ test('secrets remove says what is lost, and asks', async () => {
   await keep(password, marked);
   fixture.operator.confirms = false;
   await expect(run(secretsRemove, ['rss-reader', 'DB_PASSWORD'])).rejects.toMatchObject({ code: 'refused.notConfirmed' });
-  expect(fixture.operator.confirmations[0]?.consequences.join(' ')).toContain('It is in use');
+  expect(fixture.operator.confirmations[0]?.consequences.join(' ')).toContain('The secret is in use');
   fixture.operator.confirms = true;
   await run(secretsRemove, ['rss-reader', 'DB_PASSWORD']);
   expect(await newest(password)).toBeUndefined();

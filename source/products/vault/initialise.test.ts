@@ -121,7 +121,7 @@ describe('initialising (R59, R75)', () => {
   test('what was written down wrong is not taken; an empty line shows it once more', async () => {
     const holders = new Holders();
     holders.wayward = { 'share-2-proof': () => 'beef' };
-    await expect(run(holders)).rejects.toMatchObject({ code: 'usage.answer', message: expect.stringContaining('It does not match') });
+    await expect(run(holders)).rejects.toMatchObject({ code: 'usage.answer', message: expect.stringContaining('No match') });
   });
 
   test('who has not written it down sees it again', async () => {

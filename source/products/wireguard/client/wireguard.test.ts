@@ -35,7 +35,7 @@ describe('keys', () => {
   test.each([
     ['', /empty/],
     ['abc', /44 characters, not 3/],
-    [`${'A'.repeat(42)}B=`, /not the base64 of 32 bytes/],
+    [`${'A'.repeat(42)}B=`, /not 32 bytes in base64/],
     [`${'A'.repeat(43)}=`, /zero/],
     ['!'.repeat(44), /not base64/],
   ])('%j is none', (text, problem) => {
@@ -54,8 +54,8 @@ describe('a configuration that is in order', () => {
 
 describe('what is wrong, with line, column and field', () => {
   test.each([
-    ['no MTU (R77)', /MTU.*\n/, '', ['1:1 [Interface] MTU', 'warning', /MTU is missing/]],
-    ['an MTU of 1500 (R77)', '1420', '1500', ['5:7 [Interface] MTU', 'warning', /1500 is too large/]],
+    ['no MTU (R77)', /MTU.*\n/, '', ['1:1 [Interface] MTU', 'warning', /MTU is not set/]],
+    ['an MTU of 1500 (R77)', '1420', '1500', ['5:7 [Interface] MTU', 'warning', /1500 leaves too little space/]],
     ['an MTU that is none', '1420', 'big', ['5:7 [Interface] MTU', 'error', /not a valid MTU/]],
     [
       'too small for IPv6',
@@ -67,7 +67,7 @@ describe('what is wrong, with line, column and field', () => {
     ['no address', /Address.*\n/, '', ['1:1 [Interface] Address', 'error', /address of this machine is missing/]],
     ['an address that is none', '10.8.0.2/32', '10.8.0.2/33', ['3:11 [Interface] Address', 'error', /"10\.8\.0\.2\/33" is not an address/]],
     ['a second of several', '10.8.0.2/32', '10.8.0.2/32, fd00::x/64', ['3:24 [Interface] Address', 'error', /"fd00::x\/64"/]],
-    ['names asked outside', /DNS.*\n/, '', ['1:1 [Interface] DNS', 'warning', /DNS queries do not/]],
+    ['names asked outside', /DNS.*\n/, '', ['1:1 [Interface] DNS', 'warning', /resolved outside of it/]],
     [
       'a server that is none',
       'DNS = 10.8.0.1',
@@ -157,7 +157,7 @@ describe('what is made here', () => {
         .join(' ');
     expect(of(config.replaceAll(/ && ip6tables.*$/gm, ''))).toMatch(/only IPv4/);
     expect(of(config.replace(/^PreDown.*$/m, 'PreDown = true'))).toMatch(/IPv4 and IPv6 are never removed/);
-    expect(of(config.replace('0.0.0.0/0, ::/0', '10.0.0.0/8'))).toMatch(/matches the mark/);
+    expect(of(config.replace('0.0.0.0/0, ::/0', '10.0.0.0/8'))).toMatch(/matches the firewall mark/);
   });
 
   test('split DNS asks one server for some names, where not everything goes through the tunnel', () => {
