@@ -9,7 +9,7 @@ export const wireguardFlows = lazyFlows({ about: 'host', offline: true }, [
     ...resumable('reveal'),
     usage: '[NAME]',
     flags: {
-      out: { meaning: 'write it to this file, and the peer section for the server beside it, readable only by the owner', value: 'FILE' },
+      out: { meaning: 'write the configuration to this file and the peer section beside it, readable only by the owner', value: 'FILE' },
       plain: { meaning: 'print only the configuration, for use in a pipe' },
     },
     load: async () => (await import('./wireguard-configuration.ts')).wireguardMake,

@@ -27,7 +27,7 @@ export class OverlayBook {
   }
 
   read(): Promise<OverlayMesh | undefined> {
-    return readCheckedJson(this.#file, overlayMesh, { remedy: 'Fix or move the file: the keys are in the secret store.' });
+    return readCheckedJson(this.#file, overlayMesh, { remedy: 'Fix or move the file. The keys are in the secret store.' });
   }
 
   async start(grant: Grant, authority: OverlayMesh['authority']): Promise<void> {
