@@ -93,7 +93,7 @@ test('a new admin token is seen once, put in force, and nowhere else; Esc before
   await screen.press('enter');
   // The vault takes time for each of the three hashes.
   await vi.waitUntil(() => screen.frame().includes('Replaced the admin token of password-vault'), { timeout: 60_000 });
-  await screen.sees('stored as a hash');
+  await screen.sees('only its hash is stored');
   expect(screen.frame()).not.toContain(token);
   expect([await logIn(token), await logIn(first)]).toEqual([303, 401]);
   expect(await tracesBelow([fixture.home, fixture.access.folder], [token, first])).toEqual([]);

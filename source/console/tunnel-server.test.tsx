@@ -89,7 +89,7 @@ test('a configuration is shown once more, for who lost it, and goes with the scr
   const at = (await devices()).indexOf('reader on');
   const screen = await open(narrow);
   await findFlow(screen, 'show device config', "Show a device's configuration");
-  await screen.sees('Which device?', 'its private key', `quarterdeck clients show ${server}`);
+  await screen.sees('Which device?', 'private key', `quarterdeck clients show ${server}`);
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.press(...Array.from({ length: at }, () => 'down'), 'enter');
   await screen.sees('Configuration of reader', /PrivateKey = \S{44}/);
@@ -104,13 +104,13 @@ test('a device is kept out and let in again: only those that can be are offered'
   const screen = await open(narrow);
   const others = (await devices()).indexOf('watch on');
   await findFlow(screen, 'disable a tunnel', 'Disable a tunnel device');
-  await screen.sees('Which device?', 'watch', 'enabled', '/disable: its keys and address', `quarterdeck clients disable ${server}`);
+  await screen.sees('Which device?', 'watch', 'enabled', '/disable. The keys', `quarterdeck clients disable ${server}`);
   expect(misfits(screen.frame(), narrow)).toEqual([]);
   await screen.press(...Array.from({ length: others }, () => 'down'), 'enter');
   await screen.sees('Disabled watch.');
   expect(await devices()).toContain('watch off');
   await findFlow(screen, 'enable a tunnel', 'Enable a tunnel device');
-  await screen.sees('Which device?', /▸ watch +10\.8\.0\.\d+, disabled/, '/enable: its keys');
+  await screen.sees('Which device?', /▸ watch +10\.8\.0\.\d+, disabled/, '/enable. The keys');
   expect(screen.frame()).not.toContain('phone-');
   await screen.press('enter');
   await screen.sees('Enabled watch.');
@@ -128,7 +128,7 @@ test('a device is removed after a yes, and a no leaves it', async () => {
     await screen.sees(
       'Remove device lost-phone',
       'DELETE /api/wireguard/client/',
-      'its configuration stops working',
+      'The keys of lost-phone are deleted',
       /The address 10\.8\.0\.\d+ may be reused for another device/,
     );
     expect(misfits(screen.frame(), narrow)).toEqual([]);

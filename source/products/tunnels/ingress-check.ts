@@ -24,7 +24,7 @@ export const ingressCheck: Procedure = async (session, input, context) => {
   const columns: Columns<(typeof matches)[number]> = {
     ...(addresses.length > 0 && { ADDRESS: ({ address }: { address: string }) => cleanLine(address) }),
     RULE: ({ at }) => (at === undefined ? '' : String(at + 1)),
-    NAME: ({ rule }) => (rule ? cleanLine(rule.hostname || 'every name') : 'no address'),
+    NAME: ({ rule }) => (rule ? cleanLine(rule.hostname || 'every name') : 'invalid address'),
     PATH: ({ rule }) => (rule ? cleanLine(rule.path || 'every path') : ''),
     TARGET: ({ rule }) => cleanLine(rule?.service ?? ''),
   };
