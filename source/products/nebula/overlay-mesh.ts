@@ -19,7 +19,7 @@ export function bookOf({ dataFolder }: FlowContext, engineName: string): Overlay
 export async function meshOf(book: OverlayBook): Promise<OverlayMesh> {
   const mesh = await book.read();
   if (mesh) return mesh;
-  throw new Fault('failed.overlay', 'This mesh has no authority yet.', 'Create one: quarterdeck overlay ca');
+  throw new Fault('failed.overlay', 'This mesh has no authority yet.', 'Create an authority: quarterdeck overlay ca');
 }
 
 export function dayText(ms: number): string {
@@ -37,7 +37,7 @@ export function jsonOf({ fromMs, untilMs, ...one }: OverlayCertificate): object 
 
 export const overlayList: Procedure = async (session, input, context) => {
   const mesh = await bookOf(context, input.engineName).read();
-  if (!mesh) return { message: `${input.engineName} has no overlay mesh yet. Create one: quarterdeck overlay ca`, data: { nodes: [] } };
+  if (!mesh) return { message: `${input.engineName} has no overlay mesh yet. To create one: quarterdeck overlay ca`, data: { nodes: [] } };
   const nowMs = Date.now();
   const { authority, nodes } = mesh;
   // A certificate is not valid for longer than its authority's.

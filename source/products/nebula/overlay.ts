@@ -127,7 +127,7 @@ export const overlaySign: Procedure = async (session, input, context) => {
   if (!made) return { message: `Dry run: ${wanted.name} was not signed.` };
   const next =
     installed !== undefined
-      ? ` The files are in ${cleanLine(installed.folder)}. ${installed.deployed ? `Restart ${component} to apply them.` : `Deploy ${component} to use them.`}`
+      ? ` The files are in ${cleanLine(installed.folder)}. ${installed.deployed ? `Restart ${component} to apply the change.` : `Deploy ${component} to use the files.`}`
       : out !== undefined
         ? ` The files are in ${cleanLine(out)}. Copy them to the node, then delete them here.`
         : ' The key is only in the secret store. To write files, sign the node again with --out or --install.';

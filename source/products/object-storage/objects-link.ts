@@ -27,7 +27,7 @@ export const objectsLink: Procedure = async (session, input, context) => {
   const made = await session.act({
     id: 'link',
     right: 'reveal',
-    request: `sign a link to ${shown(name)} for ${durationText(seconds * 1000)}`,
+    request: `sign a link to ${shown(name)} that is valid for ${durationText(seconds * 1000)}`,
     run: async () => {
       const { url, untilMs } = store.link(name, seconds, base ?? own);
       showSecret(session, input, { label: `Link to ${shown(name)}`, value: url, secondsLeft: shownSeconds });

@@ -61,7 +61,7 @@ describe('signups (R20)', () => {
 
   test('are closed as any other change, and the running vault is asked', async () => {
     const { message } = await fixture.run('close-signups', id, {}, { operator: answering({ account: ['yes'] }) });
-    expect(message).toMatch(/^Disabled sign-ups for .*; it rejects new accounts/);
+    expect(message).toMatch(/^Disabled sign-ups for .*, which now rejects new accounts/);
     expect(await isOpen()).toBe(false);
     expect(await fixture.text('password-vault/.env')).toMatch(/^SIGNUPS_ALLOWED=["']?false["']?$/m);
     const again = await fixture.run('close-signups', id);

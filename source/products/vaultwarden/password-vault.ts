@@ -46,7 +46,7 @@ export const closeSignups: Procedure = async (session, input, context) => {
   }
   session.progress({ id: 'signups', label: 'Vaultwarden rejects new accounts', done: true });
   return {
-    message: `Disabled sign-ups for ${id}; it rejects new accounts. Invite users from its admin page.`,
+    message: `Disabled sign-ups for ${id}, which now rejects new accounts. Invite users from its admin page.`,
     data: { closed: true, run },
   };
 };

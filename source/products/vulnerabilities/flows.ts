@@ -48,7 +48,7 @@ export const vulnerabilityFlows = lazyFlows({ about: 'host', offline: true }, [
   {
     verb: 'vulnerabilities report',
     title: 'Write a vulnerability report',
-    summary: 'Writes a report in Markdown or JSON: severities, overdue vulnerabilities, and every decision with its reason.',
+    summary: 'Writes a Markdown or JSON report with severities, overdue vulnerabilities, and every decision with its reason.',
     right: 'operate',
     usage: '[FILE]',
     flags: { format: { meaning: 'markdown or json (default: from the extension of FILE)', value: 'FORMAT' } },

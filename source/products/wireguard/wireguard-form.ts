@@ -78,7 +78,7 @@ export function clientForm(name: string): Form {
           check: (text) =>
             wordsOf(text).length === 0
               ? 'Enter at least one network.'
-              : each(text, (word) => word.includes('/') && isNetwork(word), 'network with a prefix'),
+              : each(text, (word) => word.includes('/') && isNetwork(word), 'network with a prefix length'),
         },
         {
           ...{ id: 'dns', label: 'DNS through the tunnel', value: '' },
