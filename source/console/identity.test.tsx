@@ -55,13 +55,13 @@ test.each(sizes)('a page whose end nobody can see is asked about at $columns x $
 
 test.each(sizes)('signups: asked about the account first, and looked at as a change, at $columns x $rows (R20)', async (size) => {
   const screen = await open(size, vault);
-  await findFlow(screen, 'close signups', 'Close signups');
+  await findFlow(screen, 'disable sign', 'Disable sign-ups');
   await screen.sees('Confirm that your account exists', 'quarterdeck close-signups password-vault --practice');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
-  await screen.sees('signups of password-vault are still open');
+  await screen.sees('sign-ups for password-vault are still enabled');
   await screen.press('esc');
-  await findFlow(screen, 'close signups', 'Close signups');
+  await findFlow(screen, 'disable sign', 'Disable sign-ups');
   await screen.sees('Confirm that your account exists');
   await screen.press('enter');
   await screen.sees('Writes 1 file, recreates password-vault.');
@@ -69,7 +69,7 @@ test.each(sizes)('signups: asked about the account first, and looked at as a cha
   await screen.sees(/SIGNUPS_ALLOWED="?false/);
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('esc');
-  await screen.sees('signups of password-vault are still open');
+  await screen.sees('sign-ups for password-vault are still enabled');
 });
 
 test('a new admin token is seen once, put in force, and nowhere else; Esc before that leaves the old one', async () => {
@@ -92,8 +92,8 @@ test('a new admin token is seen once, put in force, and nowhere else; Esc before
   expect(token).not.toBe(first);
   await screen.press('enter');
   // The vault takes time for each of the three hashes.
-  await vi.waitUntil(() => screen.frame().includes('password-vault has a new admin token'), { timeout: 60_000 });
-  await screen.sees('stored as a hash');
+  await vi.waitUntil(() => screen.frame().includes('Replaced the admin token of password-vault'), { timeout: 60_000 });
+  await screen.sees('only its hash is stored');
   expect(screen.frame()).not.toContain(token);
   expect([await logIn(token), await logIn(first)]).toEqual([303, 401]);
   expect(await tracesBelow([fixture.home, fixture.access.folder], [token, first])).toEqual([]);

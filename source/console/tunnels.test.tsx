@@ -34,7 +34,7 @@ const server = makeKeyPair().publicKey;
 
 /** Fills in name, kind, address, and the server's key and address; other fields keep their defaults. */
 async function fillForm(screen: Harness, name: string): Promise<void> {
-  await screen.sees('A tunnel for a device', 'required', 'quarterdeck wireguard make --practice');
+  await screen.sees('Tunnel for a device', 'required', 'quarterdeck wireguard make --practice');
   await screen.type(name);
   await screen.press('enter', 'enter', 'enter');
   await screen.type(server);
@@ -109,14 +109,14 @@ test.skipIf(missing)(
     await screen.press('enter');
     await screen.sees('Groups');
     await screen.press('enter');
-    await screen.sees('Destination of the certificate and key of nas', 'The key is also stored');
+    await screen.sees('Destination for the certificate and key of nas', 'The key is also stored');
     expect(misfits(screen.frame(), size)).toEqual([]);
     await screen.press('enter');
     await screen.sees('Folder');
     await screen.press('ctrl+u');
     await screen.type(join(folder, 'nas'));
     await screen.press('enter');
-    await screen.sees('Signed nas, valid until', 'copy them to the node');
+    await screen.sees('Signed nas, valid until', 'Copy them to the node');
     expect(misfits(screen.frame(), size)).toEqual([]);
     const key = (await readFile(join(folder, 'nas', 'nas.key'), 'utf8')).split('\n')[1] ?? 'none';
     await screen.misses(key);

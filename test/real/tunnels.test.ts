@@ -116,7 +116,7 @@ describeUnless(requiredProgram('nebula-cert', 'nebula'), 'an overlay mesh', () =
     const list = await run('overlay-list', []);
     expect(list).toMatchObject({
       exitCode: 0,
-      message: expect.stringMatching(/2 of 2 certificates expire within 30 days/),
+      message: expect.stringMatching(/Expiring within 30 days: 2 of 2 certificates/),
       data: { nodes: [{ name: 'nas', network: '10.1.0.1/24' }] },
     });
     expect(await run('overlay-inspect', [join(out, 'nas.crt')])).toMatchObject({ message: 'nas is valid.', exitCode: 0 });

@@ -22,12 +22,12 @@ export const nebulaFlows = lazyFlows({ about: 'host' }, [
       ip: { meaning: 'address in the mesh with prefix length, e.g. 10.1.0.2/24', value: 'NETWORK' },
       groups: { meaning: 'groups for firewall rules, comma-separated', value: 'LIST' },
       subnets: { meaning: 'networks behind the node, comma-separated', value: 'LIST' },
-      for: { meaning: 'validity (default: that of the authority)', value: 'DURATION' },
+      for: { meaning: 'validity (default: until the authority expires)', value: 'DURATION' },
       out: {
         meaning: 'write ca.crt, NAME.crt and NAME.key to this folder on this machine; only the owner can read the key',
         value: 'FOLDER',
       },
-      install: { meaning: 'install them for overlay-mesh on this host, even if it is not deployed yet' },
+      install: { meaning: 'install the certificate and key for overlay-mesh on this host, even if it is not deployed yet' },
     },
     load: async () => (await import('./overlay.ts')).overlaySign,
   },
@@ -35,7 +35,7 @@ export const nebulaFlows = lazyFlows({ about: 'host' }, [
     verb: 'overlay list',
     title: 'List the certificates of the overlay mesh',
     summary:
-      'Lists the authority and every node signed by Quarterdeck with the expiry of each certificate. Exits with 1 if one has expired.',
+      'Lists the certificates of the authority and of every node signed by Quarterdeck, with their expiry. Exits with 1 if one has expired.',
     right: 'read',
     load: async () => (await import('./overlay-mesh.ts')).overlayList,
   },

@@ -4,7 +4,7 @@ import { type Columns, showList } from '../../flows/list-table.ts';
 import { fileWord, readNamedFile } from '../../flows/named-file.ts';
 import type { Session } from '../../session/session.ts';
 import { cleanLine } from '../../text/clean.ts';
-import { durationText } from '../../text/quantities.ts';
+import { countText, durationText } from '../../text/quantities.ts';
 import { OverlayBook, type OverlayMesh } from './client/overlay-book.ts';
 import { inspectCertificates, type OverlayCertificate, verifyCertificate } from './client/overlay-certificates.ts';
 
@@ -19,7 +19,7 @@ export function bookOf({ dataFolder }: FlowContext, engineName: string): Overlay
 export async function meshOf(book: OverlayBook): Promise<OverlayMesh> {
   const mesh = await book.read();
   if (mesh) return mesh;
-  throw new Fault('failed.overlay', 'This mesh has no authority yet.', 'Create one: quarterdeck overlay ca');
+  throw new Fault('failed.overlay', 'This mesh has no authority yet.', 'Create an authority: quarterdeck overlay ca');
 }
 
 export function dayText(ms: number): string {
@@ -37,7 +37,7 @@ export function jsonOf({ fromMs, untilMs, ...one }: OverlayCertificate): object 
 
 export const overlayList: Procedure = async (session, input, context) => {
   const mesh = await bookOf(context, input.engineName).read();
-  if (!mesh) return { message: `${input.engineName} has no overlay mesh yet. Create one: quarterdeck overlay ca`, data: { nodes: [] } };
+  if (!mesh) return { message: `${input.engineName} has no overlay mesh yet. To create one: quarterdeck overlay ca`, data: { nodes: [] } };
   const nowMs = Date.now();
   const { authority, nodes } = mesh;
   // A certificate is not valid for longer than its authority's.
@@ -56,9 +56,9 @@ export const overlayList: Procedure = async (session, input, context) => {
   return {
     message:
       over > 0
-        ? `${over} of ${all.length} certificates have expired.`
+        ? `Expired: ${over} of ${countText(all.length, 'certificate')}.`
         : soon > 0
-          ? `${soon} of ${all.length} certificates expire within 30 days: sign them again.`
+          ? `Expiring within 30 days: ${soon} of ${countText(all.length, 'certificate')}.`
           : 'All certificates are valid for more than 30 days.',
     data: {
       authority: { name: authority.name, until: new Date(authority.untilMs).toISOString() },
@@ -104,19 +104,19 @@ function showCertificate(session: Session, one: OverlayCertificate, at: number, 
     rows: [
       ['address', one.networks.join(', ')],
       ['groups', one.groups.join(', ')],
-      ['networks behind it', one.subnets.join(', ')],
+      ['networks behind the node', one.subnets.join(', ')],
       ['valid from', dayText(one.fromMs)],
       ['until', `${dayText(one.untilMs)}, ${endText(one.untilMs, nowMs)}`],
       ['fingerprint', one.fingerprint],
     ].filter(([, value]) => value !== ''),
   });
   if (!isOver(one, nowMs)) return;
-  const evidence = one.fromMs > nowMs ? 'Not valid yet: check the clock.' : 'Expired: sign it again.';
+  const evidence = one.fromMs > nowMs ? 'The certificate is not valid yet. Check the clock.' : 'The certificate has expired.';
   session.show({ kind: 'item', id: `end-${at + 1}`, title: one.name, state: 'blocked', evidence });
 }
 
 async function certificateFile(session: Session, { words: [word], stdin }: FlowInput): Promise<{ text: string; file: string }> {
-  if (stdin) return { text: new TextDecoder().decode(stdin), file: 'the input' };
-  const written = await fileWord(session, word, { label: 'Certificate', help: 'A file on this machine.' });
+  if (stdin) return { text: new TextDecoder().decode(stdin), file: 'The input' };
+  const written = await fileWord(session, word, { label: 'Certificate', help: 'A certificate file on this machine.' });
   return readNamedFile(session, written, 'Pass a Nebula certificate.');
 }

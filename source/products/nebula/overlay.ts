@@ -27,8 +27,8 @@ export const overlayCa: Procedure = async (session, input, context) => {
   if (before && !isOurs) {
     throw new Fault(
       'refused.authority',
-      `The mesh of ${input.engineName} has an authority: ${cleanLine(before.authority.name)}, ${endText(before.authority.untilMs, Date.now())}.`,
-      `Nodes of the mesh would reject certificates from another authority. To start a new mesh, move overlay-mesh/${encodeURIComponent(input.engineName)}.json out of the data folder.`,
+      `The mesh on ${input.engineName} already has an authority: ${cleanLine(before.authority.name)}, ${endText(before.authority.untilMs, Date.now())}.`,
+      `Nodes in the mesh would reject certificates from another authority. To start a new mesh, move overlay-mesh/${encodeURIComponent(input.engineName)}.json out of the data folder.`,
     );
   }
   const name = await wordOr(session, input, { id: 'name', label: 'Mesh name', initial: 'home mesh' });
@@ -55,7 +55,7 @@ export const overlayCa: Procedure = async (session, input, context) => {
   const made = await thisOrEarlier(session, signed, async () => (await meshOf(book)).authority.certificate);
   if (!made) return { message: 'Dry run: no authority was created.' };
   return {
-    message: `Created ${name}, valid until ${dayText(made.untilMs)}. Its key is in the secret store: back it up (quarterdeck secrets export). To sign a node: quarterdeck overlay sign NAME`,
+    message: `Created ${name}, valid until ${dayText(made.untilMs)}. Its key is in the secret store. To back up the key: quarterdeck secrets export. To sign a node: quarterdeck overlay sign NAME`,
     data: { authority: jsonOf(made) },
   };
 };
@@ -69,7 +69,7 @@ export const overlaySign: Procedure = async (session, input, context) => {
   if (authority.untilMs < nowMs)
     throw new Fault(
       'refused.authority',
-      `The authority ${cleanLine(authority.name)} expired on ${dayText(authority.untilMs)}: nodes reject certificates that it signs.`,
+      `The authority ${cleanLine(authority.name)} expired on ${dayText(authority.untilMs)}, so nodes reject certificates that it signs.`,
       `To start a new mesh, move overlay-mesh/${encodeURIComponent(input.engineName)}.json out of the data folder. Then create an authority, and sign every node again.`,
     );
   const wanted = await nodeOf(session, input, mesh);
@@ -83,7 +83,7 @@ export const overlaySign: Procedure = async (session, input, context) => {
     throw new Fault(
       'failed.overlay',
       `The authority's key is not in the secret store (${keyName}).`,
-      'Import it from an export: quarterdeck secrets import.',
+      'Import the key from an export: quarterdeck secrets import',
     );
   session.hide(authorityKey);
   const nodeKeyName = secretName(input.engineName, component, `KEY_${wanted.name}`);
@@ -127,10 +127,10 @@ export const overlaySign: Procedure = async (session, input, context) => {
   if (!made) return { message: `Dry run: ${wanted.name} was not signed.` };
   const next =
     installed !== undefined
-      ? ` The files are in ${cleanLine(installed.folder)}. ${installed.deployed ? `Restart ${component} to apply them.` : `Deploy ${component} to use them.`}`
+      ? ` The files are in ${cleanLine(installed.folder)}. ${installed.deployed ? `Restart ${component} to apply the change.` : `Deploy ${component} to use the files.`}`
       : out !== undefined
-        ? ` The files are in ${cleanLine(out)}: copy them to the node, then delete them here.`
-        : ' The key is only in the secret store; export it with --out or --install.';
+        ? ` The files are in ${cleanLine(out)}. Copy them to the node, then delete them here.`
+        : ' The key is only in the secret store. To write files, sign the node again with --out or --install.';
   return {
     message: `Signed ${wanted.name}, valid until ${dayText(made.untilMs)}.${next}`,
     data: { certificate: jsonOf(made), ...(out !== undefined && { folder: out }) },
@@ -174,7 +174,7 @@ async function askWhere(session: Session, { options, engineName }: FlowInput, na
   if (given !== undefined || install || !session.attended) return { out: given, install };
   const where = await session.ask.choice({
     id: 'where',
-    label: `Destination of the certificate and key of ${name}`,
+    label: `Destination for the certificate and key of ${name}`,
     help: 'The key is also stored in the secret store.',
     choices: [
       { value: 'folder', label: 'Folder on this machine', detail: 'to copy to the node' },
@@ -186,7 +186,7 @@ async function askWhere(session: Session, { options, engineName }: FlowInput, na
   const out = await session.ask.text({
     id: 'folder',
     label: 'Folder',
-    help: `ca.crt, ${name}.crt and ${name}.key are written to it; only the owner can read the key.`,
+    help: `ca.crt, ${name}.crt and ${name}.key are written to this folder; only the owner can read the key.`,
     initial: `./${name}`,
     check: (text) => (text.trim() === '' ? 'Enter a folder.' : undefined),
   });
@@ -205,7 +205,7 @@ async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Pr
   const name = await wordOr(session, input, {
     id: 'name',
     label: 'Node',
-    help: names.length > 0 ? `Already signed: ${names.slice(0, 8).join(', ')}. Use the same name to renew.` : 'Name in the mesh, e.g. nas.',
+    help: names.length > 0 ? `Already signed: ${names.slice(0, 8).join(', ')}. Reuse a name to renew it.` : 'Name in the mesh, e.g. nas.',
   });
   const before = mesh.nodes.find((node) => node.name === name);
   const networkProblem = (text: string) => {
@@ -222,12 +222,12 @@ async function nodeOf(session: Session, input: FlowInput, mesh: OverlayMesh): Pr
   const subnetsGiven = optionOf(input, 'subnets');
   const subnets = subnetsGiven === undefined ? (before?.subnets ?? []) : wordsOf(subnetsGiven);
   for (const one of subnets)
-    throwIf('--subnets', one.includes('/') && isNetwork(one) ? undefined : `"${cleanLine(one)}" is not a network.`);
+    throwIf('--subnets', one.includes('/') && isNetwork(one) ? undefined : `Use networks such as 10.2.0.0/24, not "${cleanLine(one)}".`);
   const seconds = forOption(input);
   if (seconds !== undefined && Date.now() + seconds * 1000 > mesh.authority.untilMs)
     throw new Fault(
       'usage.duration',
-      `The certificate cannot be valid longer than the authority, which expires ${dayText(mesh.authority.untilMs)}.`,
+      `The certificate cannot be valid longer than the authority, which expires on ${dayText(mesh.authority.untilMs)}.`,
       'Omit --for to use the validity of the authority.',
     );
   return { name, network: network.trim(), groups, subnets, seconds };

@@ -3,7 +3,7 @@ import { lazyFlows, resumable } from '../../flows/flow.ts';
 const about = { about: 'component', speaks: 's3' } as const;
 
 const keyFlags = {
-  'access-key': { meaning: 'access key of a user other than the deployed one; prompts for the secret key', value: 'NAME' },
+  'access-key': { meaning: 'access key to use instead of the deployed one; prompts for its secret key', value: 'NAME' },
   region: { meaning: 'region of the server (default: us-east-1)', value: 'NAME' },
 } as const;
 
@@ -14,13 +14,13 @@ export const objectStorageFlows = lazyFlows(about, [
     summary: 'Lists the buckets of the object storage, or the objects of a bucket that match a prefix, with size and age.',
     right: 'read',
     usage: '[BUCKET[/PREFIX]]',
-    flags: { ...keyFlags, all: { meaning: 'all objects, not only the first 1,000' } },
+    flags: { ...keyFlags, all: { meaning: 'list all objects, not only the first 1,000' } },
     load: async () => (await import('./objects.ts')).objectsList,
   },
   {
     verb: 'objects get',
     title: 'Download an object to a file',
-    summary: 'Downloads an object from the object storage to a file on this machine. The file appears when the download is complete.',
+    summary: 'Downloads an object from the object storage to a file on this machine. The file appears only when the download is complete.',
     right: 'operate',
     usage: 'BUCKET/KEY [FILE]',
     flags: keyFlags,
@@ -30,7 +30,7 @@ export const objectStorageFlows = lazyFlows(about, [
     verb: 'objects put',
     title: 'Upload a file as an object',
     summary:
-      'Uploads a file from this machine to the object storage, over 100 MB in parts. An interrupted upload leaves nothing behind. First shows what would be replaced.',
+      'Uploads a file from this machine to the object storage; files over 100 MB are uploaded in parts. Shows what would be replaced first. If an upload is interrupted, its parts are deleted, at the latest when the run is resumed.',
     ...resumable('operate'),
     usage: 'FILE BUCKET/[KEY]',
     flags: keyFlags,
@@ -39,7 +39,7 @@ export const objectStorageFlows = lazyFlows(about, [
   {
     verb: 'objects remove',
     title: 'Remove an object',
-    summary: 'Removes an object from the object storage, after showing what is lost.',
+    summary: 'Shows what will be lost, then removes the object from the object storage.',
     right: 'destroy',
     usage: 'BUCKET/KEY',
     flags: keyFlags,
@@ -54,8 +54,8 @@ export const objectStorageFlows = lazyFlows(about, [
     flags: {
       ...keyFlags,
       for: { meaning: 'validity (default: 1h)', value: 'DURATION' },
-      base: { meaning: 'server address for users of the link, e.g. https://s3.example.org', value: 'URL' },
-      plain: { meaning: 'print only the link, to a pipe' },
+      base: { meaning: 'server address to use in the link, e.g. https://s3.example.org', value: 'URL' },
+      plain: { meaning: 'print only the link, for use in a pipe' },
     },
     load: async () => (await import('./objects-link.ts')).objectsLink,
   },

@@ -27,7 +27,7 @@ export const objectsLink: Procedure = async (session, input, context) => {
   const made = await session.act({
     id: 'link',
     right: 'reveal',
-    request: `sign a link to ${shown(name)} for ${durationText(seconds * 1000)}`,
+    request: `sign a link to ${shown(name)} that is valid for ${durationText(seconds * 1000)}`,
     run: async () => {
       const { url, untilMs } = store.link(name, seconds, base ?? own);
       showSecret(session, input, { label: `Link to ${shown(name)}`, value: url, secondsLeft: shownSeconds });
@@ -36,7 +36,7 @@ export const objectsLink: Procedure = async (session, input, context) => {
   });
   if (!made) return { message: 'Dry run: no link was created.' };
   const until = new Date(made.untilMs).toISOString();
-  const near = ` It uses ${own.host}, which is reachable only on ${input.engineName}: use --base to set an address that others can reach.`;
+  const near = ` It uses ${own.host}, which is reachable only on ${input.engineName}. Use --base to set an address that others can reach.`;
   return {
     message: `Anyone with the link can read ${shown(name)} until ${until}.${base === undefined && address.near ? near : ''}`,
     data: { ...name, until },
@@ -44,7 +44,7 @@ export const objectsLink: Procedure = async (session, input, context) => {
 };
 
 export const objectsCheck: Procedure = async (session, input, context) => {
-  const help = 'Anyone with the link has access: it is neither shown nor stored.';
+  const help = 'The link grants access to anyone who has it, so it is neither shown nor stored.';
   const ask = () => session.ask.secret({ id: 'link', label: 'Link', help, check: linkProblem });
   const written = (input.stdin ? new TextDecoder().decode(input.stdin) : await ask()).trim();
   session.hide(written);
@@ -67,7 +67,7 @@ export const objectsCheck: Procedure = async (session, input, context) => {
   const refused = await tryLink(endpoint, url, session.signal);
   if (refused?.code === 'refused.expired')
     return said(
-      `The link to ${path} has expired according to the server${window ? ', but not according to this clock' : ''}.`,
+      `The link to ${path} has expired according to the server${window ? ', but not according to the clock of this machine' : ''}.`,
       false,
       true,
     );
@@ -77,7 +77,7 @@ export const objectsCheck: Procedure = async (session, input, context) => {
 
 function linkProblem(text: string): string | undefined {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
-  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'Not a link: links start with http:// or https://.';
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'A link must start with http:// or https://.';
   return url.searchParams.has('X-Amz-Signature') ? undefined : 'The link has no signature, so it grants no access.';
 }
 
@@ -94,7 +94,7 @@ function baseOf(written: string | undefined): URL | undefined {
     return url;
   throw new Fault(
     'usage.base',
-    `--base must be an address without a path, not "${cleanLine(written)}": a path invalidates the signature.`,
+    `--base must be an address without a path, not "${cleanLine(written)}", because a path invalidates the signature.`,
     'For example: --base https://s3.example.org',
   );
 }

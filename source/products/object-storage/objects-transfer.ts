@@ -15,7 +15,7 @@ const getUsage = 'objects get COMPONENT BUCKET/KEY [FILE]';
 const transferLimitMs = 24 * 3_600_000;
 
 export const objectsGet: Procedure = async (session, input, context) => {
-  const [word, written] = wordsUpTo(2, input, { takes: 'One object into one file', remedy: `quarterdeck ${getUsage}` });
+  const [word, written] = wordsUpTo(2, input, { takes: 'One object and one file at a time', remedy: `quarterdeck ${getUsage}` });
   const name = await requireObject(session, word, getUsage);
   const path = fileOf(written ?? `./${posix.basename(name.key)}`);
   const file = cleanLine(path);
@@ -40,13 +40,13 @@ export const objectsGet: Procedure = async (session, input, context) => {
           });
         });
         if (size !== expected)
-          throw new Fault('failed.objects', `${shown(name)}: received ${bytesText(size)} of ${bytesText(expected)}.`, 'Download again.');
+          throw new Fault('failed.objects', `${shown(name)}: received only ${bytesText(size)} of ${bytesText(expected)}.`, 'Try again.');
         return size;
       }),
   });
   if (size === undefined) return { message: 'Dry run: nothing was downloaded.' };
   session.progress({ id: 'get', label: 'Downloaded', fraction: 1, done: true });
-  return { message: `${file}: ${bytesText(size)}.`, data: { file: path, ...name, sizeBytes: size } };
+  return { message: `Downloaded ${shown(name)} to ${file}, ${bytesText(size)}.`, data: { file: path, ...name, sizeBytes: size } };
 };
 
 const putUsage = 'objects put COMPONENT FILE BUCKET/[KEY]';
@@ -58,7 +58,7 @@ export const objectsPut: Procedure = async (session, input, context) => {
   const check = (text: string) => (text.trim() === '' ? 'Enter a file path.' : undefined);
   const written = file ?? (await session.ask.text({ id: 'file', label: 'File on this machine', check }));
   const source = await openLocalSource(fileOf(written));
-  const word = to ?? (await promptObject(session, 'Object', 'BUCKET/KEY, or BUCKET/ for the name of the file'));
+  const word = to ?? (await promptObject(session, 'Object', 'BUCKET/KEY, or BUCKET/ to use the file name as the key'));
   // The target is a folder or a bucket: the object is named after the file.
   const name = objectNamed(
     word.endsWith('/') || !word.includes('/') ? `${word.replace(/\/$/, '')}/${basename(source.path)}` : word,
@@ -118,8 +118,8 @@ async function giveUpEarlier(session: Session, store: ObjectStore, name: ObjectN
 function replaced({ sizeBytes, changedMs, versioned }: StoredObject): string {
   const age = changedMs === undefined ? '' : `, stored ${agoText(Date.now() - changedMs)}`;
   return versioned
-    ? `The current object (${bytesText(sizeBytes)}${age}) is kept by the bucket as an earlier version.`
-    : `The current object is lost: ${bytesText(sizeBytes)}${age}.`;
+    ? `The bucket keeps the current object (${bytesText(sizeBytes)}${age}) as an earlier version.`
+    : `The current object (${bytesText(sizeBytes)}${age}) is lost.`;
 }
 
 async function throwUnlessWhole(store: ObjectStore, name: ObjectName, sizeBytes: number, signal: AbortSignal): Promise<void> {
@@ -128,7 +128,7 @@ async function throwUnlessWhole(store: ObjectStore, name: ObjectName, sizeBytes:
   throw new Fault(
     'failed.objects',
     `${shown(name)} is ${found ? `${bytesText(found.sizeBytes)} on the server instead of ${bytesText(sizeBytes)}` : 'missing on the server'}.`,
-    'Another client may have changed it. Upload it again.',
+    'Another client may have changed the object. Upload the file again.',
   );
 }
 
@@ -156,7 +156,7 @@ export const objectsRemove: Procedure = async (session, input, context) => {
     throw new Fault(
       'failed.objects',
       `${shown(name)} still exists.`,
-      'Another client may have written it again, or the bucket locks its objects.',
+      'Another client may have stored the object again, or the bucket has object lock enabled.',
     );
   return { message: `Removed ${shown(name)}.`, data: name };
 };

@@ -75,13 +75,13 @@ describe('objects of the object storage (R40)', () => {
     expect(await run(objectsList)).toMatchObject({ data: { buckets: [{ name: 'crate' }] } });
     expect(await run(objectsList, ['crate/a'])).toMatchObject({ data: { objects: [{ key: 'a.txt', sizeBytes: 5 }], more: false } });
     const back = join(fixture.folder, 'back.txt');
-    expect((await run(objectsGet, ['crate/a.txt', back])).message).toContain('back.txt: 5 B.');
+    expect((await run(objectsGet, ['crate/a.txt', back])).message).toContain('back.txt, 5 B.');
     expect(await readFile(back, 'utf8')).toBe('hello');
 
     await run(objectsPut, [await file('b.txt', 'other'), 'crate/a.txt']);
     expect(fixture.operator.confirmations[0]).toMatchObject({
       title: 'Replace crate/a.txt',
-      consequences: [expect.stringMatching(/^The current object is lost: 5 B, stored /)],
+      consequences: [expect.stringMatching(/^The current object \(5 B, stored .*\) is lost\.$/)],
     });
     expect((await run(objectsRemove, ['crate/a.txt'])).message).toBe('Removed crate/a.txt.');
     expect(fixture.operator.confirmations[0]).toMatchObject({ title: 'Remove crate/a.txt' });
@@ -171,7 +171,7 @@ describe('links (R40)', () => {
 
   test('a link lets in for as long as it was said, and is kept nowhere', async () => {
     const { message, data } = await run(objectsLink, ['crate/a.txt'], { for: '10m' });
-    expect(message).toMatch(/^Anyone with the link can read crate\/a\.txt until .* use --base to set an address that others can reach\.$/);
+    expect(message).toMatch(/^Anyone with the link can read crate\/a\.txt until .* Use --base to set an address that others can reach\.$/);
     expect(Date.parse((data as { until: string }).until) - Date.now()).toBeGreaterThan(9 * 60_000);
     const link = linkOf();
     expect(await (await fetch(link)).text()).toBe('hello');
@@ -201,7 +201,7 @@ describe('links (R40)', () => {
     server.now = () => Date.now() + 61_000;
     expect(await check(link)).toMatchObject({
       exitCode: 1,
-      message: 'The link to crate/a.txt has expired according to the server, but not according to this clock.',
+      message: 'The link to crate/a.txt has expired according to the server, but not according to the clock of this machine.',
     });
   });
 

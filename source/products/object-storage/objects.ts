@@ -37,7 +37,7 @@ export async function openObjects(session: Session, input: FlowInput, context: F
     (await session.ask.secret({
       id: 'secret-key',
       label: `Secret key of ${cleanLine(accessKey)}`,
-      help: 'Requests are signed with it. It is neither sent nor stored.',
+      help: 'Signs the requests. The key is neither sent nor stored.',
       check: filled('secret key'),
     }));
   session.hide(secretKey);
@@ -60,12 +60,12 @@ export function promptObject(session: Session, label: string, help: string): Pro
 export async function factsOf(store: ObjectStore, name: ObjectName, signal: AbortSignal): Promise<StoredObject> {
   const facts = await store.facts(name, signal);
   if (facts) return facts;
-  throw new Fault('usage.object', `No object ${shown(name)}.`, `List the objects: quarterdeck objects list COMPONENT ${name.bucket}`);
+  throw new Fault('usage.object', `${shown(name)} does not exist.`, `List objects: quarterdeck objects list COMPONENT ${name.bucket}`);
 }
 
 export function objectNamed(word: string, usage: string): ObjectName {
   const name = splitName(word, usage);
-  if (name.key === '') throw wrong(`"${cleanLine(word)}" does not name an object.`, usage);
+  if (name.key === '') throw wrong(`Objects must be written as BUCKET/KEY, not "${cleanLine(word)}".`, usage);
   return name;
 }
 
@@ -73,7 +73,7 @@ export function objectNamed(word: string, usage: string): ObjectName {
 function splitName(word: string, usage: string): ObjectName {
   const [, bucket = '', key = ''] = /^([^/]*)\/?(.*)$/s.exec(word) ?? [];
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
-    throw wrong(`"${cleanLine(bucket)}" is not a bucket name: use 3 to 63 lowercase letters, digits, dots and hyphens.`, usage);
+    throw wrong(`Bucket names must have 3 to 63 lower case letters, digits, dots and hyphens, not "${cleanLine(bucket)}".`, usage);
   if (Buffer.byteLength(key) > longestKeyBytes) throw wrong('Object names are limited to 1,024 bytes.', usage);
   return { bucket, key };
 }
@@ -114,7 +114,7 @@ export const objectsList: Procedure = async (session, input, context) => {
   const where = prefix === '' ? bucket : `${bucket} with the prefix ${cleanLine(prefix)}`;
   return {
     message: more
-      ? `The first ${countText(objects.length, 'object')} of ${where}, ${size}; more exist${input.options['all'] === true ? '' : ' (use --all)'}.`
+      ? `Showing the first ${countText(objects.length, 'object')} in ${where}, ${size}; more exist${input.options['all'] === true ? '' : ' (use --all)'}.`
       : `${countText(objects.length, 'object')} in ${where}${objects.length === 0 ? '' : `, ${size}`}.`,
     data: { bucket, objects: objects.map(({ key, sizeBytes, changedMs }) => ({ key, sizeBytes, stored: timeText(changedMs) })), more },
   };

@@ -15,7 +15,7 @@ export const tunnelFlows = [
       summary: 'Creates a device on the tunnel server, which generates its keys, and shows its configuration once with a QR code.',
       ...resumable('reveal'),
       usage: '[NAME]',
-      flags: { plain: { meaning: 'print only the configuration, to a pipe' } },
+      flags: { plain: { meaning: 'print only the configuration, for use in a pipe' } },
       load: async () => (await import('./tunnel-clients.ts')).clientsAdd,
     },
     {
@@ -24,12 +24,12 @@ export const tunnelFlows = [
       summary: 'Shows the configuration of a device again, with a QR code and any problems.',
       right: 'reveal',
       usage: '[NAME]',
-      flags: { plain: { meaning: 'print only the configuration, to a pipe' } },
+      flags: { plain: { meaning: 'print only the configuration, for use in a pipe' } },
       load: async () => (await import('./tunnel-clients.ts')).clientsShow,
     },
     {
       verb: 'clients disable',
-      title: 'Disable a device of the tunnel',
+      title: 'Disable a tunnel device',
       summary: 'Disables a device until it is enabled again. Its keys and address are kept.',
       ...resumable('operate'),
       usage: '[NAME]',
@@ -37,7 +37,7 @@ export const tunnelFlows = [
     },
     {
       verb: 'clients enable',
-      title: 'Enable a device of the tunnel',
+      title: 'Enable a tunnel device',
       summary: 'Enables a disabled device.',
       ...resumable('operate'),
       usage: '[NAME]',
@@ -46,7 +46,7 @@ export const tunnelFlows = [
     {
       verb: 'clients remove',
       title: 'Remove a device from the tunnel',
-      summary: 'Removes a device with its keys: its configuration stops working.',
+      summary: 'Removes a device and its keys, so its configuration stops working.',
       ...resumable('destroy'),
       usage: '[NAME]',
       load: async () => (await import('./tunnel-clients.ts')).clientsRemove,

@@ -24,7 +24,7 @@ export const ingressCheck: Procedure = async (session, input, context) => {
   const columns: Columns<(typeof matches)[number]> = {
     ...(addresses.length > 0 && { ADDRESS: ({ address }: { address: string }) => cleanLine(address) }),
     RULE: ({ at }) => (at === undefined ? '' : String(at + 1)),
-    NAME: ({ rule }) => (rule ? cleanLine(rule.hostname || 'every name') : 'no address'),
+    NAME: ({ rule }) => (rule ? cleanLine(rule.hostname || 'every name') : 'invalid address'),
     PATH: ({ rule }) => (rule ? cleanLine(rule.path || 'every path') : ''),
     TARGET: ({ rule }) => cleanLine(rule?.service ?? ''),
   };
@@ -53,12 +53,12 @@ async function configFile(
   const [word, ...addresses] = words;
   // The argument is an address, not a file: the deployed tunnel is used.
   const isAddress = word !== undefined && /^https?:\/\//i.test(word);
-  const remedy = 'Pass the configuration file of a tunnel, or nothing to check the deployed tunnel.';
+  const remedy = 'Pass a tunnel configuration file, or no file to check the deployed tunnel.';
   if (word !== undefined && !isAddress) return { ...(await readNamedFile(session, word, remedy)), addresses };
   const path = posix.join(await context.stackFolderOf(input.engineName, session.signal), deployedFile);
   const bytes = await context.hostOf(input.engineName).files.read(path, { signal: session.signal, limitBytes });
   if (!bytes && session.attended) {
-    const help = `A cloudflared configuration file on this machine. No outbound tunnel is deployed on ${input.engineName}.`;
+    const help = `No outbound tunnel is deployed on ${input.engineName}, so enter a cloudflared configuration file on this machine.`;
     const written = await fileWord(session, undefined, { label: 'Configuration', help });
     return { ...(await readNamedFile(session, written, remedy)), addresses: words };
   }

@@ -59,10 +59,10 @@ describe.each([13, 15] as const)('devices of release %i', (release) => {
     expect(secrets()).toMatchObject([
       { label: 'Configuration of bob-phone', value: expect.stringContaining(bob?.privateKey ?? '-'), code: expect.anything() },
     ]);
-    expect((await run('clients-disable', ['bob-phone'], {}, answers())).message).toBe('bob-phone is disabled.');
+    expect((await run('clients-disable', ['bob-phone'], {}, answers())).message).toBe('Disabled bob-phone.');
     expect(server.clients[1]?.enabled).toBe(false);
     expect((await run('clients-disable', ['bob-phone'], {}, answers())).message).toBe('bob-phone is already disabled.');
-    expect((await run('clients-enable', ['bob-phone'], {}, answers())).message).toBe('bob-phone is enabled.');
+    expect((await run('clients-enable', ['bob-phone'], {}, answers())).message).toBe('Enabled bob-phone.');
     expect((await run('clients-remove', ['bob-phone'], {}, answers())).message).toBe('Removed device bob-phone.');
     expect(server.clients.map(({ name }) => name)).toEqual(['alice']);
     const kept = JSON.stringify(await fixture.audited());

@@ -53,7 +53,7 @@ export const clientsAdd = onTunnelUi(async (open, session, input) => {
     run: (grant) => ui.add(grant, name),
   });
   const made = (await ui.clients(session.signal)).find((one) => one.name === name);
-  if (!made) throw new Fault('failed.tunnelUi', `${component.id} accepted ${name} but does not list it.`, 'Check its log.');
+  if (!made) throw new Fault('failed.tunnelUi', `${component.id} accepted the device ${name}, but does not list it.`, 'Check its log.');
   try {
     await reveal(session, input, open, made);
   } catch (thrown) {
@@ -62,7 +62,7 @@ export const clientsAdd = onTunnelUi(async (open, session, input) => {
     throw new Fault(
       thrown.code as 'refused.pipe',
       `${name} was created (${made.address}), but its configuration could not be shown: ${thrown.message}`,
-      `Show it: quarterdeck clients show ${component.id} ${name}`,
+      `Show the configuration: quarterdeck clients show ${component.id} ${name}`,
       { cause: thrown },
     );
   }
@@ -74,10 +74,10 @@ export const clientsAdd = onTunnelUi(async (open, session, input) => {
 
 export const clientsShow = onTunnelUi(async (open, session, input) => {
   const client = await chosen(session, input, await open.ui.clients(session.signal), {
-    sends: 'GET /api/wireguard/client/ID/configuration: the response contains its private key.',
+    sends: 'GET /api/wireguard/client/ID/configuration. The response contains the private key of the device.',
   });
   await reveal(session, input, open, client);
-  return { message: `The configuration of ${client.name} was shown.`, data: { component: open.component.id, client: jsonOf(client) } };
+  return { message: `Showed the configuration of ${client.name}.`, data: { component: open.component.id, client: jsonOf(client) } };
 });
 
 export const clientsDisable = setEnabled(false);
@@ -92,8 +92,8 @@ export const clientsRemove = onTunnelUi(({ ui, component, target }, session, inp
     action: ({ id, name, address }) => ({
       request: `DELETE /api/wireguard/client/${id}`,
       consequences: [
-        `The keys of ${name}: its configuration stops working.`,
-        `Its address ${address}, which may be reused for another device.`,
+        `The keys of ${name} are deleted, so its configuration stops working.`,
+        `The address ${address} may be reused for another device.`,
       ],
       target,
       run: (grant) => ui.remove(grant, id),
@@ -108,7 +108,7 @@ function setEnabled(enabled: boolean): Procedure {
     const clients = await ui.clients(session.signal);
     const client = await chosen(session, input, clients, {
       isLikely: (one) => one.enabled !== enabled,
-      sends: `POST /api/wireguard/client/ID/${enabled ? 'enable' : 'disable'}: its keys and address are kept.`,
+      sends: `POST /api/wireguard/client/ID/${enabled ? 'enable' : 'disable'}. The keys and the address of the device are kept.`,
     });
     const word = enabled ? 'enabled' : 'disabled';
     if (client.enabled === enabled)
@@ -125,7 +125,7 @@ function setEnabled(enabled: boolean): Procedure {
     const now = await find(session.signal);
     if (now?.enabled !== enabled)
       throw new Fault('failed.tunnelUi', `${component.id} accepted the request, but ${client.name} was not changed.`, 'Check its log.');
-    return { message: `${client.name} is ${word}.`, data: { component: component.id, client: jsonOf(now) } };
+    return { message: `${enabled ? 'Enabled' : 'Disabled'} ${client.name}.`, data: { component: component.id, client: jsonOf(now) } };
   });
 }
 
@@ -163,11 +163,11 @@ async function newName(session: Session, input: FlowInput, clients: readonly Tun
   if (noted !== undefined) return noted;
   const check = (text: string) => {
     const name = text.trim();
-    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,39}$/u.test(name)) return 'Use up to 40 letters, digits, spaces and . _ @ - characters.';
+    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,39}$/u.test(name)) return 'Enter 1 to 40 letters, digits, spaces or . _ @ -';
     return clients.some((one) => one.name === name) ? `${name} already exists.` : undefined;
   };
   const [given] = wordsUpTo(1, input, oneWord);
-  const question = { id: 'name', label: 'Device name', help: 'For example alice-phone. Sends POST /api/wireguard/client.', check };
+  const question = { id: 'name', label: 'Device name', help: 'For example, alice-phone. Sends POST /api/wireguard/client.', check };
   const name = await unlessCancelled(session, 'No device was added.', () =>
     argumentOrPrompt(session, { ...question, given, code: 'usage.client', remedy: 'Use another name.' }),
   );
@@ -191,7 +191,7 @@ async function chosen(
       ...device,
       ...{ word, step: 'client', help: `Sends ${sends}`, code: 'usage.client' },
       detailOf: ({ address, enabled }) => `${address}, ${enabled ? 'enabled' : 'disabled'}`,
-      whenNone: 'Add one: quarterdeck clients add COMPONENT',
+      whenNone: 'Add a device: quarterdeck clients add COMPONENT',
     }),
   );
 }
@@ -217,7 +217,7 @@ function onTunnelUi(run: (open: OpenTunnelUi, ...args: Parameters<Procedure>) =>
         id: 'open',
         title: 'The web UI has no password',
         state: 'warning',
-        evidence: 'Anyone who can reach it can read the keys of all devices: set PASSWORD.',
+        evidence: 'Anyone who can reach the web UI can read the keys of all devices. Set PASSWORD.',
       });
       return run({ ui, component, target }, session, input, context);
     }
@@ -226,7 +226,7 @@ function onTunnelUi(run: (open: OpenTunnelUi, ...args: Parameters<Procedure>) =>
     await session.act({
       id: 'log in',
       right: 'operate',
-      request: ui.dialect === 'basic' ? 'GET /api/client with user and password' : 'POST /api/session with the password',
+      request: ui.dialect === 'basic' ? 'GET /api/client with the user name and password' : 'POST /api/session with the password',
       target,
       run: (grant) => ui.logIn(grant, login),
     });
@@ -234,7 +234,7 @@ function onTunnelUi(run: (open: OpenTunnelUi, ...args: Parameters<Procedure>) =>
       session.act({
         id: 'log out',
         right: 'operate',
-        request: ui.dialect === 'basic' ? 'forget user and password' : 'DELETE /api/session',
+        request: ui.dialect === 'basic' ? 'discard the user name and password' : 'DELETE /api/session',
         target,
         run: (grant) => ui.logOut(grant),
       });
@@ -254,7 +254,7 @@ async function loginOf(session: Session, component: ComponentView, context: Flow
       id: 'user',
       label: 'Web UI user',
       initial: 'admin',
-      check: (text) => (text.trim() === '' || text.includes(':') ? 'Enter the name, without a colon.' : undefined),
+      check: (text) => (text.trim() === '' || text.includes(':') ? 'Enter a user name without a colon.' : undefined),
     });
     return { user: user.trim(), password: await askPassword(session) };
   }
@@ -265,7 +265,7 @@ function askPassword(session: Session): Promise<string> {
   return session.ask.secret({
     id: 'password',
     label: 'Web UI password',
-    help: 'Sent once, over loopback, to log in.',
+    help: 'Sent only over loopback, to log in, and not stored.',
     check: (text) => (text === '' ? 'Enter the password.' : undefined),
   });
 }

@@ -3,9 +3,9 @@ import { lazyFlows } from '../../flows/flow.ts';
 export const vaultwardenFlows = lazyFlows({ about: 'component', speaks: 'vaultwarden', resumes: true, ours: true }, [
   {
     verb: 'close-signups',
-    title: 'Close signups',
+    title: 'Disable sign-ups',
     summary:
-      'Sets SIGNUPS_ALLOWED to "false" and verifies with the running vault that it rejects new accounts: a value saved on its admin page overrides the setting.',
+      'Sets SIGNUPS_ALLOWED to "false" and checks that Vaultwarden rejects new accounts, because a value saved on its admin page overrides the setting.',
     right: 'operate',
     offered: ({ state }) => state.id === 'signups-open',
     load: async () => (await import('./password-vault.ts')).closeSignups,
@@ -14,7 +14,7 @@ export const vaultwardenFlows = lazyFlows({ about: 'component', speaks: 'vaultwa
     verb: 'admin-token',
     title: 'Replace the admin token',
     summary:
-      'Creates a new admin token and shows it once. The vault receives only its argon2id hash. The command then verifies that the new token works and the old one does not.',
+      'Creates a new admin token and shows it once. Vaultwarden receives only its argon2id hash. The command then verifies that the new token works and the previous one does not.',
     right: 'reveal',
     load: async () => (await import('./password-vault.ts')).adminToken,
   },

@@ -44,7 +44,7 @@ describe('signups (R20)', () => {
     for (const asked of [new Leaver('account', {}), answering({ account: ['no'] })]) {
       await expect(fixture.run('close-signups', id, {}, { operator: asked })).rejects.toMatchObject({
         code: 'interrupted.cancelled',
-        message: expect.stringContaining('still open'),
+        message: expect.stringContaining('still enabled'),
       });
     }
     const no = answering({ account: ['yes'] });
@@ -61,11 +61,11 @@ describe('signups (R20)', () => {
 
   test('are closed as any other change, and the running vault is asked', async () => {
     const { message } = await fixture.run('close-signups', id, {}, { operator: answering({ account: ['yes'] }) });
-    expect(message).toMatch(/closed, as verified with the vault/);
+    expect(message).toMatch(/^Disabled sign-ups for .*, which now rejects new accounts/);
     expect(await isOpen()).toBe(false);
     expect(await fixture.text('password-vault/.env')).toMatch(/^SIGNUPS_ALLOWED=["']?false["']?$/m);
     const again = await fixture.run('close-signups', id);
-    expect(again.message).toBe(`Signups of ${id} are already closed.`);
+    expect(again.message).toBe(`Sign-ups for ${id} are already disabled.`);
   });
 });
 
@@ -77,7 +77,7 @@ describe('the admin token (R19)', () => {
     const { message } = await fixture.run('admin-token', id, {}, { operator: asked });
     token = asked.asked.find(({ id: step }) => step === 'kept')?.reveals?.value ?? '';
     expect(Buffer.from(token, 'base64')).toHaveLength(48);
-    expect(message).toContain('stored as a hash');
+    expect(message).toContain('only its hash is stored');
     const given = await variable('ADMIN_TOKEN');
     // Exact match: neither compose nor a file has expanded a dollar sign.
     expect(given).toMatch(/^\$argon2id\$v=19\$m=65540,t=3,p=4\$[A-Za-z0-9+/]{43}\$[A-Za-z0-9+/]{43}$/);
@@ -117,7 +117,7 @@ describe('the admin token (R19)', () => {
     expect(await variable('ADMIN_TOKEN')).toBe(before);
     const second = answering({ 'old-token': [''], kept: ['yes'] });
     const { message } = await fixture.run('admin-token', id, {}, { operator: second });
-    expect(message).toContain('has a new admin token');
+    expect(message).toContain('Replaced the admin token of');
     const tokens = [first, second].map(({ asked }) => asked.find(({ id: step }) => step === 'kept')?.reveals?.value ?? '');
     expect(await Promise.all(tokens.map(logIn))).toEqual([401, 303]);
     expect(await tracesBelow([fixture.home, fixture.access.folder], [...tokens, ...watch.secrets])).toEqual([]);

@@ -29,32 +29,32 @@ export const closeSignups: Procedure = async (session, input, context) => {
   // A container that was just recreated does not respond yet.
   await seeLastThrough(one.facts);
   const open = await areOpen(session, context, input.engineName, id);
-  if (!open) return { message: `Signups of ${id} are already closed.`, data: { closed: true } };
+  if (!open) return { message: `Sign-ups for ${id} are already disabled.`, data: { closed: true } };
   if (one.answers.values[signupsVariable] === 'false') throw savedElsewhere(id);
   if (session.attended && !session.dryRun) await askFirst(session, id);
   const answers = { ...one.answers, values: { ...one.answers.values, [signupsVariable]: 'false' } };
   const ready = await planComponent(one.facts, answers, { kind: 'change' });
   const review = reviewOf(ready.plan, ready.findings);
   const choice = await session.review({ ...review, actions: review.actions.filter((action) => action.id !== 'edit'), id: 'signups' });
-  if (session.dryRun) return { message: `Dry run: signups of ${id} were not closed.`, data: planData(ready) };
+  if (session.dryRun) return { message: `Dry run: sign-ups for ${id} were not disabled.`, data: planData(ready) };
   if (choice !== 'apply') throw cancelled(stillOpen(id));
   const { run } = await applyPlans([ready]);
-  session.progress({ id: 'signups', label: 'Checking that the vault rejects new accounts' });
+  session.progress({ id: 'signups', label: 'Checking that Vaultwarden rejects new accounts' });
   for (let waitedMs = 0; await areOpen(session, context, input.engineName, id); waitedMs += againMs) {
     if (waitedMs >= seenLimitMs) throw savedElsewhere(id);
     await pauseFor(againMs, session.signal);
   }
-  session.progress({ id: 'signups', label: 'The vault rejects new accounts', done: true });
+  session.progress({ id: 'signups', label: 'Vaultwarden rejects new accounts', done: true });
   return {
-    message: `Signups of ${id} are closed, as verified with the vault. Invite users from its admin page.`,
+    message: `Disabled sign-ups for ${id}, which now rejects new accounts. Invite users from its admin page.`,
     data: { closed: true, run },
   };
 };
 
 function stillOpen(id: string): { message: string; remedy: string } {
   return {
-    message: `Nothing was changed: signups of ${id} are still open.`,
-    remedy: `Close them as soon as your account exists: quarterdeck close-signups ${id}`,
+    message: `Nothing was changed: sign-ups for ${id} are still enabled.`,
+    remedy: `Disable sign-ups as soon as your account exists: quarterdeck close-signups ${id}`,
   };
 }
 
@@ -63,15 +63,15 @@ async function askFirst(session: Session, id: string): Promise<void> {
     session.ask.choice({
       id: 'account',
       label: 'Confirm that your account exists',
-      help: 'Afterwards no one can sign up; users with the admin token can still invite others.',
+      help: 'After that, no one can sign up, but anyone with the admin token can still invite users.',
       choices: [
-        { value: 'yes', label: 'Yes, close signups' },
+        { value: 'yes', label: 'Yes, disable sign-ups' },
         { value: 'no', label: 'Not yet' },
       ],
       initial: 'yes',
     }),
   );
-  if (answer === 'no') throw new Fault('interrupted.cancelled', stillOpen(id).message, `Create it first: quarterdeck first-admin ${id}`);
+  if (answer === 'no') throw new Fault('interrupted.cancelled', stillOpen(id).message, `Create an account: quarterdeck first-admin ${id}`);
 }
 
 /** Asks the running vault: the setting in a file may not be in effect (R20). Throws `unreachable.component` and `failed.vault`. */
@@ -83,8 +83,8 @@ async function areOpen(session: Session, context: FlowContext, engineName: strin
   const { status, json } = await http.send({ method: 'GET', path: '/api/config' }, session.signal);
   const closed = objectOf(objectOf(json)?.['settings'])?.['disableUserRegistration'];
   if (status !== 200 || typeof closed !== 'boolean') {
-    const message = `${id} does not report whether signups are open (status ${status}).`;
-    throw new Fault('failed.vault', message, 'Check its web UI: releases before 1.32 do not report it.');
+    const message = `${id} does not report whether sign-ups are enabled (status ${status}).`;
+    throw new Fault('failed.vault', message, 'Check in the web UI. Vaultwarden before 1.32 does not report it.');
   }
   return !closed;
 }
@@ -92,7 +92,7 @@ async function areOpen(session: Session, context: FlowContext, engineName: strin
 function savedElsewhere(id: string): Fault {
   return new Fault(
     'failed.signups',
-    `${signupsVariable} is "false", but ${id} still accepts new accounts: a value saved on its admin page overrides the setting.`,
+    `${signupsVariable} is "false", but ${id} still accepts new accounts, because a value saved on its admin page overrides the setting.`,
     'Open /admin, clear "Allow new signups" under General settings, and save.',
   );
 }
@@ -114,7 +114,7 @@ export const adminToken: Procedure = async (session, input, context) => {
     throw new Fault(
       'refused.unattended',
       'Cannot prompt without a terminal: the new token must be shown.',
-      `Run it in a terminal, or use a stored token: quarterdeck secrets rotate ${id} ${tokenVariable}`,
+      `Run the command in a terminal, or let Quarterdeck store a new token: quarterdeck secrets rotate ${id} ${tokenVariable}`,
     );
   }
   const name = secretName(input.engineName, id, tokenVariable);
@@ -123,7 +123,7 @@ export const adminToken: Procedure = async (session, input, context) => {
   const before = await vault.read(name, session.signal);
   if (before !== undefined) session.hide(before);
   if (session.dryRun) {
-    const would = `create a token of ${tokenBytes} bytes, show it once, store its argon2id hash as a new version of ${name}, and recreate the container.`;
+    const would = `create a ${tokenBytes}-byte token, show it once, store its argon2id hash as a new version of ${name}, and recreate the container.`;
     return dryRunOf(session, would, `${id} keeps its current admin token.`);
   }
   const old = await unlessCancelled(session, `Nothing was changed: ${id} keeps its current admin token.`, () => oldToken(session, before));
@@ -138,7 +138,7 @@ export const adminToken: Procedure = async (session, input, context) => {
   const versions = (await rotation.begin(digest, { id: 'keep', request })) ?? [];
   await rotation.putInForce(versions);
   const proof = await rotation.prove(token, versions, { old });
-  return { message: `${id} has a new admin token, stored as a hash. ${proof}`, data: { proof } };
+  return { message: `Replaced the admin token of ${id}; only its hash is stored. ${proof}`, data: { proof } };
 };
 
 /** Returns the previous token. If only its hash is stored, prompts for it, to check that it no longer works. */
@@ -148,7 +148,7 @@ async function oldToken(session: Session, before: string | undefined): Promise<s
   const typed = await session.ask.secret({
     id: 'old-token',
     label: 'Current admin token, to verify that it stops working',
-    help: 'Only its hash is stored. Leave empty to skip this check.',
+    help: 'Quarterdeck stores only the hash of the token. Leave empty to skip this check.',
   });
   return typed === '' ? undefined : typed;
 }
@@ -156,13 +156,13 @@ async function oldToken(session: Session, before: string | undefined): Promise<s
 /** Shows the token before it takes effect: a cancelled run leaves the old one in use. */
 async function deliver(session: Session, token: string, id: string): Promise<void> {
   const message = `Nothing was changed: ${id} keeps its current admin token, and the new one is not valid.`;
-  await unlessCancelled(session, { message, remedy: 'Run the command again to create another one.' }, () =>
+  await unlessCancelled(session, { message, remedy: 'Run the command again to create another token.' }, () =>
     session.ask.choice({
       id: 'kept',
       label: 'Save the new token in your password manager',
-      help: 'The token is shown only once: Quarterdeck stores only its hash.',
+      help: 'The token is shown only once, because Quarterdeck stores only its hash.',
       reveals: { label: `New admin token of ${id}`, value: token },
-      choices: [{ value: 'yes', label: 'Saved; apply it' }],
+      choices: [{ value: 'yes', label: 'The token is saved; apply it' }],
       initial: 'yes',
     }),
   );

@@ -5,11 +5,11 @@ export const vulnerabilityFlows = lazyFlows({ about: 'host', offline: true }, [
     verb: 'vulnerabilities import',
     title: 'Import a vulnerability report',
     summary:
-      'Imports scanner findings from JSON (Trivy or Grype), SARIF, or CSV (OpenVAS and others), and compares them with the known ones: new, known or gone. Earlier decisions are kept.',
+      'Imports scanner findings from JSON (Trivy or Grype), SARIF, or CSV (OpenVAS and others), and shows how many are new, already known or no longer reported. Earlier decisions are kept.',
     ...resumable('operate'),
     usage: '[FILE]',
     flags: {
-      subject: { meaning: 'scanned subject, if the report does not contain it', value: 'NAME' },
+      subject: { meaning: 'name of the scanned subject, if the report does not contain it', value: 'NAME' },
       partial: { meaning: 'import the valid entries of a report that has invalid ones' },
       stdin: { meaning: 'read the report from standard input' },
     },
@@ -19,7 +19,7 @@ export const vulnerabilityFlows = lazyFlows({ about: 'host', offline: true }, [
     verb: 'vulnerabilities list',
     title: 'List vulnerabilities, most urgent first',
     summary:
-      'Lists vulnerabilities by component and package, with severity, deadline and decision. Critical ones are due within one day, high ones within seven. Filter by component, package or ID.',
+      'Lists vulnerabilities by component and package, with severity, deadline and decision. Critical vulnerabilities are due within one day, high ones within seven days. Filter by component, package or ID.',
     right: 'read',
     usage: '[WORD...]',
     flags: {
@@ -32,23 +32,23 @@ export const vulnerabilityFlows = lazyFlows({ about: 'host', offline: true }, [
   },
   {
     verb: 'vulnerabilities decide',
-    title: 'Decide about vulnerabilities',
+    title: 'Triage vulnerabilities',
     summary:
       'Prompts for a decision about each undecided vulnerability, package by package, most urgent first: fix by a date, accept until a date with a reason, or false positive. Each decision is saved immediately, so you can stop and resume at any time. Filter by component, package or ID.',
     ...resumable('operate'),
     usage: '[WORD...]',
     flags: {
       as: { meaning: 'fix, accept, false-positive, or open to revert a decision; applies to all matches', value: 'WHAT' },
-      reason: { meaning: 'why', value: 'TEXT' },
+      reason: { meaning: 'reason for the decision', value: 'TEXT' },
       until: { meaning: 'last day on which the decision is valid', value: 'DAY' },
-      everywhere: { meaning: 'apply to this package wherever it is found' },
+      everywhere: { meaning: 'apply the decision to the package in all scanned subjects' },
     },
     load: async () => (await import('./vulnerabilities-decide.ts')).vulnerabilitiesDecide,
   },
   {
     verb: 'vulnerabilities report',
-    title: 'Write a report about vulnerabilities',
-    summary: 'Writes a report in Markdown or JSON: severities, overdue vulnerabilities, and every decision with its reason.',
+    title: 'Write a vulnerability report',
+    summary: 'Writes a Markdown or JSON report with severities, overdue vulnerabilities, and every decision with its reason.',
     right: 'operate',
     usage: '[FILE]',
     flags: { format: { meaning: 'markdown or json (default: from the extension of FILE)', value: 'FORMAT' } },

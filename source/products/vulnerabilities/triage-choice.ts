@@ -20,7 +20,7 @@ export async function openTriage(context: FlowContext) {
   const nowMs = Date.now();
   const { all, scans } = await book.read(nowMs);
   if (Object.keys(scans).length === 0)
-    throw new Fault('failed.noReport', 'No report has been imported yet.', 'Import one: quarterdeck vulnerabilities import FILE');
+    throw new Fault('failed.noReport', 'No report has been imported yet.', 'Import a report: quarterdeck vulnerabilities import FILE');
   return { book, all, scans, nowMs, componentOf: componentsBySubject(context.catalog) };
 }
 

@@ -46,7 +46,7 @@ async function decideEach(
   let acts = 0;
   const kept = () => {
     const left = total - decided;
-    const rest = left === 0 ? 'none left' : `${numberText(left)} left`;
+    const rest = left === 0 ? 'none left to decide' : `${numberText(left)} left to decide`;
     return `${countText(decided, 'decision')} saved; ${rest}.`;
   };
   for (const group of groups) {
@@ -96,11 +96,11 @@ async function askVerdict(session: Session, group: PackageGroup, where: string):
         : 'No fixed version is available yet.',
     ),
     choices: [
-      { value: 'fix', label: 'Fix it by a date' },
-      { value: 'accept', label: 'Accept it until a date', detail: 'with a reason' },
+      { value: 'fix', label: 'Fix by a date' },
+      { value: 'accept', label: 'Accept until a date', detail: 'with a reason' },
       { value: 'false-positive', label: 'Mark as a false positive', detail: 'with a reason' },
       { value: 'skip', label: 'Not now' },
-      { value: 'stop', label: 'Stop here', detail: 'decisions are saved' },
+      { value: 'stop', label: 'Stop here', detail: 'earlier decisions are saved' },
     ],
     initial: 'fix',
   });
@@ -110,7 +110,7 @@ async function askVerdict(session: Session, group: PackageGroup, where: string):
 async function askReasonAndDay(session: Session, what: What, worst: Triaged, nowMs: number): Promise<NonNullable<Verdict>> {
   const question = {
     id: 'reason',
-    label: what === 'accept' ? 'Reason for accepting it' : 'Reason for a false positive',
+    label: what === 'accept' ? 'Reason for accepting the risk' : 'Reason for the false positive',
     help: 'A reason is required.',
     check: (text: string) => (text.trim().length < 3 ? 'Enter at least 3 characters.' : undefined),
   };
@@ -119,7 +119,7 @@ async function askReasonAndDay(session: Session, what: What, worst: Triaged, now
   const until = await session.ask.text({
     id: 'until',
     label: what === 'fix' ? 'Fix by' : 'Accept until',
-    help: what === 'fix' ? 'Overdue after that day.' : 'Undecided again after that day.',
+    help: what === 'fix' ? 'After this day, the vulnerability is overdue.' : 'After this day, a new decision is required.',
     initial: suggestedDay(what, worst, nowMs),
     check: (text) => dayProblem(text, nowMs),
   });
@@ -135,13 +135,13 @@ async function decideAtOnce(session: Session, input: FlowInput, book: TriageBook
     throw new Fault(
       'usage.vulnerability',
       `No vulnerability or package matches ${input.words.map((word) => `"${cleanLine(word)}"`).join(' ')}.`,
-      'List them: quarterdeck vulnerabilities list',
+      'List vulnerabilities: quarterdeck vulnerabilities list',
     );
   const about = input.options['everywhere'] === true ? everywhere(wanted) : wanted;
   await keep(session, book, { id: 'decide', about, verdict });
   if (session.dryRun) return { message: 'Dry run: nothing was decided.' };
   return {
-    message: `${vulnerabilitiesText(wanted.length)}: ${verdict === undefined ? 'open again' : verdictText(verdict)}.`,
+    message: `${vulnerabilitiesText(wanted.length)}: ${verdict === undefined ? 'reopened' : verdictText(verdict)}.`,
     data: {
       decided: wanted.length,
       vulnerabilities: wanted.map(({ id, package: name, subject }) => ({ id, package: name, subject })),
@@ -188,11 +188,11 @@ async function keep(
   const names =
     about.length === 1 && first
       ? `${first.id} in ${first.package}`
-      : `${about.length} in ${[...new Set(about.map(({ package: name }) => name))].slice(0, 3).join(', ')}`;
+      : `${vulnerabilitiesText(about.length)} in ${[...new Set(about.map(({ package: name }) => name))].slice(0, 3).join(', ')}`;
   await session.act({
     id,
     right: 'operate',
-    request: cleanLine(`${what}: ${names} of ${first?.subject === '*' ? 'every subject' : (first?.subject ?? '')}`),
+    request: cleanLine(`${what}: ${names} (${first?.subject === '*' ? 'all subjects' : (first?.subject ?? '')})`),
     run: (grant) => book.decide(grant, about, verdict && { ...verdict, by: `${user}@${machine}`, at: new Date().toISOString() }),
   });
 }

@@ -27,30 +27,30 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
   await throwUnlessPartial(session, input, report, file);
   const nowMs = Date.now();
   const change = await book.compare(report, nowMs);
-  session.show({ kind: 'text', text: `${cleanLine(file)}: ${report.format}, about ${subjectsText(report)}.` });
+  session.show({ kind: 'text', text: `${cleanLine(file)} (${report.format}) covers ${subjectsText(report)}.` });
   const blind = oldFeedOf(report, nowMs);
   if (blind !== undefined)
-    session.show({ kind: 'item', id: 'feed', title: blind, state: 'warning', evidence: 'update the database and scan again' });
+    session.show({ kind: 'item', id: 'feed', title: blind, state: 'warning', evidence: 'Update the database and scan again.' });
   const counted = bands.map((band) => ({ band, count: report.vulnerabilities.filter((one) => one.band === band).length }));
   const found = counted.filter(({ count }) => count > 0);
   showList(session, found, { BAND: ({ band }) => band, FOUND: ({ count }) => numberText(count) }, { right: ['FOUND'] });
   const done = await session.act({
     id: 'import',
     right: 'operate',
-    request: `store ${vulnerabilitiesText(report.vulnerabilities.length)} of ${subjectsText(report)}: ${change.added} new, ${change.stayed} known, ${change.gone} gone`,
+    request: `store ${vulnerabilitiesText(report.vulnerabilities.length)} in ${subjectsText(report)}: ${change.added} new, ${change.stayed} known, ${change.gone} no longer reported`,
     limitMs,
     run: (grant) => book.import(grant, report, cleanLine(file), nowMs),
   });
   const counts = done ?? change;
-  const sentence = `${numberText(counts.added)} new, ${numberText(counts.stayed)} known, ${numberText(counts.gone)} gone`;
+  const sentence = `${numberText(counts.added)} new, ${numberText(counts.stayed)} known, ${numberText(counts.gone)} no longer reported`;
   const { all } = await book.read(nowMs);
   const subjects = new Set(report.subjects);
   const late = all.filter((one) => subjects.has(one.subject) && isLate(one)).length;
   const overdue = late > 0 ? ` ${numberText(late)} ${late === 1 ? 'is' : 'are'} overdue.` : '';
-  const what = report.vulnerabilities.length === 0 ? 'Nothing was found' : 'Imported';
+  const what = report.vulnerabilities.length === 0 ? 'No vulnerabilities found' : 'Imported';
   return {
     message: done
-      ? `${what}: ${sentence}.${overdue} To decide about them: quarterdeck vulnerabilities decide`
+      ? `${what}: ${sentence}.${overdue} To triage vulnerabilities: quarterdeck vulnerabilities decide`
       : `Dry run: nothing was stored (${sentence}).`,
     data: {
       ...{ format: report.format, subjects: report.subjects, ...counts, ignored: report.ignored, skipped: report.skipped },
@@ -60,12 +60,12 @@ export const vulnerabilitiesImport: Procedure = async (session, input, context) 
 };
 
 async function reportFile(session: Session, { words, stdin }: FlowInput): Promise<{ bytes: Uint8Array; file: string }> {
-  const [word] = wordsUpTo(1, { words }, { takes: 'One report at a time', remedy: 'Run it once for each file.' });
+  const [word] = wordsUpTo(1, { words }, { takes: 'One report at a time', remedy: 'Run the command once for each report.' });
   if (stdin) return { bytes: stdin, file: word ?? 'the input' };
   const written = await argumentOrPrompt(session, {
     ...{ id: 'file', given: word, code: 'usage.file', remedy: 'Use a report file created by the scanner.' },
     label: 'Report',
-    help: 'A file on this machine: JSON (Trivy or Grype), SARIF, or CSV.',
+    help: 'A report file on this machine: JSON (Trivy or Grype), SARIF, or CSV.',
     check: (text) => (text.trim() === '' ? 'Enter a file name.' : undefined),
   });
   const path = fileOf(written);
@@ -90,8 +90,8 @@ function named(report: ScanReport, input: FlowInput): ScanReport {
   if (report.subjects.length > 1) {
     throw new Fault(
       'usage.subject',
-      `The report is about ${report.subjects.length} subjects, but --subject names only one.`,
-      'Omit --subject: the report names its subjects.',
+      `The report covers ${report.subjects.length} subjects, but --subject names only one.`,
+      'Omit --subject, because the report names its subjects.',
     );
   }
   const name = cleanLine(subject.trim());
@@ -119,11 +119,11 @@ async function throwUnlessPartial(
   if (session.attended) {
     const way = await session.ask.choice({
       id: 'partial',
-      label: `${count} cannot be used`,
-      help: `The first: line ${first.line}, column ${first.column}: ${first.message}`,
+      label: `${count} cannot be imported`,
+      help: `First problem (line ${first.line}, column ${first.column}): ${first.message}`,
       choices: [
         { value: 'no', label: 'Cancel', detail: 'nothing is stored' },
-        { value: 'yes', label: `Import the other ${numberText(vulnerabilities.length)}` },
+        { value: 'yes', label: `Import the other ${vulnerabilitiesText(vulnerabilities.length)}` },
       ],
       initial: 'no',
     });
@@ -131,8 +131,8 @@ async function throwUnlessPartial(
   }
   throw new Fault(
     'config.report',
-    `${count} of ${cleanLine(file)} cannot be used; the first: ${first.message}`,
-    'Fix the file or recreate it with the scanner. To import the valid entries: --partial',
+    `${count} in ${cleanLine(file)} cannot be imported. First problem: ${first.message}`,
+    'Fix the file or recreate it with the scanner. To import only the valid entries, use --partial.',
     { where: { file: cleanLine(file), line: first.line, column: first.column } },
   );
 }

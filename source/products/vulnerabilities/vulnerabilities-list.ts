@@ -38,7 +38,7 @@ export const vulnerabilitiesList: Procedure = async (session, input, context) =>
   };
   showList(session, wanted.slice(0, limit), columns, { right: ['CVSS'] });
   const left = wanted.length - limit;
-  const more = `${numberText(left)} more are not shown: filter by component, package or ID, --band or --late, or raise --limit.`;
+  const more = `${numberText(left)} more are not shown. Filter by component, package or ID, use --band or --late, or raise --limit.`;
   return {
     message: `${summaryText(wanted, all.length)}${left > 0 ? ` ${more}` : ''}`,
     data: {
@@ -73,7 +73,7 @@ function jsonOf(one: Triaged, component: string | undefined): object {
 }
 
 function summaryText(wanted: readonly Triaged[], known: number): string {
-  if (known === 0) return 'No scanner found any vulnerabilities.';
+  if (known === 0) return 'No vulnerabilities are known.';
   if (wanted.length === 0) return `None of the ${numberText(known)} known vulnerabilities match.`;
   const late = wanted.filter(isLate).length;
   const undecided = wanted.filter(isUndecided).length;
@@ -107,7 +107,7 @@ export const vulnerabilitiesReport: Procedure = async (session, input, context) 
 };
 
 function formatOf({ words, options }: FlowInput): 'markdown' | 'json' {
-  const [word] = wordsUpTo(1, { words }, { takes: 'Write the report to one file', remedy: 'Name one file.' });
+  const [word] = wordsUpTo(1, { words }, { takes: 'Write the report to one file', remedy: 'Pass one file name.' });
   const written = options['format'];
   if (written === undefined) return word !== undefined && /\.json$/i.test(word) ? 'json' : 'markdown';
   if (written === 'markdown' || written === 'json') return written;

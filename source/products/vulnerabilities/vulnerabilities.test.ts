@@ -73,7 +73,7 @@ const standings = async () => {
 describe('import', () => {
   test('says what is new and what is overdue, and keeps it for nobody else to read', async () => {
     const { message, data } = await imported();
-    expect(message).toMatch(/^Imported: 3 new, 0 known, 0 gone\. 1 is overdue\./);
+    expect(message).toMatch(/^Imported: 3 new, 0 known, 0 no longer reported\. 1 is overdue\./);
     expect(data).toMatchObject({ format: 'Trivy JSON', subjects: ['nginx'], added: 3 });
     expect(rowsOf(fixture.operator.shown)).toEqual([
       ['critical', '1'],
@@ -181,14 +181,14 @@ describe('decide', () => {
     first.answers = { decide: ['accept'], reason: ['only on loopback'], until: [inDays(10)] };
     await expect(run(vulnerabilitiesDecide, [], {}, first)).rejects.toMatchObject({
       code: 'interrupted.cancelled',
-      message: '2 decisions saved; 1 left.',
+      message: '2 decisions saved; 1 left to decide.',
       remedy: expect.stringContaining('quarterdeck vulnerabilities decide'),
     });
     expect(first.asked.map(({ id }) => id)).toEqual(['decide', 'reason', 'until', 'decide']);
     expect(first.asked[0]?.label).toBe('openssl in nginx: 2 vulnerabilities, up to critical, overdue');
     const second = new Triager();
     second.answers = { decide: ['fix'], until: [inDays(3)] };
-    expect(await run(vulnerabilitiesDecide, [], {}, second)).toMatchObject({ message: '1 decision saved; none left.' });
+    expect(await run(vulnerabilitiesDecide, [], {}, second)).toMatchObject({ message: '1 decision saved; none left to decide.' });
     expect(second.asked[0]?.label).toMatch(/^zlib in nginx/);
     expect(await standings()).toEqual({ 'CVE-2026-1': 'accepted', 'CVE-2026-2': 'accepted', 'CVE-2026-3': 'fixing' });
     expect((await run(vulnerabilitiesDecide)).message).toBe('All matches have a decision.');
@@ -223,7 +223,7 @@ describe('decide', () => {
     await run(vulnerabilitiesDecide, ['zlib'], { as: 'open', everywhere: true });
     expect(await decisions()).toEqual([]);
     expect((await fixture.audited()).map(({ request }) => request)).toContain(
-      `accept until ${inDays(1)} (a test only): CVE-2026-3 in zlib of every subject`,
+      `accept until ${inDays(1)} (a test only): CVE-2026-3 in zlib (all subjects)`,
     );
   });
 

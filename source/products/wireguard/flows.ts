@@ -5,11 +5,11 @@ export const wireguardFlows = lazyFlows({ about: 'host', offline: true }, [
     verb: 'wireguard make',
     title: 'Create a tunnel configuration for a device',
     summary:
-      'Creates a WireGuard configuration with new keys, and the peer section for the server. MTU, kill switch and split DNS can be set. Shows both once, with a QR code for a phone, or writes them to files.',
+      'Creates a WireGuard configuration with new keys, and the peer section for the server. You can set the MTU, a kill switch and split DNS. Shows the configuration and the peer section once, with a QR code for a phone, or writes them to files.',
     ...resumable('reveal'),
     usage: '[NAME]',
     flags: {
-      out: { meaning: 'write it to this file, and the peer section for the server beside it, readable only by the owner', value: 'FILE' },
+      out: { meaning: 'write the configuration to this file and the peer section beside it, readable only by the owner', value: 'FILE' },
       plain: { meaning: 'print only the configuration, for use in a pipe' },
     },
     load: async () => (await import('./wireguard-configuration.ts')).wireguardMake,

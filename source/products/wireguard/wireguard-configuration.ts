@@ -63,7 +63,7 @@ async function throwIfThere(session: Session, file: string): Promise<void> {
     throw new Fault(
       'refused.fileThere',
       `${cleanLine(path)} already exists and may contain the only copy of a key.`,
-      'Choose another file, or move this one.',
+      'Choose another file, or move the existing one.',
     );
   }
 }
@@ -86,8 +86,8 @@ async function askDelivery(session: Session, { device }: ClientSettings): Promis
     label: 'Output',
     help: 'The configuration contains the private key, which Quarterdeck does not store. If you cancel now, nothing is created.',
     choices: [
-      { value: 'show', label: device === 'phone' ? 'Show its QR code once' : 'Show it once', detail: `for ${shownSeconds} seconds` },
-      { value: 'write', label: 'Write it to a file', detail: 'readable only by its owner' },
+      { value: 'show', label: device === 'phone' ? 'Show QR code once' : 'Show configuration once', detail: `for ${shownSeconds} seconds` },
+      { value: 'write', label: 'Write configuration to a file', detail: 'readable only by its owner' },
     ],
     initial: device === 'phone' ? 'show' : 'write',
   });
@@ -97,7 +97,7 @@ async function askFile(session: Session, { name }: ClientSettings): Promise<stri
   const written = await session.ask.text({
     id: 'file',
     label: 'File',
-    help: 'wg-quick uses the file name as the interface name: at most 15 characters before .conf.',
+    help: 'wg-quick uses the file name as the interface name, so use at most 15 characters before .conf.',
     initial: `./${name.replace(/[^\w.-]+/g, '-').slice(0, 15) || 'tunnel'}.conf`,
     check: (text) =>
       /(?:^|\/)[a-zA-Z0-9_=+.-]{1,15}\.conf$/.test(text.trim()) ? undefined : 'Enter a file name with at most 15 characters before .conf.',
@@ -122,16 +122,16 @@ function show(
     ...(device === 'phone' && { code: qrCode(config) }),
   });
   if (plain) return;
-  if (presharedKey) session.show({ kind: 'secret', label: 'For the server', value: peer.trimEnd(), secondsLeft: shownSeconds });
-  else session.show({ kind: 'text', text: `For the server:\n${peer}` });
+  if (presharedKey) session.show({ kind: 'secret', label: 'Peer for the server', value: peer.trimEnd(), secondsLeft: shownSeconds });
+  else session.show({ kind: 'text', text: `Peer for the server:\n${peer}` });
 }
 
 function outline({ device, networks, dns, domains, killSwitch, mtu }: ClientSettings): string {
   return [
     isFullTunnel(networks) ? 'All traffic uses the tunnel.' : `Only traffic to ${networks.join(', ')} uses the tunnel.`,
     dns.length === 0
-      ? 'Names are resolved outside the tunnel.'
-      : `Names${domains.length > 0 && device === 'linux' && !isFullTunnel(networks) ? ` below ${domains.join(', ')}` : ''} are resolved by ${dns.join(', ')}.`,
+      ? 'The device uses its own DNS servers.'
+      : `Names${domains.length > 0 && device === 'linux' && !isFullTunnel(networks) ? ` under ${domains.join(', ')}` : ''} are resolved by ${dns.join(', ')}.`,
     killSwitch ? 'While the tunnel is up, no traffic bypasses it.' : '',
     `MTU ${mtu}.`,
   ]
@@ -148,8 +148,8 @@ function outcome(wanted: ClientSettings, publicKey: string, file: string | undef
   return {
     message:
       file === undefined
-        ? `Created a configuration for ${cleanLine(wanted.name)}. Add the peer to the server: public key ${publicKey} (${single})${wanted.presharedKey ? ' and the preshared key' : ''}.`
-        : `Wrote ${cleanLine(file)}. ${cleanLine(peerFile(file))} is for the server: add it there, then delete it here.`,
+        ? `Created a configuration for ${cleanLine(wanted.name)}. Add this peer to the server: public key ${publicKey} (${single})${wanted.presharedKey ? ' and the preshared key' : ''}.`
+        : `Wrote ${cleanLine(file)}. Add ${cleanLine(peerFile(file))} to the configuration of the server, then delete it here.`,
     data: { ...publicPart(wanted), publicKey, ...(file !== undefined && { file, server: peerFile(file) }) },
   };
 }
@@ -164,7 +164,7 @@ export const wireguardCheck: Procedure = async (session, input) => {
   };
   const all = [...(isOpen ? [open] : []), ...problems];
   for (const fact of facts) session.show({ kind: 'text', text: cleanLine(fact) });
-  if (publicKey !== undefined) session.show({ kind: 'text', text: `Public key, required by the peer: ${publicKey}` });
+  if (publicKey !== undefined) session.show({ kind: 'text', text: `Public key for the peer: ${publicKey}` });
   const { errors, reported } = showProblems(session, file, all);
   return {
     message: all.length === 0 ? `${cleanLine(file)}: no problems found.` : `${cleanLine(file)}: ${reported}.`,

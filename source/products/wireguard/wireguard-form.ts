@@ -31,7 +31,7 @@ function section(name: string, fields: readonly Field[]): FormField[] {
 export function clientForm(name: string): Form {
   return {
     id: 'wireguard',
-    title: 'A tunnel for a device',
+    title: 'Tunnel for a device',
     fields: [
       ...section('Device', [
         {
@@ -46,17 +46,17 @@ export function clientForm(name: string): Form {
             { value: 'phone', label: 'Phone (QR code)' },
             { value: 'desktop', label: 'Windows or macOS' },
           ],
-          help: 'Commands for a kill switch and split DNS work only with wg-quick: the apps reject a file that contains them.',
+          help: 'A kill switch and split DNS use commands that only wg-quick supports; the apps reject files that contain commands.',
         },
         {
           ...{ id: 'addresses', label: 'Address in the tunnel', value: '10.8.0.2/32' },
-          help: 'Use an address that no other device has; separate several with commas.',
+          help: 'Use an address that no other device has; separate several addresses with commas.',
           check: (text) => (wordsOf(text).length === 0 ? 'Enter an address.' : each(text, isOwnAddress, 'device address')),
         },
       ]),
       ...section('Server', [
         {
-          ...{ id: 'serverPublicKey', label: 'Public key of the server', value: '' },
+          ...{ id: 'serverPublicKey', label: 'Server public key', value: '' },
           help: 'Shown by "wg show" on the server. It is not a secret.',
           check: (text) => keyProblem(text),
         },
@@ -68,28 +68,28 @@ export function clientForm(name: string): Form {
         {
           ...{ id: 'presharedKey', label: 'Preshared key', kind: 'choice', value: 'yes' },
           choices: yesNo,
-          help: 'An additional shared secret: traffic recorded today cannot be decrypted by a quantum computer later.',
+          help: 'An additional shared secret that protects traffic recorded today from being decrypted by quantum computers later.',
         },
       ]),
       ...section('Traffic', [
         {
           ...{ id: 'networks', label: 'Routed networks', value: '0.0.0.0/0, ::/0' },
-          help: '0.0.0.0/0, ::/0 routes all traffic; 10.8.0.0/24, 192.168.1.0/24 only traffic to these networks.',
+          help: '0.0.0.0/0, ::/0 routes all traffic; 10.8.0.0/24, 192.168.1.0/24 routes only traffic to these networks.',
           check: (text) =>
             wordsOf(text).length === 0
               ? 'Enter at least one network.'
-              : each(text, (word) => word.includes('/') && isNetwork(word), 'network with a prefix'),
+              : each(text, (word) => word.includes('/') && isNetwork(word), 'network with a prefix length'),
         },
         {
           ...{ id: 'dns', label: 'DNS through the tunnel', value: '' },
           required: false,
-          help: 'Addresses of DNS servers, comma-separated. If empty, names are resolved outside the tunnel.',
+          help: 'Addresses of DNS servers, comma-separated. If empty, the device uses its own DNS servers.',
           check: (text) => each(text, isAddress, 'address'),
         },
         {
           ...{ id: 'domains', label: 'Only for these names', value: '' },
           required: false,
-          help: 'Split DNS, e.g. lan, home.arpa. On Linux, if only some networks are routed, other names are resolved outside the tunnel; otherwise, these are search domains.',
+          help: 'Split DNS, e.g. lan, home.arpa. On Linux, if only some networks are routed, the device uses its own DNS servers for other names; otherwise, these are search domains.',
           check: (text) => each(text, isDomain, 'name'),
         },
         {
@@ -103,7 +103,7 @@ export function clientForm(name: string): Form {
           check: (text) =>
             /^\d{3,5}$/.test(text.trim()) && Number(text) >= mtuRange.least && Number(text) <= tunnelMtu
               ? undefined
-              : `Enter a number from ${mtuRange.least} to ${tunnelMtu}: larger packets would be fragmented.`,
+              : `Enter a number from ${mtuRange.least} to ${tunnelMtu}, because larger packets would be fragmented.`,
         },
         {
           ...{ id: 'keepalive', label: 'Keep-alive', value: '25' },
@@ -121,10 +121,10 @@ function problemsBetween(values: Readonly<Record<string, string>>): Partial<Reco
   const { device, networks, dns, domains, killSwitch } = wantedOf(values);
   const problems = {
     killSwitch: killSwitch ? killSwitchProblem({ device, networks }) : undefined,
-    domains: domains.length > 0 && dns.length === 0 ? 'These names require a DNS server: set DNS through the tunnel.' : undefined,
+    domains: domains.length > 0 && dns.length === 0 ? 'These names require a DNS server. Set "DNS through the tunnel".' : undefined,
     dns:
       isFullTunnel(networks) && killSwitch && dns.length === 0
-        ? 'With a kill switch, names cannot be resolved outside the tunnel: set a DNS server.'
+        ? 'With a kill switch, names cannot be resolved outside the tunnel, so set a DNS server.'
         : undefined,
   };
   return Object.fromEntries(Object.entries(problems).flatMap(([id, problem]) => (problem === undefined ? [] : [[id, problem]])));

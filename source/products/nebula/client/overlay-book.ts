@@ -27,7 +27,7 @@ export class OverlayBook {
   }
 
   read(): Promise<OverlayMesh | undefined> {
-    return readCheckedJson(this.#file, overlayMesh, { remedy: 'Fix or move the file: the keys are in the secret store.' });
+    return readCheckedJson(this.#file, overlayMesh, { remedy: 'Fix or move the file. The keys are in the secret store.' });
   }
 
   async start(grant: Grant, authority: OverlayMesh['authority']): Promise<void> {
@@ -40,7 +40,7 @@ export class OverlayBook {
     grant.signal.throwIfAborted();
     await withFileLock(this.#file, async () => {
       const mesh = await this.read();
-      if (!mesh) throw new Fault('failed.overlay', 'The mesh no longer has an authority.', 'Create one: quarterdeck overlay ca');
+      if (!mesh) throw new Fault('failed.overlay', 'The mesh no longer has an authority.', 'Create an authority: quarterdeck overlay ca');
       await this.#write({ ...mesh, nodes: [...mesh.nodes.filter(({ name }) => name !== node.name), node] });
     });
   }

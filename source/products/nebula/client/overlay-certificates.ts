@@ -160,7 +160,7 @@ function missing(cause?: unknown): Fault {
   return new Fault(
     'refused.noProgram',
     'nebula-cert is not installed on this machine.',
-    'Install nebula on this machine (apt install nebula): the key of the authority is not sent to another one.',
+    'Install nebula on this machine (apt install nebula). The key of the authority is not sent to other machines.',
     { cause },
   );
 }

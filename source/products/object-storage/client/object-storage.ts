@@ -215,7 +215,7 @@ export class ObjectStore {
 
   #strange(what: string, why: string): Fault {
     const message = `${this.endpoint.shown} returned an unexpected response when trying to ${what}: ${why}.`;
-    return new Fault('failed.objects', message, 'Check that it is a server with the S3 API, and check its log.');
+    return new Fault('failed.objects', message, 'Check that the server provides the S3 API, and check its log.');
   }
 }
 
@@ -226,7 +226,7 @@ export async function tryLink(endpoint: HttpEndpoint, url: URL, signal: AbortSig
   const request = { method: 'GET', path, headers: { host: url.host, range: 'bytes=0-0' } };
   const { status, text } = await clientOf(endpoint).stream(request, stillLimitMs, signal, (answer) => answer.all());
   // Status 416: an empty object has no first byte.
-  return status === 200 || status === 206 || status === 416 ? undefined : refusalOf(endpoint, { status, text }, 'follow the link');
+  return status === 200 || status === 206 || status === 416 ? undefined : refusalOf(endpoint, { status, text }, 'open the link');
 }
 
 /** The keys sign requests and are never sent. */
@@ -246,8 +246,8 @@ function refusalOf(
     return new Fault('refused.expired', `${where} reports that the link has expired.`, remedy);
   }
   if (code === 'RequestTimeTooSkewed' || code === 'RequestNotReadyYet') {
-    const message = `The clocks of ${where} and of this machine are too far apart for a signature.`;
-    return new Fault('refused.clock', message, 'Synchronise both clocks: the difference must not exceed 15 minutes.');
+    const message = `The clocks of ${where} and this machine differ too much for signed requests.`;
+    return new Fault('refused.clock', message, 'Synchronize both clocks. They must not differ by more than 15 minutes.');
   }
   if (code === 'InvalidAccessKeyId' || code === 'SignatureDoesNotMatch') {
     const remedy = 'Check the access key and the secret key: quarterdeck secrets list COMPONENT';
@@ -263,8 +263,8 @@ function refusalOf(
   }
   const reason = said === '' ? '' : `: ${said}`;
   if (status === 403) {
-    const message = `${where} does not allow these keys to ${cleanLine(what)}${reason}.`;
-    return new Fault('refused.object', message, 'Check the policy of their user.');
+    const message = `${where} refused to ${cleanLine(what)}${reason}.`;
+    return new Fault('refused.object', message, 'Check the policy of the user whose access key is used.');
   }
   const message = `${where} did not ${cleanLine(what)}: status ${status}${code === '' ? '' : `, ${code}`}${reason}.`;
   return new Fault('failed.objects', message, 'Check its log.');

@@ -26,7 +26,7 @@ describe('what is wrong, with line and column', () => {
     [
       'a catch-all in the middle (R24)',
       '  - service: http://a:80\n  - hostname: b.example.com\n    service: http://b:80\n  - service: http_status:404\n',
-      ['4:5 ingress[0]', 'error', /the 2 after it are never reached/],
+      ['4:5 ingress[0]', 'error', /the rules after it are never reached/],
     ],
     [
       'a catch-all that leads somewhere (R24)',
@@ -57,14 +57,14 @@ describe('what is wrong, with line and column', () => {
     [
       'a service without a scheme',
       '  - hostname: a.example.com\n    service: app:8080\n  - service: http_status:404\n',
-      ['5:14 ingress[0].service', 'error', /is not an address/],
+      ['5:14 ingress[0].service', 'error', /must be an address/],
     ],
     [
       'a service with a path',
       '  - hostname: a.example.com\n    service: http://app:8080/\n  - service: http_status:404\n',
       ['5:14 ingress[0].service', 'error', /must not contain a path/],
     ],
-    ['a status that is none', '  - service: http_status:4o4\n', ['4:14 ingress[0].service', 'error', /"4o4" is not an HTTP status/]],
+    ['a status that is none', '  - service: http_status:4o4\n', ['4:14 ingress[0].service', 'error', /Unknown HTTP status "4o4"/]],
     [
       'the container itself (R14)',
       '  - hostname: a.example.com\n    service: http://localhost:80\n  - service: http_status:404\n',

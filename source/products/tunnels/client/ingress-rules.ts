@@ -37,7 +37,7 @@ export function readIngress(text: string): { rules: readonly IngressRule[]; prob
     add(
       'error',
       'ingress' in top ? ['ingress'] : [],
-      'No ingress rules: every request is answered with 503.',
+      'The file has no ingress rules, so every request is answered with 503.',
       'Add ingress with a rule for each name and, as the last rule, service: http_status:404',
       'no-catch-all',
     );
@@ -56,7 +56,7 @@ export function readIngress(text: string): { rules: readonly IngressRule[]; prob
   for (const [at, rule] of rules.entries()) {
     const before = rules.slice(0, at).find((other) => covers(other, rule));
     if (!before || isCatchAll(before)) continue;
-    const message = `The rule is never reached: the rule in line ${before.line} matches the same requests.`;
+    const message = `The rule is never reached, because the rule in line ${before.line} matches the same requests.`;
     add('warning', ['ingress', at], message, 'Put the more specific rule first.');
   }
   return { rules, problems: problems.sort((a, b) => a.line - b.line || a.column - b.column) };
@@ -69,12 +69,12 @@ function checkCredentials(top: JsonObject, add: Add): void {
   for (const name of ['token', 'TUNNEL_TOKEN'])
     if (top[name] !== undefined) {
       if (tunnel !== undefined || file !== undefined)
-        add('error', [name], 'A token and a tunnel ID with its credentials are mutually exclusive.', 'Keep one of them.', 'R21');
+        add('error', [name], 'A token and a tunnel ID with its credentials are mutually exclusive.', 'Remove one of the two.', 'R21');
       else
         add(
           'warning',
           [name],
-          'The file contains a token: anyone who can read the file can run the tunnel.',
+          'The file contains a token, so anyone who can read the file can run the tunnel.',
           'Set TUNNEL_TOKEN in the environment instead.',
         );
     }
@@ -84,7 +84,7 @@ function checkCredentials(top: JsonObject, add: Add): void {
     add(
       'warning',
       ['tunnel'],
-      'The file has a tunnel ID but no credentials-file: cloudflared searches for one beside the configuration.',
+      'The file has a tunnel ID but no credentials-file, so cloudflared searches its default folders for one.',
       'Add credentials-file.',
       'R21',
     );
@@ -96,16 +96,16 @@ function checkRule(rule: JsonObject, { hostname, path, service }: IngressRule, a
     if (ruleKeys.includes(key)) continue;
     const near = nearestName(key, ruleKeys);
     const remedy = near === undefined ? `Supported keys: ${ruleKeys.join(', ')}.` : `Did you mean "${near}"?`;
-    add('warning', ['ingress', at, key], `Unknown key "${key.slice(0, 40)}" in a rule: it is ignored.`, remedy);
+    add('warning', ['ingress', at, key], `Unknown key "${key.slice(0, 40)}" in a rule; cloudflared ignores it.`, remedy);
   }
-  if (/^(?:.*[^:]|\[.*\]):\d+$/.test(hostname)) wrongHost('A hostname cannot have a port.', 'Remove it: the tunnel serves only port 443.');
+  if (/^(?:.*[^:]|\[.*\]):\d+$/.test(hostname)) wrongHost('A hostname cannot have a port.', 'Remove the port.');
   else if (hostname.lastIndexOf('*') > 0 || (hostname.startsWith('*') && hostname !== '*' && !hostname.startsWith('*.')))
     wrongHost('A wildcard can only replace the first part of a name.', 'Use *.example.com.');
   else if (/[/\s]/.test(hostname))
-    wrongHost(`"${hostname.slice(0, 60)}" is not a host name.`, 'Use only the name, without https:// and path.');
+    wrongHost(`hostname must be a host name, not "${hostname.slice(0, 60)}".`, 'Use only the name, without https:// or a path.');
   if (!compiled(path)) {
     const message = 'The path is not a valid regular expression in Go syntax.';
-    add('error', ['ingress', at, 'path'], message, 'Look-ahead and back references are not supported.');
+    add('error', ['ingress', at, 'path'], message, 'Lookahead and backreferences are not supported.');
   }
   const problem = serviceProblem(service);
   if (problem) add('error', 'service' in rule ? ['ingress', at, 'service'] : ['ingress', at], ...problem);
@@ -114,25 +114,25 @@ function checkRule(rule: JsonObject, { hostname, path, service }: IngressRule, a
       'warning',
       ['ingress', at, 'service'],
       'In a container, this address is the container itself, not the host or another container.',
-      'Use the name of the service, or the gateway name of the host.',
+      'Use the name of the other container, or the gateway name for the host.',
       'R14',
     );
 }
 
 function serviceProblem(service: string): [message: string, remedy: string] | undefined {
-  if (service === '') return ['The rule has no service.', 'Set its target: service: http://name:8080'];
+  if (service === '') return ['The rule has no service.', 'Set the target of the rule, e.g. service: http://name:8080'];
   if (plainServices.test(service)) return undefined;
   const [, status] = /^http_status:(.*)$/.exec(service) ?? [];
   if (status !== undefined)
-    return /^[1-9]\d\d$/.test(status) ? undefined : [`"${status.slice(0, 20)}" is not an HTTP status.`, 'For example: http_status:404'];
+    return /^[1-9]\d\d$/.test(status) ? undefined : [`Unknown HTTP status "${status.slice(0, 20)}".`, 'For example: http_status:404'];
   if (/^unix(?:\+tls)?:/.test(service))
-    return /^unix(?:\+tls)?:\/*[^/]/.test(service) ? undefined : ['The path of the socket is missing.', 'For example: unix:/run/app.sock'];
+    return /^unix(?:\+tls)?:\/*[^/]/.test(service) ? undefined : ['The socket path is missing.', 'For example: unix:/run/app.sock'];
   const url = URL.canParse(service) ? new URL(service) : undefined;
   if (!url || !/^[a-z][a-z0-9+.-]*:\/\//i.test(service) || url.hostname === '')
-    return [`"${service.slice(0, 60)}" is not an address.`, 'Use a scheme and a name: http://name:8080'];
+    return [`service must be an address, not "${service.slice(0, 60)}".`, 'Use a scheme and a name, e.g. http://name:8080'];
   // Searched in the text: a URL parser adds the slash itself.
   return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]+[/?#]/i.test(service)
-    ? ['A service must not contain a path: the path of the request is kept.', 'Remove everything after the port, including the slash.']
+    ? ['A service must not contain a path; the request path is kept.', 'Remove everything after the port, including the slash.']
     : undefined;
 }
 
@@ -140,12 +140,12 @@ function checkCatchAll(rule: IngressRule, at: number, count: number, add: Add): 
   const isLast = at === count - 1;
   const path = ['ingress', at];
   if (isLast && !isCatchAll(rule)) {
-    const message = 'The last rule must match all requests: it must have neither hostname nor path.';
-    add('error', path, message, 'Add a last rule: service: http_status:404', 'no-catch-all');
+    const message = 'The last rule must match all requests, so it must have neither hostname nor path.';
+    add('error', path, message, 'As the last rule, add service: http_status:404', 'no-catch-all');
   }
   if (!isLast && isCatchAll(rule)) {
-    const message = `The rule matches every request: the ${count - at - 1} after it are never reached.`;
-    add('error', path, message, 'Add a hostname, or move it to the end.', 'rules-after-catch-all');
+    const message = 'The rule matches every request, so the rules after it are never reached.';
+    add('error', path, message, 'Add a hostname to the rule, or move the rule to the end.', 'rules-after-catch-all');
   }
   if (isLast && isCatchAll(rule) && rule.service !== 'http_status:404' && rule.service !== '') {
     const message = 'Requests that match no other rule reach this service, regardless of the host name.';

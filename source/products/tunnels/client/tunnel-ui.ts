@@ -35,14 +35,14 @@ export class TunnelUi {
       this.#authority = { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
       const { status } = await this.#ask('GET', '/api/client', grant.signal);
       if (status === 200) return;
-      const why = status === 403 ? 'password login is disabled' : 'it rejects this user and password, or requires a second factor';
+      const why = status === 403 ? 'has password login disabled' : 'rejects this user and password, or requires a second factor';
       throw loginFault(this.endpoint, why);
     }
     const request = { method: 'POST', path: '/api/session', json: { password } };
     const { status, headers, words } = await send(this.endpoint, request, grant.signal);
-    if (status === 401 || status === 403) throw loginFault(this.endpoint, 'it rejects this password');
+    if (status === 401 || status === 403) throw loginFault(this.endpoint, 'rejects this password');
     const cookie = /(connect\.sid=[^;,\s]+)/.exec(headers['set-cookie'] ?? '')?.[1];
-    if (status < 200 || status > 299 || cookie === undefined) throw failed(this.endpoint, 'did not log in', status, words);
+    if (status < 200 || status > 299 || cookie === undefined) throw failed(this.endpoint, 'did not start a session', status, words);
     this.#authority = { cookie };
   }
 
@@ -132,8 +132,8 @@ function clientOf(client: JsonObject) {
 }
 
 function loginFault({ shown }: HttpEndpoint, why: string): Fault {
-  const remedy = 'Check the password. A stored one may be outdated: quarterdeck secrets list COMPONENT';
-  return new Fault('refused.login', `${shown}: ${why}.`, remedy);
+  const remedy = 'Check the password. A stored password may be outdated: quarterdeck secrets list COMPONENT';
+  return new Fault('refused.login', `${shown} ${why}.`, remedy);
 }
 
 function failed({ shown }: HttpEndpoint, what: string, status: number, words: string): Fault {

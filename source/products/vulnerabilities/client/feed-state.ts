@@ -12,7 +12,7 @@ const oldFeedMs = 5 * dayMs;
 export function oldFeedOf({ feedMs, scannedMs }: Pick<ScanReport, 'feedMs' | 'scannedMs'>, nowMs: number): string | undefined {
   const days = feedMs === undefined ? 0 : Math.floor(((scannedMs ?? nowMs) - feedMs) / dayMs);
   if (days * dayMs < oldFeedMs) return undefined;
-  return `The scanner's database was ${countText(days, 'day')} old: newer vulnerabilities are not in the report.`;
+  return `The scanner's database was ${countText(days, 'day')} old, so newer vulnerabilities are not in the report.`;
 }
 
 /** Returns why the list may be incomplete, one sentence each: old scans, or scans with an outdated database (R60). */

@@ -142,7 +142,7 @@ describe('SARIF', () => {
 
   test('package and versions from the message, the score from the rule', async () => {
     const report = await json(run([zlib]));
-    expect(report).toMatchObject({ format: 'SARIF 2.1.0 of Trivy', subjects: ['redis'] });
+    expect(report).toMatchObject({ format: 'SARIF 2.1.0 from Trivy', subjects: ['redis'] });
     expect(report.vulnerabilities).toMatchObject([
       {
         id: 'CVE-2026-3',
@@ -200,7 +200,7 @@ describe('CSV', () => {
       ].join('\r\n'),
       'report.csv',
     );
-    expect(report).toMatchObject({ format: 'CSV of OpenVAS', ignored: 1, scannedMs: Date.parse('2026-11-19T22:00:00Z') });
+    expect(report).toMatchObject({ format: 'CSV from OpenVAS', ignored: 1, scannedMs: Date.parse('2026-11-19T22:00:00Z') });
     expect(report.vulnerabilities).toMatchObject([
       {
         subject: 'nas.lan',
@@ -239,8 +239,8 @@ describe('CSV', () => {
     const report = await read('cve,package,cvss\nCVE-1,"a\nb",9.9\nCVE-2,c,bad\nCVE-3,d,11\n,e,5\n', 'x.csv');
     expect(report.vulnerabilities).toHaveLength(1);
     expect(report.problems).toEqual([
-      { line: 4, column: 9, message: '"bad" is not a CVSS score from 0 to 10.' },
-      { line: 5, column: 9, message: '"11" is not a CVSS score from 0 to 10.' },
+      { line: 4, column: 9, message: 'CVSS scores must be from 0 to 10, not "bad".' },
+      { line: 5, column: 9, message: 'CVSS scores must be from 0 to 10, not "11".' },
       { line: 6, column: 1, message: 'The row has no vulnerability ID.' },
     ]);
   });
@@ -255,12 +255,7 @@ describe('CSV', () => {
     ['a quote without an end', 'cve,cvss\nCVE-1,5\nCVE-2,"5\nCVE-3,5\n', { line: 3, column: 8 }, /quote .* is never closed/],
     ['a file cut off behind a quote', 'cve,cvss\nCVE-1,5\n"', { line: 3, column: 2 }, /quote .* is never closed/],
     ['text behind a quote', 'cve,cvss\n"CVE-1"x,5\n', { line: 2, column: 2 }, /unexpected quote/],
-    [
-      'no column for the vulnerability',
-      'name,cvss\nx,5\n',
-      { line: 1, column: 1 },
-      /no column for the vulnerability.*Its columns: name, cvss/,
-    ],
+    ['no column for the vulnerability', 'name,cvss\nx,5\n', { line: 1, column: 1 }, /no vulnerability column.*Columns found: name, cvss/],
     ['no column for how bad it is', 'cve,name\nx,5\n', { line: 1, column: 1 }, /severity/],
   ])('%s: refused with the place', async (_, text, position, why) => {
     await expect(read(text, 'x.csv')).rejects.toMatchObject({
@@ -275,7 +270,7 @@ describe('what is no report', () => {
   test.each([
     ['broken JSON', '{\n  "Results": [}\n', { line: 2, column: 15 }, /JSON is invalid/],
     ['JSON that ends too early', '{"Results": [', { line: 1, column: 14 }, /JSON is invalid/],
-    ['JSON of somebody else', '{"hello": 1}', { line: 1, column: 1 }, /unknown scanner format/],
+    ['JSON of somebody else', '{"hello": 1}', { line: 1, column: 1 }, /its format is unknown/],
     ['XML', '<report/>', { line: 1, column: 1 }, /XML/],
     ['nothing', '  \n', { line: 1, column: 1 }, /empty/],
   ])('%s', async (_, text, position, why) => {

@@ -54,7 +54,7 @@ function decoded(bytes: Uint8Array, file: string): string {
     return new TextDecoder(isUtf16 ? 'utf-16le' : 'utf-8', { fatal: true }).decode(bytes);
   } catch {
     const nul = bytes.indexOf(0);
-    if (nul >= 0 && nul < 4096) throw unreadableReport(file, 'it is not text', undefined, 'Unpack it first.');
+    if (nul >= 0 && nul < 4096) throw unreadableReport(file, 'it is not text', undefined, 'If the report is compressed, unpack it first.');
     return new TextDecoder('windows-1252').decode(bytes);
   }
 }

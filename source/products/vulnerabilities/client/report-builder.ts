@@ -79,7 +79,7 @@ export function readScore(text: string): number | undefined | { problem: string 
   const written = text.trim();
   if (written === '' || /^(?:n\/?a|none|null|-)$/i.test(written)) return undefined;
   const score = /^\d{1,2}(?:[.,]\d+)?$/.test(written) ? Number(written.replace(',', '.')) : Number.NaN;
-  return score <= 10 ? score : { problem: `"${cleanLine(written.slice(0, 40))}" is not a CVSS score from 0 to 10` };
+  return score <= 10 ? score : { problem: `CVSS scores must be from 0 to 10, not "${cleanLine(written.slice(0, 40))}"` };
 }
 
 export function readTime(text: unknown): number | undefined {

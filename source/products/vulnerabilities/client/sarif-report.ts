@@ -25,11 +25,11 @@ export function readSarif(json: unknown, builder: ReportBuilder, positionOf: Fin
       const score = readScore(severityOf(result) || severityOf(rule));
       if (isSilent(result)) builder.ignored++;
       else if (id === '') builder.leaveOut('A result has no ruleId.', position);
-      else if (typeof score === 'object') builder.leaveOut(`The security-severity of ${id}: ${score.problem}.`, position);
+      else if (typeof score === 'object') builder.leaveOut(`Invalid security-severity of ${id}. ${score.problem}.`, position);
       else builder.add({ subject, ...packageOf(result, rule, id), score, severity: levelOf(result, rule), url: textOf(rule['helpUri']) });
     }
   }
-  return `SARIF ${textOf(report['version'])} of ${[...tools].join(', ') || 'an unnamed tool'}`;
+  return `SARIF ${textOf(report['version'])} from ${[...tools].join(', ') || 'an unnamed tool'}`;
 }
 
 function subjectOf(run: JsonObject, tool: string): string {

@@ -13,7 +13,7 @@ export function readCsv(text: string, file: string, builder: ReportBuilder): str
   const table = columnsOf(heading);
   if (typeof table === 'string') {
     const seen = heading.slice(0, 12).map((name) => cleanLine(name.slice(0, 30)));
-    throw unreadableReport(file, `${table}. Its columns: ${seen.join(', ')}`);
+    throw unreadableReport(file, `${table}. Columns found: ${seen.join(', ')}`);
   }
   const subject = subjectOfFile(file);
   for (const { cells, begin } of rows) {
@@ -22,7 +22,7 @@ export function readCsv(text: string, file: string, builder: ReportBuilder): str
       builder.leaveOut(`The row has ${cells.length} fields, but the heading has ${heading.length}.`, position);
     else addRow(cells, table, subject, builder, position);
   }
-  return table.format === '' ? 'CSV' : `CSV of ${table.format}`;
+  return table.format === '' ? 'CSV' : `CSV from ${table.format}`;
 }
 
 function rowsOf(text: string, file: string, delimiter: string): { cells: readonly string[]; begin: number }[] {
@@ -73,7 +73,7 @@ function subjectOfFile(file: string): string {
 export function readRows(json: unknown, file: string, builder: ReportBuilder, positionOf: FindPosition): string {
   const rows = listOf(json);
   const names = [...new Set(rows.slice(0, 100).flatMap((row) => Object.keys(objectOf(row) ?? {})))];
-  const table = names.length === 0 ? 'unknown scanner format' : columnsOf(names);
+  const table = names.length === 0 ? 'its format is unknown' : columnsOf(names);
   if (typeof table === 'string') throw unreadableReport(file, table);
   for (const [index, row] of rows.entries()) {
     const object = objectOf(row);
@@ -82,7 +82,7 @@ export function readRows(json: unknown, file: string, builder: ReportBuilder, po
     if (object) addRow(cells, table, subjectOfFile(file), builder, at);
     else builder.leaveOut('An entry of the list is not an object.', at);
   }
-  return table.format === '' ? 'JSON' : `JSON of ${table.format}`;
+  return table.format === '' ? 'JSON' : `JSON from ${table.format}`;
 }
 
 /** Known names of each column: lower case, only letters and digits. The first name that the table has is used. */
@@ -120,8 +120,8 @@ function columnsOf(names: readonly string[]) {
       openVas: { oid, cves: known.get('cves'), port: known.get('port'), protocol: known.get('portprotocol') },
     };
   }
-  if (columns.id === undefined) return 'no column for the vulnerability: CVE, VulnerabilityID or ID';
-  if (columns.score === undefined && columns.severity === undefined) return 'no column for the severity: CVSS or Severity';
+  if (columns.id === undefined) return 'it has no vulnerability column (CVE, VulnerabilityID or ID)';
+  if (columns.score === undefined && columns.severity === undefined) return 'it has no severity column (CVSS or Severity)';
   return { format: '', subjectNames: [], columns, openVas: undefined };
 }
 

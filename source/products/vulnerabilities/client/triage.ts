@@ -44,7 +44,7 @@ export function dayProblem(text: string, nowMs: number): string | undefined {
   const day = text.trim();
   const time = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
   if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== day) return 'Use a date such as 2026-12-31.';
-  return endOfDay(day) < nowMs ? 'That day has passed.' : undefined;
+  return endOfDay(day) < nowMs ? 'The date must not be in the past.' : undefined;
 }
 
 /** Returns a lookup in these decisions: the last one counts, and one about this subject takes precedence over one about all subjects. */

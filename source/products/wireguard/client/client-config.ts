@@ -92,7 +92,7 @@ function commandLines(wanted: ClientSettings): string[] {
 /** Returns why a configuration file cannot provide a kill switch; undefined if it can. */
 export function killSwitchProblem({ device, networks }: Pick<ClientSettings, 'device' | 'networks'>): string | undefined {
   if (device === 'phone')
-    return 'A phone has its own settings: "Block connections without VPN" on Android, "On-Demand Activation" in the app on iOS.';
-  if (device === 'desktop') return 'The app for Windows has its own setting, "Block untunneled traffic"; the app for macOS has none.';
-  return isFullTunnel(networks) ? undefined : 'A kill switch requires all traffic to use the tunnel: 0.0.0.0/0, ::/0.';
+    return 'On a phone, use its own settings: "Block connections without VPN" on Android, or "On-Demand Activation" in the app on iOS.';
+  if (device === 'desktop') return 'The Windows app has its own kill switch, "Block untunneled traffic"; the macOS app has none.';
+  return isFullTunnel(networks) ? undefined : 'A kill switch requires that all traffic uses the tunnel (0.0.0.0/0, ::/0).';
 }
