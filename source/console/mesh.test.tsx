@@ -78,11 +78,11 @@ test('A: the nodes in columns, what one of them needs, back to the list, and awa
   );
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('down', 'down', 'down', 'enter');
-  await screen.sees('engine-room: offline 3d', 'Approve its routes', 'Delete it');
+  await screen.sees('engine-room: offline 3d', 'Approve routes', 'Delete it');
   await screen.press('esc');
   await screen.sees('routes waiting for approval');
   await screen.press('enter');
-  await screen.sees('Approve its routes');
+  await screen.sees('Approve routes');
   await screen.press('enter');
   await screen.sees('[x] Exit node: all other traffic', 'Sends POST', '/api/v1/node/4/approve_routes.');
   await screen.press('enter');

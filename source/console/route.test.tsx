@@ -84,7 +84,7 @@ describe('behind a gateway', () => {
     await screen.sees(
       `Routing of ${routed}`,
       `Currently routed through ${gateway}-gluetun-1.`,
-      'Restore its own network and ports',
+      "Restore the component's own network and ports",
       'network again',
     );
     expect(misfits(screen.frame(), narrow)).toEqual([]);

@@ -181,7 +181,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
     context = { ...context, catalog: { entries: [renamed], get: () => renamed, problems: [] } };
     await expect(fixture.run(restore, view(), { options: { to } })).rejects.toMatchObject({
       code: 'refused.nothingToRestore',
-      message: `Nothing in the backup ${stamp} matches a volume of notes. data: no container on this host has this volume.`,
+      message: `Nothing in the backup ${stamp} matches a volume of notes. data: no container on this host uses this volume.`,
     });
     expect(fixture.engine.requests).toEqual([]);
   });
@@ -613,7 +613,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       };
       await expect(fixture.run(whole, view(), { options: { to } })).rejects.toMatchObject({
         code: 'refused.nothingToRestore',
-        message: expect.stringContaining('elsewhere: no container on this host has this volume.'),
+        message: expect.stringContaining('elsewhere: no container on this host uses this volume.'),
       });
       expect(fixture.engine.requests).toEqual([]);
     });

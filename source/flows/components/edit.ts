@@ -79,7 +79,7 @@ function answersWith({ facts, deployment, answers }: Deployed, path: string, tex
   const { values: env, lines } = readEnv(text, file);
   // Compose reads a name without a value from its environment, which is empty here: the line would be dropped silently.
   const alone = lines.findIndex((line) => line.name !== undefined && !Object.hasOwn(env, line.name));
-  if (alone >= 0) throw wrongLine(file, lines, alone, 'it has no value');
+  if (alone >= 0) throw wrongLine(file, lines, alone, 'no value is set');
   const context = formContextOf({ ...facts, deployment: { ...deployment, env } }, {});
   for (const field of formOf(entry, context).fields) {
     const line = lines.findLastIndex(({ name }) => name === field.id);
@@ -104,7 +104,7 @@ async function chosenFile(session: Session, written: string | undefined, texts: 
   if (written !== undefined) {
     const found = names.find((name) => name === written || name === `files/${written}`);
     if (found) return found;
-    throw new Fault('usage.file', `No file "${cleanLine(written)}".`, nameRemedy(written, names, 'The component has no files.'));
+    throw new Fault('usage.file', `Unknown file "${cleanLine(written)}".`, nameRemedy(written, names, 'The component has no files.'));
   }
   return session.ask.choice({ id: 'file', label: 'File', choices: names.map((name) => ({ value: name, label: name })) });
 }

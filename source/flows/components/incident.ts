@@ -17,7 +17,11 @@ export const incident: Flow = {
   async run(session, input, context) {
     const { practice } = context;
     if (!practice)
-      throw new Fault('refused.notPractice', 'Incidents can be simulated in the practice stack only.', 'Open it: quarterdeck practice');
+      throw new Fault(
+        'refused.notPractice',
+        'Incidents can be simulated in the practice stack only.',
+        'Open the practice stack: quarterdeck practice',
+      );
     const choices = [
       ...practice.incidents.map(({ name, title, summary }) => ({ value: name, label: title, detail: summary })),
       { value: calm, label: 'End all incidents', detail: 'restores normal operation' },

@@ -57,7 +57,7 @@ export async function waitUntilHealthy(
   const { session, context, signal } = scope;
   const { fleet } = context;
   const entry = context.catalog.get(id);
-  const waiting = { kind: 'item', id: `wait ${id}`, title: `Waiting until ${id} is healthy` } as const;
+  const waiting = { kind: 'item', id: `wait ${id}`, title: `Waiting for ${id} to become healthy` } as const;
   session.show({ ...waiting, state: 'running' });
   let last: ComponentView | undefined;
   let failingSinceMs: number | undefined;

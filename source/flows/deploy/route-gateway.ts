@@ -75,13 +75,13 @@ export async function gatewayOf(scope: EngineScope, input: FlowInput, present: s
     throw new Fault(
       'refused.route',
       `${componentName(input)} is routed through ${cleanLine(present)}, not through ${named.map(({ id }) => id).join(' or ')}.`,
-      `Move it to its own network first: quarterdeck route ${componentName(input)} --direct`,
+      `Move the component to its own network first: quarterdeck route ${componentName(input)} --direct`,
     );
   if (found.length === 0)
     throw new Fault(
       'refused.noGateway',
-      `There is no VPN gateway${wanted === undefined ? '' : ` "${cleanLine(wanted)}"`} on ${engineName}.`,
-      `Deploy one: quarterdeck deploy ${gatewayIds(scope)[0] ?? 'vpn-client-gateway'}`,
+      `No VPN gateway${wanted === undefined ? '' : ` "${cleanLine(wanted)}"`} is deployed on ${engineName}.`,
+      `Deploy a gateway: quarterdeck deploy ${gatewayIds(scope)[0] ?? 'vpn-client-gateway'}`,
     );
   const id =
     found.length === 1 || !session.attended
@@ -173,7 +173,7 @@ async function outgoingAddress(scope: EngineScope, gateway: Gateway): Promise<st
   const seen = await session.act({
     id: 'ask for the address',
     right: 'operate',
-    request: `GET ${call.http?.path ?? ''} of ${gateway.id}, with its key`,
+    request: `GET ${call.http?.path ?? ''} on ${gateway.id}, with its API key`,
     target: { host: engineName, component: gateway.id },
     run: async (grant) => {
       for (const deadline = performance.now() + tunnelLimitMs; ; await pauseFor(againMs, grant.signal)) {
@@ -188,6 +188,6 @@ async function outgoingAddress(scope: EngineScope, gateway: Gateway): Promise<st
       }
     },
   });
-  session.progress({ id: 'tunnel', label: 'Queried', done: true });
+  session.progress({ id: 'tunnel', label: 'Checked the tunnel', done: true });
   return seen && cleanLine(seen.country === '' ? seen.address : `${seen.address} (${seen.country})`);
 }

@@ -65,7 +65,7 @@ describe('the upgrade of a component (R84)', () => {
 
     const report = join(fixture.access.folder, 'report.md');
     const { message, data } = await upgrade(id, { 'step-3': ['done'] }, { report });
-    expect(message).toMatch(/^secrets-manager-path is already at its newest image\./);
+    expect(message).toMatch(/^secrets-manager-path already uses its newest image\./);
     expect(fixture.operator.asked.map(({ id: step }) => step)).toEqual(['step-3']);
     expect(await fixture.containers(id)).toEqual(after);
     expect(Object.keys(before)).toEqual(Object.keys(after));

@@ -37,7 +37,7 @@ describe('users of the portal (R49)', () => {
       'password-again': [secret],
     });
     const { message } = await fixture.run('sso-add', id, {}, { operator: asked });
-    expect(message).toBe(`ida is a user of ${id}. The portal has read the file.`);
+    expect(message).toBe(`Added user ida to ${id}. The portal has read the file.`);
     const text = await fixture.text(usersFile);
     expect(text).toContain('# Everybody at home. Ask Mara before you add somebody.');
     expect(text).toContain('# Gone for the winter.');
@@ -151,7 +151,7 @@ describe('a second factor', () => {
     expect(message).toMatch(/^Deleted for mara: the one-time codes\./);
     expect(asked.confirmations.map(({ request }) => request)).toEqual(['authelia storage user totp delete mara']);
     const again = await fixture.run('sso-second-factor', id, { words: ['mara'] }, { operator: answering({ which: ['codes'] }) });
-    expect(again.message).toBe('mara has no second factor of that kind now.');
+    expect(again.message).toBe('mara has no second factor of this kind.');
     const keys = await fixture.run('sso-second-factor', id, { words: ['mara'], options: { which: 'keys' } });
     expect(keys.message).toMatch(/2 security keys/);
     expect(fixture.operator.confirmations[0]?.consequences[0]).toBe('Deleted: Yubikey, Phone.');

@@ -103,8 +103,8 @@ async function onHost(context: FlowContext, engineName: string, looking: Looking
   if (context.practice || (await search())?.exitCode !== 0)
     throw new Fault(
       'refused.noCrowdsec',
-      `${cleanLine(engineName)} has no CrowdSec: neither a container nor cscli on the host.`,
-      'Deploy it: quarterdeck deploy intrusion-prevention',
+      `${cleanLine(engineName)} has no CrowdSec, neither in a container nor on the host.`,
+      'Deploy CrowdSec: quarterdeck deploy intrusion-prevention',
     );
   const { uid } = await host.facts(signal);
   const cscli = cscliOnHost(host, { shown: `CrowdSec on ${cleanLine(engineName)}`, uid });

@@ -16,7 +16,7 @@ describe('the way in', () => {
   test('without a key a flow says how this console is let in, and asks nobody who is not there', async () => {
     await expect(run('mesh-nodes', [], { kind: 'unattended' })).rejects.toMatchObject({
       code: 'refused.apiKey',
-      remedy: `Create one: quarterdeck mesh access ${id}`,
+      remedy: `Create an API key: quarterdeck mesh access ${id}`,
     });
     await expect(run('mesh-nodes')).rejects.toMatchObject({ code: 'interrupted.cancelled' });
   });
@@ -102,7 +102,7 @@ describe('a pre-auth key (R61)', () => {
     expect(secretsOf(operator)[0]).toMatchObject({ plain: true, value: expect.stringMatching(/^hskey-auth-/) });
     const kept = await run('key', [], { kind: 'unattended', options: { user: 'mate' } });
     expect(secretsOf(kept.operator)).toEqual([]);
-    expect(kept.message).toMatch(/It was not shown: quarterdeck secrets reveal/);
+    expect(kept.message).toMatch(/The key was not shown\. To reveal it: quarterdeck secrets reveal/);
   });
 
   test.each([
@@ -123,7 +123,7 @@ describe('a pre-auth key (R61)', () => {
     const key = String(made.data.id);
     await expect(run('mesh-expire-key', [key], { confirms: false })).rejects.toMatchObject({ code: 'refused.notConfirmed' });
     const { message } = await run('mesh-expire-key', [], { answers: { key: [key] } });
-    expect(message).toBe(`Pre-auth key ${key} of guest is expired.`);
+    expect(message).toBe(`Expired pre-auth key ${key} (guest).`);
     expect((await run('mesh-expire-key', [key])).message).toMatch(/is expired/);
     await expect(run('mesh-expire-key', ['4711'])).rejects.toMatchObject({ code: 'usage.key' });
     await expect(run('mesh-expire-key')).rejects.toMatchObject({ message: 'No key was expired.' });

@@ -354,8 +354,8 @@ describe('planRemove', () => {
     });
     expect(plan.files.map(({ path, after }) => [path, after])).toEqual([['llm-proxy/compose.yaml', undefined]]);
     expect(plan.notes).toEqual([
-      'llm-proxy/files/config.yaml is kept: it was changed by hand.',
-      'llm-proxy/files/extra.txt is kept: Quarterdeck did not write it.',
+      'llm-proxy/files/config.yaml is kept, because it was changed by hand.',
+      'llm-proxy/files/extra.txt is kept, because Quarterdeck did not write it.',
       'Volumes and their data are kept.',
     ]);
     expect(changes(plan)).toEqual({ litellm: 'remove', db: 'remove' });
@@ -365,7 +365,7 @@ describe('planRemove', () => {
     const existing = applied(planDeploy(request('llm-proxy')));
     const edited = applied(planDeploy(request('llm-proxy', existing, {}, { edited: { 'files/config.yaml': 'mine\n' } })), existing);
     const plan = planRemove({ entry: { id: 'llm-proxy' }, deployment: edited, engineName: 'nas', stackFolder: '/s', containers: [] });
-    expect(plan.notes[0]).toBe('llm-proxy/files/config.yaml is kept: it was changed by hand.');
+    expect(plan.notes[0]).toBe('llm-proxy/files/config.yaml is kept, because it was changed by hand.');
   });
 });
 

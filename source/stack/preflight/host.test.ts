@@ -24,7 +24,7 @@ describe('room on the host', () => {
     search.plan = { services: [{ ...service, present: false }] };
     expect(await search.reported()).toEqual(['warning disk:/var']);
     search.programs['sh -c'] = df([400_000, '/srv/a b'], [9_000_000, '/var']);
-    expect((await search.finding('disk:/srv/a b'))?.message).toMatch(/^Only .* is free on \/srv\/a b of local\.$/);
+    expect((await search.finding('disk:/srv/a b'))?.message).toMatch(/^Only .* is free on \/srv\/a b \(local\)\.$/);
   });
 
   it('is asked for where the engine keeps its images, and compared with what the component needs', async () => {

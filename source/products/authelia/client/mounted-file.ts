@@ -68,8 +68,8 @@ export class MountedFile {
     const words = cleanLine(new TextDecoder().decode(outcome.stderr).trim().split('\n').at(-1) ?? '').replace(/\.$/, '');
     throw new Fault(
       'failed.file',
-      `${this.shown} was not written: ${words || `the program exited with code ${outcome.exitCode}`}.`,
-      'Check its permissions and the free space.',
+      `${this.shown} was not written: ${words || `the write command exited with code ${outcome.exitCode}`}.`,
+      'Check the permissions of the file and the free disk space.',
     );
   }
 

@@ -36,7 +36,7 @@ export async function addBouncer(crowdsec: Crowdsec, grant: Grant, name: string)
   throw new Fault(
     'failed.crowdsec',
     `The bouncer ${name} was added, but CrowdSec returned no key.`,
-    `Delete it and add it again: quarterdeck bouncers delete ${name}`,
+    `Delete the bouncer and add it again: quarterdeck bouncers delete ${name}`,
   );
 }
 

@@ -36,7 +36,7 @@ describe('API keys', () => {
     ['hskey-auth-abcdefghijkl-x', /nodes join with it/],
     ['hskey-api-abcdefghijkl-***', /shown once/],
     ['hskey-api-abcdefghijkl-short', /incomplete/],
-    ['what?', /Not an API key/],
+    ['what?', /API keys start with/],
   ])('%j is none', (text, why) => {
     expect(apiKeyProblem(text)).toMatch(why);
   });
@@ -90,7 +90,7 @@ describe('keys under which nodes wait', () => {
   });
 
   test.each([
-    ['', /Paste what the client shows/],
+    ['', /Paste the registration/],
     [`hskey-auth-abcdefghijkl-${'x'.repeat(64)}`, /pre-auth key/],
     ['https://mesh.example.org/register/', /No registration key/],
   ])('%j holds none', (text, why) => {
