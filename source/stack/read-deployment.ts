@@ -107,7 +107,8 @@ export function readRecord(text: string, file: string, id: string): DeployRecord
     throw damaged('it is not JSON', text.slice(0, offset === undefined ? undefined : Number(offset)).split('\n').length, cause);
   }
   if (!record) throw damaged('it is not an object');
-  if (record.schema !== 1) throw damaged(`it has version ${String(record.schema)}, but this version of Quarterdeck supports only version 1`);
+  if (record.schema !== 1)
+    throw damaged(`it has version ${String(record.schema)}, but this version of Quarterdeck supports only version 1`);
   if (record.component !== id) throw damaged(`it is the record of component ${String(record.component)}`);
   for (const key of ['files', 'secrets', 'images'] as const) if (!objectOf(record[key])) throw damaged(`"${key}" is missing`);
   return record as DeployRecord;

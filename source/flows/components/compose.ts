@@ -81,8 +81,8 @@ async function consequencesOf({ engine, signal }: EngineScope, component: Compon
   );
   const lines = [
     names.length === 0
-      ? `The command may remove containers of ${component.id}, and the data in them outside of volumes.`
-      : `The command may stop or remove ${namesText(names)}, and the data in them outside of volumes.`,
+      ? `The command may remove containers of ${component.id}. Data in them outside of volumes would be lost.`
+      : `The command may stop or remove ${namesText(names)}. Data in removed containers outside of volumes would be lost.`,
   ];
   if (effect.subcommand === undefined) lines.push('The effect of this command is unknown; it may delete data.');
   if (effect.elsewhere) lines.push('The command uses other files, another project or another engine; what it removes there is unknown.');

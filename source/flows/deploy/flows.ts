@@ -65,7 +65,7 @@ export const deployFlows: readonly Flow[] = lazyFlows({ right: 'operate', about:
     flags: {
       through: { meaning: 'gateway to use, if the host has several', value: 'COMPONENT' },
       service: { meaning: 'service to route (default: the main service)', value: 'SERVICE' },
-      direct: { meaning: 'restore the own network and ports of the component' },
+      direct: { meaning: "restore the component's own network and ports" },
     },
     ours: true,
     offered: ({ speaks, known }) => known && speaks !== 'gluetun',

@@ -79,7 +79,7 @@ function chosen(session: Session, run: RunOnHost, rotated: readonly RotatedSecre
   session.show({ kind: 'text', text: `${run.transaction.run}, by ${cleanLine(run.transaction.by)}: ${summary}` });
   const lines = run.output.split('\n').filter(Boolean).slice(-15);
   if (lines.length > 0)
-    session.show({ kind: 'table', title: 'Last lines of its output', columns: [''], rows: lines.map((line) => [line]) });
+    session.show({ kind: 'table', title: 'Last lines of the output', columns: [''], rows: lines.map((line) => [line]) });
   return chooseRecovery(session, input, {
     run: run.transaction.run,
     summary,

@@ -95,7 +95,11 @@ export async function gatewayOf(scope: EngineScope, input: FlowInput, present: s
   const left = await leftGateway(scope, id);
   const container = left.deployed.facts.containers.find((one) => serviceOf(one) === left.service);
   if (container?.state !== 'running')
-    throw new Fault('refused.noGateway', `${id} is not running; nothing can join its network.`, `Start it: quarterdeck start ${id}`);
+    throw new Fault(
+      'refused.noGateway',
+      `${id} is not running, so no component can join its network.`,
+      `Start it: quarterdeck start ${id}`,
+    );
   return { ...left, container };
 }
 

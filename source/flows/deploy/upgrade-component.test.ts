@@ -88,7 +88,7 @@ describe('the upgrade of a component (R84)', () => {
     const before = await fixture.containers('rss-reader');
     const steps = (fixture.app.catalog.get('rss-reader')?.upgrade?.steps ?? []).map((_, index) => [`step-${index + 1}`, ['done']]);
     const { message, data } = await upgrade('rss-reader', { ...Object.fromEntries(steps), checklist: ['go'] });
-    expect(message).toMatch(/^rss-reader is upgraded\. .*quarterdeck rollback rss-reader/);
+    expect(message).toMatch(/^Upgraded rss-reader\. .*quarterdeck rollback rss-reader/);
     expect(await fixture.containers('rss-reader')).not.toEqual(before);
     const items = itemsOf(data);
     expect(items['update']).toMatchObject({ state: 'ok', evidence: [expect.stringMatching(/^run \d{8}T/)] });

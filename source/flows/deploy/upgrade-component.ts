@@ -131,7 +131,7 @@ async function checklistThrough(checklist: ComponentChecklist): Promise<FlowOutc
   await list.keepSeen();
   await list.end();
   const rollback = list.item('rollback')?.summary ?? '';
-  const outcome = isChanged ? `${id} is upgraded. ${rollback}`.trim() : `${id} already uses its newest image.`;
+  const outcome = isChanged ? `Upgraded ${id}. ${rollback}`.trim() : `${id} already uses its newest image.`;
   return checklistOutcome(session, input, list, { outcome });
 }
 

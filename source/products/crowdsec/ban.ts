@@ -237,8 +237,9 @@ async function reported(session: Session, crowdsec: Crowdsec, order: BanOrder, s
   }
   const data = { ...(await dataOf(session, crowdsec, order, decision)), sent };
   if (!sent) return { message: alreadyText(order, decision), data };
+  const span = leftText(decision.endsMs - Date.now() + 30_000);
   return {
-    message: `${target.shown} ${type === 'ban' ? 'is banned' : 'must solve a captcha, in effect'} for ${leftText(decision.endsMs - Date.now() + 30_000)}.`,
+    message: `${target.shown} ${type === 'ban' ? `is banned for ${span}` : `must solve a captcha (in effect for ${span})`}.`,
     data,
   };
 }

@@ -89,7 +89,8 @@ export const headscaleFlows = lazyFlows({ about: 'component', speaks: 'headscale
   {
     verb: 'mesh policy',
     title: 'Show and check the mesh policy',
-    summary: 'Shows the current policy with its comments, errors with line and column, and the connections that are denied because no rule accepts them.',
+    summary:
+      'Shows the current policy with its comments, errors with line and column, and the connections that are denied because no rule accepts them.',
     right: 'read',
     load: async () => (await import('./mesh-policy.ts')).meshPolicy,
   },

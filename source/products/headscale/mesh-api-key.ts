@@ -142,7 +142,8 @@ async function expire(session: Session, access: MeshAccess, written: string | un
       })),
     }));
   const key = keys.find(({ id, prefix }) => id === wanted || prefix === wanted);
-  if (!key) throw new Fault('usage.key', `No API key is named "${cleanLine(wanted)}".`, `Use one of: ${keys.map(({ id }) => id).join(', ')}.`);
+  if (!key)
+    throw new Fault('usage.key', `No API key is named "${cleanLine(wanted)}".`, `Use one of: ${keys.map(({ id }) => id).join(', ')}.`);
   if (key.id === ownKey?.id) {
     throw new Fault(
       'refused.lockOut',
@@ -158,7 +159,9 @@ async function expire(session: Session, access: MeshAccess, written: string | un
     request: `POST /api/v1/apikey/expire: ${key.prefix}`,
     consequences: [
       'Programs and web UIs that use the key lose access immediately.',
-      key.lastSeenMs === undefined ? 'According to the server, the key was never used.' : `The key was last used ${untilText(key.lastSeenMs, now)}.`,
+      key.lastSeenMs === undefined
+        ? 'According to the server, the key was never used.'
+        : `The key was last used ${untilText(key.lastSeenMs, now)}.`,
     ],
     done: async () =>
       (await client.apiKeys(session.signal)).some((one) => one.id === key.id && apiKeyStatus(one, Date.now()) === 'expired'),

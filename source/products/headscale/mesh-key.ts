@@ -287,7 +287,10 @@ export const meshExpireKey = onMesh(async (access, session, input) => {
       right: 'destroy',
       title: `Expire pre-auth key ${key.id} (${ownerText(key)})`,
       request: `POST /api/v1/preauthkey/expire: ${key.id} (${key.masked})`,
-      consequences: ['Nodes can no longer join with the key, and it cannot be reactivated.', 'Nodes that have joined with the key stay in the mesh.'],
+      consequences: [
+        'Nodes can no longer join with the key, and it cannot be reactivated.',
+        'Nodes that have joined with the key stay in the mesh.',
+      ],
       done: isOver,
       run: (grant) => client.expireKey(grant, key.id),
     });

@@ -57,7 +57,9 @@ export async function expireNode(step: NodeStep): Promise<string> {
     request: `POST /api/v1/node/${node.id}/expire`,
     consequences: [
       `${node.name} is disconnected immediately, until you log in again on the node.`,
-      ...(node.routes && node.routes.serving.length > 0 ? [`Routes through ${node.name} become unreachable: ${node.routes.serving.join(', ')}`] : []),
+      ...(node.routes && node.routes.serving.length > 0
+        ? [`Routes through ${node.name} become unreachable: ${node.routes.serving.join(', ')}`]
+        : []),
     ],
     done: async () => isPast((await now(step))?.expiryMs, Date.now()),
     run: (grant) => access.client.expireNode(grant, node),
@@ -139,14 +141,18 @@ export async function tagNode(step: NodeStep): Promise<string> {
     const tags = tagsOf(text);
     if (tags.length === 0) return 'A tag is required, because a tagged node must keep at least one.';
     const strange = tags.find((tag) => !known.includes(tag));
-    return tags.map(tagProblem).find(Boolean) ?? (strange !== undefined ? `The policy does not list ${strange} under tagOwners.` : undefined);
+    return (
+      tags.map(tagProblem).find(Boolean) ?? (strange !== undefined ? `The policy does not list ${strange} under tagOwners.` : undefined)
+    );
   };
   const help =
     known.length > 0
       ? `All tags of the node, comma-separated. Tags of the policy: ${known.join(' ')}.`
       : 'The policy has no tags yet. Add them under tagOwners first.';
   const remedy =
-    known.length > 0 ? `Use one of: ${known.join(', ')}.` : `Add the tag to the policy: quarterdeck mesh edit-policy ${access.target.component.id}`;
+    known.length > 0
+      ? `Use one of: ${known.join(', ')}.`
+      : `Add the tag to the policy: quarterdeck mesh edit-policy ${access.target.component.id}`;
   const question = { id: 'tags', label: `Tags of ${node.name}`, help, initial: node.tags.join(','), check };
   const written = await textFor(step, { ...question, code: 'usage.tags', remedy });
   const tags = tagsOf(written);
@@ -176,7 +182,9 @@ export async function routeNode(step: NodeStep): Promise<string> {
   // Before 0.26 each route requires its own request.
   const { client } = access;
   const sends =
-    client.version.minor >= 26 ? `POST /api/v1/node/${node.id}/approve_routes` : 'POST /api/v1/routes/NUMBER/enable or /disable for each route';
+    client.version.minor >= 26
+      ? `POST /api/v1/node/${node.id}/approve_routes`
+      : 'POST /api/v1/routes/NUMBER/enable or /disable for each route';
   const written =
     step.value === undefined
       ? await session.ask.several({

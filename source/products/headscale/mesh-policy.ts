@@ -138,7 +138,11 @@ export async function connectionFindings(access: MeshAccess, text: string): Prom
   const finding = { id: 'way-0', advice: 'If you lose your connection, you cannot fix the policy.' };
   if (deniesAll(text)) return [{ ...finding, level: 'blocking', message: `${own}, and this policy allows no connections.` }];
   return [
-    { ...finding, level: 'warning', message: `${own}. Make sure that a rule allows your connection, or that you have another way to log in.` },
+    {
+      ...finding,
+      level: 'warning',
+      message: `${own}. Make sure that a rule allows your connection, or that you have another way to log in.`,
+    },
   ];
 }
 

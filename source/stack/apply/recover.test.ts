@@ -219,7 +219,7 @@ async function expectNamed(scene: Scene): Promise<RunState | undefined> {
   expect(statesOf.stopped).toContain(run?.state);
   if (run)
     expect(run.summary).toMatch(
-      /^(?:Stopped (?:before anything was changed|while .*|after .*, with more to do)|Applied, but the health.*)\.?$/,
+      /^(?:Stopped (?:before anything was changed|while .*|after .*, with more to do)|Applied, but health.*)\.?$/,
     );
   const lock = await readLock(scene.context.host, scene.context.stackFolder, signal);
   expect(lock?.alive ?? false).toBe(false);

@@ -144,7 +144,7 @@ function sentenceOf(transaction: Transaction, state: RunState, entries: readonly
     running: back ? 'Being undone.' : `Being applied: ${what}.`,
     stopped: last?.state === 'done' ? `Stopped after ${what}, with more to do.` : `Stopped while ${what}.`,
     failed: `Failed while ${what}${last?.exitCode === undefined ? '' : ` (exit code ${last.exitCode})`}.`,
-    applied: 'Applied, but the health was not checked.',
+    applied: 'Applied, but health was not checked.',
     verified: 'Applied and healthy.',
     undone: 'Undone.',
   };

@@ -86,7 +86,8 @@ export function parseSet(words: readonly string[], entry: CatalogEntry, source: 
       values[name] = text;
     };
     const own = canHaveSite(entry) ? written.toLowerCase() : '';
-    if (own === siteField) put(own, value.toLowerCase(), checkSite(value, new Map()), 'Use a name such as vault.lan, or leave the name empty.');
+    if (own === siteField)
+      put(own, value.toLowerCase(), checkSite(value, new Map()), 'Use a name such as vault.lan, or leave the name empty.');
     else if (own === portalField) put(own, value, checkPortalAnswer(value), `To require the sign-on portal: --set ${portalField}=yes.`);
     else {
       const variable = named(written, variables, entry);

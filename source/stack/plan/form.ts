@@ -147,7 +147,8 @@ function labelOf({ kind, name, field, port }: ComponentVariable): string {
 function helpOf({ kind, field, port, services }: ComponentVariable): string | undefined {
   const parts: string[] = [];
   if (kind === 'port' && port) parts.push(`Port on this host; the port inside the container is ${port.container}.`);
-  if (kind === 'bind') parts.push('0.0.0.0 listens on all addresses of the host. To restrict access, use a single host address or 127.0.0.1.');
+  if (kind === 'bind')
+    parts.push('0.0.0.0 listens on all addresses of the host. To restrict access, use a single host address or 127.0.0.1.');
   if (kind === 'profiles') parts.push(`Started only if selected: ${services.join(', ')}.`);
   if (field?.description) parts.push(asSentence(field.description));
   if (field?.rule) parts.push(asSentence(field.rule));
@@ -255,7 +256,7 @@ function checkTogether(entry: CatalogEntry, context: FormContext, values: Values
   if (values[siteField]) return wrong;
   for (const variable of variables) {
     if (!variable.required || variable.mayBeEmpty || variable.kind === 'secret' || follows(variable) === undefined) continue;
-    if (!values[variable.name]) wrong[variable.name] = `${asSentence(variable.message)} Or set a name at the reverse proxy.`;
+    if (!values[variable.name]) wrong[variable.name] = `${asSentence(variable.message)} Alternatively, set a name at the reverse proxy.`;
   }
   return wrong;
 }

@@ -95,7 +95,11 @@ describe('once a provider is deployed', () => {
 
   it('a consumer that was there first joins its network', () => {
     expect(of(deployment('llm-proxy', { compose: 'services: {}' }))).toEqual([
-      { component: 'llm-proxy', values: {}, why: 'llm-proxy connects to http://model-runtime:11434, but does not share a network with model-runtime yet.' },
+      {
+        component: 'llm-proxy',
+        values: {},
+        why: 'llm-proxy connects to http://model-runtime:11434, but does not share a network with model-runtime yet.',
+      },
     ]);
     expect(of(deployment('llm-proxy', { compose: 'networks: {quarterdeck-model-runtime: {external: true}}' }))).toEqual([]);
   });

@@ -77,7 +77,9 @@ export function consumerProposals(provider: CatalogEntry, deployments: readonly 
       // `quarterdeck-media-server` is not named by `quarterdeck-media-server-second`.
       const isJoined = deployment.compose.split(/[^\w-]+/).includes(networkOf(provider.id));
       const join = (what: string) =>
-        isJoined ? [] : [{ component: entry.id, values: {}, why: `${entry.id} ${what}, but does not share a network with ${provider.id} yet.` }];
+        isJoined
+          ? []
+          : [{ component: entry.id, values: {}, why: `${entry.id} ${what}, but does not share a network with ${provider.id} yet.` }];
       if (use.field === undefined) return join(`can use ${provider.id}`);
       const variable = variableOf(entry, use.field);
       if (variable === undefined) return [];

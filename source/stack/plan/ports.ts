@@ -91,7 +91,9 @@ export function portConflicts(
     promised.push({ owner: '', address: '127.0.0.1', port: proposal, protocol: port.protocol });
     // port-conflicts.md: a tunnel can move, but every distributed configuration contains the port.
     const reported = isLoopback(port.address) ? '' : ' Update clients on other machines to use the new port.';
-    return [{ port, users, proposal, advice: `Use port ${proposal} instead; ${owners} ${several ? 'keep' : 'keeps'} ${port.host}.${reported}` }];
+    return [
+      { port, users, proposal, advice: `Use port ${proposal} instead; ${owners} ${several ? 'keep' : 'keeps'} ${port.host}.${reported}` },
+    ];
   });
 }
 

@@ -48,7 +48,9 @@ export function proxyChanges(request: ProxyRequest): ProxyChanges {
       findings.push(blocking('site-name', `Invalid site name "${host}": ${problem}`, 'Choose another name, or leave the name empty.'));
     const other = deployments.find((one) => one.component !== entry.id && sitesOf(one, catalog).includes(host));
     if (other)
-      findings.push(blocking('site-taken', `The site ${host} is already used by ${other.component}.`, 'Choose another name for this component.'));
+      findings.push(
+        blocking('site-taken', `The site ${host} is already used by ${other.component}.`, 'Choose another name for this component.'),
+      );
   }
   if (!proxy) {
     const message = `No reverse proxy is deployed on this host, so nothing will be served at ${site}.`;

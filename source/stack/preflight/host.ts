@@ -116,7 +116,9 @@ export async function* checkDevices({ services, host, signal }: PreflightContext
     const effect = graphics ? 'the CPU is used instead' : 'the device is not used';
     if (remedy) yield warning(id, message, `Set ${variables[0]}=/dev/null, so that ${effect}.`, { rule, remedy });
     else if (graphics)
-      yield warning(id, message, 'Remove the device from compose.yaml, because a container does not start if a device is missing.', { rule });
+      yield warning(id, message, 'Remove the device from compose.yaml, because a container does not start if a device is missing.', {
+        rule,
+      });
     else yield blocking(id, message, 'Load the driver of the device, or remove the device from compose.yaml.');
   }
 }

@@ -38,7 +38,11 @@ export class HeadscaleApi {
   constructor(endpoint: HttpEndpoint, key?: string) {
     this.#http = new HttpClient(endpoint, termsOf(endpoint));
     if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
-      throw new Fault('usage.apiKey', 'The API key contains a space or a character that is not allowed in HTTP headers.', 'Copy the key again.');
+      throw new Fault(
+        'usage.apiKey',
+        'The API key contains a space or a character that is not allowed in HTTP headers.',
+        'Copy the key again.',
+      );
     }
     this.endpoint = endpoint;
     this.#key = key;
