@@ -53,11 +53,8 @@ export const copy: Flow = {
     const container = await oneTarget(scope, input, { running: false });
     const { name } = container;
     if (!posix.isAbsolute(paths.inside)) {
-      throw new Fault(
-        'usage.copy',
-        `The path in ${name} must be absolute, not "${cleanLine(paths.inside)}".`,
-        `Start the path with a slash. ${usage}`,
-      );
+      const message = `The path in ${name} must be absolute, not "${cleanLine(paths.inside)}".`;
+      throw new Fault('usage.copy', message, `Start the path with a slash. ${usage}`);
     }
     const onBytes = ({ files, bytes }: CopyCount) =>
       session.progress({ id: 'copy', label: `Copying, ${countText(files, 'file')}, ${bytesText(bytes)}` });

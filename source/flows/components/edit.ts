@@ -91,12 +91,8 @@ function answersWith({ facts, deployment, answers }: Deployed, path: string, tex
 
 function wrongLine(file: string, lines: readonly EnvLine[], index: number, problem: string): Fault {
   const before = lines.slice(0, index).reduce((count, { text }) => count + text.split('\n').length, 0);
-  return new Fault(
-    'config.env',
-    `${lines[index]?.name ?? ''} in .env: ${problem.replace(/\.$/, '')}.`,
-    'Use NAME=value, or remove the line to use the default.',
-    { where: { file, line: before + 1 } },
-  );
+  const message = `${lines[index]?.name ?? ''} in .env: ${problem.replace(/\.$/, '')}.`;
+  return new Fault('config.env', message, 'Use NAME=value, or remove the line to use the default.', { where: { file, line: before + 1 } });
 }
 
 async function chosenFile(session: Session, written: string | undefined, texts: Readonly<Record<string, string>>): Promise<string> {

@@ -104,11 +104,8 @@ export const prune: Procedure = async (session, input, context) => {
   if (session.dryRun) return { message: 'Dry run: nothing was removed.', data: { going } };
   if (failures.length > 0) {
     const remedy = 'The remaining items may be in use. Run the command again.';
-    throw new Fault(
-      'failed.prune',
-      `Removed ${removed.length} of ${countText(going.length, 'item')}. Not removed: ${failures.join('; ')}`,
-      remedy,
-    );
+    const message = `Removed ${removed.length} of ${countText(going.length, 'item')}. Not removed: ${failures.join('; ')}`;
+    throw new Fault('failed.prune', message, remedy);
   }
   return {
     message: `Removed ${countText(removed.length, 'item')}, freed ${bytesText(totalBytes(removed))}.`,

@@ -214,11 +214,7 @@ async function planDependants({ facts, plan, answers, asked }: ReadyPlan): Promi
     const to = hostPortOf(port, answers.values);
     if (from === undefined || to === undefined || from === to) continue;
     for (const { component, variable, value } of carriedInto(from, to, others))
-      want(
-        component,
-        { [variable]: value },
-        `${variable} changes from ${from} to ${to}, because it follows the ${port.name} port of ${entry.id}.`,
-      );
+      want(component, { [variable]: value }, `${variable} changes from ${from} to ${to}, like the ${port.name} port of ${entry.id}.`);
   }
   if (plan.services.some(({ change }) => change !== 'keep'))
     for (const { component, values, why } of consumerProposals(entry, others, catalog)) want(component, values, why);

@@ -95,11 +95,7 @@ export function usable(tool: ComposeTool): ComposeTool {
 }
 
 export function noCompose(): Fault {
-  return new Fault(
-    'refused.noCompose',
-    'No compose command was found on the host.',
-    'Install docker-compose or podman-compose on the host.',
-  );
+  return new Fault('refused.noCompose', 'The host has no compose command.', 'Install docker-compose or podman-compose on the host.');
 }
 
 export function secretName(engineName: string, component: string, variable: string): SecretName {
@@ -254,12 +250,10 @@ export interface Deployed {
 export async function deployed(scope: EngineScope, id: string, look?: HostState): Promise<Deployed> {
   const { context } = scope;
   const entry = context.catalog.get(id);
-  if (!entry)
-    throw new Fault(
-      'usage.component',
-      `${id} is not in the catalog, so Quarterdeck cannot change it.`,
-      'Use the tool that deployed the component.',
-    );
+  if (!entry) {
+    const message = `${id} is not in the catalog, so Quarterdeck cannot change it.`;
+    throw new Fault('usage.component', message, 'Use the tool that deployed the component.');
+  }
   const facts = await gatherStackFacts(scope, entry, look);
   const { deployment } = facts;
   if (!deployment) throw notDeployed(id, `${facts.stackFolder} has no folder for ${id}`);

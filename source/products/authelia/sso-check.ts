@@ -44,11 +44,8 @@ function endpointOf({ config, id }: RunningPortal): 'forward-auth' | 'legacy' {
   const { authz } = config;
   if (authz['forward-auth'] !== undefined) return 'forward-auth';
   if (Object.values(authz).includes('Legacy')) return 'legacy';
-  throw new Fault(
-    'failed.portal',
-    `${id} has custom endpoints (${Object.keys(authz).map(cleanLine).join(', ')}), but none for forward-auth.`,
-    'Check server.endpoints.authz in the configuration of the portal.',
-  );
+  const message = `${id} has custom endpoints (${Object.keys(authz).map(cleanLine).join(', ')}), but none for forward-auth.`;
+  throw new Fault('failed.portal', message, 'Check server.endpoints.authz in the configuration of the portal.');
 }
 
 type Meaning = ReturnType<typeof means>;

@@ -24,11 +24,8 @@ export const ssoRuleAdd: Procedure = async (session, input, context) => {
   const one = await deployed(new EngineScope(session, context, input.engineName), id);
   const before = one.facts.deployment?.files[file];
   if (before === undefined) {
-    throw new Fault(
-      'failed.portal',
-      `${id} has no ${file} in its folder.`,
-      `The portal uses another configuration file. Add the rule there: quarterdeck edit ${id}`,
-    );
+    const message = `${id} has no ${file} in its folder.`;
+    throw new Fault('failed.portal', message, `The portal uses another configuration file. Add the rule there: quarterdeck edit ${id}`);
   }
   const left = `No rule was added to ${id}.`;
   const { rule, position } = await unlessCancelled(session, left, () => askRule(session, input, running));
@@ -89,11 +86,8 @@ async function askRule(session: Session, input: FlowInput, { config }: RunningPo
   const subjects = optionsOf(input, 'subject') ?? (policy === 'bypass' ? [] : await askSubjects(session));
   for (const subject of subjects) checked(subject, subjectProblem);
   if (policy === 'bypass' && subjects.length > 0) {
-    throw new Fault(
-      'usage.rule',
-      'A bypass rule cannot be limited to users or groups, because they are unknown without a login.',
-      'Use one_factor, or omit the users and groups.',
-    );
+    const message = 'A bypass rule cannot be limited to users or groups, because they are unknown without a login.';
+    throw new Fault('usage.rule', message, 'Use one_factor, or omit the users and groups.');
   }
   const resources = optionsOf(input, 'resource') ?? [];
   for (const pattern of resources) checked(pattern, patternProblem);

@@ -27,11 +27,8 @@ export const ssoAdd: Procedure = async (session, input, context) => {
     promptNewPassword(session, label, `The hash of the password is written to ${open.file.shown}.`),
   );
   if (there && !(await matchesDigest(there.digest, password.value))) {
-    throw new Fault(
-      'usage.user',
-      `User ${person.name} already exists with another password.`,
-      `Use another name, or reset the password: quarterdeck sso password ${open.id} ${person.name}`,
-    );
+    const message = `User ${person.name} already exists with another password.`;
+    throw new Fault('usage.user', message, `Use another name, or reset the password: quarterdeck sso password ${open.id} ${person.name}`);
   }
   const digest = await makeDigest(password.value, open.config.digestCost);
   session.hide(digest);
@@ -111,11 +108,8 @@ function setDisabled(wanted: boolean, verb: string): Procedure {
     const open = await openUsers(session, input, context);
     const { name, disabled } = await chooseUser(session, input, open.users.users, (user) => user.disabled !== wanted);
     if (wanted && !disabled && ableUsers(open.users.users).every((one) => one.name === name)) {
-      throw new Fault(
-        'refused.lastUser',
-        `${name} is the last user who can log in.`,
-        `Add another user first: quarterdeck sso add ${open.id}`,
-      );
+      const message = `${name} is the last user who can log in.`;
+      throw new Fault('refused.lastUser', message, `Add another user first: quarterdeck sso add ${open.id}`);
     }
     const how = await changeUsers(open, {
       id: `${verb} ${name}`,
@@ -161,11 +155,8 @@ export async function chooseUser(
   const named = word ?? (await askUser(session, users.filter(suits)));
   const found = users.find(({ name }) => name === named);
   if (found && cleanLine(found.name) !== found.name) {
-    throw new Fault(
-      'usage.user',
-      `The name ${cleanLine(found.name)} contains characters that cannot be shown.`,
-      'Rename the user in the file.',
-    );
+    const message = `The name ${cleanLine(found.name)} contains characters that cannot be shown.`;
+    throw new Fault('usage.user', message, 'Rename the user in the file.');
   }
   if (found) return found;
   throw new Fault('usage.user', `User "${cleanLine(named)}" is not in the file.`, nameRemedy(named, names, 'The file has no users.'));

@@ -55,11 +55,8 @@ export async function openUsers(session: Session, input: FlowInput, context: Flo
   const file = new MountedFile(running, config.usersFile);
   const text = await file.read(session.signal);
   if (text === undefined) {
-    throw new Fault(
-      'failed.users',
-      `${file.shown} does not exist.`,
-      'Check the volumes of the component, and authentication_backend.file.path.',
-    );
+    const message = `${file.shown} does not exist.`;
+    throw new Fault('failed.users', message, 'Check the volumes of the component, and authentication_backend.file.path.');
   }
   return { ...running, file, text, users: new UsersFile(text, file.shown) };
 }
@@ -131,11 +128,8 @@ async function reloaded(open: OpenUsers, { id, stampBefore, after }: { id: strin
     request: `restore ${file.shown}, because the portal rejected the new file`,
     run: (grant) => file.write(grant, before),
   });
-  throw new Fault(
-    'failed.users',
-    `The portal rejected the file and keeps the previous users: ${word.refused}.`,
-    `The previous file is restored. Check ${file.shown}.`,
-  );
+  const message = `The portal rejected the file and keeps the previous users: ${word.refused}.`;
+  throw new Fault('failed.users', message, `The previous file is restored. Check ${file.shown}.`);
 }
 
 /** The previous change was made by an interrupted run or by hand. Throws `failed.users` if the portal refused it. */
@@ -208,11 +202,8 @@ async function restarted(open: OpenUsers): Promise<string> {
   );
   session.progress({ id: 'restart', label: 'Waiting for the portal to respond' });
   if (seen?.state !== 'running' || !(await answersAgain(open))) {
-    throw new Fault(
-      'failed.users',
-      `The file was written, but ${id} does not respond after the restart.`,
-      `Check its log: quarterdeck logs ${id}`,
-    );
+    const message = `The file was written, but ${id} does not respond after the restart.`;
+    throw new Fault('failed.users', message, `Check its log: quarterdeck logs ${id}`);
   }
   session.progress({ id: 'restart', label: 'The portal responds again', done: true });
   return 'The portal was restarted, because it does not watch the file (authentication_backend.file.watch).';

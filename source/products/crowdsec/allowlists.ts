@@ -144,9 +144,8 @@ export const allowlistsDelete = deleteNamed<Allowlist>('allowlist', allowlistsOf
   refuseManaged(list);
   if (list.items.length === 0) return ['It is empty.'];
   const values = list.items.map(({ value }) => value);
-  return [
-    `These addresses can be banned again: ${values.slice(0, 10).join(', ')}${values.length > 10 ? ` and ${values.length - 10} more` : ''}.`,
-  ];
+  const more = values.length > 10 ? ` and ${values.length - 10} more` : '';
+  return [`These addresses can be banned again: ${values.slice(0, 10).join(', ')}${more}.`];
 });
 
 async function listOf(session: Session, input: FlowInput, lists: readonly Allowlist[]): Promise<Allowlist> {
@@ -158,11 +157,8 @@ async function listOf(session: Session, input: FlowInput, lists: readonly Allowl
 
 function refuseManaged({ name, managed }: Allowlist): void {
   if (!managed) return;
-  throw new Fault(
-    'refused.managed',
-    `${name} is managed in CrowdSec's web console and can be changed only there.`,
-    'Change the allowlist there, or use a local one.',
-  );
+  const message = `${name} is managed in CrowdSec's web console and can be changed only there.`;
+  throw new Fault('refused.managed', message, 'Change the allowlist there, or use a local one.');
 }
 
 async function valuesOf(session: Session, given: readonly string[]): Promise<string[]> {

@@ -98,11 +98,8 @@ async function reload(
   const deadline = performance.now() + answersLimitMs;
   while ((await unlessFault(signal, crowdsec.cscli.read(['lapi', 'status'], signal)))?.exitCode !== 0) {
     if (performance.now() > deadline) {
-      throw new Fault(
-        'failed.reload',
-        'CrowdSec was reloaded, but its local API does not respond.',
-        'Check the CrowdSec log. Items from the hub may not be compatible with this version.',
-      );
+      const message = 'CrowdSec was reloaded, but its local API does not respond.';
+      throw new Fault('failed.reload', message, 'Check the CrowdSec log. Items from the hub may not be compatible with this version.');
     }
     await pauseFor(againMs, signal);
   }

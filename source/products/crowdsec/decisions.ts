@@ -84,11 +84,8 @@ function originsText(found: readonly Decision[]): string {
 
 function idOf(written: string): number {
   if (/^\d{1,15}$/.test(written)) return Number(written);
-  throw new Fault(
-    'usage.alert',
-    `The alert must be a number, not "${cleanLine(written)}".`,
-    'List alerts with their numbers: quarterdeck alerts',
-  );
+  const message = `The alert must be a number, not "${cleanLine(written)}".`;
+  throw new Fault('usage.alert', message, 'List alerts with their numbers: quarterdeck alerts');
 }
 
 function limitOf({ options }: FlowInput): number {
@@ -173,11 +170,7 @@ async function leavesRanges(session: Session, target: BanTarget, around: readonl
     id: 'around',
     label: `${target.shown} is also in ${ranges}, which is banned.`,
     choices: [
-      {
-        value: 'all',
-        label: `Lift both bans, so that ${target.shown} is no longer blocked`,
-        detail: 'the whole range is no longer blocked',
-      },
+      { value: 'all', label: `Lift both bans`, detail: 'neither the address nor the whole range is blocked any longer' },
       { value: 'own', label: `Lift only the ban of ${target.shown}`, detail: 'the address stays blocked with the range' },
     ],
     initial: 'all',

@@ -98,12 +98,10 @@ export const collectionsRemove = onPrevention(async (prevention, session, input,
     limitMs: fetchLimitMs,
   });
   if (session.dryRun) return { message: `Dry run: ${name} was not removed.` };
-  if (await isInstalled(crowdsec, name, session.signal))
-    throw new Fault(
-      'failed.crowdsec',
-      `${name} is still installed.`,
-      'Another collection may require it, or the collection was changed manually.',
-    );
+  if (await isInstalled(crowdsec, name, session.signal)) {
+    const message = `${name} is still installed.`;
+    throw new Fault('failed.crowdsec', message, 'Another collection may require it, or the collection was changed manually.');
+  }
   return removed();
 });
 

@@ -42,11 +42,8 @@ export const bouncersAdd = onPrevention(async (prevention, session, input) => {
   // An interrupted run added the bouncer but never showed its key, so the bouncer can never pull.
   const isLost = there !== undefined && there.lastPullMs === undefined && notedName(session) === name;
   if (there && !isLost) {
-    throw new Fault(
-      'usage.bouncer',
-      `Bouncer ${name} already exists, and its key cannot be shown again.`,
-      `Use another name, or delete the bouncer: quarterdeck bouncers delete ${name}`,
-    );
+    const message = `Bouncer ${name} already exists, and its key cannot be shown again.`;
+    throw new Fault('usage.bouncer', message, `Use another name, or delete the bouncer: quarterdeck bouncers delete ${name}`);
   }
   const plain = input.options['plain'] === true;
   if (!session.attended && !plain && !session.dryRun) {

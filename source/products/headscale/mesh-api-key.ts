@@ -145,11 +145,8 @@ async function expire(session: Session, access: MeshAccess, written: string | un
   if (!key)
     throw new Fault('usage.key', `No API key is named "${cleanLine(wanted)}".`, `Use one of: ${keys.map(({ id }) => id).join(', ')}.`);
   if (key.id === ownKey?.id) {
-    throw new Fault(
-      'refused.lockOut',
-      'This console uses that API key and would lose access to the control server.',
-      `Replace the key: quarterdeck mesh access ${target.component.id} --renew`,
-    );
+    const message = 'This console uses that API key and would lose access to the control server.';
+    throw new Fault('refused.lockOut', message, `Replace the key: quarterdeck mesh access ${target.component.id} --renew`);
   }
   await session.note('api-key', key.id);
   await actOn(session, access, {

@@ -100,12 +100,10 @@ async function wishOf(session: Session, input: FlowInput, access: MeshAccess) {
   const { client } = access;
   let users = await client.users(session.signal);
   if (users.length === 0) {
-    if (!session.attended || session.dryRun)
-      throw new Fault(
-        'usage.user',
-        'The control server has no users yet, and a key requires a user.',
-        `Create the first user: quarterdeck mesh user ${access.target.component.id} create NAME`,
-      );
+    if (!session.attended || session.dryRun) {
+      const message = 'The control server has no users yet, and a key requires a user.';
+      throw new Fault('usage.user', message, `Create the first user: quarterdeck mesh user ${access.target.component.id} create NAME`);
+    }
     await createUser(session, access, { label: 'Name of the first user' });
     users = await client.users(session.signal);
   }
@@ -193,11 +191,8 @@ function formOf(input: FlowInput, { client }: MeshAccess, users: readonly MeshUs
 /** Throws if the key would be neither shown nor stored: it would only be an open way into the mesh. */
 function throwIfNobodySees(session: Session, { options }: FlowInput, wish: Wish, id: string): void {
   if (session.attended || options.plain === true || wish.keep || session.dryRun) return;
-  throw new Fault(
-    'refused.unattended',
-    'The key would be neither shown nor stored.',
-    `Add --plain to print only the key, or omit --no-keep: quarterdeck key ${id}`,
-  );
+  const message = 'The key would be neither shown nor stored.';
+  throw new Fault('refused.unattended', message, `Add --plain to print only the key, or omit --no-keep: quarterdeck key ${id}`);
 }
 
 function secretOf(host: string, component: string): SecretName {

@@ -90,11 +90,8 @@ export async function setExpiry(step: NodeStep): Promise<string> {
   const seen = session.dryRun ? undefined : await now(step);
   // Up to 0.29 the server silently ignores the body and expires the node at once, so the node's state is checked afterwards.
   if (!session.dryRun && !isSet(seen)) {
-    throw new Fault(
-      'failed.mesh',
-      `${node.name} was set to expire ${dateText(atMs)}, but the control server reports ${dateText(seen?.expiryMs)}.`,
-      'Set the expiry with the headscale command: headscale nodes expire --help',
-    );
+    const message = `${node.name} was set to expire ${dateText(atMs)}, but the control server reports ${dateText(seen?.expiryMs)}.`;
+    throw new Fault('failed.mesh', message, 'Set the expiry with the headscale command: headscale nodes expire --help');
   }
   return `${node.name} stays logged in until ${dateText(atMs)}.`;
 }
@@ -150,9 +147,7 @@ export async function tagNode(step: NodeStep): Promise<string> {
       ? `All tags of the node, comma-separated. Tags of the policy: ${known.join(' ')}.`
       : 'The policy has no tags yet. Add them under tagOwners first.';
   const remedy =
-    known.length > 0
-      ? `Use one of: ${known.join(', ')}.`
-      : `Add the tag to the policy: quarterdeck mesh edit-policy ${access.target.component.id}`;
+    known.length > 0 ? `Use one of: ${known.join(', ')}.` : `Add the tag: quarterdeck mesh edit-policy ${access.target.component.id}`;
   const question = { id: 'tags', label: `Tags of ${node.name}`, help, initial: node.tags.join(','), check };
   const written = await textFor(step, { ...question, code: 'usage.tags', remedy });
   const tags = tagsOf(written);
@@ -199,11 +194,8 @@ export async function routeNode(step: NodeStep): Promise<string> {
   const wanted = [...new Set(written.flatMap((route) => (route === 'exit' ? exitRoutes : [route])))];
   const unheard = client.version.minor < 26 ? wanted.find((route) => !available.includes(route)) : undefined;
   if (unheard !== undefined) {
-    throw new Fault(
-      'refused.version',
-      `${node.name} does not advertise ${unheard}. Before Headscale 0.26, only advertised routes can be approved.`,
-      `Advertised by ${node.name}: ${available.join(', ') || 'none'}.`,
-    );
+    const message = `${node.name} does not advertise ${unheard}. Before Headscale 0.26, only advertised routes can be approved.`;
+    throw new Fault('refused.version', message, `Advertised by ${node.name}: ${available.join(', ') || 'none'}.`);
   }
   const dropped = approved.filter((route) => !wanted.includes(route));
   const paths = client.routePaths(node, wanted).map((path) => `POST /api/v1/${path}`);
@@ -246,11 +238,8 @@ function routesWritten(written: string, offered: readonly string[], name: string
   const wanted = written.split(/[\s,]+/).filter(Boolean);
   const strange = wanted.find((route) => route !== 'exit' && !ipaddr.isValidCIDR(route));
   if (strange !== undefined) {
-    throw new Fault(
-      'usage.route',
-      `Unknown route "${cleanLine(strange)}".`,
-      `${name} advertises ${offered.join(', ')}. You can also use all, none or exit.`,
-    );
+    const message = `Unknown route "${cleanLine(strange)}".`;
+    throw new Fault('usage.route', message, `${name} advertises ${offered.join(', ')}. You can also use all, none or exit.`);
   }
   return wanted;
 }

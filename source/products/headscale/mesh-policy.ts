@@ -110,11 +110,8 @@ async function rounds(session: Session, input: FlowInput, access: MeshAccess, be
     });
     const after = await client.policy(session.signal);
     if (after?.text !== text) {
-      throw new Fault(
-        'failed.policy',
-        'The policy was set, but the control server returns a different one.',
-        `Check the policy: quarterdeck mesh policy ${target.component.id}`,
-      );
+      const message = 'The policy was set, but the control server returns a different one.';
+      throw new Fault('failed.policy', message, `Check the policy: quarterdeck mesh policy ${target.component.id}`);
     }
     return {
       message: `Set the policy and verified it by reading it back (${changeText(before, text)}).`,

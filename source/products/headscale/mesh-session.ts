@@ -114,11 +114,8 @@ export async function createAccess(session: Session, entrance: MeshEntrance, exp
       session.hide(key);
       const tried = await enterWith(target, key, grant.signal);
       if (!tried) {
-        throw new Fault(
-          'failed.access',
-          `An API key was created in ${target.container.name}, but the server at ${target.endpoint.shown} rejects it.`,
-          'Check that the container and the address belong to the same server.',
-        );
+        const message = `An API key was created in ${target.container.name}, but the server at ${target.endpoint.shown} rejects it.`;
+        throw new Fault('failed.access', message, 'Check that the container and the address belong to the same server.');
       }
       await vault.write(grant, name, key, 'generated');
       return tried;
@@ -167,11 +164,8 @@ export async function promptApiKey(session: Session, entrance: MeshEntrance): Pr
   ).trim();
   const access = await enterWith(target, key, session.signal);
   if (!access) {
-    throw new Fault(
-      'refused.apiKey',
-      `${target.component.id} rejects this API key. Nothing was stored.`,
-      `Create an API key instead: quarterdeck mesh access ${target.component.id}`,
-    );
+    const message = `${target.component.id} rejects this API key. Nothing was stored.`;
+    throw new Fault('refused.apiKey', message, `Create an API key instead: quarterdeck mesh access ${target.component.id}`);
   }
   await actOn(session, entrance, {
     id: 'keep-api-key',
@@ -201,9 +195,6 @@ function notMade({ container }: MeshTarget, exitCode: number, stderr: string): F
 }
 
 function noAccess({ target }: Pick<MeshEntrance, 'target'>): Fault {
-  return new Fault(
-    'refused.apiKey',
-    `This console has no valid API key for ${target.component.id}.`,
-    `Create an API key: quarterdeck mesh access ${target.component.id}`,
-  );
+  const message = `This console has no valid API key for ${target.component.id}.`;
+  return new Fault('refused.apiKey', message, `Create an API key: quarterdeck mesh access ${target.component.id}`);
 }

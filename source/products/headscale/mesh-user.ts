@@ -130,11 +130,8 @@ async function deleteUser(session: Session, access: MeshAccess, user: MeshUser):
   const [nodes, keys] = [await client.nodes(session.signal), await client.keys(session.signal)];
   const theirs = nodes.filter(({ owner }) => owner === user.name);
   if (theirs.length > 0) {
-    throw new Fault(
-      'refused.hasNodes',
-      `${user.name} still has ${countText(theirs.length, 'node')}: ${theirs.map(({ name }) => name).join(', ')}.`,
-      `Delete these nodes first: quarterdeck mesh node ${target.component.id}`,
-    );
+    const message = `${user.name} still has ${countText(theirs.length, 'node')}: ${theirs.map(({ name }) => name).join(', ')}.`;
+    throw new Fault('refused.hasNodes', message, `Delete these nodes first: quarterdeck mesh node ${target.component.id}`);
   }
   await throwIfNamed(session, access, user, 'deleted');
   const open = keys.filter(({ owner, expiryMs }) => owner === user.name && !isPast(expiryMs, Date.now()));

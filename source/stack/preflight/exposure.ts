@@ -22,7 +22,7 @@ export function* checkExposure({ plan, entry }: PreflightContext): Iterable<Find
     const message = `The port "${name}" would be published on ${isOwnAddress(port.address) ? 'all addresses of the host' : cleanLine(port.address)}`;
     const remedy = setTo(annotated && bindVariable(annotated.name), '127.0.0.1', 'Publish on 127.0.0.1');
     if (annotated?.host !== undefined && neverWide[entry.id] === annotated.host)
-      yield blocking(id, `${message}; it is for administration and must stay on loopback.`, 'Publish the port on 127.0.0.1.', {
+      yield blocking(id, `${message}; administration ports must stay on loopback.`, 'Publish the port on 127.0.0.1.', {
         rule: 'R8',
         remedy,
       });

@@ -26,11 +26,8 @@ export function* checkRequired({ plan, entry, secretsKnown, values }: PreflightC
   for (const { name, required, secret, target, rule } of entry.fields) {
     const variable = variableOf(entry, name);
     if (!required || secret || target !== 'environment' || variable === undefined || valueInForce(entry, name, values) !== '') continue;
-    yield blocking(
-      `field-missing:${variable}`,
-      `The field "${name}" is required and has no value.`,
-      rule ? `Set the field: ${rule}.` : 'Set the field.',
-    );
+    const advice = rule ? `Set the field: ${rule}.` : 'Set the field.';
+    yield blocking(`field-missing:${variable}`, `The field "${name}" is required and has no value.`, advice);
   }
 }
 

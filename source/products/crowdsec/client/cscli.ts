@@ -60,11 +60,8 @@ function answerOf({ exitCode, stdout, stderr, cut }: ExecOutcome, shown: string)
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   const words = text(stderr);
   if (exitCode !== 0 && /^sudo: /m.test(words)) {
-    throw new Fault(
-      'refused.sudo',
-      `cscli for ${shown} requires root, and sudo prompts for a password.`,
-      'Log in as root, or allow sudo to run cscli without a password (NOPASSWD: /usr/bin/cscli).',
-    );
+    const message = `cscli for ${shown} requires root, and sudo prompts for a password.`;
+    throw new Fault('refused.sudo', message, 'Log in as root, or allow sudo to run cscli without a password (NOPASSWD: /usr/bin/cscli).');
   }
   if (cut) {
     throw new Fault(

@@ -38,11 +38,8 @@ export class HeadscaleApi {
   constructor(endpoint: HttpEndpoint, key?: string) {
     this.#http = new HttpClient(endpoint, termsOf(endpoint));
     if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
-      throw new Fault(
-        'usage.apiKey',
-        'The API key contains a space or a character that is not allowed in HTTP headers.',
-        'Copy the key again.',
-      );
+      const message = 'The API key contains a space or a character that is not allowed in HTTP headers.';
+      throw new Fault('usage.apiKey', message, 'Copy the key again.');
     }
     this.endpoint = endpoint;
     this.#key = key;
