@@ -117,7 +117,7 @@ test('one after the other: tagged, given a day to log in again, expired after a 
   await screen.press('y');
   await screen.sees('Deleted spyglass from the mesh');
   await screen.press('esc');
-  await screen.sees('4 changes applied to the mesh.');
+  await screen.sees('Applied 4 changes to the mesh.');
   expect(await nodeCalled('spyglass')).toBeUndefined();
 });
 

@@ -117,7 +117,7 @@ async function reviewed({ session }: EngineScope, ready: readonly ReadyPlan[], t
 function freed(ready: ReadyPlan, gateway: string | undefined): ReadyPlan {
   return {
     ...ready,
-    findings: ready.findings.filter(({ id, message }) => !(id.startsWith('port-taken:') && message.endsWith(` is in use by ${gateway}.`))),
+    findings: ready.findings.filter(({ id, owner }) => !(id.startsWith('port-taken:') && owner === gateway)),
   };
 }
 

@@ -57,7 +57,7 @@ export function refuseLockOut(target: BanTarget, guards: readonly Guarded[]): vo
   if (reason === undefined) return;
   throw new Fault(
     'refused.lockOut',
-    `Not banned, because it could lock you out: ${reason}`,
+    `The ban was refused, because it could lock you out: ${reason}`,
     `${target.scope === 'Ip' ? '' : 'Ban a smaller range. '}To ban ${target.shown} anyway, use cscli on the host, and keep another way to log in.`,
   );
 }

@@ -132,7 +132,7 @@ function refuse(variable: ComponentVariable, entry: CatalogEntry, value: string)
   }
   if (kind === 'port' && port?.fixed && value !== String(port.host)) {
     const message = `${name} must be ${port.host}, because clients of this protocol expect this port.`;
-    throw new Fault('refused.port', message, 'If another program uses the port, bind one of them to a separate address.', where);
+    throw new Fault('refused.port', message, 'If another program uses the port, bind one of the programs to a separate address.', where);
   }
 }
 

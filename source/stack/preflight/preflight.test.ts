@@ -192,7 +192,7 @@ describe('ports (R88)', () => {
     proxy.listeners = [{ address: '::', port: 443, protocol: 'tcp', process: { pid: 1, name: 'caddy' } }];
     expect(await proxy.finding('port-taken:https')).toMatchObject({
       message: 'Port 443/tcp (https) is in use by reverse-proxy.',
-      advice: expect.stringMatching(/^reverse-proxy serves the same purpose\. Use only one of them/),
+      advice: expect.stringMatching(/^reverse-proxy serves the same purpose\. Use only one of these components/),
     });
   });
 
@@ -216,7 +216,7 @@ describe('ports (R88)', () => {
     });
     expect(await filter.finding('port-taken:dns-udp')).toMatchObject({
       message: 'Port 53/udp (dns-udp) is in use by dns-filter-second.',
-      advice: expect.stringMatching(/^dns-filter-second serves the same purpose\. Use only one of them/),
+      advice: expect.stringMatching(/^dns-filter-second serves the same purpose\. Use only one of these components/),
     });
   });
 });
