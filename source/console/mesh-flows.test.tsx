@@ -68,7 +68,7 @@ test('one after the other: tagged, given a day to log in again, expired after a 
   const toList = () => screen.sees('Node');
   await screen.press('end');
   await screen.press('enter');
-  await screen.sees('spyglass: ', 'Tag it', 'Expire now', 'Delete it');
+  await screen.sees('spyglass: ', 'Set tags', 'Expire now', 'removes the node until it joins again');
   expect(misfits(screen.frame(), size)).toEqual([]);
   await screen.press('enter');
   await screen.sees('Tags of spyglass', 'Tags of the policy');
@@ -110,7 +110,7 @@ test('one after the other: tagged, given a day to log in again, expired after a 
   await toList();
   expect(Date.parse(String((await nodeCalled('spyglass'))?.['expiry']))).toBeLessThanOrEqual(Date.now());
   await screen.press('enter');
-  await screen.sees('spyglass: ', 'Delete it');
+  await screen.sees('spyglass: ', 'removes the node');
   expect(screen.frame()).not.toContain('Expire now');
   await screen.press('end', 'enter');
   await screen.sees('Delete spyglass', 'leaves the mesh immediately', 'DELETE /api/v1/node/');

@@ -30,7 +30,7 @@ describe('remove', () => {
       'stopped',
     );
     const outcome = await fixture.run(remove, component);
-    expect(confirmed()).toContain('db (busybox:latest): the container');
+    expect(confirmed()).toContain('The container db (busybox:latest) is removed');
     expect(confirmed()).toContain('anonymous volume 3f2a00000000 (mounted at /data in db) is kept');
     expect(confirmed()).toContain('Kept: volume settings (/config).');
     expect(confirmed()).toContain('"compose up" for the project stack in /srv/stack recreates db.');

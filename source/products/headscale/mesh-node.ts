@@ -29,7 +29,7 @@ const actions: readonly NodeAction[] = [
     offered: ({ routes }) => routes !== undefined && routes.available.length + routes.approved.length > 0,
     does: routeNode,
   },
-  { id: 'tags', label: 'Tag it', detail: ({ tags }) => tags.join(' '), does: tagNode },
+  { id: 'tags', label: 'Set tags', detail: ({ tags }) => tags.join(' '), does: tagNode },
   {
     id: 'expires',
     label: 'Set login expiry',
@@ -42,7 +42,7 @@ const actions: readonly NodeAction[] = [
     offered: ({ expiryMs }, minor) => expiryMs !== undefined && minor >= 29,
     does: keepNode,
   },
-  { id: 'rename', label: 'Rename it', does: renameNode },
+  { id: 'rename', label: 'Rename', does: renameNode },
   {
     id: 'expire',
     label: 'Expire now',
