@@ -80,7 +80,7 @@ test('one after the other: tagged, given a day to log in again, expired after a 
   await screen.press('enter');
   await screen.sees('will belong to its tags', 'y yes');
   await screen.press('y');
-  await screen.sees('spyglass has the tags tag:media');
+  await screen.sees('Set the tags of spyglass: tag:media');
   await toList();
   expect(await nodeCalled('spyglass')).toMatchObject({ tags: ['tag:media'] });
   await screen.press('enter');

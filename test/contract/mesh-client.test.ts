@@ -81,7 +81,7 @@ describe.each(minors)('a control server 0.%i, as it is spoken to', (minor) => {
     const node = await client.register(grant(), mesh.pendingAuthId ?? '', guest);
     expect(node).toMatchObject({ name: 'new-tablet', owner: 'guest' });
     await expect(client.register(grant(), mesh.pendingAuthId ?? '', guest)).rejects.toMatchObject({
-      message: expect.stringMatching(/no node is waiting with that key/),
+      message: expect.stringMatching(/no node is waiting with this key/),
     });
     const now = async () => (await client.nodes(signal())).find(({ id }) => id === node.id);
     await client.renameNode(grant(), node, 'kitchen');

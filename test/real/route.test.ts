@@ -73,7 +73,7 @@ describeReal('docker', 'a component behind a VPN gateway', (engine) => {
   it('is refused without a gateway of that name, and for what is not there; dry-run, both plans are shown', async () => {
     expect(await run('route', client, '--through', 'nowhere')).toMatchObject({
       code: 4,
-      said: expect.stringMatching(/no VPN gateway "nowhere"/),
+      said: expect.stringMatching(/No VPN gateway "nowhere"/),
     });
     expect(await done('route', client, '--direct')).toMatch(/already has its own network/);
     expect(await done('route', client, '--dry-run')).toMatch(/routing-gateway: /);

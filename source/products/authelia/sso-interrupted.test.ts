@@ -164,7 +164,7 @@ test('a rule is added, killed at each act: gone on with, it is there, and there 
       return [(data as { rules: unknown[] }).rules, await lastState()];
     },
   });
-  const added = /^public\.home\.example\.org has the policy bypass as rule 1/;
+  const added = /^Added rule 1: public\.home\.example\.org has the policy bypass/;
   const { acts, tries } = await breakOffs(played, {
     // The portal validates the configuration every time, which changes nothing.
     'validate/after': { says: added, end: 'same' },

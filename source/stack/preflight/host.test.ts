@@ -254,7 +254,7 @@ describe('rootless engines', () => {
     one.facts = { kind: 'podman' };
     one.programs['systemctl show'] = 'UnitFileState=enabled\nExecStart={ argv[]=podman start --all --filter should-start-on-boot=true }\n';
     one.compose('services:\n  app:\n    image: small\n    depends_on: {db: {condition: service_healthy}}\n  db:\n    image: small\n');
-    expect((await one.finding('health-checks'))?.message).toMatch(/does not have: db would never become healthy/);
+    expect((await one.finding('health-checks'))?.message).toMatch(/does not have, so db would never become healthy/);
     one.devices['/run/systemd/system'] = 1;
     expect(await one.finding('health-checks')).toBeUndefined();
   });
