@@ -84,7 +84,7 @@ export async function planComponent(
       warning(
         `left-out:${name}`,
         `${name} is ignored, because Quarterdeck uses only compose.yaml.`,
-        `Move its content to compose.yaml (quarterdeck edit ${entry.id}), or remove the file.`,
+        `Move the content of ${name} to compose.yaml (quarterdeck edit ${entry.id}), or remove the file.`,
       ),
     ),
     ...facts.problems.map(({ message, remedy }, index) => warning(`stack-folder:${index + 1}`, message, remedy)),

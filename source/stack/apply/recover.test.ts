@@ -392,7 +392,7 @@ describe('taking back', () => {
       );
     const fault = (await undo().catch((thrown: unknown) => thrown)) as Fault;
     expect(fault).toMatchObject({ code: 'refused.rollbackUnsafe' });
-    expect(fault.message).toContain('main of vault has been running on vault:2 (new) since 2026-11-21T00:00:00.000Z');
+    expect(fault.message).toContain('main of vault was started with vault:2 (new) at 2026-11-21T00:00:00.000Z');
     // The container never started: the data are untouched.
     engine.containers.set(
       'c1',

@@ -164,7 +164,7 @@ export async function reasonsAgainstUndo(engine: Engine, plans: readonly Plan[],
         const detail = await engine.inspect(container.id, signal);
         if (detail?.startedMs === undefined) continue;
         reasons.push(
-          `${name} of ${plan.component} has been running on ${cleanLine(container.image)} (${bare(container.imageId).slice(0, 12)}) since ${new Date(detail.startedMs).toISOString()}, and its changes to the data cannot be undone.`,
+          `${name} of ${plan.component} was started with ${cleanLine(container.image)} (${bare(container.imageId).slice(0, 12)}) at ${new Date(detail.startedMs).toISOString()}, and its changes to the data cannot be undone.`,
         );
       }
     }
