@@ -170,7 +170,7 @@ async function leavesRanges(session: Session, target: BanTarget, around: readonl
     id: 'around',
     label: `${target.shown} is also in ${ranges}, which is banned.`,
     choices: [
-      { value: 'all', label: `Lift both bans`, detail: 'neither the address nor the whole range is blocked any longer' },
+      { value: 'all', label: 'Lift both bans', detail: 'unblocks the address and the whole range' },
       { value: 'own', label: `Lift only the ban of ${target.shown}`, detail: 'the address stays blocked with the range' },
     ],
     initial: 'all',
