@@ -52,7 +52,7 @@ describe('what is asked', () => {
     ['COLOUR=red', 'usage.set', /no setting named "COLOUR"/],
     ['WEB_PORT=eighty', 'usage.set', /Use a port between/],
     ['ADMIN_TOKEN=hunter2', 'usage.secretOnCommandLine', /is a secret/],
-    ['WEB_BIND=0.0.0.0', 'refused.exposure', /stays on loopback/],
+    ['WEB_BIND=0.0.0.0', 'refused.exposure', /must be a loopback address/],
     ['WEB_PORT', 'usage.set', /NAME=VALUE/],
   ])('--set %s is refused before anything is looked at', async (word, code, message) => {
     await expect(fixture.run('deploy', 'password-vault', set(word))).rejects.toMatchObject({

@@ -69,7 +69,7 @@ export function meaningOf(
       return means('ok', sentence, 'protected: users are redirected to the portal to log in.');
     }
     case 401:
-      if (!browser) return means('ok', 'denied without a redirect, because programs cannot log in on a web page.', 'protected.');
+      if (!browser) return means('ok', 'denied without a redirect, because programs cannot log in on a page.', 'protected.');
       return means(
         'warning',
         'denied without a redirect, because the address of the portal is not configured. Add the address to the proxy rule, or set authelia_url.',
