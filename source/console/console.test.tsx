@@ -956,10 +956,7 @@ describe('what broke off', () => {
     let unfinished = [broken];
     const app = createFakeApp({ unfinished: () => unfinished });
     const screen = await openHarness({ size: { columns: 120, rows: 36 }, app });
-    await screen.sees(
-      'Change to password-vault interrupted. Stopped while creating the containers of password-vault.',
-      ':recover resumes',
-    );
+    await screen.sees('Change to password-vault interrupted. Stopped while creating the containers of password-vault.', ':recover resumes');
     await screen.press(':');
     await screen.type('recover');
     await screen.sees('▸ do    Resume interrupted changes');

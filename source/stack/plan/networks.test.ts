@@ -128,7 +128,11 @@ describe('once a provider is deployed', () => {
 
   it('a portal without a directory is offered it, by name', () => {
     expect(consumerProposals(entry('ldap-directory'), [deployment('sso-portal')], catalog)).toEqual([
-      { component: 'sso-portal', values: { LDAP_URL: 'ldap://ldap-directory:3890' }, why: 'sso-portal can use ldap-directory, but LDAP_URL is not set.' },
+      {
+        component: 'sso-portal',
+        values: { LDAP_URL: 'ldap://ldap-directory:3890' },
+        why: 'sso-portal can use ldap-directory, but LDAP_URL is not set.',
+      },
     ]);
   });
 });
