@@ -171,9 +171,9 @@ test('an allowlist is made and filled, a bouncer gets its key once, and goes aft
   await harness.press('enter');
   await harness.sees('Comment');
   await harness.press('enter');
-  await harness.sees('198.51.100.77, 2001:db8::/64 are on crew.');
+  await harness.sees('198.51.100.77, 2001:db8::/64 are in the allowlist crew.');
   await start(harness, 'Add a bouncer');
-  await harness.sees('Bouncer name', /Its key is shown[\s┃]+once/);
+  await harness.sees('Bouncer name', /The key is shown[\s┃]+once/);
   await harness.type('lighthouse');
   await harness.press('enter');
   await harness.sees('Key of lighthouse', 'y copy');
