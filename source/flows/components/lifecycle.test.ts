@@ -252,7 +252,7 @@ describe('pause and unpause', () => {
   test('there and back', async () => {
     const component = threeServices('running');
     expect((await fixture.run(pause, component)).message).toBe('web: web, api and db are paused.');
-    expect((await fixture.run(unpause, component)).message).toBe('web: db, api and web go on.');
+    expect((await fixture.run(unpause, component)).message).toBe('web: db, api and web are running again.');
     expect(fixture.engine.requests).toEqual(['pause web', 'pause api', 'pause db', 'unpause db', 'unpause api', 'unpause web']);
   });
 
