@@ -211,7 +211,7 @@ describe.skipIf(!hasTools)('backup and restore', () => {
       mount(photos);
       await expect(fixture.run(backup, view(), { options: { to } })).rejects.toMatchObject({
         code: 'refused.backupIncomplete',
-        message: expect.stringMatching(/upload \(not mounted by any container\); app:\/data \(\/srv\/photos is mounted there/),
+        message: expect.stringMatching(/upload \(not mounted by any container\); app:\/data \(\/srv\/photos is mounted at this path/),
         remedy: expect.stringContaining('quarterdeck backup notes --exclude upload --include app:/data'),
       });
       expect(fixture.engine.requests).toEqual([]);
